@@ -1,0 +1,2 @@
+//! The `tileheap` command.
+fn main() {}

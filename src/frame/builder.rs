@@ -1,0 +1,394 @@
+//! The builder of a frame: things are declared in submission order, each under an id.
+
+use ash::vk;
+
+use super::validate::{FrameFault, finish};
+use super::*;
+use crate::units::Run;
+
+/// Declares a frame, in submission order; see the [module](super) documentation.
+///
+/// ```
+/// use ash::vk;
+/// use tileheap::frame::{Before, ClearValue, FrameBuilder, ImageDesc};
+///
+/// let extent = vk::Extent2D { width: 1280, height: 720 };
+/// let mut frame = FrameBuilder::new("two passes", extent);
+/// let albedo = frame.image("albedo", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
+/// let lit = frame.image("lit", ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent));
+/// let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+/// let submit = frame.submit(graphics);
+/// let batch = frame.batch(submit);
+/// let commands = frame.command_buffer(batch, "scene");
+/// frame.render_pass(commands, "gbuffer").color(albedo, Before::Clear(ClearValue::ZERO));
+/// frame.render_pass(commands, "lighting").sampled(albedo).color(lit, Before::Overwrite);
+/// let frame = frame.build()?;
+/// assert_eq!(frame.passes().len(), 2);
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct FrameBuilder {
+    tables: Tables,
+    /// The first thing declared out of order, reported by `build`.
+    fault: Option<FrameFault>,
+}
+
+impl FrameBuilder {
+    /// An empty frame; `base_extent` is what scaled images are a fraction of.
+    pub fn new(name: impl Into<String>, base_extent: vk::Extent2D) -> FrameBuilder {
+        FrameBuilder {
+            tables: Tables {
+                name: name.into(),
+                base_extent,
+                ..Tables::default()
+            },
+            fault: None,
+        }
+    }
+
+    pub(super) fn from_tables(tables: Tables) -> FrameBuilder {
+        FrameBuilder { tables, fault: None }
+    }
+
+    /// Changes the extent that scaled images are a fraction of.
+    pub fn set_base_extent(&mut self, base_extent: vk::Extent2D) {
+        self.tables.base_extent = base_extent;
+    }
+
+    /// The extent that scaled images are a fraction of.
+    pub fn base_extent(&self) -> vk::Extent2D {
+        self.tables.base_extent
+    }
+
+    /// Declares a transient image.
+    pub fn image(&mut self, name: impl Into<String>, desc: ImageDesc) -> ResourceId {
+        self.resource(name, desc, Lifetime::Transient)
+    }
+
+    /// Declares a transient buffer.
+    pub fn buffer(&mut self, name: impl Into<String>, desc: BufferDesc) -> ResourceId {
+        self.resource(name, desc, Lifetime::Transient)
+    }
+
+    /// Declares an image or buffer of any lifetime.
+    pub fn resource(
+        &mut self,
+        name: impl Into<String>,
+        desc: impl Into<ResourceKind>,
+        lifetime: Lifetime,
+    ) -> ResourceId {
+        self.tables.resources.push(Resource {
+            name: name.into(),
+            kind: desc.into(),
+            lifetime,
+        });
+        ResourceId(self.tables.resources.len() as u32 - 1)
+    }
+
+    /// Declares a queue with the capabilities that the frame needs of it.
+    pub fn queue(&mut self, name: impl Into<String>, capabilities: vk::QueueFlags) -> QueueId {
+        self.tables.queues.push(Queue {
+            name: name.into(),
+            capabilities,
+        });
+        QueueId(self.tables.queues.len() as u32 - 1)
+    }
+
+    /// Declares a semaphore between batches of the frame.
+    pub fn semaphore(&mut self, name: impl Into<String>) -> SemaphoreId {
+        self.tables.semaphores.push(Semaphore {
+            name: name.into(),
+            external: false,
+        });
+        SemaphoreId(self.tables.semaphores.len() as u32 - 1)
+    }
+
+    /// Declares a semaphore that the caller hands in with every frame (swapchain acquire, present).
+    pub fn external_semaphore(&mut self, name: impl Into<String>) -> SemaphoreId {
+        let id = self.semaphore(name);
+        self.tables.semaphores[id.index()].external = true;
+        id
+    }
+
+    /// Appends a submit.
+    pub fn submit(&mut self, queue: QueueId) -> SubmitId {
+        let end = self.tables.batches.len() as u32;
+        self.tables.submits.push(Submit {
+            queue,
+            batches: Run { first: end, end },
+        });
+        SubmitId(self.tables.submits.len() as u32 - 1)
+    }
+
+    /// Appends a batch to the last submit.
+    pub fn batch(&mut self, submit: SubmitId) -> BatchId {
+        let end = self.tables.command_buffers.len() as u32;
+        self.in_order(submit.index() + 1 == self.tables.submits.len(), || {
+            "a batch".to_owned()
+        });
+        if let Some(submit) = self.tables.submits.last_mut() {
+            submit.batches.end += 1;
+        }
+        self.tables.batches.push(Batch {
+            submit,
+            waits: Vec::new(),
+            signals: Vec::new(),
+            command_buffers: Run { first: end, end },
+        });
+        BatchId(self.tables.batches.len() as u32 - 1)
+    }
+
+    /// Lets `stages` of a batch wait for a semaphore.
+    pub fn wait(&mut self, batch: BatchId, semaphore: SemaphoreId, stages: vk::PipelineStageFlags2) {
+        self.tables.batches[batch.index()]
+            .waits
+            .push(SemaphoreOp { semaphore, stages });
+    }
+
+    /// Signals a semaphore when `stages` of a batch have completed.
+    pub fn signal(&mut self, batch: BatchId, semaphore: SemaphoreId, stages: vk::PipelineStageFlags2) {
+        self.tables.batches[batch.index()]
+            .signals
+            .push(SemaphoreOp { semaphore, stages });
+    }
+
+    /// Appends a command buffer to the last batch.
+    pub fn command_buffer(&mut self, batch: BatchId, name: impl Into<String>) -> CommandBufferId {
+        let name = name.into();
+        let end = self.tables.passes.len() as u32;
+        self.in_order(batch.index() + 1 == self.tables.batches.len(), || {
+            format!("command buffer `{name}`")
+        });
+        if let Some(batch) = self.tables.batches.last_mut() {
+            batch.command_buffers.end += 1;
+        }
+        self.tables.command_buffers.push(CommandBuffer {
+            name,
+            batch,
+            passes: Run { first: end, end },
+        });
+        CommandBufferId(self.tables.command_buffers.len() as u32 - 1)
+    }
+
+    /// Appends a render pass to the last command buffer.
+    pub fn render_pass(&mut self, commands: CommandBufferId, name: impl Into<String>) -> PassBuilder<'_> {
+        self.pass(commands, name, PassKind::Render)
+    }
+
+    /// Appends a compute pass to the last command buffer.
+    ///
+    /// Any action commands outside a render pass may be declared so, also without accesses (query resets, timestamps).
+    pub fn compute_pass(&mut self, commands: CommandBufferId, name: impl Into<String>) -> PassBuilder<'_> {
+        self.pass(commands, name, PassKind::Compute)
+    }
+
+    /// Appends a transfer pass to the last command buffer.
+    pub fn transfer_pass(&mut self, commands: CommandBufferId, name: impl Into<String>) -> PassBuilder<'_> {
+        self.pass(commands, name, PassKind::Transfer)
+    }
+
+    /// Appends a pass of any kind to the last command buffer.
+    pub fn pass(
+        &mut self,
+        command_buffer: CommandBufferId,
+        name: impl Into<String>,
+        kind: PassKind,
+    ) -> PassBuilder<'_> {
+        let name = name.into();
+        let last = command_buffer.index() + 1 == self.tables.command_buffers.len();
+        self.in_order(last, || format!("pass `{name}`"));
+        if let Some(commands) = self.tables.command_buffers.last_mut() {
+            commands.passes.end += 1;
+        }
+        let end = self.tables.accesses.len() as u32;
+        self.tables.passes.push(Pass {
+            name,
+            command_buffer,
+            kind,
+            contents: Contents::Inline,
+            accesses: Run { first: end, end },
+            area: vk::Extent2D::default(),
+            layers: 1,
+        });
+        PassBuilder {
+            pass: PassId(self.tables.passes.len() as u32 - 1),
+            kind,
+            frame: self,
+        }
+    }
+
+    /// Validates the description.
+    ///
+    /// # Errors
+    /// [`Error::Frame`](crate::Error::Frame) with the first fault found, naming the pass and resource.
+    pub fn build(self) -> crate::Result<Frame> {
+        if let Some(fault) = self.fault {
+            return Err(fault.into());
+        }
+        let tables = finish(self.tables)?;
+        Ok(Frame {
+            tables: Arc::new(tables),
+        })
+    }
+
+    fn in_order(&mut self, in_order: bool, what: impl FnOnce() -> String) {
+        if !in_order && self.fault.is_none() {
+            self.fault = Some(FrameFault::OutOfOrder { what: what() });
+        }
+    }
+}
+
+/// Declares the accesses of one pass; returned by the pass methods of [`FrameBuilder`].
+#[derive(Debug)]
+pub struct PassBuilder<'a> {
+    frame: &'a mut FrameBuilder,
+    pass: PassId,
+    kind: PassKind,
+}
+
+impl PassBuilder<'_> {
+    /// The pass's id.
+    pub fn id(self) -> PassId {
+        self.pass
+    }
+
+    /// Declares that the pass is recorded in secondary command buffers.
+    pub fn secondary(self) -> Self {
+        self.frame.tables.passes[self.pass.index()].contents = Contents::Secondary;
+        self
+    }
+
+    /// A colour attachment; the n-th call declares attachment n.
+    pub fn color(self, resource: ResourceId, before: Before) -> Self {
+        self.attachment(resource, AccessKind::ColorAttachment, before)
+    }
+
+    /// The depth and stencil attachment, tested and written.
+    pub fn depth(self, resource: ResourceId, before: Before) -> Self {
+        self.attachment(resource, AccessKind::DepthStencilAttachment, before)
+    }
+
+    /// The depth and stencil attachment, tested and not written.
+    pub fn depth_read_only(self, resource: ResourceId) -> Self {
+        self.read(resource, AccessKind::DepthStencilAttachment)
+    }
+
+    /// Receives the resolved samples of attachment `source`.
+    pub fn resolve(self, source: ResourceId, target: ResourceId) -> Self {
+        self.attachment(target, AccessKind::ResolveAttachment, Before::Overwrite)
+            .change_last(|access| access.resolves = Some(source))
+    }
+
+    /// An input attachment.
+    pub fn input(self, resource: ResourceId) -> Self {
+        self.read(resource, AccessKind::InputAttachment)
+    }
+
+    /// A sampled image.
+    pub fn sampled(self, resource: ResourceId) -> Self {
+        self.read(resource, AccessKind::SampledImage)
+    }
+
+    /// What the frame before left in a history image, sampled.
+    pub fn sampled_previous(self, resource: ResourceId) -> Self {
+        self.read(resource, AccessKind::SampledImage).previous()
+    }
+
+    /// A storage image or storage buffer that is only read.
+    pub fn storage_read(self, resource: ResourceId) -> Self {
+        let kind = self.storage_kind(resource);
+        self.read(resource, kind)
+    }
+
+    /// A storage image or storage buffer of which everything that matters later is written.
+    pub fn storage_write(self, resource: ResourceId) -> Self {
+        let kind = self.storage_kind(resource);
+        self.write(resource, kind)
+    }
+
+    /// A storage image or storage buffer that is updated: read, or written in part.
+    pub fn storage_update(self, resource: ResourceId) -> Self {
+        let kind = self.storage_kind(resource);
+        self.access(resource, kind, true, true, Before::Load)
+    }
+
+    /// A uniform buffer.
+    pub fn uniform(self, resource: ResourceId) -> Self {
+        self.read(resource, AccessKind::UniformBuffer)
+    }
+
+    /// A copy's source.
+    pub fn transfer_source(self, resource: ResourceId) -> Self {
+        self.read(resource, AccessKind::TransferSource)
+    }
+
+    /// A copy's destination, written whole.
+    pub fn transfer_destination(self, resource: ResourceId) -> Self {
+        self.write(resource, AccessKind::TransferDestination)
+    }
+
+    /// A reading access of any kind.
+    pub fn read(self, resource: ResourceId, kind: AccessKind) -> Self {
+        self.access(resource, kind, true, false, Before::Load)
+    }
+
+    /// A writing access of any kind that replaces all contents that matter later.
+    pub fn write(self, resource: ResourceId, kind: AccessKind) -> Self {
+        self.access(resource, kind, false, true, Before::Overwrite)
+    }
+
+    /// Any access. `before` counts for writing accesses alone.
+    pub fn access(
+        self,
+        resource: ResourceId,
+        kind: AccessKind,
+        reads: bool,
+        writes: bool,
+        before: Before,
+    ) -> Self {
+        let (pass, stages) = (self.pass, kind.default_stages(self.kind));
+        self.frame.tables.accesses.push(Access {
+            pass,
+            resource,
+            kind,
+            reads,
+            writes,
+            version: Version::Current,
+            stages,
+            before,
+            resolves: None,
+        });
+        self.frame.tables.passes[pass.index()].accesses.end += 1;
+        self
+    }
+
+    /// Replaces the stages of the access declared last.
+    pub fn at(self, stages: vk::PipelineStageFlags2) -> Self {
+        self.change_last(|access| access.stages = stages)
+    }
+
+    /// Makes the access declared last one of the previous frame's contents.
+    pub fn previous(self) -> Self {
+        self.change_last(|access| access.version = Version::Previous)
+    }
+
+    fn attachment(self, resource: ResourceId, kind: AccessKind, before: Before) -> Self {
+        self.access(resource, kind, before == Before::Load, true, before)
+    }
+
+    /// Changes the access declared last; a setting without one changes nothing.
+    fn change_last(self, change: impl FnOnce(&mut Access)) -> Self {
+        let accesses = self.frame.tables.passes[self.pass.index()].accesses;
+        if let Some(access) = self.frame.tables.accesses[accesses.indices()].last_mut() {
+            change(access);
+        }
+        self
+    }
+
+    fn storage_kind(&self, resource: ResourceId) -> AccessKind {
+        match self.frame.tables.resources.get(resource.index()) {
+            Some(resource) if !resource.is_image() => AccessKind::StorageBuffer,
+            _ => AccessKind::StorageImage,
+        }
+    }
+}

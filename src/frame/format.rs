@@ -1,0 +1,122 @@
+//! What the planner must know of a `vk::Format`: texel block size and aspects.
+
+use ash::vk;
+
+/// The compressed texel block of a format: `width` x `height` texels in `bytes` bytes (1 x 1 when not compressed).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TexelBlock {
+    /// Texels across.
+    pub width: u32,
+    /// Texels down.
+    pub height: u32,
+    /// Bytes of one block.
+    pub bytes: u32,
+}
+
+/// The texel block of `format`, or `None` for `UNDEFINED`, multi-planar and unknown formats.
+///
+/// Combined depth and stencil counts both aspects, the depth padded to whole bytes of 16 or 32 bits.
+///
+/// Source: Vulkan specification, "Compatible formats" (the block sizes follow from the format's own name).
+pub fn texel_block(format: vk::Format) -> Option<TexelBlock> {
+    let name = format!("{format:?}");
+    if let Some(block) = compressed_block(&name) {
+        return Some(block);
+    }
+    if name.contains("PLANE") || name.contains("422") || name == "UNDEFINED" {
+        return None;
+    }
+    // `D32_SFLOAT_S8_UINT` is stored as 5 bytes in two planes; every other name's component widths add up.
+    let mut bits = 0u32;
+    for part in name.split('_') {
+        let packed = part.starts_with("PACK") || part.ends_with("PACK16") || part.ends_with("PACK32");
+        if !packed && part.starts_with(['R', 'G', 'B', 'A', 'D', 'S', 'X', 'E']) {
+            bits += component_bits(part).unwrap_or(0);
+        }
+    }
+    (bits > 0 && bits.is_multiple_of(8)).then_some(TexelBlock {
+        width: 1,
+        height: 1,
+        bytes: bits / 8,
+    })
+}
+
+/// The image aspects of `format`; colour where the name says nothing else.
+pub fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
+    use vk::Format as F;
+    match format {
+        F::D16_UNORM | F::X8_D24_UNORM_PACK32 | F::D32_SFLOAT => vk::ImageAspectFlags::DEPTH,
+        F::S8_UINT => vk::ImageAspectFlags::STENCIL,
+        F::D16_UNORM_S8_UINT | F::D24_UNORM_S8_UINT | F::D32_SFLOAT_S8_UINT => {
+            vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL
+        }
+        _ => vk::ImageAspectFlags::COLOR,
+    }
+}
+
+/// Sum of the digits' numbers of a component list: `R16G16` is 32; `None` for `SFLOAT` and other words.
+fn component_bits(part: &str) -> Option<u32> {
+    let mut sum = 0;
+    let mut rest = part;
+    while !rest.is_empty() {
+        let body = rest.strip_prefix(['R', 'G', 'B', 'A', 'D', 'S', 'X', 'E'])?;
+        let digits = body.find(|c: char| !c.is_ascii_digit()).unwrap_or(body.len());
+        sum += body[..digits].parse::<u32>().ok()?;
+        rest = &body[digits..];
+    }
+    Some(sum)
+}
+
+fn compressed_block(name: &str) -> Option<TexelBlock> {
+    let block = |width, height, bytes| Some(TexelBlock { width, height, bytes });
+    if name.starts_with("BC1_") || name.starts_with("BC4_") {
+        block(4, 4, 8)
+    } else if name.starts_with("BC") {
+        block(4, 4, 16)
+    } else if name.starts_with("ETC2_R8G8B8A8") || name.starts_with("EAC_R11G11") {
+        block(4, 4, 16)
+    } else if name.starts_with("ETC2") || name.starts_with("EAC") {
+        block(4, 4, 8)
+    } else if let Some(rest) = name.strip_prefix("ASTC_") {
+        let (width, rest) = rest.split_once('X').or_else(|| rest.split_once('x'))?;
+        let height = rest.split('_').next()?;
+        block(width.parse().ok()?, height.parse().ok()?, 16)
+    } else if name.starts_with("PVRTC") {
+        block(if name.contains("2BPP") { 8 } else { 4 }, 4, 8)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_bytes_follow_from_names() {
+        let bytes = |format| texel_block(format).map(|block| block.bytes);
+        assert_eq!(bytes(vk::Format::R8_UNORM), Some(1));
+        assert_eq!(bytes(vk::Format::R8G8B8A8_SRGB), Some(4));
+        assert_eq!(bytes(vk::Format::A2B10G10R10_UNORM_PACK32), Some(4));
+        assert_eq!(bytes(vk::Format::B10G11R11_UFLOAT_PACK32), Some(4));
+        assert_eq!(bytes(vk::Format::E5B9G9R9_UFLOAT_PACK32), Some(4));
+        assert_eq!(bytes(vk::Format::R5G6B5_UNORM_PACK16), Some(2));
+        assert_eq!(bytes(vk::Format::R16G16B16A16_SFLOAT), Some(8));
+        assert_eq!(bytes(vk::Format::R64G64B64A64_SFLOAT), Some(32));
+        assert_eq!(bytes(vk::Format::D16_UNORM), Some(2));
+        assert_eq!(bytes(vk::Format::X8_D24_UNORM_PACK32), Some(4));
+        assert_eq!(bytes(vk::Format::D24_UNORM_S8_UINT), Some(4));
+        assert_eq!(bytes(vk::Format::D32_SFLOAT_S8_UINT), Some(5));
+        assert_eq!(bytes(vk::Format::S8_UINT), Some(1));
+        assert_eq!(bytes(vk::Format::BC1_RGB_UNORM_BLOCK), Some(8));
+        assert_eq!(bytes(vk::Format::BC7_SRGB_BLOCK), Some(16));
+        assert_eq!(bytes(vk::Format::UNDEFINED), None);
+        assert_eq!(bytes(vk::Format::G8_B8_R8_3PLANE_420_UNORM), None);
+    }
+
+    #[test]
+    fn compressed_blocks_have_extents() {
+        let block = texel_block(vk::Format::ASTC_8X5_UNORM_BLOCK).unwrap();
+        assert_eq!((block.width, block.height, block.bytes), (8, 5, 16));
+    }
+}

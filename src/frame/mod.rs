@@ -1,0 +1,345 @@
+//! Describe: a frame as plain data.
+//!
+//! ```text
+//! Frame ─ submits ─ batches ─ command buffers ─ passes ─ accesses ──► resources
+//!           │          │                          │
+//!         queue   semaphores               step 0, 1, 2, …
+//! ```
+//! A [`FrameBuilder`] takes the description in submission order; [`FrameBuilder::build`] validates it and gives a
+//! [`Frame`]: immutable, cheap to clone, known to be sound. Everything is kept in flat tables indexed by the ids, and a
+//! pass's id is its [`Step`] on the timeline.
+//!
+//! Access tracking is per whole resource: all mip levels and layers of an image share one state.
+
+mod access;
+mod builder;
+mod format;
+mod resource;
+mod validate;
+
+use std::sync::Arc;
+
+use ash::vk;
+
+pub use access::{Access, AccessKind, Before, ClearValue, Version};
+pub use builder::{FrameBuilder, PassBuilder};
+pub use format::{TexelBlock, aspects, texel_block};
+pub use resource::{
+    BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
+};
+pub use validate::FrameFault;
+
+use crate::units::{Run, Span, Step};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// Position in the frame's table of such things.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A queue that the frame submits to.
+    QueueId;
+    /// A semaphore that batches wait for or signal.
+    SemaphoreId;
+    /// One call of `vkQueueSubmit2`.
+    SubmitId;
+    /// One `VkSubmitInfo2` of a submit.
+    BatchId;
+    /// A primary command buffer of a batch.
+    CommandBufferId;
+    /// A pass; its index is its step on the timeline.
+    PassId;
+    /// An image or buffer.
+    ResourceId;
+}
+
+impl PassId {
+    /// The pass's place on the frame's timeline.
+    pub const fn step(self) -> Step {
+        Step(self.0)
+    }
+}
+
+/// A queue by name and capabilities; the runtime maps it to a `vk::Queue`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// Unique in the frame.
+    pub name: String,
+    /// What the frame needs the queue to be capable of.
+    pub capabilities: vk::QueueFlags,
+}
+
+/// A semaphore by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Semaphore {
+    /// Unique in the frame.
+    pub name: String,
+    /// Signalled or waited for outside the frame too (swapchain acquire and present); the caller hands it in.
+    pub external: bool,
+}
+
+/// A wait for, or a signal of, a semaphore by a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SemaphoreOp {
+    /// The semaphore.
+    pub semaphore: SemaphoreId,
+    /// The stages that wait, or whose completion is signalled.
+    pub stages: vk::PipelineStageFlags2,
+}
+
+/// One queue submission call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submit {
+    /// Where it goes.
+    pub queue: QueueId,
+    /// Its batches.
+    pub batches: Run,
+}
+
+/// Command buffers submitted together: the shortest stretch over which tile memory keeps its contents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// The submit it belongs to.
+    pub submit: SubmitId,
+    /// Semaphores it waits for.
+    pub waits: Vec<SemaphoreOp>,
+    /// Semaphores it signals.
+    pub signals: Vec<SemaphoreOp>,
+    /// Its command buffers.
+    pub command_buffers: Run,
+}
+
+/// A primary command buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandBuffer {
+    /// Unique in the frame.
+    pub name: String,
+    /// The batch it belongs to.
+    pub batch: BatchId,
+    /// Its passes.
+    pub passes: Run,
+}
+
+/// What kind of commands a pass records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassKind {
+    /// Draws, inside one render pass instance.
+    Render,
+    /// Dispatches and other action commands outside a render pass.
+    Compute,
+    /// Copies, blits, fills, clears.
+    Transfer,
+}
+
+/// Where the commands of a render pass are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contents {
+    /// In the primary command buffer.
+    #[default]
+    Inline,
+    /// In secondary command buffers.
+    Secondary,
+}
+
+/// A pass: the unit whose accesses are declared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pass {
+    /// Unique in the frame.
+    pub name: String,
+    /// The command buffer that records it.
+    pub command_buffer: CommandBufferId,
+    /// Render, compute or transfer.
+    pub kind: PassKind,
+    /// Inline or secondary.
+    pub contents: Contents,
+    /// Its accesses, in declaration order.
+    pub accesses: Run,
+    /// For a render pass: the area every attachment covers (the base extent where there is no attachment).
+    pub area: vk::Extent2D,
+    /// For a render pass: layers that every attachment has.
+    pub layers: u32,
+}
+
+/// A validated frame.
+///
+/// Cloning shares the description.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    tables: Arc<Tables>,
+}
+
+impl PartialEq for Frame {
+    fn eq(&self, other: &Frame) -> bool {
+        Arc::ptr_eq(&self.tables, &other.tables) || self.tables == other.tables
+    }
+}
+
+/// The flat tables behind a [`Frame`].
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Tables {
+    name: String,
+    base_extent: vk::Extent2D,
+    queues: Vec<Queue>,
+    semaphores: Vec<Semaphore>,
+    submits: Vec<Submit>,
+    batches: Vec<Batch>,
+    command_buffers: Vec<CommandBuffer>,
+    passes: Vec<Pass>,
+    accesses: Vec<Access>,
+    resources: Vec<Resource>,
+    /// Per resource, indices into `accesses` in timeline order.
+    uses: Vec<u32>,
+    /// Per resource, its run in `uses`.
+    uses_of: Vec<Run>,
+    /// Per resource, from its first to after its last use.
+    lives: Vec<Span>,
+    /// Per batch, the batches that finish before it starts; empty where one queue orders everything.
+    before: Vec<Vec<u64>>,
+}
+
+impl Frame {
+    /// The frame's name.
+    pub fn name(&self) -> &str {
+        &self.tables.name
+    }
+
+    /// The size that scaled images are a fraction of, in texels.
+    pub fn base_extent(&self) -> vk::Extent2D {
+        self.tables.base_extent
+    }
+
+    /// Every queue.
+    pub fn queues(&self) -> &[Queue] {
+        &self.tables.queues
+    }
+
+    /// Every semaphore.
+    pub fn semaphores(&self) -> &[Semaphore] {
+        &self.tables.semaphores
+    }
+
+    /// Every submit, in submission order.
+    pub fn submits(&self) -> &[Submit] {
+        &self.tables.submits
+    }
+
+    /// Every batch, in submission order.
+    pub fn batches(&self) -> &[Batch] {
+        &self.tables.batches
+    }
+
+    /// Every command buffer, in submission order.
+    pub fn command_buffers(&self) -> &[CommandBuffer] {
+        &self.tables.command_buffers
+    }
+
+    /// Every pass, in submission order: the timeline.
+    pub fn passes(&self) -> &[Pass] {
+        &self.tables.passes
+    }
+
+    /// Every access, ordered by pass.
+    pub fn accesses(&self) -> &[Access] {
+        &self.tables.accesses
+    }
+
+    /// Every resource.
+    pub fn resources(&self) -> &[Resource] {
+        &self.tables.resources
+    }
+
+    /// One resource.
+    pub fn resource(&self, id: ResourceId) -> &Resource {
+        &self.tables.resources[id.index()]
+    }
+
+    /// One pass.
+    pub fn pass(&self, id: PassId) -> &Pass {
+        &self.tables.passes[id.index()]
+    }
+
+    /// The accesses of one pass.
+    pub fn accesses_of(&self, pass: PassId) -> &[Access] {
+        self.tables.passes[pass.index()]
+            .accesses
+            .of(&self.tables.accesses)
+    }
+
+    /// Indices into [`Frame::accesses`] of every use of `resource`, in timeline order.
+    pub fn uses_of(&self, resource: ResourceId) -> &[u32] {
+        self.tables.uses_of[resource.index()].of(&self.tables.uses)
+    }
+
+    /// From the first to after the last use of `resource`; empty if nothing uses it.
+    pub fn life_of(&self, resource: ResourceId) -> Span {
+        self.tables.lives[resource.index()]
+    }
+
+    /// The batch that a pass belongs to.
+    pub fn batch_of(&self, pass: PassId) -> BatchId {
+        self.tables.command_buffers[self.tables.passes[pass.index()].command_buffer.index()].batch
+    }
+
+    /// The submit that a pass belongs to.
+    pub fn submit_of(&self, pass: PassId) -> SubmitId {
+        self.tables.batches[self.batch_of(pass).index()].submit
+    }
+
+    /// The queue that runs a pass.
+    pub fn queue_of(&self, pass: PassId) -> QueueId {
+        self.tables.submits[self.submit_of(pass).index()].queue
+    }
+
+    /// Whether every command of pass `a` can be waited for by pass `b`: they run on one queue in this order (a barrier
+    /// then suffices), or semaphores lead from `a`'s batch to `b`'s.
+    pub fn happens_before(&self, a: PassId, b: PassId) -> bool {
+        if self.queue_of(a) == self.queue_of(b) {
+            return a < b;
+        }
+        let (a, b) = (self.batch_of(a).index(), self.batch_of(b).index());
+        self.tables.before[b][a / 64] >> (a % 64) & 1 == 1
+    }
+
+    /// The pass of this name.
+    pub fn pass_named(&self, name: &str) -> Option<PassId> {
+        let index = self.tables.passes.iter().position(|pass| pass.name == name)?;
+        Some(PassId(index as u32))
+    }
+
+    /// The resource of this name.
+    pub fn resource_named(&self, name: &str) -> Option<ResourceId> {
+        let index = self
+            .tables
+            .resources
+            .iter()
+            .position(|resource| resource.name == name)?;
+        Some(ResourceId(index as u32))
+    }
+
+    /// The ids of all resources.
+    pub fn resource_ids(&self) -> impl ExactSizeIterator<Item = ResourceId> + use<> {
+        (0..self.tables.resources.len() as u32).map(ResourceId)
+    }
+
+    /// The ids of all passes, in submission order.
+    pub fn pass_ids(&self) -> impl ExactSizeIterator<Item = PassId> + use<> {
+        (0..self.tables.passes.len() as u32).map(PassId)
+    }
+
+    /// The description back as a builder, to change and build again (another size, say).
+    pub fn to_builder(&self) -> FrameBuilder {
+        FrameBuilder::from_tables((*self.tables).clone())
+    }
+}

@@ -1,0 +1,248 @@
+//! Resources: what a frame's images and buffers are, before anyone decides where they live.
+
+use ash::vk;
+
+use crate::units::Bytes;
+
+/// How long a resource's contents matter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lifetime {
+    /// Written and read within the frame; undefined outside.
+    Transient,
+    /// Written in this frame and read by the next as [`Version::Previous`](super::Version): two copies taking turns when
+    /// the frame reads the previous version, one otherwise.
+    History,
+    /// Owned by the caller, who hands the object in for every frame.
+    External(ExternalDesc),
+}
+
+/// The states in which a caller hands over an external resource and wants it back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ExternalDesc {
+    /// State before the frame's first access. An entry layout of `UNDEFINED` says that the contents do not matter.
+    pub entry: ResourceState,
+    /// State after the frame's last access.
+    pub exit: ResourceState,
+}
+
+impl ExternalDesc {
+    /// A swapchain image: contents undefined on entry (the acquire semaphore is waited for at colour output), presentable on exit.
+    pub const SWAPCHAIN: ExternalDesc = ExternalDesc {
+        entry: ResourceState {
+            layout: vk::ImageLayout::UNDEFINED,
+            stages: vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
+            access: vk::AccessFlags2::NONE,
+        },
+        exit: ResourceState {
+            layout: vk::ImageLayout::PRESENT_SRC_KHR,
+            stages: vk::PipelineStageFlags2::NONE,
+            access: vk::AccessFlags2::NONE,
+        },
+    };
+
+    /// Enters and leaves in the same `layout`, after and before anything at all.
+    pub const fn in_layout(layout: vk::ImageLayout) -> ExternalDesc {
+        let state = ResourceState {
+            layout,
+            stages: vk::PipelineStageFlags2::ALL_COMMANDS,
+            access: vk::AccessFlags2::from_raw(
+                vk::AccessFlags2::MEMORY_READ.as_raw() | vk::AccessFlags2::MEMORY_WRITE.as_raw(),
+            ),
+        };
+        ExternalDesc {
+            entry: state,
+            exit: state,
+        }
+    }
+}
+
+/// Where a resource stands at one moment: its layout and the accesses that must be waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ResourceState {
+    /// `UNDEFINED` for buffers.
+    pub layout: vk::ImageLayout,
+    /// Pipeline stages of the accesses.
+    pub stages: vk::PipelineStageFlags2,
+    /// Kinds of the accesses.
+    pub access: vk::AccessFlags2,
+}
+
+/// The size of an image in texels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Extent {
+    /// So many texels, whatever the size of the frame.
+    Texels(vk::Extent3D),
+    /// A fraction of the frame's base extent, rounded up to whole texels, one texel at least; depth 1.
+    Scaled([f32; 2]),
+}
+
+impl Extent {
+    /// The extent in texels in a frame of `base` extent.
+    pub fn resolve(self, base: vk::Extent2D) -> vk::Extent3D {
+        match self {
+            Extent::Texels(extent) => extent,
+            Extent::Scaled([x, y]) => {
+                // In f64, since 24 bits of f32 would round 16384 x 0.1 and the like across a whole texel.
+                let scale = |texels: u32, by: f32| (f64::from(texels) * f64::from(by)).ceil().max(1.0) as u32;
+                vk::Extent3D {
+                    width: scale(base.width, x),
+                    height: scale(base.height, y),
+                    depth: 1,
+                }
+            }
+        }
+    }
+}
+
+impl From<vk::Extent2D> for Extent {
+    fn from(extent: vk::Extent2D) -> Extent {
+        Extent::Texels(extent.into())
+    }
+}
+
+impl From<vk::Extent3D> for Extent {
+    fn from(extent: vk::Extent3D) -> Extent {
+        Extent::Texels(extent)
+    }
+}
+
+/// An image, as far as it is not decided by its accesses (usage follows from those).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ImageDesc {
+    /// Format of the image and its view.
+    pub format: vk::Format,
+    /// Size of mip level 0.
+    pub extent: Extent,
+    /// 1D, 2D or 3D.
+    pub image_type: vk::ImageType,
+    /// Mip levels, at least 1.
+    pub mip_levels: u32,
+    /// Array layers, at least 1.
+    pub array_layers: u32,
+    /// Samples per texel.
+    pub samples: vk::SampleCountFlags,
+    /// Usage beyond what the declared accesses ask for.
+    pub usage: vk::ImageUsageFlags,
+    /// Creation flags beyond those the plan sets.
+    pub flags: vk::ImageCreateFlags,
+}
+
+impl ImageDesc {
+    /// A 2D image of one level, one layer and one sample.
+    pub fn new(format: vk::Format, extent: impl Into<Extent>) -> ImageDesc {
+        ImageDesc {
+            format,
+            extent: extent.into(),
+            image_type: vk::ImageType::TYPE_2D,
+            mip_levels: 1,
+            array_layers: 1,
+            samples: vk::SampleCountFlags::TYPE_1,
+            usage: vk::ImageUsageFlags::empty(),
+            flags: vk::ImageCreateFlags::empty(),
+        }
+    }
+
+    /// A 2D image that follows the frame's base extent, `x` and `y` times as large.
+    pub fn scaled(format: vk::Format, x: f32, y: f32) -> ImageDesc {
+        ImageDesc::new(format, Extent::Texels(vk::Extent3D::default())).with_extent(Extent::Scaled([x, y]))
+    }
+
+    fn with_extent(mut self, extent: Extent) -> ImageDesc {
+        self.extent = extent;
+        self
+    }
+}
+
+/// A buffer, as far as it is not decided by its accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BufferDesc {
+    /// Size in bytes.
+    pub size: Bytes,
+    /// Usage beyond what the declared accesses ask for.
+    pub usage: vk::BufferUsageFlags,
+}
+
+impl BufferDesc {
+    /// A buffer of `size` bytes.
+    pub const fn new(size: Bytes) -> BufferDesc {
+        BufferDesc {
+            size,
+            usage: vk::BufferUsageFlags::empty(),
+        }
+    }
+}
+
+/// An image or a buffer, with everything the frame's accesses decided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ResourceKind {
+    /// An image; `extent` is resolved, `usage` complete but for the tile bit.
+    Image {
+        /// As declared.
+        desc: ImageDesc,
+        /// Texels of mip level 0.
+        extent: vk::Extent3D,
+        /// Declared and derived usage.
+        usage: vk::ImageUsageFlags,
+    },
+    /// A buffer; `usage` complete but for the tile bit.
+    Buffer {
+        /// As declared.
+        desc: BufferDesc,
+        /// Declared and derived usage.
+        usage: vk::BufferUsageFlags,
+    },
+}
+
+/// A named resource of a validated frame.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resource {
+    /// Unique in the frame.
+    pub name: String,
+    /// Image or buffer.
+    pub kind: ResourceKind,
+    /// How long its contents matter.
+    pub lifetime: Lifetime,
+}
+
+impl Resource {
+    /// Whether this is an image.
+    pub fn is_image(&self) -> bool {
+        matches!(self.kind, ResourceKind::Image { .. })
+    }
+
+    /// The image's format, or `UNDEFINED` for a buffer.
+    pub fn format(&self) -> vk::Format {
+        match self.kind {
+            ResourceKind::Image { desc, .. } => desc.format,
+            ResourceKind::Buffer { .. } => vk::Format::UNDEFINED,
+        }
+    }
+
+    /// The image's aspects; empty for a buffer.
+    pub fn aspects(&self) -> vk::ImageAspectFlags {
+        match self.kind {
+            ResourceKind::Image { desc, .. } => super::format::aspects(desc.format),
+            ResourceKind::Buffer { .. } => vk::ImageAspectFlags::empty(),
+        }
+    }
+}
+
+impl From<ImageDesc> for ResourceKind {
+    fn from(desc: ImageDesc) -> ResourceKind {
+        // Validation resolves the extent and completes the usage.
+        ResourceKind::Image {
+            desc,
+            extent: vk::Extent3D::default(),
+            usage: desc.usage,
+        }
+    }
+}
+
+impl From<BufferDesc> for ResourceKind {
+    fn from(desc: BufferDesc) -> ResourceKind {
+        ResourceKind::Buffer {
+            desc,
+            usage: desc.usage,
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Keeps a renderer's short-lived images and buffers on the chip.
+
+pub mod error;
+#[forbid(unsafe_code)]
+pub mod frame;
+#[forbid(unsafe_code)]
+pub mod plan;
+#[forbid(unsafe_code)]
+pub mod profile;
+#[forbid(unsafe_code)]
+pub mod units;
+
+pub use error::{Error, Result};

@@ -1,0 +1,363 @@
+//! Plan: a frame, its requirements and a device profile in; where everything lives, and when, out.
+//!
+//! ```text
+//! passes      0 gbuffer   1 cull   2 lighting   3 bloom   4 tonemap
+//! tile heap   ├── albedo ─────────────┤├─ bloom ──────────┤          placements: offset x span
+//! bound       [0, 8 MiB) ─────────────┤[0, 2 MiB) ────────┤ nothing  one object per run of lives
+//! arena       ├── hdr … ─────────────────────────────────────────┤
+//! barriers    │           │        │            │         │          before each pass, batched
+//! ```
+//! A [`Plan`] is a value: the same inputs give the same plan on every machine. [`check`](Plan::check) judges one without
+//! knowing how it was made.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
+use crate::profile::{DeviceProfile, Requirements};
+use crate::units::{Bytes, Run, Span};
+
+/// Where everything in a frame lives, which memory is bound when, and every barrier.
+///
+/// The flat tables refer to each other by index; `passes`, `accesses` and `resources` run parallel to the frame's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The frame that is planned.
+    pub frame: Frame,
+    /// The device it is planned for.
+    pub profile: Arc<DeviceProfile>,
+    /// What the resources need there.
+    pub requirements: Arc<Requirements>,
+    /// How it was asked for.
+    pub options: PlanOptions,
+    /// Per resource of the frame, where it lives and why.
+    pub resources: Vec<ResourcePlan>,
+    /// Every stay of a resource in memory.
+    pub placements: Vec<Placement>,
+    /// Every memory object.
+    pub objects: Vec<Object>,
+    /// Per pass of the frame, what is bound and which barriers surround it.
+    pub passes: Vec<PassPlan>,
+    /// Per access of the frame, what it uses and how.
+    pub accesses: Vec<AccessPlan>,
+    /// Every barrier; passes refer to runs of this table.
+    pub barriers: Vec<Barrier>,
+    /// Residents that kept others out; [`NotTile::NoRoom`] refers to runs of this table.
+    pub collisions: Vec<ResourceId>,
+    /// Sums over the frame.
+    pub totals: Totals,
+}
+
+/// How residency in the tile heap is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// By worth per byte and step, with time slicing: the best of several greedy orders.
+    #[default]
+    Greedy,
+    /// By worth per byte and step in one pass: the fast mode.
+    Fast,
+    /// The vendor sample's policy: resources in declaration order, first fit, no time slicing, whole heap always bound.
+    FirstCome,
+    /// Nothing in tile memory.
+    Off,
+}
+
+/// The stretch over which tile memory keeps its contents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowRule {
+    /// A batch, or a submit where the device says `queueSubmitBoundary`.
+    #[default]
+    Device,
+    /// All passes of a queue: for comparison with published tables, not for execution.
+    WholeFrame,
+}
+
+/// What is asked of the planner besides frame, requirements and profile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlanOptions {
+    /// How residency is chosen.
+    pub strategy: Strategy,
+    /// What a discard window is.
+    pub windows: WindowRule,
+    /// Whether resources of disjoint lives may share bytes at all.
+    pub aliasing: bool,
+    /// Whether lazily allocated memory may be used.
+    pub lazy: bool,
+}
+
+impl Default for PlanOptions {
+    fn default() -> PlanOptions {
+        PlanOptions {
+            strategy: Strategy::default(),
+            windows: WindowRule::default(),
+            aliasing: true,
+            lazy: true,
+        }
+    }
+}
+
+/// The kind of memory a resource lives in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Home {
+    /// A lazily allocated attachment that lives inside one render pass.
+    Lazy,
+    /// An offset in the tile heap.
+    Tile,
+    /// An offset in a planned block of ordinary memory.
+    Arena,
+    /// An allocation of its own, or the caller's.
+    Own,
+}
+
+/// One memory object (`VkDeviceMemory`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// What it is for: placements in it have this home.
+    pub home: Home,
+    /// Its memory type.
+    pub memory_type: u32,
+    /// Its size in bytes. A tile object covers `[0, size)` of the tile heap, as all of them do.
+    pub size: Bytes,
+}
+
+macro_rules! plan_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// Position in the plan's table of such things.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+plan_ids! {
+    /// A placement of a plan.
+    PlacementId;
+    /// A memory object of a plan.
+    ObjectId;
+}
+
+/// One stay of a resource in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Who lives here.
+    pub resource: ResourceId,
+    /// Kind of memory.
+    pub home: Home,
+    /// The memory object; `None` for external resources, whose memory is the caller's.
+    pub object: Option<ObjectId>,
+    /// Offset in the object.
+    pub offset: Bytes,
+    /// Size there.
+    pub size: Bytes,
+    /// The steps in which the bytes are taken. A history resource holds its bytes always: the whole frame.
+    pub span: Span,
+}
+
+/// Where a resource lives, and why there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourcePlan {
+    /// Its placements: none if nothing uses it, two for a history resource of which the previous version is read.
+    ///
+    /// Of a history pair, the first is the current version in even frames and the previous one in odd frames.
+    pub placements: Run,
+    /// Why it lives there.
+    pub reason: Reason,
+}
+
+/// Why a resource lives where it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// No pass uses it: it gets no memory.
+    Unused,
+    /// One render pass alone uses it, as an attachment whose contents nobody needs afterwards.
+    Lazy {
+        /// The pass.
+        pass: PassId,
+    },
+    /// It earned its place in tile memory.
+    Tile {
+        /// Bytes per frame that do not cross the memory bus.
+        worth: Bytes,
+    },
+    /// Shares a block of ordinary memory.
+    Arena(NotTile),
+    /// The driver asks for an allocation of its own.
+    Dedicated(NotTile),
+    /// The caller owns it.
+    External,
+}
+
+/// What kept a resource out of tile memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTile {
+    /// The device has no tile heap (or the strategy leaves it alone).
+    NoTileHeap,
+    /// The next frame reads it, and tile contents die with the batch.
+    History,
+    /// Used in two discard windows.
+    CrossesWindows {
+        /// Last pass that uses it in the first window.
+        last: PassId,
+        /// First pass that uses it in another.
+        next: PassId,
+    },
+    /// Used on two queues, each of which has tile contents of its own.
+    CrossesQueues {
+        /// Last pass on the first queue.
+        last: PassId,
+        /// First pass on another.
+        next: PassId,
+    },
+    /// Copied: not allowed on tile images, and on tile buffers only with `tileBufferTransfers`.
+    Transfer {
+        /// The first pass that copies it.
+        pass: PassId,
+    },
+    /// A resolve target must not be tile memory (VUID-VkRenderingAttachmentInfo-resolveImageView-10728).
+    ResolveTarget {
+        /// The pass that resolves into it.
+        pass: PassId,
+    },
+    /// A buffer use outside the permitted set (VUID-VkBufferCreateInfo-usage-10764).
+    BufferUse {
+        /// The first pass that uses it so.
+        pass: PassId,
+        /// The use.
+        kind: AccessKind,
+    },
+    /// Usage declared beyond the accesses is outside the permitted set.
+    DeclaredUsage,
+    /// The driver reports no tile requirement for it.
+    Refused,
+    /// Larger than the whole heap.
+    TooLarge {
+        /// Its size in tile memory.
+        size: Bytes,
+        /// The heap's size.
+        heap: Bytes,
+    },
+    /// Residents worth more were there.
+    NoRoom {
+        /// What it would have been worth, in bytes per frame.
+        worth: Bytes,
+        /// The residents alive with it: a run of [`Plan::collisions`].
+        beside: Run,
+    },
+}
+
+/// One pass of the timeline, as planned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassPlan {
+    /// The tile memory object that is bound while the pass runs.
+    pub bound: Option<ObjectId>,
+    /// Bytes of tile residents alive in the pass.
+    pub live_tile: Bytes,
+    /// Barriers before the pass: a run of [`Plan::barriers`].
+    pub before: Run,
+    /// Barriers after the pass: releases to other queue families, and exits of external resources.
+    pub after: Run,
+}
+
+/// One access, as planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessPlan {
+    /// The placement it uses (of a history pair, the one of even frames).
+    pub placement: PlacementId,
+    /// The image's layout during the pass; `UNDEFINED` for buffers.
+    pub layout: vk::ImageLayout,
+    /// For attachments.
+    pub load_op: vk::AttachmentLoadOp,
+    /// For attachments.
+    pub store_op: vk::AttachmentStoreOp,
+}
+
+/// A dependency of one resource, recorded before or after a pass together with the others there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Barrier {
+    /// The resource.
+    pub resource: ResourceId,
+    /// The placement (of a history pair, the one of even frames).
+    pub placement: PlacementId,
+    /// Why it is there.
+    pub cause: Cause,
+    /// Stages that must have finished.
+    pub src_stages: vk::PipelineStageFlags2,
+    /// Their accesses, made available.
+    pub src_access: vk::AccessFlags2,
+    /// Stages that wait.
+    pub dst_stages: vk::PipelineStageFlags2,
+    /// Their accesses, for which memory is made visible.
+    pub dst_access: vk::AccessFlags2,
+    /// Layout before; `UNDEFINED` discards the contents.
+    pub old_layout: vk::ImageLayout,
+    /// Layout after.
+    pub new_layout: vk::ImageLayout,
+    /// The other half of a transfer between queues; nothing but an ordinary barrier where both have one family.
+    pub transfer: Option<QueueTransfer>,
+}
+
+/// Why a barrier is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A write before, or a write to come, or a change of layout.
+    Hazard,
+    /// First use of bytes that another resource held, in this frame or the one before: also a memory barrier.
+    HandOver,
+    /// First use of its own bytes since the frame before.
+    NextFrame,
+    /// An external resource comes in.
+    Entry,
+    /// An external resource goes out.
+    Exit,
+}
+
+/// One half of a queue family ownership transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueTransfer {
+    /// The queue that used the resource.
+    pub from: QueueId,
+    /// The queue that will.
+    pub to: QueueId,
+    /// Which half this is.
+    pub half: TransferHalf,
+}
+
+/// The halves of a queue family ownership transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferHalf {
+    /// Recorded on the queue that used the resource; left out where both queues have one family.
+    Release,
+    /// Recorded on the queue that will use it.
+    Acquire,
+}
+
+/// Sums over a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Totals {
+    /// Access count times size, over every resource that could live in tile memory by the rules.
+    pub eligible_bytes: Bytes,
+    /// Access count times size, over the residents of tile memory.
+    pub on_chip_bytes: Bytes,
+    /// Bytes of all arenas.
+    pub arena_bytes: Bytes,
+    /// Bytes of the arenas' contents if nothing were aliased.
+    pub arena_bytes_without_aliasing: Bytes,
+    /// The most bytes alive at once in the arenas: no packing can need less.
+    pub arena_peak_live: Bytes,
+    /// The most bytes alive at once in tile memory.
+    pub tile_peak_live: Bytes,
+    /// The largest tile object.
+    pub tile_bytes: Bytes,
+}
