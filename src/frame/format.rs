@@ -71,9 +71,10 @@ fn compressed_block(name: &str) -> Option<TexelBlock> {
     let block = |width, height, bytes| Some(TexelBlock { width, height, bytes });
     if name.starts_with("BC1_") || name.starts_with("BC4_") {
         block(4, 4, 8)
-    } else if name.starts_with("BC") {
-        block(4, 4, 16)
-    } else if name.starts_with("ETC2_R8G8B8A8") || name.starts_with("EAC_R11G11") {
+    } else if ["BC", "ETC2_R8G8B8A8", "EAC_R11G11"]
+        .iter()
+        .any(|large| name.starts_with(large))
+    {
         block(4, 4, 16)
     } else if name.starts_with("ETC2") || name.starts_with("EAC") {
         block(4, 4, 8)

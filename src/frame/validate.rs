@@ -430,10 +430,10 @@ fn check_accesses(tables: &Tables) -> Result<(), FrameFault> {
                 }
             }
         }
-        let depths = accesses
+        let mut depths = accesses
             .iter()
             .filter(|access| access.kind == AccessKind::DepthStencilAttachment);
-        if let Some(second) = depths.skip(1).next() {
+        if let Some(second) = depths.nth(1) {
             return Err(misuse(
                 tables,
                 second,

@@ -1,0 +1,1 @@
+//! The placement engine: lives, sizes and alignments in, offsets out.
