@@ -10,4 +10,7 @@ pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameFault),
+    /// A driver lacks a command of an extension.
+    #[error(transparent)]
+    Ffi(#[from] crate::ffi::MissingCommand),
 }
