@@ -7,6 +7,8 @@ pub mod frame;
 pub mod plan;
 #[forbid(unsafe_code)]
 pub mod profile;
+#[cfg(feature = "runtime")]
+pub mod runtime;
 #[forbid(unsafe_code)]
 pub mod units;
 
