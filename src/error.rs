@@ -10,4 +10,7 @@ pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameFault),
+    /// A device profile is impossible, or a resource is larger than the device allows.
+    #[error(transparent)]
+    Profile(#[from] crate::profile::ProfileFault),
 }
