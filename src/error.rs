@@ -14,4 +14,7 @@ pub enum Error {
     #[cfg(feature = "runtime")]
     #[error(transparent)]
     Runtime(#[from] crate::runtime::RuntimeFault),
+    /// A device profile is impossible, or a resource is larger than the device allows.
+    #[error(transparent)]
+    Profile(#[from] crate::profile::ProfileFault),
 }
