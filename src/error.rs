@@ -10,4 +10,7 @@ pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameFault),
+    /// The packing problem is impossible, or a packing is wrong.
+    #[error(transparent)]
+    Pack(#[from] crate::pack::PackFault),
 }
