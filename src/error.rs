@@ -10,7 +10,10 @@ pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameFault),
-    /// The packing problem is impossible, or a packing is wrong.
+    /// The frame cannot be planned for this device.
+    #[error(transparent)]
+    Plan(#[from] crate::plan::PlanFault),
+    /// A packing problem is impossible.
     #[error(transparent)]
     Pack(#[from] crate::pack::PackFault),
 }
