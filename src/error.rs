@@ -16,4 +16,7 @@ pub enum Error {
     /// A packing problem is impossible.
     #[error(transparent)]
     Pack(#[from] crate::pack::PackFault),
+    /// A device profile is impossible, or a resource is larger than the device allows.
+    #[error(transparent)]
+    Profile(#[from] crate::profile::ProfileFault),
 }
