@@ -204,9 +204,7 @@ fn check_size(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{
-        AccessKind, Before, BufferDesc, ClearValue, Extent, FrameBuilder, ImageDesc, Lifetime,
-    };
+    use crate::frame::{AccessKind, Before, BufferDesc, ClearValue, FrameBuilder, ImageDesc};
 
     /// One render pass that draws to `attachment`, one that reads it as `kind`, and one buffer that compute updates.
     fn frame(attachment: ImageDesc, kind: AccessKind) -> crate::Result<Frame> {
