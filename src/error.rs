@@ -14,6 +14,12 @@ pub enum Error {
     #[cfg(feature = "runtime")]
     #[error(transparent)]
     Runtime(#[from] crate::runtime::RuntimeFault),
+    /// The frame cannot be planned for this device.
+    #[error(transparent)]
+    Plan(#[from] crate::plan::PlanFault),
+    /// A packing problem is impossible.
+    #[error(transparent)]
+    Pack(#[from] crate::pack::PackFault),
     /// A device profile is impossible, or a resource is larger than the device allows.
     #[error(transparent)]
     Profile(#[from] crate::profile::ProfileFault),

@@ -13,6 +13,8 @@
 //! panics when called: drivers exist that advertise an extension's name and nothing else, so a missing pointer is an
 //! answer that detection needs.
 //!
+//! Sizes, offsets and values were compared with those of the C header 1.4.363 (x86-64).
+//!
 //! Not bound: `VkImageUsageFlags2KHR`, the type that `VK_KHR_extended_flags` brings; its tile bit is here as a plain
 //! [`vk::Flags64`](ash::vk::Flags64).
 

@@ -7,7 +7,9 @@
 //! ```
 
 mod estimate;
+pub(crate) mod json;
 mod presets;
+mod sizes;
 mod validate;
 
 use std::sync::Arc;
