@@ -5,9 +5,13 @@ pub mod ffi;
 #[forbid(unsafe_code)]
 pub mod frame;
 #[forbid(unsafe_code)]
+pub mod pack;
+#[forbid(unsafe_code)]
 pub mod plan;
 #[forbid(unsafe_code)]
 pub mod profile;
+#[cfg(feature = "runtime")]
+pub mod runtime;
 #[forbid(unsafe_code)]
 pub mod units;
 

@@ -6,10 +6,20 @@
 //! preset or JSON ─► estimate ──┘
 //! ```
 
+mod estimate;
+pub(crate) mod json;
+mod presets;
+mod sizes;
+mod validate;
+
 use std::sync::Arc;
 
 use ash::vk;
 use bitflags::bitflags;
+
+pub use estimate::{estimate, raw};
+pub use presets::PRESETS;
+pub use validate::ProfileFault;
 
 use crate::units::{Alignment, Bytes};
 
