@@ -9,7 +9,8 @@ use tileheap::ffi;
 use super::config::Config;
 use super::memory;
 use super::pointers::{borrow, chained, chained_mut, fill, slice, store};
-use super::state::{Detail, Enabled, ImageFacts, enter, enter_current};
+use super::records::{Detail, Enabled, ImageFacts};
+use super::state::{enter, enter_current};
 
 /// Writes `text` into a fixed array of C characters.
 fn write_name(into: &mut [c_char], text: &CStr) {

@@ -9,7 +9,8 @@ use tileheap::ffi;
 use super::config::Config;
 use super::journal::{Call, Object};
 use super::pointers::{borrow, chained, chained_mut, slice, store};
-use super::state::{BufferFacts, Detail, Entered, ImageFacts, Memory, enter};
+use super::records::{BufferFacts, Detail, ImageFacts, Memory};
+use super::state::{Entered, enter};
 
 /// What a resource needs, in ordinary and in tile memory.
 #[derive(Clone, Copy, Default)]

@@ -16,8 +16,11 @@
 
 #![allow(
     dead_code,
-    reason = "every test binary that includes this module uses another part of it"
+    unused_imports,
+    unreachable_pub,
+    reason = "every test binary includes this module and uses another part of it"
 )]
+#![allow(non_snake_case, reason = "entry points have Vulkan's own names")]
 
 mod config;
 mod instance;
@@ -26,6 +29,8 @@ mod memory;
 mod objects;
 mod pointers;
 mod recording;
+mod records;
+mod rendering;
 mod state;
 mod submission;
 mod table;

@@ -7,7 +7,8 @@ use tileheap::ffi;
 use super::journal::{Call, Object};
 use super::memory::{buffer_facts, image_facts};
 use super::pointers::{borrow, chained, slice, store, text};
-use super::state::{AttachmentFacts, Detail, Entered, Recording, Stage, enter};
+use super::records::{AttachmentFacts, Detail, Recording, Stage};
+use super::state::{Entered, enter};
 
 /// Declares the pair of functions that create and destroy one type of object. `facts` judges the creation and gives the
 /// handles that the object needs alive, and what is kept of it.

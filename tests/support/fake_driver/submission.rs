@@ -5,7 +5,8 @@ use ash::vk::Handle;
 
 use super::journal::{Call, SubmittedBatch};
 use super::pointers::{borrow, chained, slice, store};
-use super::state::{Detail, Entered, Pending, Stage, enter};
+use super::records::{Detail, Pending, Stage};
+use super::state::{Entered, enter};
 
 pub(super) unsafe extern "system" fn vkGetDeviceQueue(
     device: vk::Device,

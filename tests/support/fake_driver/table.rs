@@ -10,7 +10,9 @@ use super::instance::*;
 use super::memory::*;
 use super::objects::*;
 use super::recording::*;
-use super::state::{Detail, Entered, enter};
+use super::records::Detail;
+use super::rendering::*;
+use super::state::{Entered, enter};
 use super::submission::*;
 
 /// What brings a function.
