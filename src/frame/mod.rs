@@ -15,6 +15,7 @@ mod access;
 mod builder;
 mod format;
 mod resource;
+mod synthetic;
 mod validate;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
+pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
 pub use validate::FrameFault;
 
 use crate::units::{Run, Span, Step};
