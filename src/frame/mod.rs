@@ -16,6 +16,7 @@ mod builder;
 mod format;
 pub mod names;
 mod resource;
+mod synthetic;
 mod validate;
 
 use std::sync::Arc;
@@ -28,6 +29,7 @@ pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
+pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
 pub use validate::FrameFault;
 
 use crate::units::{Run, Span, Step};
