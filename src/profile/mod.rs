@@ -167,8 +167,7 @@ pub enum Dedicated {
     Required,
 }
 
-/// `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`.
-pub const TILE_HEAP_FLAG: vk::MemoryHeapFlags = vk::MemoryHeapFlags::from_raw(0x8);
+pub use crate::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM as TILE_HEAP_FLAG;
 
 impl DeviceProfile {
     /// Bits of the memory types on tile heaps. Ordinary allocations must never use them.
