@@ -4,6 +4,8 @@ pub mod error;
 #[forbid(unsafe_code)]
 pub mod frame;
 #[forbid(unsafe_code)]
+pub mod pack;
+#[forbid(unsafe_code)]
 pub mod plan;
 #[forbid(unsafe_code)]
 pub mod profile;

@@ -293,9 +293,14 @@ pub struct Access {
 }
 
 impl Access {
-    /// The access flags that barriers name.
+    /// The access flags that barriers name: loading an attachment reads it, declared as a read or not.
     pub fn flags(&self) -> vk::AccessFlags2 {
-        self.kind.access_flags(self.reads, self.writes)
+        self.kind.access_flags(self.needs_contents(), self.writes)
+    }
+
+    /// Whether contents from before the pass matter: they are read, or kept by a write.
+    pub fn needs_contents(&self) -> bool {
+        self.reads || (self.writes && self.before == Before::Load)
     }
 
     /// How often the resource's bytes cross the memory bus: once for reading, once for writing.

@@ -14,6 +14,7 @@
 mod access;
 mod builder;
 mod format;
+pub mod names;
 mod resource;
 mod validate;
 

@@ -486,7 +486,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     if !access.reads && !access.writes {
         return misuse("it neither reads nor writes");
     }
-    if access.writes && access.flags() == kind.access_flags(access.reads, false) {
+    if access.writes && kind.access_flags(false, true).is_empty() {
         return misuse("such accesses cannot write");
     }
     if access.reads && !access.writes && kind.access_flags(true, false).is_empty() {
@@ -590,14 +590,12 @@ fn derive_uses(tables: &mut Tables) {
     }
 }
 
-/// Whether the access needs contents from before its pass.
-fn needs_contents(access: &Access) -> bool {
-    access.version == Version::Current && (access.reads || (access.writes && access.before == Before::Load))
-}
-
 fn check_contents(tables: &Tables) -> Result<(), FrameFault> {
     for (index, resource) in tables.resources.iter().enumerate() {
-        if matches!(resource.lifetime, Lifetime::External(_)) {
+        // An external image that comes in as UNDEFINED has no contents either; a buffer has no layout to say so.
+        if let Lifetime::External(desc) = resource.lifetime
+            && !(resource.is_image() && desc.entry.layout == vk::ImageLayout::UNDEFINED)
+        {
             continue;
         }
         let uses = tables.uses_of[index].of(&tables.uses);
@@ -615,7 +613,17 @@ fn check_contents(tables: &Tables) -> Result<(), FrameFault> {
                     .any(|other| {
                         other.resource == access.resource && other.writes && other.before != Before::Load
                     });
-            if needs_contents(access) && !available && !same_pass {
+            let needs = access.needs_contents() && access.version == Version::Current;
+            if access.version == Version::Previous
+                && !uses.iter().any(|&index| tables.accesses[index as usize].writes)
+            {
+                return Err(FrameFault::Previous {
+                    pass: tables.passes[access.pass.index()].name.clone(),
+                    resource: resource.name.clone(),
+                    why: "no pass writes its current version",
+                });
+            }
+            if needs && !available && !same_pass {
                 let pass = tables.passes[access.pass.index()].name.clone();
                 return Err(FrameFault::ReadBeforeWrite {
                     pass,

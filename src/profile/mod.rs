@@ -6,10 +6,18 @@
 //! preset or JSON ─► estimate ──┘
 //! ```
 
+mod estimate;
+mod presets;
+mod validate;
+
 use std::sync::Arc;
 
 use ash::vk;
 use bitflags::bitflags;
+
+pub use estimate::{estimate, raw};
+pub use presets::PRESETS;
+pub use validate::ProfileFault;
 
 use crate::units::{Alignment, Bytes};
 
