@@ -1,0 +1,50 @@
+//! What several test programs share. Each includes this file as `mod support;`.
+#![allow(dead_code, unreachable_pub)] // No program uses all of it.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A file or folder of `../shared`, the data that lies beside a checkout; `None`, and the calling test listed as
+/// skipped, where that folder is not there.
+///
+/// A test returns early on `None` and on nothing else. The skip goes to stderr and, since the harness captures that, to
+/// the end of the file named by `TILEHEAP_SKIP_LOG`, which `scripts/test.sh` counts.
+///
+/// # Panics
+/// If the skip log cannot be written.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let folder = workspace().join("../shared");
+    if folder.is_dir() {
+        return Some(folder.join(path));
+    }
+    skip("../shared is not there");
+    None
+}
+
+/// Lists the calling test as skipped; the test then returns.
+///
+/// # Panics
+/// If the skip log cannot be written.
+pub fn skip(reason: &str) {
+    let thread = std::thread::current();
+    let line = format!(
+        "skipped: {}: {reason}\n",
+        thread.name().unwrap_or("an unnamed thread")
+    );
+    eprint!("{line}");
+    if let Some(log) = std::env::var_os("TILEHEAP_SKIP_LOG") {
+        let file = OpenOptions::new().create(true).append(true).open(&log);
+        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.unwrap_or_else(|error| panic!("TILEHEAP_SKIP_LOG={}: {error}", log.display()));
+    }
+}
+
+/// The workspace's root, also for the tests of its members.
+fn workspace() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = package
+        .ancestors()
+        .find(|folder| folder.join("Cargo.lock").is_file());
+    root.unwrap_or(package)
+}
