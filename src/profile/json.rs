@@ -201,6 +201,11 @@ impl ProfileJson {
         }
     }
 
+    /// The number of memory types.
+    pub(crate) fn memory_type_count(&self) -> usize {
+        self.memory_types.len()
+    }
+
     /// The profile, validated.
     pub(crate) fn into_profile(self) -> crate::Result<DeviceProfile> {
         let heaps: Vec<MemoryHeap> = self
