@@ -18,6 +18,7 @@ mod format;
 pub mod json;
 pub mod names;
 mod resource;
+mod synthetic;
 mod validate;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
+pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
 
 use crate::units::{Run, Span, Step};
 
