@@ -19,6 +19,7 @@ use bitflags::bitflags;
 
 pub use estimate::{estimate, raw};
 pub use presets::PRESETS;
+pub use sizes::{TILE_IMAGE_USES, tile_buffer_uses};
 pub use validate::ProfileFault;
 
 use crate::units::{Alignment, Bytes};

@@ -12,13 +12,39 @@
 use ash::vk;
 
 use super::{TileBlock, TileHeap, TileRequirements};
+use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::{TexelBlock, texel_block};
 use crate::units::{Alignment, Bytes};
 
-/// `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM`.
-const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(0x0800_0000);
-/// `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM`.
-const TILE_IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(0x0800_0000);
+/// The usage that every implementation accepts of images in tile memory, the tile bit itself included.
+///
+/// Source: VkImageCreateInfo, "Images created with `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM`".
+pub const TILE_IMAGE_USES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::SAMPLED.as_raw()
+        | vk::ImageUsageFlags::STORAGE.as_raw()
+        | vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw()
+        | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM.as_raw(),
+);
+
+/// The usage that buffers in tile memory may have, the tile bit itself included; `transfers` is `tileBufferTransfers`.
+///
+/// Source: VUID-VkBufferCreateInfo-usage-10764.
+pub fn tile_buffer_uses(transfers: bool) -> vk::BufferUsageFlags {
+    use vk::BufferUsageFlags as U;
+    let shaders = U::UNIFORM_TEXEL_BUFFER
+        | U::STORAGE_TEXEL_BUFFER
+        | U::UNIFORM_BUFFER
+        | U::STORAGE_BUFFER
+        | U::SHADER_DEVICE_ADDRESS;
+    let copies = if transfers {
+        U::TRANSFER_SRC | U::TRANSFER_DST
+    } else {
+        U::empty()
+    };
+    shaders | copies | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM
+}
 
 /// Texel blocks across and down to which a mip level is padded in ordinary memory: 4 KiB of 4-byte texels.
 const LEVEL_PADDING: (u64, u64) = (64, 16);
@@ -39,20 +65,13 @@ impl TileHeap {
     /// Source: VkImageCreateInfo (the guaranteed set); reading of Adreno 830, driver 512.842.6: 480 x 270 texels are
     /// 1,105,920 bytes in `R32G32_SFLOAT` and 552,960 in `R16G16_SFLOAT`, and transfer usage is refused.
     pub fn image(&self, info: &vk::ImageCreateInfo<'_>) -> Option<TileRequirements> {
-        use vk::ImageUsageFlags as U;
-        let permitted = U::SAMPLED
-            | U::STORAGE
-            | U::COLOR_ATTACHMENT
-            | U::DEPTH_STENCIL_ATTACHMENT
-            | U::INPUT_ATTACHMENT
-            | TILE_IMAGE_USAGE;
         let accepted = info.image_type == vk::ImageType::TYPE_2D
             && info.mip_levels == 1
             && info.array_layers == 1
             && info.samples == vk::SampleCountFlags::TYPE_1
             && info.tiling == vk::ImageTiling::OPTIMAL
             && vk::ImageCreateFlags::ALIAS.contains(info.flags)
-            && permitted.contains(info.usage);
+            && TILE_IMAGE_USES.contains(info.usage);
         let size = planes(info.format).try_fold(0u64, |sum, plane| {
             sum.checked_add(
                 self.block
@@ -70,16 +89,7 @@ impl TileHeap {
     /// Source: VUID-VkBufferCreateInfo-usage-10763 (flags), VUID-VkBufferCreateInfo-usage-10764 (usage). That buffers
     /// take whole blocks is an assumption: none was read.
     pub fn buffer(&self, info: &vk::BufferCreateInfo<'_>) -> Option<TileRequirements> {
-        use vk::{BufferCreateFlags as C, BufferUsageFlags as U};
-        let mut permitted = U::UNIFORM_TEXEL_BUFFER
-            | U::STORAGE_TEXEL_BUFFER
-            | U::UNIFORM_BUFFER
-            | U::STORAGE_BUFFER
-            | U::SHADER_DEVICE_ADDRESS
-            | TILE_BUFFER_USAGE;
-        if self.buffer_transfers {
-            permitted |= U::TRANSFER_SRC | U::TRANSFER_DST;
-        }
+        use vk::BufferCreateFlags as C;
         let forbidden = C::SPARSE_BINDING
             | C::SPARSE_RESIDENCY
             | C::SPARSE_ALIASED
@@ -87,7 +97,8 @@ impl TileHeap {
             | C::DEVICE_ADDRESS_CAPTURE_REPLAY
             | C::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT
             | C::VIDEO_PROFILE_INDEPENDENT_KHR;
-        let accepted = info.size > 0 && permitted.contains(info.usage) && !info.flags.intersects(forbidden);
+        let permitted = tile_buffer_uses(self.buffer_transfers).contains(info.usage);
+        let accepted = info.size > 0 && permitted && !info.flags.intersects(forbidden);
         let size = Bytes(info.size).checked_align_up(self.block.bytes)?;
         accepted.then_some(TileRequirements {
             size,
@@ -259,7 +270,7 @@ mod tests {
         let refused = |info: vk::ImageCreateInfo<'_>| tile().image(&info).is_none();
         assert!(!refused(
             good.flags(vk::ImageCreateFlags::ALIAS)
-                .usage(U::INPUT_ATTACHMENT | TILE_IMAGE_USAGE)
+                .usage(U::INPUT_ATTACHMENT | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM)
         ));
         assert!(refused(good.mip_levels(2)));
         assert!(refused(good.array_layers(2)));
@@ -278,7 +289,7 @@ mod tests {
         use vk::BufferUsageFlags as U;
         let buffer = |usage| vk::BufferCreateInfo::default().size(12_289).usage(usage);
         let needs = tile().buffer(&buffer(
-            U::STORAGE_BUFFER | U::SHADER_DEVICE_ADDRESS | TILE_BUFFER_USAGE,
+            U::STORAGE_BUFFER | U::SHADER_DEVICE_ADDRESS | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM,
         ));
         assert_eq!(needs.unwrap().size.0, 2 * 12_288);
         for usage in [
