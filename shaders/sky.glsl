@@ -12,9 +12,9 @@ vec3 sky_gradient(vec3 direction) {
     vec3 horizon = vec3(0.135, 0.095, 0.150);
     vec3 colour = mix(horizon, middle, smoothstep(0.0, 0.24, height));
     colour = mix(colour, zenith, smoothstep(0.15, 0.75, height));
-    float towards = max(dot(direction, constants.sun_direction.xyz), 0.0);
+    float towards = max(dot(direction, constants.moon_direction.xyz), 0.0);
     float towards_4 = towards * towards * towards * towards;
-    return colour + constants.sun_colour.rgb * (0.030 * towards_4 + 0.05 * pow(towards, 48.0));
+    return colour + constants.moon_colour.rgb * (0.030 * towards_4 + 0.05 * pow(towards, 48.0));
 }
 
 vec3 stars(vec3 direction) {
@@ -31,7 +31,7 @@ vec3 stars(vec3 direction) {
 }
 
 vec3 moon(vec3 direction) {
-    vec3 axis = constants.sun_direction.xyz;
+    vec3 axis = constants.moon_direction.xyz;
     vec3 across = direction - axis * dot(direction, axis);
     float radius = length(across) / 0.062;
     if (radius > 1.0 || dot(direction, axis) < 0.0) {
