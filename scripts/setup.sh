@@ -66,12 +66,12 @@ need_vulkan() {
     need_rust
 }
 
-# The test bed: Debian's next release's C library, Vulkan loader, lavapipe and validation layers, unpacked into a
-# folder. `run-in-testbed.sh` runs programs on it. Names the folder in TILEHEAP_TESTBED.
+# Debian's next release's C library, Vulkan loader, lavapipe and validation layers, unpacked into a folder: the test bed.
+# run-in-testbed.sh runs programs on it.
+export TILEHEAP_TESTBED=${TILEHEAP_TESTBED:-$root/target/testbed/forky}
+
 need_testbed() {
-    export TILEHEAP_TESTBED=${TILEHEAP_TESTBED:-$root/target/testbed/forky}
-    [ -e "$TILEHEAP_TESTBED/complete" ] && return
-    say "Unpacking the newest lavapipe and validation layers into $TILEHEAP_TESTBED (about 75 MB to fetch, 400 MB there)"
+    [ ! -e "$TILEHEAP_TESTBED/complete" ] || return 0
+    say "Unpacking the newest lavapipe and validation layers (about 75 MB to fetch) into $TILEHEAP_TESTBED"
     bash scripts/make-testbed.sh "$TILEHEAP_TESTBED"
 }
-

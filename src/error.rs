@@ -19,4 +19,7 @@ pub enum Error {
     /// A device profile is impossible, or a resource is larger than the device allows.
     #[error(transparent)]
     Profile(#[from] crate::profile::ProfileFault),
+    /// A driver lacks a command of an extension.
+    #[error(transparent)]
+    Ffi(#[from] crate::ffi::MissingCommand),
 }

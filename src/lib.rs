@@ -1,6 +1,7 @@
 //! Keeps a renderer's short-lived images and buffers on the chip.
 
 pub mod error;
+pub mod ffi;
 #[forbid(unsafe_code)]
 pub mod frame;
 #[forbid(unsafe_code)]

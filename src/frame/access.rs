@@ -237,6 +237,30 @@ impl ClearValue {
     /// Zero in every component.
     pub const ZERO: ClearValue = ClearValue::Float([0.0; 4]);
 
+    /// Zero in every component, as images of `format` are cleared to it.
+    pub fn zero_of(format: vk::Format) -> ClearValue {
+        if !super::aspects(format).contains(vk::ImageAspectFlags::COLOR) {
+            return ClearValue::DepthStencil(0.0, 0);
+        }
+        let name = format!("{format:?}");
+        if name.contains("UINT") {
+            ClearValue::Uint([0; 4])
+        } else if name.contains("SINT") {
+            ClearValue::Int([0; 4])
+        } else {
+            ClearValue::ZERO
+        }
+    }
+
+    /// Whether some component is not a number: such a value is not even equal to itself.
+    pub fn is_nan(self) -> bool {
+        match self {
+            ClearValue::Float(components) => components.iter().any(|component| component.is_nan()),
+            ClearValue::DepthStencil(depth, _) => depth.is_nan(),
+            ClearValue::Int(_) | ClearValue::Uint(_) => false,
+        }
+    }
+
     /// As Vulkan's union.
     pub fn to_vk(self) -> vk::ClearValue {
         match self {

@@ -24,8 +24,8 @@ mod vocabulary;
 
 use std::fmt::Write as _;
 
-pub use vocabulary::Vocabulary;
 use vocabulary::Shape;
+pub use vocabulary::Vocabulary;
 
 /// A name that Vulkan does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

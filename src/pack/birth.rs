@@ -1,139 +1,203 @@
-//! Placing in the order of births: only what is alive can be in the way.
+//! Placing in the order of births: only what is alive can be in the way, so that the free gaps are all there is to know.
+//!
+//! ```text
+//! offset
+//!   9 ┤     ┌── c ──┐ ┊ gap [9, ∞)      d is born at the dotted line: b is dead by then, and what is left
+//!   5 ┤┌ b ┐└───────┘ ┊ gap [3, 5)      of the bytes below c is one gap, wherever b ended
+//!   3 ┤├── a ─────────┊──┐
+//!   0 ┼┴──────────────┴──┴──► steps
+//! ```
 
-use super::{Problem, gap};
-use crate::units::{Alignment, Span};
-
-/// How an offset is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
-    /// The lowest gap.
-    First,
-    /// The smallest gap.
-    Best,
-}
+use super::Problem;
+use super::gap::{self, Fit};
+use super::in_order::{InOrder, UNPLACED};
+use crate::units::Alignment;
 
 /// Scratch memory of the birth orders.
 #[derive(Debug, Default)]
 pub(super) struct ByBirth {
-    /// Units in the order of placing.
+    /// First step, complement of the last, and index of each unit, as one number: sorted, the order of placing.
+    births: Vec<u128>,
+    /// Last step and index of each unit, as one number: sorted, the order of dying.
+    deaths: Vec<u64>,
     order: Vec<u32>,
-    /// What lives now or will, by ascending offset.
-    alive: Vec<Slot>,
-    /// What is in the way of a unit that cannot be placed by looking at `alive` alone.
+    gaps: Gaps,
+    /// What is in the way of a unit with conflicts.
     blocks: Vec<(u64, u64)>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    offset: u64,
-    end: u64,
-    span: Span,
-}
-
-/// No offset yet. No unit can be there: offset and size together stay below 2^64 - 1 unless the size is 0.
-const UNPLACED: u64 = u64::MAX;
-
 impl ByBirth {
-    /// Offsets of all units.
-    pub(super) fn place(&mut self, problem: &Problem, fit: Fit, offsets: &mut Vec<u64>) {
-        let units = &problem.units;
-        offsets.clear();
-        offsets.extend(units.iter().map(|unit| unit.fixed.unwrap_or(UNPLACED)));
-        self.alive.clear();
-        self.order.clear();
-        for (index, unit) in units.iter().enumerate() {
-            match unit.fixed {
-                Some(offset) => self.insert_all(problem, index, offset),
-                None => self.order.push(index as u32),
-            }
-        }
-        let key = |&index: &u32| {
-            let unit = &units[index as usize];
-            (unit.hull.first, std::cmp::Reverse(unit.size), index)
-        };
-        if !self.order.is_sorted_by_key(key) {
-            self.order.sort_unstable_by_key(key);
-        }
-        let mut next_death = 0;
-        for position in 0..self.order.len() {
-            let index = self.order[position] as usize;
-            let unit = &units[index];
-            let span = unit.hull;
-            if next_death <= span.first.0 {
-                self.alive.retain(|slot| slot.span.end > span.first);
-                next_death = self
-                    .alive
-                    .iter()
-                    .map(|slot| slot.span.end.0)
-                    .min()
-                    .unwrap_or(u32::MAX);
-            }
-            let offset = if unit.members.len() == 1 && unit.rivals.is_empty() {
-                let blocks = self.alive.iter().filter(|slot| slot.span.overlaps(span));
-                choose(
-                    fit,
-                    blocks.map(|slot| (slot.offset, slot.end)),
-                    unit.size,
-                    unit.alignment,
-                )
-            } else {
-                self.gather(problem, index, offsets);
-                choose(fit, self.blocks.iter().copied(), unit.size, unit.alignment)
-            };
-            offsets[index] = offset;
-            self.insert_all(problem, index, offset);
-            next_death = next_death.min(span.end.0);
-        }
-    }
-
-    /// What is in the way of a group, or of a unit with conflicts.
-    fn gather(&mut self, problem: &Problem, index: usize, offsets: &[u64]) {
-        let unit = &problem.units[index];
-        self.blocks.clear();
-        let alive = self.alive.iter().filter(|slot| problem.meets(unit, slot.span));
-        self.blocks.extend(alive.map(|slot| (slot.offset, slot.end)));
-        for &rival in unit.rivals.of(&problem.rivals) {
-            let (offset, size) = (offsets[rival as usize], problem.units[rival as usize].size);
-            if offset != UNPLACED && size > 0 {
-                self.blocks.push((offset, offset + size));
-            }
-        }
-        self.blocks.sort_unstable();
-    }
-
-    /// Enters every life of a unit that is placed.
-    fn insert_all(&mut self, problem: &Problem, index: usize, offset: u64) {
-        let unit = &problem.units[index];
-        if unit.size == 0 {
-            return;
-        }
-        let position = self.alive.partition_point(|slot| slot.offset <= offset);
-        let slot = |span| Slot {
-            offset,
-            end: offset + unit.size,
-            span,
-        };
-        if unit.members.len() == 1 {
-            if !unit.hull.is_empty() {
-                self.alive.insert(position, slot(unit.hull));
-            }
+    /// Offsets of all units: in the order of births, at one step those that live longest first.
+    pub(super) fn place(
+        &mut self,
+        problem: &Problem,
+        fit: Fit,
+        in_order: &mut InOrder,
+        offsets: &mut Vec<u64>,
+    ) {
+        self.sort(problem);
+        // What is fixed, or wakes again, is in the way before it is born.
+        if problem.has_fixed_or_groups() {
+            self.order.clear();
+            self.order.extend(self.births.iter().map(|&birth| birth as u32));
+            in_order.place(problem, &self.order, fit, offsets);
         } else {
-            for span in problem.spans(unit).filter(|span| !span.is_empty()) {
-                self.alive.insert(position, slot(span));
+            self.sweep(problem, fit, offsets);
+        }
+    }
+
+    fn sort(&mut self, problem: &Problem) {
+        let units = problem.units.iter().enumerate();
+        self.births.clear();
+        self.births.extend(units.map(|(index, unit)| {
+            let (first, end) = (unit.hull.first.0, unit.hull.end.0);
+            u128::from(first) << 64 | u128::from(!end) << 32 | index as u128
+        }));
+        if !self.births.is_sorted() {
+            self.births.sort_unstable();
+        }
+    }
+
+    fn sweep(&mut self, problem: &Problem, fit: Fit, offsets: &mut Vec<u64>) {
+        let units = &problem.units;
+        let lives = units.iter().enumerate().filter(|(_, unit)| unit.takes_bytes());
+        self.deaths.clear();
+        self.deaths
+            .extend(lives.map(|(index, unit)| u64::from(unit.hull.end.0) << 32 | index as u64));
+        self.deaths.sort_unstable();
+        self.gaps.clear();
+        offsets.clear();
+        offsets.resize(units.len(), UNPLACED);
+        let mut dead = 0;
+        for &birth in &self.births {
+            let index = birth as u32 as usize;
+            let unit = &units[index];
+            // A death at a step comes before the births there.
+            while let Some(&death) = self.deaths.get(dead)
+                && death >> 32 <= (birth >> 64) as u64
+            {
+                let gone = death as u32 as usize;
+                self.gaps.release(offsets[gone], offsets[gone] + units[gone].size);
+                dead += 1;
             }
+            let rivals = unit.rivals.of(&problem.rivals);
+            offsets[index] = if unit.size == 0 {
+                0
+            } else if !rivals.is_empty() {
+                self.blocks.clear();
+                if unit.takes_bytes() {
+                    self.blocks.extend(self.gaps.blocks());
+                }
+                problem.extend_with_rivals(&mut self.blocks, rivals, offsets);
+                self.blocks.sort_unstable();
+                let offset = gap::choose(fit, self.blocks.iter().copied(), unit.size, unit.alignment);
+                if unit.takes_bytes() {
+                    self.gaps.take_at(offset, unit.size);
+                }
+                offset
+            } else if unit.takes_bytes() {
+                self.gaps.take(fit, unit.size, unit.alignment)
+            } else {
+                0
+            };
         }
     }
 }
 
-pub(super) fn choose(
-    fit: Fit,
-    blocks: impl Iterator<Item = (u64, u64)>,
-    size: u64,
-    alignment: Alignment,
-) -> u64 {
-    let offset = match fit {
-        Fit::First => gap::lowest(blocks, size, alignment),
-        Fit::Best => gap::tightest(blocks, size, alignment),
-    };
-    offset.expect("a problem whose sizes and alignments sum below 2^64 has no offset past it")
+/// The free bytes of one moment.
+#[derive(Debug, Default)]
+struct Gaps {
+    /// `[offset, end)`, none empty, none touching another, ascending.
+    gaps: Vec<(u64, u64)>,
+}
+
+impl Gaps {
+    /// Everything is free.
+    fn clear(&mut self) {
+        self.gaps.clear();
+        self.gaps.push((0, u64::MAX));
+    }
+
+    /// Takes bytes where the rule says; gives their offset.
+    fn take(&mut self, fit: Fit, size: u64, alignment: Alignment) -> u64 {
+        let fits = |&(index, &(start, end)): &(usize, &(u64, u64))| {
+            let offset = gap::align_up(start, alignment)?;
+            (offset <= end && end - offset >= size).then_some((index, offset))
+        };
+        let mut found = self.gaps.iter().enumerate();
+        let found = match fit {
+            Fit::First => found.find_map(|gap| fits(&gap)),
+            Fit::Best => {
+                let mut best = None;
+                let mut least = u64::MAX;
+                for gap in found {
+                    let (_, &(start, end)) = gap;
+                    // The last gap has no end, and is the last resort.
+                    let width = if end == u64::MAX {
+                        u64::MAX - 1
+                    } else {
+                        end - start
+                    };
+                    if width < least
+                        && width >= size
+                        && let Some(here) = fits(&gap)
+                    {
+                        (best, least) = (Some(here), width);
+                    }
+                }
+                best
+            }
+        };
+        let (index, offset) = found.expect(gap::ROOM);
+        self.split(index, offset, size);
+        offset
+    }
+
+    /// Takes bytes that are free.
+    fn take_at(&mut self, offset: u64, size: u64) {
+        let after = self.gaps.partition_point(|&(start, _)| start <= offset);
+        self.split(after - 1, offset, size);
+    }
+
+    fn split(&mut self, index: usize, offset: u64, size: u64) {
+        let (start, end) = self.gaps[index];
+        let above = offset + size;
+        match (start < offset, above < end) {
+            (true, true) => {
+                self.gaps[index].0 = above;
+                self.gaps.insert(index, (start, offset));
+            }
+            (true, false) => self.gaps[index].1 = offset,
+            (false, true) => self.gaps[index].0 = above,
+            (false, false) => {
+                self.gaps.remove(index);
+            }
+        }
+    }
+
+    /// Frees bytes that are taken.
+    fn release(&mut self, offset: u64, end: u64) {
+        let index = self.gaps.partition_point(|&(start, _)| start < offset);
+        let below = index > 0 && self.gaps[index - 1].1 == offset;
+        let above = index < self.gaps.len() && self.gaps[index].0 == end;
+        match (below, above) {
+            (true, true) => {
+                self.gaps[index - 1].1 = self.gaps[index].1;
+                self.gaps.remove(index);
+            }
+            (true, false) => self.gaps[index - 1].1 = end,
+            (false, true) => self.gaps[index].0 = offset,
+            (false, false) => self.gaps.insert(index, (offset, end)),
+        }
+    }
+
+    /// What is taken, between the gaps.
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+        let mut cursor = 0;
+        self.gaps.iter().filter_map(move |&(start, end)| {
+            let block = (cursor, start);
+            cursor = end;
+            (block.0 < block.1).then_some(block)
+        })
+    }
 }

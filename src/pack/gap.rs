@@ -2,6 +2,35 @@
 
 use crate::units::Alignment;
 
+/// How an offset is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fit {
+    /// The lowest gap.
+    First,
+    /// The smallest gap.
+    Best,
+}
+
+/// Why an offset is always found where there is no capacity.
+pub(super) const ROOM: &str = "a problem whose sizes and alignments sum below 2^64 has room for everything";
+
+/// The offset that the rule chooses among `blocks`, which come by ascending offset as `[offset, end)`.
+///
+/// # Panics
+/// Past 64 bits, which the validation of problems excludes.
+pub(super) fn choose(
+    fit: Fit,
+    blocks: impl Iterator<Item = (u64, u64)>,
+    size: u64,
+    alignment: Alignment,
+) -> u64 {
+    let offset = match fit {
+        Fit::First => lowest(blocks, size, alignment),
+        Fit::Best => tightest(blocks, size, alignment),
+    };
+    offset.expect(ROOM)
+}
+
 /// `value` rounded up to `alignment`, or `None` past 64 bits.
 pub(super) fn align_up(value: u64, alignment: Alignment) -> Option<u64> {
     let alignment = alignment.get();

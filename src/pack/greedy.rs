@@ -1,122 +1,135 @@
-//! Placing the largest first: by size alone, or step by step from the fullest.
+//! The greedy orders: the largest first, over all or step by step from the fullest.
 
 use std::cmp::Reverse;
 
 use super::Problem;
-use super::birth::{Fit, choose};
-use crate::units::Span;
 
 /// Scratch memory of the greedy orders.
 #[derive(Debug, Default)]
 pub(super) struct Greedy {
     order: Vec<u32>,
-    /// Every life that is placed, by ascending offset.
-    placed: Vec<Slot>,
-    /// Marks the rivals of the unit that is being placed.
-    rival_of: Vec<u32>,
-    steps: Vec<(Reverse<u64>, u32)>,
-    taken: Vec<bool>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Slot {
-    offset: u64,
-    end: u64,
-    span: Span,
-    unit: u32,
+    /// Units by first step; those that live at no step left out.
+    births: Vec<u32>,
+    /// Live bytes of each step at which something is born, and how many units are born up to it.
+    steps: Vec<(Reverse<u128>, u32)>,
+    /// Over `births`, a binary tree of the last steps of those that are not yet in the order.
+    latest: Latest,
 }
 
 impl Greedy {
-    /// Largest first, each in the tightest gap.
-    pub(super) fn by_size(&mut self, problem: &Problem, offsets: &mut Vec<u64>) {
+    /// Largest first; of equals the earliest born.
+    ///
+    /// Source: Greedy by Size for Offset Calculation, Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+    /// Inference", 2020.
+    pub(super) fn by_size(&mut self, problem: &Problem) -> &[u32] {
         self.order.clear();
         self.order.extend(0..problem.units.len() as u32);
         self.order.sort_unstable_by_key(|&index| {
             let unit = &problem.units[index as usize];
             (Reverse(unit.size), unit.hull.first, index)
         });
-        self.place(problem, offsets);
+        &self.order
     }
 
-    /// The step with the most live bytes first; in it, largest first, each in the tightest gap.
+    /// The step with the most live bytes first; of those alive there, the largest first. A group counts from its first
+    /// birth to its last death.
     ///
-    /// Source: Greedy by Breadth, Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020.
-    pub(super) fn by_breadth(&mut self, problem: &Problem, offsets: &mut Vec<u64>) {
+    /// Source: Greedy by Breadth, as above.
+    pub(super) fn by_breadth(&mut self, problem: &Problem) -> &[u32] {
         let units = &problem.units;
-        let mut births: Vec<u32> = units.iter().map(|unit| unit.hull.first.0).collect();
-        births.sort_unstable();
-        births.dedup();
-        self.steps.clear();
-        for step in births {
-            let span = Span::new(step, step + 1);
-            let live = units.iter().filter(|unit| problem.meets(unit, span));
-            self.steps.push((Reverse(live.map(|unit| unit.size).sum()), step));
-        }
+        self.births.clear();
+        self.births
+            .extend((0..units.len() as u32).filter(|&index| !units[index as usize].hull.is_empty()));
+        self.births
+            .sort_unstable_by_key(|&index| (units[index as usize].hull.first, index));
+        self.measure_steps(problem);
         self.steps.sort_unstable();
-        self.taken.clear();
-        self.taken.resize(units.len(), false);
+        self.latest
+            .fill(self.births.iter().map(|&index| units[index as usize].hull.end.0));
         self.order.clear();
-        for &(_, step) in &self.steps {
-            let first = self.order.len();
-            for (index, unit) in units.iter().enumerate() {
-                if !self.taken[index] && problem.meets(unit, Span::new(step, step + 1)) {
-                    self.taken[index] = true;
-                    self.order.push(index as u32);
-                }
+        for &(_, born) in &self.steps {
+            let step = units[self.births[born as usize - 1] as usize].hull.first.0;
+            let from = self.order.len();
+            while let Some(position) = self.latest.take_first_after(step, born as usize) {
+                self.order.push(self.births[position]);
             }
-            self.order[first..].sort_unstable_by_key(|&index| (Reverse(units[index as usize].size), index));
+            self.order[from..].sort_unstable_by_key(|&index| (Reverse(units[index as usize].size), index));
         }
-        let rest = self.taken.iter().enumerate().filter(|(_, taken)| !**taken);
-        self.order.extend(rest.map(|(index, _)| index as u32));
-        self.place(problem, offsets);
+        // Those that never live come last.
+        self.order
+            .extend((0..units.len() as u32).filter(|&index| units[index as usize].hull.is_empty()));
+        &self.order
     }
 
-    fn place(&mut self, problem: &Problem, offsets: &mut Vec<u64>) {
-        offsets.clear();
-        offsets.resize(problem.units.len(), 0);
-        self.placed.clear();
-        self.rival_of.clear();
-        self.rival_of.resize(problem.units.len(), u32::MAX);
-        for (index, unit) in problem.units.iter().enumerate() {
-            if let Some(offset) = unit.fixed {
-                offsets[index] = offset;
-                self.insert(problem, index as u32, offset);
+    /// Live bytes after the births of each step.
+    fn measure_steps(&mut self, problem: &Problem) {
+        let units = &problem.units;
+        let mut deaths: Vec<(u32, u64)> = Vec::with_capacity(self.births.len());
+        deaths.extend(self.births.iter().map(|&index| {
+            let unit = &units[index as usize];
+            (unit.hull.end.0, unit.size)
+        }));
+        deaths.sort_unstable();
+        let mut deaths = deaths.into_iter().peekable();
+        self.steps.clear();
+        // Groups count while they sleep too, so that this sum, unlike the real one, may pass 64 bits.
+        let mut live = 0u128;
+        for (position, &index) in self.births.iter().enumerate() {
+            let unit = &units[index as usize];
+            let step = unit.hull.first.0;
+            while let Some((_, size)) = deaths.next_if(|&(end, _)| end <= step) {
+                live -= u128::from(size);
+            }
+            live += u128::from(unit.size);
+            let last_birth = self.births.get(position + 1);
+            if last_birth.is_none_or(|&next| units[next as usize].hull.first.0 != step) {
+                self.steps.push((Reverse(live), position as u32 + 1));
             }
         }
-        for position in 0..self.order.len() {
-            let index = self.order[position];
-            let unit = &problem.units[index as usize];
-            if unit.fixed.is_some() {
-                continue;
-            }
-            for &rival in unit.rivals.of(&problem.rivals) {
-                self.rival_of[rival as usize] = index;
-            }
-            let blocks = self
-                .placed
-                .iter()
-                .filter(|slot| problem.meets(unit, slot.span) || self.rival_of[slot.unit as usize] == index);
-            let blocks = blocks.map(|slot| (slot.offset, slot.end));
-            let offset = choose(Fit::Best, blocks, unit.size, unit.alignment);
-            offsets[index as usize] = offset;
-            self.insert(problem, index, offset);
+    }
+}
+
+/// A binary tree of maxima over a list of numbers, from which numbers are taken away.
+#[derive(Debug, Default)]
+struct Latest {
+    /// The root at 1, the children of `node` at `2 * node` and `2 * node + 1`; 0 where nothing is left.
+    maxima: Vec<u32>,
+    leaves: usize,
+}
+
+impl Latest {
+    fn fill(&mut self, values: impl ExactSizeIterator<Item = u32>) {
+        self.leaves = values.len().next_power_of_two();
+        self.maxima.clear();
+        self.maxima.resize(self.leaves, 0);
+        self.maxima.extend(values);
+        self.maxima.resize(2 * self.leaves, 0);
+        for node in (1..self.leaves).rev() {
+            self.maxima[node] = self.maxima[2 * node].max(self.maxima[2 * node + 1]);
         }
     }
 
-    fn insert(&mut self, problem: &Problem, index: u32, offset: u64) {
-        let unit = &problem.units[index as usize];
-        if unit.size == 0 {
-            return;
+    /// Takes away the first number above `value` of the first `end` ones; gives its position.
+    fn take_first_after(&mut self, value: u32, end: usize) -> Option<usize> {
+        if self.maxima[1] <= value {
+            return None;
         }
-        let position = self.placed.partition_point(|slot| slot.offset <= offset);
-        for span in problem.spans(unit) {
-            let slot = Slot {
-                offset,
-                end: offset + unit.size,
-                span,
-                unit: index,
-            };
-            self.placed.insert(position, slot);
+        let mut node = 1;
+        while node < self.leaves {
+            node *= 2;
+            if self.maxima[node] <= value {
+                node += 1;
+            }
         }
+        let position = node - self.leaves;
+        if position >= end {
+            return None;
+        }
+        self.maxima[node] = 0;
+        while node > 1 {
+            node /= 2;
+            self.maxima[node] = self.maxima[2 * node].max(self.maxima[2 * node + 1]);
+        }
+        Some(position)
     }
 }

@@ -37,6 +37,7 @@ mod check;
 mod fault;
 mod gap;
 mod greedy;
+mod in_order;
 mod problem;
 mod shelf;
 mod strategy;

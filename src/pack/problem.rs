@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::PackFault;
+use super::in_order::UNPLACED;
 use crate::units::{Alignment, Bytes, Run, Span};
 
 /// Something that needs bytes for a while.
@@ -88,6 +89,7 @@ pub struct Problem {
     pub(super) members: Vec<u32>,
     /// Conflicting units of each unit, in runs, ascending. Empty without conflicts.
     pub(super) rivals: Vec<u32>,
+    fixed_or_groups: bool,
 }
 
 /// What is placed: a lone item, or a group whose items share one offset.
@@ -104,6 +106,13 @@ pub(super) struct Unit {
     pub(super) rivals: Run,
 }
 
+impl Unit {
+    /// Whether it is ever in the way of anything because of its life.
+    pub(super) fn takes_bytes(&self) -> bool {
+        self.size > 0 && !self.hull.is_empty()
+    }
+}
+
 impl Problem {
     /// A problem of items alone: no conflicts, no capacity.
     ///
@@ -118,9 +127,12 @@ impl Problem {
             units: Vec::with_capacity(desc.items.len()),
             members: Vec::with_capacity(desc.items.len()),
             rivals: Vec::new(),
+            fixed_or_groups: false,
             desc,
         };
         problem.form_units()?;
+        let plain = |unit: &Unit| unit.fixed.is_none() && unit.members.len() == 1;
+        problem.fixed_or_groups = !problem.units.iter().all(plain);
         problem.check_sum()?;
         if !problem.desc.conflicts.is_empty() {
             problem.form_rivals()?;
@@ -155,10 +167,19 @@ impl Problem {
         members.map(|&item| self.desc.items[item as usize].span)
     }
 
-    /// Whether some item of the unit lives at the same time as `span`.
-    pub(super) fn meets(&self, unit: &Unit, span: Span) -> bool {
-        unit.hull.overlaps(span)
-            && (unit.members.len() == 1 || self.spans(unit).any(|member| member.overlaps(span)))
+    /// Whether something is in the way of others before it is born: it is fixed, or lives again after a pause.
+    pub(super) fn has_fixed_or_groups(&self) -> bool {
+        self.fixed_or_groups
+    }
+
+    /// Adds the bytes of those `rivals` that are placed.
+    pub(super) fn extend_with_rivals(&self, blocks: &mut Vec<(u64, u64)>, rivals: &[u32], offsets: &[u64]) {
+        for &rival in rivals {
+            let (offset, size) = (offsets[rival as usize], self.units[rival as usize].size);
+            if offset != UNPLACED && size > 0 {
+                blocks.push((offset, offset + size));
+            }
+        }
     }
 
     /// Lone items and groups, in the order of their first items.

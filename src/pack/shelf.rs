@@ -89,7 +89,8 @@ impl Shelf {
         self.slots.clear();
     }
 
-    fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
+    /// What is taken during `span`, by ascending offset as `[offset, end)`.
+    pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
         let alive = self.slots.iter().filter(move |slot| slot.span.overlaps(span));
         alive.map(|slot| (slot.offset, slot.end))
     }

@@ -5,9 +5,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::birth::{ByBirth, Fit};
+use super::birth::ByBirth;
 use super::bound::Bounder;
+use super::gap::Fit;
 use super::greedy::Greedy;
+use super::in_order::InOrder;
 use super::{PackFault, Problem, gap};
 use crate::units::Bytes;
 
@@ -100,6 +102,7 @@ pub struct Packer {
     bounder: Bounder,
     by_birth: ByBirth,
     greedy: Greedy,
+    in_order: InOrder,
     /// Offsets of units.
     offsets: Vec<u64>,
 }
@@ -114,12 +117,24 @@ impl Packer {
 
     /// As [`pack()`], into a packing whose memory is used again.
     pub fn pack_into(&mut self, problem: &Problem, strategy: Strategy, packing: &mut Packing) {
+        let offsets = &mut self.offsets;
         match strategy {
-            Strategy::Naive => naive(problem, &mut self.offsets),
-            Strategy::GreedyBySize => self.greedy.by_size(problem, &mut self.offsets),
-            Strategy::GreedyByBreadth => self.greedy.by_breadth(problem, &mut self.offsets),
-            Strategy::FirstFitByBirth => self.by_birth.place(problem, Fit::First, &mut self.offsets),
-            Strategy::BestFitByBirth => self.by_birth.place(problem, Fit::Best, &mut self.offsets),
+            Strategy::Naive => naive(problem, offsets),
+            Strategy::GreedyBySize => {
+                let order = self.greedy.by_size(problem);
+                self.in_order.place(problem, order, Fit::Best, offsets);
+            }
+            Strategy::GreedyByBreadth => {
+                let order = self.greedy.by_breadth(problem);
+                self.in_order.place(problem, order, Fit::Best, offsets);
+            }
+            Strategy::FirstFitByBirth => {
+                self.by_birth
+                    .place(problem, Fit::First, &mut self.in_order, offsets)
+            }
+            Strategy::BestFitByBirth => self
+                .by_birth
+                .place(problem, Fit::Best, &mut self.in_order, offsets),
             Strategy::Auto => return self.auto(problem, packing),
         }
         let units = problem.units.iter().zip(&self.offsets);

@@ -1,7 +1,5 @@
 //! Ordinary memory: arenas, allocations of their own, lazily allocated attachments.
 
-use ash::vk;
-
 use super::eligible::Ruling;
 use super::residency::Resident;
 use super::{Home, Object, ObjectId, Placement, PlanFault, PlanOptions, Strategy};
@@ -75,7 +73,7 @@ pub(super) fn place_all(
                 });
             }
             (Ruling::Tile(_) | Ruling::Ordinary(_), None) => {
-                let memory_type = ordinary_type(profile, needs.memory_type_bits).ok_or_else(|| {
+                let memory_type = first_bit(needs.memory_type_bits & profile.ordinary_type_bits()).ok_or_else(|| {
                     PlanFault::NoMemoryType {
                         resource: frame.resource(id).name.clone(),
                         bits: needs.memory_type_bits,
@@ -133,23 +131,15 @@ pub(super) fn place_all(
     })
 }
 
+fn first_bit(bits: u32) -> Option<u32> {
+    (bits != 0).then(|| bits.trailing_zeros())
+}
+
 fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
     frame
         .uses_of(id)
         .iter()
         .any(|&index| frame.accesses()[index as usize].version == Version::Previous)
-}
-
-/// The memory type that ordinary resources use: the first that is local to the device, else the first.
-///
-/// Never a tile type, whatever its index: it may legally come before the ordinary type.
-fn ordinary_type(profile: &DeviceProfile, bits: u32) -> Option<u32> {
-    use vk::MemoryPropertyFlags as F;
-    let special = F::LAZILY_ALLOCATED | F::PROTECTED | F::DEVICE_COHERENT_AMD;
-    let bits = bits & !profile.tile_type_bits() & profile.type_bits(|kind| !kind.flags.intersects(special));
-    let local = bits & profile.type_bits(|kind| kind.flags.contains(F::DEVICE_LOCAL));
-    let chosen = if local != 0 { local } else { bits };
-    (chosen != 0).then(|| chosen.trailing_zeros())
 }
 
 /// Packs the placements of one memory type into one object.

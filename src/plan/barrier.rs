@@ -71,7 +71,7 @@ impl Work<'_> {
         for (id, run) in self.frame.resource_ids().zip(&placed.of_resource) {
             for (index, version) in run.indices().zip([Version::Current, Version::Previous]) {
                 let first = self.epochs.len() as u32;
-                epochs_of(self.frame, profile, id, version, &mut self.epochs);
+                epochs_of(self.frame, profile, self.timeline, id, version, &mut self.epochs);
                 self.chain_of[index] = self.chains.len() as u32;
                 let epochs = Run {
                     first,

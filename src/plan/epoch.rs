@@ -7,6 +7,7 @@
 
 use ash::vk;
 
+use super::timeline::Timeline;
 use crate::frame::{Access, AccessKind, Frame, PassId, QueueId, ResourceId, Version};
 use crate::profile::{DeviceProfile, Features};
 
@@ -32,14 +33,14 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    fn of(access: &Access, frame: &Frame, depth: bool, store_none: bool) -> Epoch {
+    fn of(access: &Access, queue: QueueId, depth: bool, store_none: bool) -> Epoch {
         // Without a store operation that does nothing, ending the pass writes the attachment, tested or not.
         let stored = access.kind == AccessKind::DepthStencilAttachment && !access.writes && !store_none;
         let writes = access.kind.access_flags(false, access.writes || stored);
         Epoch {
             first: access.pass,
             last: access.pass,
-            queue: frame.queue_of(access.pass),
+            queue,
             layout: access.kind.layout(depth, access.writes),
             stages: access.stages,
             access: access.flags() | writes,
@@ -78,6 +79,7 @@ impl Epoch {
 pub(super) fn epochs_of(
     frame: &Frame,
     profile: &DeviceProfile,
+    timeline: &Timeline,
     resource: ResourceId,
     version: Version,
     epochs: &mut Vec<Epoch>,
@@ -92,7 +94,7 @@ pub(super) fn epochs_of(
         if access.version != version {
             continue;
         }
-        let next = Epoch::of(access, frame, depth, store_none);
+        let next = Epoch::of(access, timeline.queue_of(access.pass), depth, store_none);
         match &mut open {
             Some(pass) if pass.last == next.first => pass.join(next),
             _ => {

@@ -17,11 +17,13 @@ mod epoch;
 mod handover;
 mod operations;
 mod planner;
+mod report;
 mod residency;
 #[cfg(test)]
 mod tests;
 mod timeline;
 mod totals;
+mod words;
 
 use std::sync::Arc;
 

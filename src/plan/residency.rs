@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 use super::eligible::Ruling;
 use super::timeline::Timeline;
-use super::{Object, ObjectId, PlanOptions, Strategy};
+use super::{Home, Object, ObjectId, PlanOptions, Strategy};
 use crate::frame::{Frame, ResourceId};
 use crate::pack::Shelf;
 use crate::profile::{DeviceProfile, Requirements, TileHeap};
@@ -269,50 +269,57 @@ fn runs(order: &[Resident]) -> impl Iterator<Item = (Span, Bytes, usize)> {
     })
 }
 
+/// The most tile memory objects of one plan: each is a `vkAllocateMemory`, of which a driver may allow few.
+const MOST_OBJECTS: usize = 16;
+
 /// Binds one object for each connected run of lives in a window; runs of one size share an object.
 fn bind_runs(frame: &Frame, heap: &TileHeap, timeline: &Timeline, mut residents: Vec<Resident>) -> Residency {
-    let mut objects: Vec<Object> = Vec::new();
-    let mut bound = vec![None; frame.passes().len()];
     // Windows of one queue follow each other, but those of two queues may interleave: sort by window first.
     let window = |resident: &Resident| timeline.window[resident.span.first.0 as usize];
     residents.sort_unstable_by_key(|resident| (window(resident), resident.span.first, resident.resource));
-    let mut object_of = Vec::with_capacity(residents.len());
+    let mut bindings: Vec<(u32, Span, Bytes, usize)> = Vec::with_capacity(residents.len());
     for stretch in residents.chunk_by(|a, b| window(a) == window(b)) {
         let number = window(&stretch[0]);
-        for (span, top, count) in runs(stretch) {
-            let object = object_of_size(&mut objects, heap, top);
-            object_of.extend(std::iter::repeat_n(object, count));
-            let steps = span.first.0 as usize..span.end.0 as usize;
-            for (slot, window) in bound[steps.clone()].iter_mut().zip(&timeline.window[steps]) {
-                if *window == number {
-                    *slot = Some(object);
-                }
+        bindings.extend(runs(stretch).map(|(span, top, count)| (number, span, top, count)));
+    }
+    let sizes = object_sizes(bindings.iter().map(|&(_, _, top, _)| top).collect());
+    let mut bound = vec![None; frame.passes().len()];
+    let mut rest = residents.as_mut_slice();
+    for (number, span, top, count) in bindings {
+        let object = ObjectId(sizes.partition_point(|&size| size < top) as u32);
+        let (run, later) = rest.split_at_mut(count);
+        run.iter_mut().for_each(|resident| resident.object = object);
+        rest = later;
+        let steps = span.first.0 as usize..span.end.0 as usize;
+        for (slot, window) in bound[steps.clone()].iter_mut().zip(&timeline.window[steps]) {
+            if *window == number {
+                *slot = Some(object);
             }
         }
     }
-    for (resident, object) in residents.iter_mut().zip(object_of) {
-        resident.object = object;
-    }
+    let object = |&size: &Bytes| Object {
+        home: Home::Tile,
+        memory_type: heap.memory_type,
+        size,
+    };
     Residency {
+        objects: sizes.iter().map(object).collect(),
         residents,
-        objects,
         bound,
     }
 }
 
-fn object_of_size(objects: &mut Vec<Object>, heap: &TileHeap, size: Bytes) -> ObjectId {
-    let index = objects
-        .iter()
-        .position(|object| object.size == size)
-        .unwrap_or_else(|| {
-            objects.push(Object {
-                home: super::Home::Tile,
-                memory_type: heap.memory_type,
-                size,
-            });
-            objects.len() - 1
-        });
-    ObjectId(index as u32)
+/// The sizes of tile objects that serve runs of these tops: each its own, or, past [`MOST_OBJECTS`], the next larger of
+/// so many evenly spread ones.
+fn object_sizes(mut tops: Vec<Bytes>) -> Vec<Bytes> {
+    tops.sort_unstable();
+    tops.dedup();
+    if tops.len() <= MOST_OBJECTS {
+        return tops;
+    }
+    (1..=MOST_OBJECTS)
+        .map(|rank| tops[rank * tops.len() / MOST_OBJECTS - 1])
+        .collect()
 }
 
 /// The vendor sample's policy: declaration order, bytes never shared, the whole heap bound all the time.
@@ -320,8 +327,12 @@ fn object_of_size(objects: &mut Vec<Object>, heap: &TileHeap, size: Bytes) -> Ob
 /// Source: SnapdragonGameStudios adreno-gpu-vulkan-code-sample-framework, samples/tile_memory.
 fn first_come(frame: &Frame, heap: &TileHeap, timeline: &Timeline, candidates: &[Candidate]) -> Residency {
     let mut shelf = Shelf::with_capacity(Some(heap.size));
-    let mut objects = Vec::new();
-    let object = object_of_size(&mut objects, heap, heap.size);
+    let objects = vec![Object {
+        home: Home::Tile,
+        memory_type: heap.memory_type,
+        size: heap.size,
+    }];
+    let object = ObjectId(0);
     let always = Span::new(0, frame.passes().len() as u32);
     let mut residents = Vec::new();
     for candidate in candidates {

@@ -131,37 +131,33 @@ pub(super) fn sum(
             .filter(|placement| placement.home == Home::Arena)
     };
     totals.arena_bytes_without_aliasing = arena().map(|placement| placement.size).sum();
-    totals.arena_peak_live = arena_peaks(arena(), objects.len(), passes.len());
+    totals.arena_peak_live = objects
+        .iter()
+        .enumerate()
+        .filter(|(_, object)| object.home == Home::Arena)
+        .map(|(index, _)| {
+            peak(
+                arena().filter(|p| p.object.is_some_and(|object| object.index() == index)),
+                passes.len(),
+            )
+        })
+        .sum();
     totals.tile_peak_live = passes.iter().map(|pass| pass.live_tile).max().unwrap_or_default();
     totals
 }
 
-/// The most bytes alive at once in each arena, summed.
-fn arena_peaks<'a>(
-    placements: impl Iterator<Item = &'a Placement> + Clone,
-    objects: usize,
-    passes: usize,
-) -> Bytes {
-    let mut change = vec![0i128; passes + 1];
-    let mut sum = Bytes::ZERO;
-    for object in 0..objects {
-        let inside = placements
-            .clone()
-            .filter(|p| p.object.is_some_and(|o| o.index() == object));
-        if inside.clone().next().is_none() {
-            continue;
-        }
-        change.fill(0);
-        for placement in inside {
-            change[placement.span.first.0 as usize] += i128::from(placement.size.0);
-            change[placement.span.end.0 as usize] -= i128::from(placement.size.0);
-        }
-        let (mut live, mut peak) = (0i128, 0i128);
-        for step in &change {
-            live += step;
-            peak = peak.max(live);
-        }
-        sum += Bytes(peak as u64);
+/// The most bytes alive at once.
+fn peak<'a>(placements: impl Iterator<Item = &'a Placement>, passes: usize) -> Bytes {
+    let mut born = vec![0u64; passes + 1];
+    let mut died = vec![0u64; passes + 1];
+    for placement in placements {
+        born[placement.span.first.0 as usize] += placement.size.0;
+        died[placement.span.end.0 as usize] += placement.size.0;
     }
-    sum
+    let (mut live, mut peak) = (0, 0);
+    for (born, died) in born.iter().zip(&died) {
+        live = live + born - died;
+        peak = peak.max(live);
+    }
+    Bytes(peak)
 }

@@ -2,33 +2,14 @@
 //!
 //! Tile memory follows the one public reading of a driver and reproduces it; ordinary memory follows a simple model of a
 //! tiler that is right in its order of magnitude and no more. Where a driver is there, ask it.
-//!
-//! ```text
-//! a tile image of 480 x 270 texels, 4 bytes each         one block: 12,288 bytes = 96 x 32 texels
-//!      96   96   96   96   96
-//!    ┌────┬────┬────┬────┬────┐ 32
-//!    ├────┼────┼────┼────┼────┤ 32       480 / 96 = 5 blocks across, 270 / 32 rounded up = 9 down,
-//!    ┊    ┊    ┊    ┊    ┊    ┊          45 blocks = 552,960 bytes, as the driver said
-//!    └────┴────┴────┴────┴────┘ 32 x 9 = 288
-//! ```
 
 use ash::vk;
 
-use super::{
-    Dedicated, DeviceProfile, ProfileFault, Requirements, ResourceRequirements, TileBlock, TileHeap, TileRequirements,
-};
-use crate::frame::{Frame, Resource, ResourceKind, TexelBlock, texel_block};
+use super::sizes::{IMAGE_ALIGNMENT, content_bytes, ordinary_image};
+use super::{Dedicated, DeviceProfile, ProfileFault, Requirements, ResourceRequirements, TileRequirements};
+use crate::frame::{Frame, Resource, ResourceKind};
 use crate::units::{Alignment, Bytes};
 
-/// `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM`.
-const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(0x0800_0000);
-/// `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM`.
-const TILE_IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(0x0800_0000);
-
-/// Texel blocks across and down to which a mip level is padded in ordinary memory: 4 KiB of 4-byte texels.
-const LEVEL_PADDING: (u64, u64) = (64, 16);
-/// Alignment of images in ordinary memory: a page.
-const IMAGE_ALIGNMENT: Alignment = Alignment::new(4096).unwrap();
 /// Alignment of buffers in ordinary memory: a cache line.
 const BUFFER_ALIGNMENT: Alignment = Alignment::new(64).unwrap();
 /// No resource is larger, whatever a profile says: sums over a frame then fit in 64 bits.
@@ -79,7 +60,11 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
             ResourceKind::Image { .. } => tile.image(&image_info(resource)),
             ResourceKind::Buffer { .. } => tile.buffer(&buffer_info(resource)),
         });
-        let lazy_type_bits = if attachment_only(resource) { profile.lazy_type_bits() } else { 0 };
+        let lazy_type_bits = if attachment_only(resource) {
+            profile.lazy_type_bits()
+        } else {
+            0
+        };
         Ok(ResourceRequirements {
             size,
             alignment,
@@ -90,7 +75,9 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
         })
     };
     let resources: Result<_, ProfileFault> = frame.resources().iter().map(estimate_one).collect();
-    Ok(Requirements { resources: resources? })
+    Ok(Requirements {
+        resources: resources?,
+    })
 }
 
 /// The requirements of published tables: bytes that the contents have, and nothing a driver would add.
@@ -101,7 +88,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
 /// resources; what they lack is `None`.
 ///
 /// # Errors
-/// [`ProfileFault::ResourceTooLarge`] if a resource is larger than 1 TiB.
+/// [`ProfileFault::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
 pub fn raw(
     frame: &Frame,
     profile: &DeviceProfile,
@@ -112,17 +99,13 @@ pub fn raw(
     let raw_one = |(index, resource): (usize, &Resource)| {
         let size = match &resource.kind {
             ResourceKind::Image { desc, extent, .. } => {
-                let stated = texel_bytes.get(index).copied().flatten().map(u64::from);
-                let layers = u64::from(desc.array_layers);
-                let size = match stated {
-                    Some(bytes) => product([extent.width.into(), extent.height.into(), layers, bytes]),
-                    None => planes(desc.format)
-                        .try_fold(0u64, |sum, plane| {
-                            let (across, down) = blocks(plane, extent.width, extent.height);
-                            sum.checked_add(product([across, down, layers, plane.bytes.into()])?)
-                        }),
-                };
-                size.and_then(|bytes| Bytes(bytes).checked_align_up(IMAGE_ALIGNMENT))
+                let stated = texel_bytes
+                    .get(index)
+                    .copied()
+                    .flatten()
+                    .filter(|bytes| *bytes > 0);
+                content_bytes(desc.format, stated, *extent, desc.array_layers)
+                    .and_then(|size| size.checked_align_up(IMAGE_ALIGNMENT))
             }
             ResourceKind::Buffer { desc, .. } => desc.size.checked_align_up(ALIGNMENT),
         };
@@ -133,127 +116,17 @@ pub fn raw(
             alignment: ALIGNMENT,
             memory_type_bits: profile.ordinary_type_bits(),
             dedicated: Dedicated::No,
-            tile: claimed.then_some(TileRequirements { size, alignment: ALIGNMENT }),
+            tile: claimed.then_some(TileRequirements {
+                size,
+                alignment: ALIGNMENT,
+            }),
             lazy_type_bits: 0,
         })
     };
     let resources: Result<_, ProfileFault> = frame.resources().iter().enumerate().map(raw_one).collect();
-    Ok(Requirements { resources: resources? })
-}
-
-impl TileHeap {
-    /// What an image needs of the tile heap; `None` where it is outside the set that every implementation accepts.
-    ///
-    /// That set: 2D, one mip level, one layer, one sample, optimal tiling, no flags but `ALIAS`, and no usage but sampled,
-    /// storage and attachments. Drivers may accept more, and are then asked.
-    ///
-    /// The size is the model of [`TileBlock`]: whole blocks across and down. Only two sizes were ever read (8 and 4 bytes
-    /// per texel); for other texel sizes the block is assumed to keep its bytes and rows and to change its width, as it did
-    /// between those two: 384 bytes across, so 384 one-byte texels or 24 sixteen-byte texels. Depth and stencil of a
-    /// format with two planes are assumed to lie in blocks of their own.
-    ///
-    /// Source: VkImageCreateInfo (the guaranteed set); reading of Adreno 830, driver 512.842.6: 480 x 270 texels are
-    /// 1,105,920 bytes in `R32G32_SFLOAT` and 552,960 in `R16G16_SFLOAT`, and transfer usage is refused.
-    pub fn image(&self, info: &vk::ImageCreateInfo<'_>) -> Option<TileRequirements> {
-        use vk::ImageUsageFlags as U;
-        let permitted = U::SAMPLED
-            | U::STORAGE
-            | U::COLOR_ATTACHMENT
-            | U::DEPTH_STENCIL_ATTACHMENT
-            | U::INPUT_ATTACHMENT
-            | TILE_IMAGE_USAGE;
-        let accepted = info.image_type == vk::ImageType::TYPE_2D
-            && info.mip_levels == 1
-            && info.array_layers == 1
-            && info.samples == vk::SampleCountFlags::TYPE_1
-            && info.tiling == vk::ImageTiling::OPTIMAL
-            && vk::ImageCreateFlags::ALIAS.contains(info.flags)
-            && permitted.contains(info.usage);
-        let size = planes(info.format).try_fold(0u64, |sum, plane| {
-            sum.checked_add(self.block.plane_bytes(plane, info.extent.width, info.extent.height)?)
-        })?;
-        (accepted && size > 0).then_some(TileRequirements { size: Bytes(size), alignment: self.block.bytes })
-    }
-
-    /// What a buffer needs of the tile heap: its size in whole blocks; `None` where its usage or flags are not permitted.
-    ///
-    /// Source: VUID-VkBufferCreateInfo-usage-10763 (flags), VUID-VkBufferCreateInfo-usage-10764 (usage). That buffers
-    /// take whole blocks is an assumption: none was read.
-    pub fn buffer(&self, info: &vk::BufferCreateInfo<'_>) -> Option<TileRequirements> {
-        use vk::{BufferCreateFlags as C, BufferUsageFlags as U};
-        let mut permitted = U::UNIFORM_TEXEL_BUFFER
-            | U::STORAGE_TEXEL_BUFFER
-            | U::UNIFORM_BUFFER
-            | U::STORAGE_BUFFER
-            | U::SHADER_DEVICE_ADDRESS
-            | TILE_BUFFER_USAGE;
-        if self.buffer_transfers {
-            permitted |= U::TRANSFER_SRC | U::TRANSFER_DST;
-        }
-        let forbidden = C::SPARSE_BINDING
-            | C::SPARSE_RESIDENCY
-            | C::SPARSE_ALIASED
-            | C::PROTECTED
-            | C::DEVICE_ADDRESS_CAPTURE_REPLAY
-            | C::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT
-            | C::VIDEO_PROFILE_INDEPENDENT_KHR;
-        let accepted = info.size > 0 && permitted.contains(info.usage) && !info.flags.intersects(forbidden);
-        let size = Bytes(info.size).checked_align_up(self.block.bytes)?;
-        accepted.then_some(TileRequirements { size, alignment: self.block.bytes })
-    }
-}
-
-impl TileBlock {
-    /// Bytes of one plane of `width` x `height` texels in whole blocks; `None` past 64 bits.
-    ///
-    /// A block is `bytes / rows` bytes across. Where that is no multiple of the texel's bytes, texels may straddle blocks.
-    fn plane_bytes(self, plane: TexelBlock, width: u32, height: u32) -> Option<u64> {
-        let (across, down) = blocks(plane, width, height);
-        // Scaled by the rows, so that a block's width in bytes need not be a whole number.
-        let across = product([across, plane.bytes.into(), self.rows.into()])?.div_ceil(self.bytes.get());
-        let down = down.div_ceil(u64::from(self.rows).max(1));
-        product([across, down, self.bytes.get()])
-    }
-}
-
-/// Bytes of an image in ordinary memory, by the model that [`estimate`] describes; `None` past 64 bits.
-fn ordinary_image(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
-    let vk::Extent3D { width, height, depth } = info.extent;
-    let mut texels_of_all_planes = 0u64;
-    for plane in planes(info.format) {
-        // Past 32 levels every side is 1; validation of the frame does not bound the count.
-        for level in 0..info.mip_levels.min(32) {
-            let side = |texels: u32| (texels >> level).max(1);
-            let (across, down) = blocks(plane, side(width), side(height));
-            let across = across.checked_next_multiple_of(LEVEL_PADDING.0)?;
-            let down = down.checked_next_multiple_of(LEVEL_PADDING.1)?;
-            let bytes = product([across, down, side(depth).into(), plane.bytes.into()])?;
-            texels_of_all_planes = texels_of_all_planes.checked_add(bytes)?;
-        }
-    }
-    let copies = [info.array_layers.into(), info.samples.as_raw().into()];
-    Bytes(product([texels_of_all_planes, product(copies)?])?).checked_align_up(IMAGE_ALIGNMENT)
-}
-
-/// The texel block of each plane of `format` as tilers store it: combined depth and stencil of which the bytes do not
-/// fill a power of two lie apart.
-fn planes(format: vk::Format) -> impl Iterator<Item = TexelBlock> {
-    let texels = |bytes| Some(TexelBlock { width: 1, height: 1, bytes });
-    let planes = match format {
-        vk::Format::D32_SFLOAT_S8_UINT => [texels(4), texels(1)],
-        vk::Format::D16_UNORM_S8_UINT => [texels(2), texels(1)],
-        _ => [texel_block(format), None],
-    };
-    planes.into_iter().flatten()
-}
-
-/// Texel blocks across and down.
-fn blocks(block: TexelBlock, width: u32, height: u32) -> (u64, u64) {
-    (width.div_ceil(block.width).into(), height.div_ceil(block.height).into())
-}
-
-fn product<const N: usize>(factors: [u64; N]) -> Option<u64> {
-    factors.into_iter().try_fold(1u64, u64::checked_mul)
+    Ok(Requirements {
+        resources: resources?,
+    })
 }
 
 /// Whether an image is a colour, depth, stencil or input attachment and nothing else
@@ -310,16 +183,146 @@ fn check_width(resource: &Resource, profile: &DeviceProfile) -> Result<(), Profi
     }
 }
 
-fn check_size(resource: &Resource, size: Option<Bytes>, profile: &DeviceProfile) -> Result<Bytes, ProfileFault> {
+fn check_size(
+    resource: &Resource,
+    size: Option<Bytes>,
+    profile: &DeviceProfile,
+) -> Result<Bytes, ProfileFault> {
     let limit = profile.limits.max_allocation.min(LARGEST_RESOURCE);
-    size.filter(|size| *size <= limit).ok_or_else(|| ProfileFault::ResourceTooLarge {
-        resource: resource.name.clone(),
-        size: size.map_or_else(|| "more than 64 bits of bytes".to_owned(), |size| size.to_string()),
-        profile: profile.name.clone(),
-        limit: format!("{limit} (maxMemoryAllocationSize)"),
-    })
+    size.filter(|size| *size <= limit)
+        .ok_or_else(|| ProfileFault::ResourceTooLarge {
+            resource: resource.name.clone(),
+            size: size.map_or_else(
+                || "more than 64 bits of bytes".to_owned(),
+                |size| size.to_string(),
+            ),
+            profile: profile.name.clone(),
+            limit: format!("{limit} (maxMemoryAllocationSize)"),
+        })
 }
 
 #[cfg(test)]
-#[path = "estimate_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+    use crate::frame::{AccessKind, Before, BufferDesc, ClearValue, FrameBuilder, ImageDesc};
+
+    /// One render pass that draws to `attachment`, one that reads it as `kind`, and one buffer that compute updates.
+    fn frame(attachment: ImageDesc, kind: AccessKind) -> crate::Result<Frame> {
+        let mut frame = FrameBuilder::new(
+            "three passes",
+            vk::Extent2D {
+                width: 480,
+                height: 270,
+            },
+        );
+        let source = frame.image("source", attachment);
+        let target = frame.image("target", ImageDesc::scaled(vk::Format::R8G8B8A8_UNORM, 1.0, 1.0));
+        let counters = frame.buffer("counters", BufferDesc::new(Bytes(100)));
+        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "all");
+        frame
+            .render_pass(commands, "draw")
+            .color(source, Before::Clear(ClearValue::ZERO));
+        frame
+            .render_pass(commands, "read")
+            .read(source, kind)
+            .color(target, Before::Overwrite);
+        frame.compute_pass(commands, "count").storage_write(counters);
+        frame.build()
+    }
+
+    fn square(format: vk::Format, side: u32) -> ImageDesc {
+        ImageDesc::new(
+            format,
+            vk::Extent2D {
+                width: side,
+                height: side,
+            },
+        )
+    }
+
+    #[test]
+    fn requirements_run_parallel_to_resources() {
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        let frame = frame(
+            square(vk::Format::R8G8B8A8_UNORM, 64),
+            AccessKind::InputAttachment,
+        )
+        .unwrap();
+        let needs = estimate(&frame, &adreno).unwrap().resources;
+        assert_eq!(needs.len(), 3);
+        let [source, target, counters] = needs[..] else {
+            unreachable!()
+        };
+        assert_eq!((source.size, source.alignment.get()), (Bytes(64 * 64 * 4), 4096));
+        assert_eq!(source.tile.unwrap().size, Bytes(2 * 12_288));
+        assert_eq!(source.lazy_type_bits, adreno.lazy_type_bits());
+        assert_eq!(source.memory_type_bits, adreno.ordinary_type_bits());
+        assert_eq!(target.size, Bytes(512 * 272 * 4));
+        assert_eq!(target.tile.unwrap().size, Bytes(552_960));
+        assert_eq!((counters.size, counters.alignment.get()), (Bytes(128), 64));
+        assert_eq!(counters.tile.unwrap().size, Bytes(12_288));
+        assert_eq!(counters.lazy_type_bits, 0);
+    }
+
+    #[test]
+    fn sampled_images_are_not_lazy() {
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        let frame = frame(square(vk::Format::R8G8B8A8_UNORM, 64), AccessKind::SampledImage).unwrap();
+        assert_eq!(estimate(&frame, &adreno).unwrap().resources[0].lazy_type_bits, 0);
+    }
+
+    #[test]
+    fn without_a_tile_heap_nothing_needs_tile_memory() {
+        let desktop = DeviceProfile::preset("no-tile-memory").unwrap();
+        let frame = frame(
+            square(vk::Format::R8G8B8A8_UNORM, 64),
+            AccessKind::InputAttachment,
+        )
+        .unwrap();
+        let needs = estimate(&frame, &desktop).unwrap().resources;
+        assert!(
+            needs
+                .iter()
+                .all(|needs| needs.tile.is_none() && needs.lazy_type_bits == 0)
+        );
+    }
+
+    #[test]
+    fn what_no_device_would_create_is_an_error_that_names_it() {
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        let wide = frame(square(vk::Format::R8_UNORM, 20_000), AccessKind::SampledImage).unwrap();
+        let message = estimate(&wide, &adreno).unwrap_err().to_string();
+        assert!(
+            message.contains("`source`") && message.contains("maxImageDimension2D"),
+            "{message}"
+        );
+        let heavy = frame(
+            square(vk::Format::R64G64B64A64_SFLOAT, 16_000),
+            AccessKind::SampledImage,
+        )
+        .unwrap();
+        let message = estimate(&heavy, &adreno).unwrap_err().to_string();
+        assert!(message.contains("maxMemoryAllocationSize"), "{message}");
+    }
+
+    #[test]
+    fn raw_sizes_are_those_of_published_tables() {
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        let mut desc = square(vk::Format::R8G8B8A8_UNORM, 100);
+        desc.array_layers = 3;
+        let frame = frame(desc, AccessKind::InputAttachment).unwrap();
+        let needs = raw(&frame, &adreno, &[Some(true), Some(false)], &[None, Some(8)])
+            .unwrap()
+            .resources;
+        // 100 x 100 x 3 x 4 = 120,000, in pages of 4,096.
+        assert_eq!(needs[0].size, Bytes(122_880));
+        assert_eq!(needs[0].tile.unwrap().size, Bytes(122_880));
+        assert_eq!(needs[0].lazy_type_bits, 0);
+        assert_eq!(needs[1].size, Bytes(480 * 270 * 8).align_up(IMAGE_ALIGNMENT));
+        assert_eq!((needs[1].tile, needs[2].tile), (None, None));
+        assert_eq!((needs[2].size, needs[2].alignment.get()), (Bytes(256), 256));
+    }
+}

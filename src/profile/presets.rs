@@ -3,7 +3,8 @@
 use ash::vk;
 
 use super::{
-    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileFault, TILE_HEAP_FLAG, TileBlock, TileHeap,
+    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileFault, TILE_HEAP_FLAG, TileBlock,
+    TileHeap,
 };
 use crate::units::{Alignment, Bytes};
 
@@ -61,7 +62,12 @@ impl DeviceProfile {
             "adreno-840" => adreno(name, Bytes::mib(18), estimated(18)),
             "x2-85" => adreno(name, Bytes::mib(21), estimated(21)),
             "no-tile-memory" => desktop(name),
-            _ => return Err(ProfileFault::UnknownPreset { name: name.to_owned() }.into()),
+            _ => {
+                return Err(ProfileFault::UnknownPreset {
+                    name: name.to_owned(),
+                }
+                .into());
+            }
         })
     }
 
@@ -109,18 +115,48 @@ fn adreno(name: &str, gmem: Bytes, source: String) -> DeviceProfile {
         name: name.to_owned(),
         source,
         heaps: vec![
-            MemoryHeap { size: Bytes::mib(8 * 1024), flags: local },
-            MemoryHeap { size: Bytes::mib(256), flags: local },
-            MemoryHeap { size: tile_size, flags: local | TILE_HEAP_FLAG },
+            MemoryHeap {
+                size: Bytes::mib(8 * 1024),
+                flags: local,
+            },
+            MemoryHeap {
+                size: Bytes::mib(256),
+                flags: local,
+            },
+            MemoryHeap {
+                size: tile_size,
+                flags: local | TILE_HEAP_FLAG,
+            },
         ],
         memory_types: vec![
-            MemoryType { flags: P::DEVICE_LOCAL, heap: 2 },
-            MemoryType { flags: P::DEVICE_LOCAL, heap: 0 },
-            MemoryType { flags: mapped | P::HOST_COHERENT, heap: 0 },
-            MemoryType { flags: mapped | P::HOST_CACHED, heap: 0 },
-            MemoryType { flags: mapped | P::HOST_COHERENT | P::HOST_CACHED, heap: 0 },
-            MemoryType { flags: P::DEVICE_LOCAL | P::LAZILY_ALLOCATED, heap: 0 },
-            MemoryType { flags: P::DEVICE_LOCAL | P::PROTECTED, heap: 1 },
+            MemoryType {
+                flags: P::DEVICE_LOCAL,
+                heap: 2,
+            },
+            MemoryType {
+                flags: P::DEVICE_LOCAL,
+                heap: 0,
+            },
+            MemoryType {
+                flags: mapped | P::HOST_COHERENT,
+                heap: 0,
+            },
+            MemoryType {
+                flags: mapped | P::HOST_CACHED,
+                heap: 0,
+            },
+            MemoryType {
+                flags: mapped | P::HOST_COHERENT | P::HOST_CACHED,
+                heap: 0,
+            },
+            MemoryType {
+                flags: P::DEVICE_LOCAL | P::LAZILY_ALLOCATED,
+                heap: 0,
+            },
+            MemoryType {
+                flags: P::DEVICE_LOCAL | P::PROTECTED,
+                heap: 1,
+            },
         ],
         tile: Some(TileHeap {
             heap: 2,
@@ -147,7 +183,10 @@ fn desktop(name: &str) -> DeviceProfile {
     DeviceProfile {
         name: name.to_owned(),
         source: "assumption: a device with one memory type, as software drivers have".to_owned(),
-        heaps: vec![MemoryHeap { size: Bytes::mib(16 * 1024), flags: vk::MemoryHeapFlags::DEVICE_LOCAL }],
+        heaps: vec![MemoryHeap {
+            size: Bytes::mib(16 * 1024),
+            flags: vk::MemoryHeapFlags::DEVICE_LOCAL,
+        }],
         memory_types: vec![MemoryType {
             flags: P::DEVICE_LOCAL | P::HOST_VISIBLE | P::HOST_COHERENT | P::HOST_CACHED,
             heap: 0,
@@ -222,9 +261,15 @@ mod tests {
         assert_eq!(large.tile.unwrap().size, Bytes::mib(18));
         assert_eq!(large.heaps[2].size, Bytes::mib(18));
         assert_eq!(large.gmem, Bytes::mib(18));
-        assert_eq!(preset().with_tile_heap_size(Bytes::mib(4)).unwrap().gmem, Bytes::mib(12));
+        assert_eq!(
+            preset().with_tile_heap_size(Bytes::mib(4)).unwrap().gmem,
+            Bytes::mib(12)
+        );
         let nothing = preset().with_tile_heap_size(Bytes::ZERO).unwrap_err().to_string();
-        assert!(nothing.contains("0 B") && nothing.contains("no-tile-memory"), "{nothing}");
+        assert!(
+            nothing.contains("0 B") && nothing.contains("no-tile-memory"),
+            "{nothing}"
+        );
         let none = DeviceProfile::preset("no-tile-memory").unwrap();
         let none = none.with_tile_heap_size(Bytes::mib(4)).unwrap_err().to_string();
         assert!(none.contains("no tile heap"), "{none}");

@@ -74,13 +74,22 @@ impl DeviceProfile {
     }
 
     fn find_fault(&self) -> Option<ProfileFault> {
-        let inconsistent = |what| ProfileFault::Inconsistent { profile: self.name.clone(), what };
-        let tables = self.memory_fault().or_else(|| self.limit_fault()).map(inconsistent);
+        let inconsistent = |what| ProfileFault::Inconsistent {
+            profile: self.name.clone(),
+            what,
+        };
+        let tables = self
+            .memory_fault()
+            .or_else(|| self.limit_fault())
+            .map(inconsistent);
         tables.or_else(|| {
             let tile = self.tile.as_ref()?;
             if tile.size == Bytes::ZERO {
                 let block = Bytes(tile.block.bytes.get());
-                return Some(ProfileFault::EmptyTileHeap { profile: self.name.clone(), block });
+                return Some(ProfileFault::EmptyTileHeap {
+                    profile: self.name.clone(),
+                    block,
+                });
             }
             self.tile_fault(tile).map(inconsistent)
         })
@@ -89,21 +98,30 @@ impl DeviceProfile {
     fn memory_fault(&self) -> Option<String> {
         let (heaps, types) = (self.heaps.len(), self.memory_types.len());
         if heaps == 0 || heaps > MAX_MEMORY_HEAPS {
-            return Some(format!("it has {heaps} memory heaps, and Vulkan allows 1 to {MAX_MEMORY_HEAPS}"));
+            return Some(format!(
+                "it has {heaps} memory heaps, and Vulkan allows 1 to {MAX_MEMORY_HEAPS}"
+            ));
         }
         if types == 0 || types > MAX_MEMORY_TYPES {
-            return Some(format!("it has {types} memory types, and Vulkan allows 1 to {MAX_MEMORY_TYPES}"));
+            return Some(format!(
+                "it has {types} memory types, and Vulkan allows 1 to {MAX_MEMORY_TYPES}"
+            ));
         }
         let tile_heap = self.tile.map(|tile| tile.heap as usize);
         for (index, heap) in self.heaps.iter().enumerate() {
             // The tile heap's own fault says more.
             if heap.size == Bytes::ZERO && tile_heap != Some(index) {
-                return Some(format!("memory heap {index} has 0 B: remove it and its memory types"));
+                return Some(format!(
+                    "memory heap {index} has 0 B: remove it and its memory types"
+                ));
             }
         }
         for (index, kind) in self.memory_types.iter().enumerate() {
             if kind.heap as usize >= heaps {
-                return Some(format!("memory type {index} is on heap {}, and there are {heaps} heaps", kind.heap));
+                return Some(format!(
+                    "memory type {index} is on heap {}, and there are {heaps} heaps",
+                    kind.heap
+                ));
             }
         }
         if self.ordinary_type_bits() == 0 {
@@ -132,12 +150,23 @@ impl DeviceProfile {
     }
 
     fn tile_fault(&self, tile: &TileHeap) -> Option<String> {
-        let TileHeap { heap, memory_type, size, block, .. } = *tile;
+        let TileHeap {
+            heap,
+            memory_type,
+            size,
+            block,
+            ..
+        } = *tile;
         let Some(memory_heap) = self.heaps.get(heap as usize) else {
-            return Some(format!("the tile heap is heap {heap}, and there are {} heaps", self.heaps.len()));
+            return Some(format!(
+                "the tile heap is heap {heap}, and there are {} heaps",
+                self.heaps.len()
+            ));
         };
         if !memory_heap.flags.contains(TILE_HEAP_FLAG) {
-            return Some(format!("the tile heap is heap {heap}, which lacks VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM"));
+            return Some(format!(
+                "the tile heap is heap {heap}, which lacks VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM"
+            ));
         }
         if memory_heap.size != size {
             return Some(format!(
@@ -189,12 +218,20 @@ mod tests {
         let local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
         assert!(fault(|profile| profile.heaps.clear()).contains("0 memory heaps"));
         assert!(fault(|profile| profile.memory_types.clear()).contains("0 memory types"));
-        let many = vec![MemoryType { flags: local, heap: 0 }; 33];
+        let many = vec![
+            MemoryType {
+                flags: local,
+                heap: 0
+            };
+            33
+        ];
         assert!(fault(|profile| profile.memory_types = many).contains("33 memory types"));
         assert!(fault(|profile| profile.memory_types[3].heap = 9).contains("memory type 3 is on heap 9"));
         assert!(fault(|profile| profile.heaps[1].size = Bytes::ZERO).contains("memory heap 1 has 0 B"));
         assert!(fault(|profile| profile.memory_types.truncate(1)).contains("ordinary resources"));
-        assert!(fault(|profile| profile.limits.max_allocation = Bytes::ZERO).contains("maxMemoryAllocationSize"));
+        assert!(
+            fault(|profile| profile.limits.max_allocation = Bytes::ZERO).contains("maxMemoryAllocationSize")
+        );
         assert!(fault(|profile| profile.tile.as_mut().unwrap().heap = 7).contains("heap 7"));
         assert!(fault(|profile| profile.tile.as_mut().unwrap().heap = 0).contains("lacks"));
         assert!(fault(|profile| profile.tile.as_mut().unwrap().memory_type = 40).contains("type 40"));

@@ -28,7 +28,10 @@ pub fn shared(path: &str) -> Option<PathBuf> {
 /// If the skip log cannot be written.
 pub fn skip(reason: &str) {
     let thread = std::thread::current();
-    let line = format!("skipped: {}: {reason}\n", thread.name().unwrap_or("an unnamed thread"));
+    let line = format!(
+        "skipped: {}: {reason}\n",
+        thread.name().unwrap_or("an unnamed thread")
+    );
     eprint!("{line}");
     if let Some(log) = std::env::var_os("TILEHEAP_SKIP_LOG") {
         let file = OpenOptions::new().create(true).append(true).open(&log);
@@ -40,6 +43,8 @@ pub fn skip(reason: &str) {
 /// The workspace's root, also for the tests of its members.
 fn workspace() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let root = package.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
+    let root = package
+        .ancestors()
+        .find(|folder| folder.join("Cargo.lock").is_file());
     root.unwrap_or(package)
 }
