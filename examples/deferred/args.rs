@@ -30,8 +30,8 @@ pub(crate) struct Args {
     /// Renders again with everything in memory of its own, and compares the pictures exactly
     #[arg(long)]
     pub(crate) compare: bool,
-    /// Which Vulkan device: its number, or part of its name
-    #[arg(long, value_name = "DEVICE", env = "TILEHEAP_DEVICE")]
+    /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
+    #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,
     /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything
     #[arg(long)]

@@ -4,7 +4,6 @@ use std::mem::offset_of;
 use std::sync::Arc;
 
 use ash::vk;
-use bytemuck::Zeroable;
 use tileheap::frame::{PassId, ResourceId};
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::{Bound, Device, FrameNumber, Imports, Parity, PassCommands};
