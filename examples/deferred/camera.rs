@@ -30,7 +30,7 @@ const NEAR: f32 = 0.1;
 /// Half the height of the view at distance 1: 51 degrees from top to bottom.
 const HALF_HEIGHT: f32 = 0.477;
 /// Texels of the shadow map a side.
-pub(crate) const SHADOW_SIZE: u32 = 2048;
+pub(crate) const SHADOW_SIZE: u32 = 1536;
 
 impl Constants {
     /// The constants of a frame of this extent.
@@ -51,7 +51,7 @@ impl Constants {
             unproject: Vec4::new(half.x, half.y, NEAR, 0.0),
             jitter: jitter.extend(0.0).extend(0.0),
             moon_direction: MOON.normalize().extend(0.0),
-            moon_colour: Vec4::new(0.62, 0.74, 1.0, 0.0) * 1.25,
+            moon_colour: Vec4::new(0.62, 0.74, 1.0, 0.0) * 1.1,
             light_count: light_count as u32,
             frame_index: frame,
             padding: [0; 2],
@@ -62,8 +62,8 @@ impl Constants {
 /// World to view. The eye drifts sideways, slowly enough for the frames of one picture to agree.
 fn view(frame: u32) -> Mat4 {
     let along = frame as f32 * 0.004;
-    let eye = Vec3::new(2.6 - along, 2.1, 24.6);
-    let target = Vec3::new(-1.0, 4.9, 0.0);
+    let eye = Vec3::new(1.9 - along, 1.9, 23.6);
+    let target = Vec3::new(-1.1, 5.2, 0.0);
     Mat4::look_at_rh(eye, target, Vec3::Y)
 }
 

@@ -17,8 +17,6 @@ pub(crate) struct Vertex {
 /// A shape of unit size. Boxes, columns, drums and domes stand on y = 0; the others have their middle there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Shape {
-    /// Sides of 1.
-    Box,
     /// Radius and height 1, closed above and below.
     Drum,
     /// Radius about 1, height 1, fluted, swelling a little.
@@ -31,17 +29,19 @@ pub(crate) enum Shape {
     Torus,
     /// Radius 1 to the middle of a tube of radius 0.05.
     Ring,
+    /// Sides of 1.
+    Box,
 }
 
 impl Shape {
     pub(crate) const ALL: [Shape; 7] = [
-        Shape::Box,
         Shape::Drum,
         Shape::Column,
         Shape::Dome,
         Shape::Sphere,
         Shape::Torus,
         Shape::Ring,
+        Shape::Box,
     ];
 }
 

@@ -34,6 +34,7 @@ struct Material {
 impl Material {
     const MARBLE: Material = Material::stone(Vec3::new(0.58, 0.53, 0.46));
     const GRANITE: Material = Material::stone(Vec3::new(0.23, 0.22, 0.23));
+    const PATINA: Material = Material::stone(Vec3::new(0.10, 0.30, 0.27));
     const GOLD: Material = Material::metal(Vec3::new(1.0, 0.72, 0.30), 0.24);
     const COPPER: Material = Material::metal(Vec3::new(0.93, 0.48, 0.33), 0.32);
     const STEEL: Material = Material::metal(Vec3::new(0.62, 0.66, 0.72), 0.16);
@@ -156,7 +157,7 @@ pub(crate) const MAX_LIGHTS: usize = 256;
 /// Everything there is to draw and to light it with.
 #[derive(Debug)]
 pub(crate) struct Scene {
-    /// Sorted by shape.
+    /// Sorted by shape; the ground comes last, where most of it is hidden already.
     objects: Vec<Object>,
     lamps: Vec<Lamp>,
 }
@@ -169,11 +170,11 @@ impl Scene {
             objects: Vec::new(),
             lamps: Vec::new(),
         };
-        scene.add_ground();
         scene.add_temple();
         scene.add_avenue(&mut chance);
         scene.add_towers(&mut chance);
         scene.add_lanterns(&mut chance);
+        scene.add_ground();
         scene.objects.sort_by_key(|object| object.shape);
         assert!(
             scene.lamps.len() <= MAX_LIGHTS,
@@ -303,9 +304,9 @@ impl Scene {
             stone,
         );
         self.add(
-            Shape::Torus,
+            Shape::Ring,
             Vec3::Y * (top + 1.2),
-            Vec3::new(7.6, 1.0, 7.6),
+            Vec3::new(7.6, 6.0, 7.6),
             stone,
         );
         self.add(
@@ -317,18 +318,18 @@ impl Scene {
         self.add(
             Shape::Ring,
             Vec3::Y * (top + 2.1),
-            Vec3::new(6.2, 2.4, 6.2),
+            Vec3::new(6.3, 4.0, 6.3),
             Material::GOLD,
         );
         self.add(
             Shape::Dome,
             Vec3::Y * (top + 2.1),
-            Vec3::new(6.0, 4.4, 6.0),
-            Material::COPPER,
+            Vec3::new(6.1, 4.6, 6.1),
+            Material::PATINA,
         );
         self.add(
             Shape::Drum,
-            Vec3::Y * (top + 6.4),
+            Vec3::Y * (top + 6.55),
             Vec3::new(0.7, 0.5, 0.7),
             Material::GOLD,
         );
@@ -489,7 +490,7 @@ impl Scene {
         ];
         let colour = palette[chance.below(palette.len())] * (3.4 + 2.6 * chance.unit());
         let size = 0.085 + 0.05 * chance.unit();
-        self.add_lamp(at, 6.0, colour, size, Motion::Float(chance.unit() * 6.3));
+        self.add_lamp(at, 5.0, colour, size, Motion::Float(chance.unit() * 6.3));
     }
 
     /// A light, and the sphere that it seems to come from.
