@@ -10,4 +10,7 @@ pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameFault),
+    /// A plan breaks a rule.
+    #[error(transparent)]
+    Check(#[from] crate::plan::CheckFault),
 }

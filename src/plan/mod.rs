@@ -10,6 +10,8 @@
 //! A [`Plan`] is a value: the same inputs give the same plan on every machine. [`check`](Plan::check) judges one without
 //! knowing how it was made.
 
+mod check;
+
 use std::sync::Arc;
 
 use ash::vk;
@@ -17,6 +19,11 @@ use ash::vk;
 use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
+
+pub use check::{
+    BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
+    OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,
+};
 
 /// Where everything in a frame lives, which memory is bound when, and every barrier.
 ///
@@ -131,6 +138,11 @@ macro_rules! plan_ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
+            /// The id of the thing at this position, for plans made by other planners.
+            pub const fn new(index: u32) -> $name {
+                $name(index)
+            }
+
             /// Position in the plan's table of such things.
             pub const fn index(self) -> usize {
                 self.0 as usize
