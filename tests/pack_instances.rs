@@ -7,6 +7,18 @@ use std::path::Path;
 use tileheap::pack::{Item, Packer, Problem, Strategy, check};
 use tileheap::units::{Alignment, Bytes, Span};
 
+/// Ratios of height to lower bound in thousandths: `PLANNING.md`, sections 2 and 3.
+const PUBLISHED: [(&str, Strategy, u64); 8] = [
+    ("A.1048576.csv", Strategy::GreedyBySize, 1310),
+    ("C.1048576.csv", Strategy::GreedyBySize, 1363),
+    ("E.1048576.csv", Strategy::GreedyBySize, 1401),
+    ("G.1048576.csv", Strategy::GreedyBySize, 1332),
+    ("I.1048576.csv", Strategy::GreedyBySize, 1410),
+    ("K.1048576.csv", Strategy::GreedyBySize, 1327),
+    ("iopddl_S_1.csv", Strategy::GreedyBySize, 1016),
+    ("somas_resnet50.csv", Strategy::BestFitByBirth, 1003),
+];
+
 /// Reads `id,lower,upper,size` lines after a header.
 fn read(path: &Path) -> Problem {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
