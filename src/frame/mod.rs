@@ -13,8 +13,12 @@
 
 mod access;
 mod builder;
+mod fault;
 mod format;
+pub mod json;
+pub mod names;
 mod resource;
+mod synthetic;
 mod validate;
 
 use std::sync::Arc;
@@ -23,11 +27,12 @@ use ash::vk;
 
 pub use access::{Access, AccessKind, Before, ClearValue, Version};
 pub use builder::{FrameBuilder, PassBuilder};
+pub use fault::FrameFault;
 pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
-pub use validate::FrameFault;
+pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
 
 use crate::units::{Run, Span, Step};
 

@@ -1,0 +1,197 @@
+//! Frames out of a seed: plausible, always valid, the same on every machine. For benchmarks and property tests.
+//!
+//! ```text
+//! batch        graphics                      compute                graphics
+//! passes       render0 render1 transfer2     compute3 compute4      render5 … render last
+//! writes       4 colours, depth  …           storage                the swapchain image
+//! reads             └── recent, unread and sometimes old results of earlier passes ──┘
+//! ```
+//! Every pass reads a few results of earlier passes and makes up to five new resources, such that exactly the wanted
+//! number of each is there at the end. On several queues a pass reads only what semaphores order before it.
+
+mod draft;
+mod generator;
+mod passes;
+
+use ash::vk;
+
+use super::*;
+use generator::Generator;
+
+/// SplitMix64: a small generator of pseudo-random numbers, the same everywhere.
+///
+/// Source: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014, section 4.
+#[derive(Clone, Debug)]
+pub struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// The generator of one seed's sequence.
+    pub const fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(seed)
+    }
+
+    /// The next 64 bits.
+    pub const fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        bits ^ (bits >> 31)
+    }
+
+    /// A number in `[0, end)`; 0 for `end` 0. For small ends as good as uniform.
+    pub const fn below(&mut self, end: u64) -> u64 {
+        ((self.next_u64() as u128 * end as u128) >> 64) as u64
+    }
+
+    /// True once in `n` times.
+    pub const fn one_in(&mut self, n: u64) -> bool {
+        self.below(n) == 0
+    }
+
+    /// One of `choices`.
+    ///
+    /// # Panics
+    /// If there are none.
+    pub fn pick<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize]
+    }
+}
+
+/// What kind of frame [`synthetic`] makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyntheticDesc {
+    /// Number of passes; at least 2 are made.
+    pub passes: u32,
+    /// Number of resources; at least 4 are made: two externals that come in, the swapchain image, and one transient.
+    pub resources: u32,
+    /// Number of batches; at least 1 and at most one for each pass. Submits of one or two batches, batches of one to
+    /// three command buffers.
+    pub batches: u32,
+    /// Number of queues; at least 1. The first does everything, the others compute and transfer.
+    pub queues: u32,
+    /// What scaled images are a fraction of, in texels.
+    pub base_extent: vk::Extent2D,
+}
+
+impl Default for SyntheticDesc {
+    /// 30 passes and 40 resources in two batches on one queue at 1920 x 1080.
+    fn default() -> SyntheticDesc {
+        SyntheticDesc {
+            passes: 30,
+            resources: 40,
+            batches: 2,
+            queues: 1,
+            base_extent: vk::Extent2D {
+                width: 1920,
+                height: 1080,
+            },
+        }
+    }
+}
+
+/// A plausible frame drawn from `seed`.
+///
+/// It has render, compute and transfer passes; G-buffers with depth, chains, resolves, input attachments, blending, storage
+/// images and buffers, history, externals; several command buffers, batches and submits; semaphores between queues.
+///
+/// # Panics
+/// If the frame is not valid, which would be a defect here or in the validation.
+pub fn synthetic(seed: u64, desc: SyntheticDesc) -> Frame {
+    let desc = SyntheticDesc {
+        passes: desc.passes.max(2),
+        resources: desc.resources.max(4),
+        batches: desc.batches.clamp(1, desc.passes.max(2)),
+        queues: desc.queues.max(1),
+        ..desc
+    };
+    let mut generator = Generator::new(seed, desc);
+    let mut passes = 0;
+    for batch in 0..desc.batches {
+        let end = desc.passes * (batch + 1) / desc.batches;
+        generator.batch(batch, passes..end);
+        passes = end;
+    }
+    let frame = generator.frame.build();
+    frame.unwrap_or_else(|fault| {
+        panic!("synthetic frames are valid, but seed {seed} with {desc:?} is not: {fault}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_valid_and_of_the_wanted_size() {
+        for seed in 0..300 {
+            let mut random = SplitMix64::new(seed);
+            let desc = SyntheticDesc {
+                passes: 2 + random.below(60) as u32,
+                resources: 4 + random.below(80) as u32,
+                batches: 1 + random.below(9) as u32,
+                queues: 1 + random.below(3) as u32,
+                ..SyntheticDesc::default()
+            };
+            let frame = synthetic(seed, desc);
+            assert_eq!(frame.passes().len() as u32, desc.passes);
+            assert_eq!(frame.resources().len() as u32, desc.resources, "seed {seed}");
+            assert_eq!(frame, synthetic(seed, desc));
+        }
+    }
+
+    #[test]
+    fn frames_have_everything_that_planners_meet() {
+        let desc = SyntheticDesc {
+            passes: 256,
+            resources: 400,
+            batches: 12,
+            queues: 2,
+            ..SyntheticDesc::default()
+        };
+        let frame = synthetic(1, desc);
+        for kind in AccessKind::ALL {
+            // Nothing writes indices or storage texels here.
+            let absent = matches!(kind, AccessKind::IndexBuffer | AccessKind::StorageTexelBuffer);
+            let used = frame.accesses().iter().any(|access| access.kind == kind);
+            assert_eq!(used, !absent, "{kind:?}");
+        }
+        assert!(!frame.semaphores().is_empty());
+        assert!(frame.submits().iter().any(|submit| submit.batches.len() > 1));
+        assert!(
+            frame
+                .batches()
+                .iter()
+                .any(|batch| batch.command_buffers.len() > 1)
+        );
+        assert!(
+            frame
+                .resources()
+                .iter()
+                .any(|resource| resource.lifetime == Lifetime::History)
+        );
+        assert!(
+            frame
+                .accesses()
+                .iter()
+                .any(|access| access.version == Version::Previous)
+        );
+        let lives = frame.resource_ids().map(|id| frame.life_of(id));
+        let lives: Vec<Span> = lives.collect();
+        let live = |step| lives.iter().filter(|life| life.contains(Step(step))).count();
+        let peak = (0..256).map(live).max().unwrap();
+        assert!((20..=120).contains(&peak), "{peak} alive at once");
+    }
+
+    /// The sequence that the published code gives for seed 1234567.
+    #[test]
+    fn the_generator_is_the_published_one() {
+        let mut random = SplitMix64::new(1_234_567);
+        let expected = [
+            6_457_827_717_110_365_317,
+            3_203_168_211_198_807_973,
+            9_817_491_932_198_370_423,
+        ];
+        assert_eq!(expected, std::array::from_fn(|_| random.next_u64()));
+    }
+}

@@ -1,0 +1,64 @@
+//! A pass whose accesses are collected before it is declared.
+
+use super::*;
+
+/// A pass before it is declared: its resources come first.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) name: String,
+    pub(super) kind: PassKind,
+    pub(super) accesses: Vec<DraftAccess>,
+    pub(super) secondary: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct DraftAccess {
+    pub(super) resource: ResourceId,
+    pub(super) kind: AccessKind,
+    pub(super) reads: bool,
+    /// For an access that writes.
+    pub(super) before: Option<Before>,
+    pub(super) previous: bool,
+    pub(super) resolves: Option<ResourceId>,
+}
+
+impl Draft {
+    pub(super) fn push(
+        &mut self,
+        resource: ResourceId,
+        kind: AccessKind,
+        reads: bool,
+        before: Option<Before>,
+    ) {
+        self.accesses.push(DraftAccess {
+            resource,
+            kind,
+            reads,
+            before,
+            previous: false,
+            resolves: None,
+        });
+    }
+
+    pub(super) fn declare(self, frame: &mut FrameBuilder, commands: CommandBufferId) {
+        let mut pass = frame.pass(commands, self.name, self.kind);
+        if self.secondary {
+            pass = pass.secondary();
+        }
+        for access in self.accesses {
+            pass = match access.resolves {
+                Some(source) => pass.resolve(source, access.resource),
+                None => pass.access(
+                    access.resource,
+                    access.kind,
+                    access.reads,
+                    access.before.is_some(),
+                    access.before.unwrap_or_default(),
+                ),
+            };
+            if access.previous {
+                pass = pass.previous();
+            }
+        }
+    }
+}

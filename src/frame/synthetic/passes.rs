@@ -1,0 +1,222 @@
+//! The kinds of passes: what each reads and makes.
+
+use ash::vk;
+
+use super::draft::Draft;
+use super::generator::{Generator, Made, MadeKind, Size};
+use super::*;
+use crate::units::Bytes;
+
+impl Generator {
+    pub(super) fn render(&mut self, draft: &mut Draft, due: u32, last: bool) {
+        let size = match self.random.below(8) {
+            _ if last => Size::Full,
+            0..=3 => Size::Full,
+            4 | 5 => Size::Half,
+            6 => Size::Quarter,
+            _ => Size::Shadow,
+        };
+        if self.random.one_in(2) {
+            self.read(draft, |made| matches!(made.kind, MadeKind::Input(_)));
+        }
+        self.sample(draft);
+        if self.random.one_in(6) {
+            let color = |made: &Made| matches!(made.kind, MadeKind::Color(of, _) if of == size);
+            if let Some(index) = self.choose(draft, color) {
+                self.use_made(draft, index, AccessKind::InputAttachment, None);
+            }
+        }
+        if last {
+            let before = Some(Before::Overwrite);
+            draft.push(self.swapchain, AccessKind::ColorAttachment, false, before);
+        }
+        let mut due = due;
+        if !last && due >= 2 && self.random.one_in(12) {
+            self.multisampled(draft, size);
+            return self.extra_buffers(draft, due - 2);
+        }
+        // A depth buffer of this size is tested again, or a new one is made.
+        if size == Size::Shadow || self.random.one_in(2) {
+            let depth = |made: &Made| made.kind == MadeKind::Depth(size);
+            match self.choose(draft, depth) {
+                Some(index) if !self.random.one_in(4) => {
+                    let before = self.random.one_in(2).then_some(Before::Load);
+                    self.use_made(draft, index, AccessKind::DepthStencilAttachment, before);
+                }
+                _ if due > 0 => {
+                    due -= 1;
+                    self.new_depth(draft, size);
+                }
+                _ => {}
+            }
+        }
+        let colors = if size == Size::Shadow { 0 } else { due.min(4) };
+        for _ in 0..colors {
+            self.new_color(draft, size, AccessKind::ColorAttachment);
+        }
+        let blend = colors == 0 && !last && size != Size::Shadow;
+        if blend || (colors < 4 && self.random.one_in(8)) {
+            let color = |made: &Made| matches!(made.kind, MadeKind::Color(of, _) if of == size);
+            if let Some(index) = self.choose(draft, color) {
+                self.use_made(draft, index, AccessKind::ColorAttachment, Some(Before::Load));
+            }
+        }
+        self.extra_buffers(draft, due - colors);
+    }
+
+    pub(super) fn compute(&mut self, draft: &mut Draft, due: u32) {
+        self.sample(draft);
+        let buffers = self.random.below(3);
+        for _ in 0..buffers {
+            self.read(draft, |made| made.kind == MadeKind::Buffer);
+        }
+        if due == 0 || self.random.one_in(6) {
+            let written = |made: &Made| matches!(made.kind, MadeKind::Buffer | MadeKind::Color(..));
+            if let Some(index) = self.choose(draft, written) {
+                let access = match self.made[index].kind {
+                    MadeKind::Buffer => AccessKind::StorageBuffer,
+                    _ => AccessKind::StorageImage,
+                };
+                self.use_made(draft, index, access, Some(Before::Load));
+            }
+        }
+        let size = self.random.pick(&[Size::Full, Size::Half, Size::Quarter]);
+        let images = self.random.below(u64::from(due.min(3)) + 1) as u32;
+        for _ in 0..images {
+            self.new_color(draft, size, AccessKind::StorageImage);
+        }
+        self.extra_buffers(draft, due - images);
+    }
+
+    pub(super) fn transfer(&mut self, draft: &mut Draft, due: u32) {
+        let mut due = due;
+        let copied = |made: &Made| matches!(made.kind, MadeKind::Color(..) | MadeKind::Buffer);
+        if let Some(index) = self.choose(draft, copied) {
+            let kind = self.made[index].kind;
+            self.use_made(draft, index, AccessKind::TransferSource, None);
+            if let (MadeKind::Color(size, format), true) = (kind, due > 0) {
+                due -= 1;
+                let image = self.declare("copy", image(size, format), Lifetime::Transient);
+                self.enter(image, kind);
+                draft.push(
+                    image,
+                    AccessKind::TransferDestination,
+                    false,
+                    Some(Before::Overwrite),
+                );
+            }
+        }
+        // Fills.
+        for _ in 0..due {
+            self.new_buffer(draft, AccessKind::TransferDestination);
+        }
+    }
+
+    /// Reads one to five images of earlier passes.
+    fn sample(&mut self, draft: &mut Draft) {
+        for _ in 0..1 + self.random.below(5) {
+            self.read(draft, |made| {
+                matches!(made.kind, MadeKind::Color(..) | MadeKind::Depth(_))
+            });
+        }
+    }
+
+    fn multisampled(&mut self, draft: &mut Draft, size: Size) {
+        let format = vk::Format::R8G8B8A8_UNORM;
+        let mut desc = image(size, format);
+        desc.samples = vk::SampleCountFlags::TYPE_4;
+        let samples = self.declare("samples", desc, Lifetime::Transient);
+        let clear = Some(Before::Clear(ClearValue::ZERO));
+        draft.push(samples, AccessKind::ColorAttachment, false, clear);
+        let resolved = self.declare("resolved", image(size, format), Lifetime::Transient);
+        draft.push(
+            resolved,
+            AccessKind::ResolveAttachment,
+            false,
+            Some(Before::Overwrite),
+        );
+        draft.accesses.last_mut().expect("an access was pushed").resolves = Some(samples);
+        self.enter(resolved, MadeKind::Color(size, format));
+    }
+
+    fn new_depth(&mut self, draft: &mut Draft, size: Size) {
+        let format = self.random.pick(&[vk::Format::D32_SFLOAT, vk::Format::D16_UNORM]);
+        let depth = self.declare("depth", image(size, format), Lifetime::Transient);
+        let clear = Some(Before::Clear(ClearValue::DepthStencil(1.0, 0)));
+        draft.push(depth, AccessKind::DepthStencilAttachment, false, clear);
+        self.enter(depth, MadeKind::Depth(size));
+    }
+
+    fn new_color(&mut self, draft: &mut Draft, size: Size, access: AccessKind) {
+        // All of these can be attachments and storage images.
+        let format = self.random.pick(&[
+            vk::Format::R8G8B8A8_UNORM,
+            vk::Format::R8G8B8A8_UNORM,
+            vk::Format::R16G16B16A16_SFLOAT,
+            vk::Format::R32_SFLOAT,
+        ]);
+        let before = if access == AccessKind::ColorAttachment && self.random.one_in(2) {
+            Before::Clear(ClearValue::ZERO)
+        } else {
+            Before::Overwrite
+        };
+        // A history is written and read on the first queue; its two versions need no order beyond the frame's.
+        if self.queue == 0 && self.random.one_in(16) {
+            let history = self.declare("history", image(size, format), Lifetime::History);
+            draft.push(history, AccessKind::SampledImage, true, None);
+            draft.accesses.last_mut().expect("an access was pushed").previous = true;
+            draft.push(history, access, false, Some(before));
+            return;
+        }
+        let color = self.declare("image", image(size, format), Lifetime::Transient);
+        draft.push(color, access, false, Some(before));
+        self.enter(color, MadeKind::Color(size, format));
+    }
+
+    fn extra_buffers(&mut self, draft: &mut Draft, count: u32) {
+        for _ in 0..count {
+            self.new_buffer(draft, AccessKind::StorageBuffer);
+        }
+    }
+
+    fn new_buffer(&mut self, draft: &mut Draft, access: AccessKind) {
+        let magnitude = self.random.below(14);
+        let size = Bytes(256 * (1 + self.random.below(1 << magnitude)));
+        let buffer = self.declare("buffer", BufferDesc::new(size), Lifetime::Transient);
+        draft.push(buffer, access, false, Some(Before::Overwrite));
+        self.enter(buffer, MadeKind::Buffer);
+    }
+
+    fn declare(&mut self, what: &str, desc: impl Into<ResourceKind>, lifetime: Lifetime) -> ResourceId {
+        self.resources += 1;
+        self.frame
+            .resource(format!("{what}{}", self.resources), desc, lifetime)
+    }
+
+    /// Makes a resource that this batch writes available to later passes.
+    fn enter(&mut self, id: ResourceId, kind: MadeKind) {
+        let mut used_until = vec![0; self.queues.len()];
+        used_until[self.queue] = self.batch + 1;
+        self.made.push(Made {
+            id,
+            kind,
+            read: false,
+            used_until,
+        });
+    }
+}
+
+fn image(size: Size, format: vk::Format) -> ImageDesc {
+    match size {
+        Size::Full => ImageDesc::scaled(format, 1.0, 1.0),
+        Size::Half => ImageDesc::scaled(format, 0.5, 0.5),
+        Size::Quarter => ImageDesc::scaled(format, 0.25, 0.25),
+        Size::Shadow => ImageDesc::new(
+            format,
+            vk::Extent2D {
+                width: 1024,
+                height: 1024,
+            },
+        ),
+    }
+}

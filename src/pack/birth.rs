@@ -1,0 +1,203 @@
+//! Placing in the order of births: only what is alive can be in the way, so that the free gaps are all there is to know.
+//!
+//! ```text
+//! offset
+//!   9 ┤     ┌── c ──┐ ┊ gap [9, ∞)      d is born at the dotted line: b is dead by then, and what is left
+//!   5 ┤┌ b ┐└───────┘ ┊ gap [3, 5)      of the bytes below c is one gap, wherever b ended
+//!   3 ┤├── a ─────────┊──┐
+//!   0 ┼┴──────────────┴──┴──► steps
+//! ```
+
+use super::Problem;
+use super::gap::{self, Fit};
+use super::in_order::{InOrder, UNPLACED};
+use crate::units::Alignment;
+
+/// Scratch memory of the birth orders.
+#[derive(Debug, Default)]
+pub(super) struct ByBirth {
+    /// First step, complement of the last, and index of each unit, as one number: sorted, the order of placing.
+    births: Vec<u128>,
+    /// Last step and index of each unit, as one number: sorted, the order of dying.
+    deaths: Vec<u64>,
+    order: Vec<u32>,
+    gaps: Gaps,
+    /// What is in the way of a unit with conflicts.
+    blocks: Vec<(u64, u64)>,
+}
+
+impl ByBirth {
+    /// Offsets of all units: in the order of births, at one step those that live longest first.
+    pub(super) fn place(
+        &mut self,
+        problem: &Problem,
+        fit: Fit,
+        in_order: &mut InOrder,
+        offsets: &mut Vec<u64>,
+    ) {
+        self.sort(problem);
+        // What is fixed, or wakes again, is in the way before it is born.
+        if problem.has_fixed_or_groups() {
+            self.order.clear();
+            self.order.extend(self.births.iter().map(|&birth| birth as u32));
+            in_order.place(problem, &self.order, fit, offsets);
+        } else {
+            self.sweep(problem, fit, offsets);
+        }
+    }
+
+    fn sort(&mut self, problem: &Problem) {
+        let units = problem.units.iter().enumerate();
+        self.births.clear();
+        self.births.extend(units.map(|(index, unit)| {
+            let (first, end) = (unit.hull.first.0, unit.hull.end.0);
+            u128::from(first) << 64 | u128::from(!end) << 32 | index as u128
+        }));
+        if !self.births.is_sorted() {
+            self.births.sort_unstable();
+        }
+    }
+
+    fn sweep(&mut self, problem: &Problem, fit: Fit, offsets: &mut Vec<u64>) {
+        let units = &problem.units;
+        let lives = units.iter().enumerate().filter(|(_, unit)| unit.takes_bytes());
+        self.deaths.clear();
+        self.deaths
+            .extend(lives.map(|(index, unit)| u64::from(unit.hull.end.0) << 32 | index as u64));
+        self.deaths.sort_unstable();
+        self.gaps.clear();
+        offsets.clear();
+        offsets.resize(units.len(), UNPLACED);
+        let mut dead = 0;
+        for &birth in &self.births {
+            let index = birth as u32 as usize;
+            let unit = &units[index];
+            // A death at a step comes before the births there.
+            while let Some(&death) = self.deaths.get(dead)
+                && death >> 32 <= (birth >> 64) as u64
+            {
+                let gone = death as u32 as usize;
+                self.gaps.release(offsets[gone], offsets[gone] + units[gone].size);
+                dead += 1;
+            }
+            let rivals = unit.rivals.of(&problem.rivals);
+            offsets[index] = if unit.size == 0 {
+                0
+            } else if !rivals.is_empty() {
+                self.blocks.clear();
+                if unit.takes_bytes() {
+                    self.blocks.extend(self.gaps.blocks());
+                }
+                problem.extend_with_rivals(&mut self.blocks, rivals, offsets);
+                self.blocks.sort_unstable();
+                let offset = gap::choose(fit, self.blocks.iter().copied(), unit.size, unit.alignment);
+                if unit.takes_bytes() {
+                    self.gaps.take_at(offset, unit.size);
+                }
+                offset
+            } else if unit.takes_bytes() {
+                self.gaps.take(fit, unit.size, unit.alignment)
+            } else {
+                0
+            };
+        }
+    }
+}
+
+/// The free bytes of one moment.
+#[derive(Debug, Default)]
+struct Gaps {
+    /// `[offset, end)`, none empty, none touching another, ascending.
+    gaps: Vec<(u64, u64)>,
+}
+
+impl Gaps {
+    /// Everything is free.
+    fn clear(&mut self) {
+        self.gaps.clear();
+        self.gaps.push((0, u64::MAX));
+    }
+
+    /// Takes bytes where the rule says; gives their offset.
+    fn take(&mut self, fit: Fit, size: u64, alignment: Alignment) -> u64 {
+        let fits = |&(index, &(start, end)): &(usize, &(u64, u64))| {
+            let offset = gap::align_up(start, alignment)?;
+            (offset <= end && end - offset >= size).then_some((index, offset))
+        };
+        let mut found = self.gaps.iter().enumerate();
+        let found = match fit {
+            Fit::First => found.find_map(|gap| fits(&gap)),
+            Fit::Best => {
+                let mut best = None;
+                let mut least = u64::MAX;
+                for gap in found {
+                    let (_, &(start, end)) = gap;
+                    // The last gap has no end, and is the last resort.
+                    let width = if end == u64::MAX {
+                        u64::MAX - 1
+                    } else {
+                        end - start
+                    };
+                    if width < least
+                        && width >= size
+                        && let Some(here) = fits(&gap)
+                    {
+                        (best, least) = (Some(here), width);
+                    }
+                }
+                best
+            }
+        };
+        let (index, offset) = found.expect(gap::ROOM);
+        self.split(index, offset, size);
+        offset
+    }
+
+    /// Takes bytes that are free.
+    fn take_at(&mut self, offset: u64, size: u64) {
+        let after = self.gaps.partition_point(|&(start, _)| start <= offset);
+        self.split(after - 1, offset, size);
+    }
+
+    fn split(&mut self, index: usize, offset: u64, size: u64) {
+        let (start, end) = self.gaps[index];
+        let above = offset + size;
+        match (start < offset, above < end) {
+            (true, true) => {
+                self.gaps[index].0 = above;
+                self.gaps.insert(index, (start, offset));
+            }
+            (true, false) => self.gaps[index].1 = offset,
+            (false, true) => self.gaps[index].0 = above,
+            (false, false) => {
+                self.gaps.remove(index);
+            }
+        }
+    }
+
+    /// Frees bytes that are taken.
+    fn release(&mut self, offset: u64, end: u64) {
+        let index = self.gaps.partition_point(|&(start, _)| start < offset);
+        let below = index > 0 && self.gaps[index - 1].1 == offset;
+        let above = index < self.gaps.len() && self.gaps[index].0 == end;
+        match (below, above) {
+            (true, true) => {
+                self.gaps[index - 1].1 = self.gaps[index].1;
+                self.gaps.remove(index);
+            }
+            (true, false) => self.gaps[index - 1].1 = end,
+            (false, true) => self.gaps[index].0 = offset,
+            (false, false) => self.gaps.insert(index, (offset, end)),
+        }
+    }
+
+    /// What is taken, between the gaps.
+    fn blocks(&self) -> impl Iterator<Item = (u64, u64)> {
+        let mut cursor = 0;
+        self.gaps.iter().filter_map(move |&(start, end)| {
+            let block = (cursor, start);
+            cursor = end;
+            (block.0 < block.1).then_some(block)
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! What no packing can go below.
+
+use super::Problem;
+use crate::units::{Bytes, Span};
+
+/// The peak of the live set: no packing is lower.
+///
+/// The most bytes alive at one step, a group counted once; at least the end of every fixed item and the size of every item.
+/// Alignment, conflicts and the gaps that fixed items leave do not count, so that the optimum may be higher.
+pub fn lower_bound(problem: &Problem) -> Bytes {
+    Bounder::default().lower_bound(problem)
+}
+
+/// Scratch memory of [`lower_bound`].
+#[derive(Debug, Default)]
+pub(super) struct Bounder {
+    /// Change of the live bytes at each step.
+    changes: Vec<u64>,
+    /// (step, change) where steps are too many for a table.
+    events: Vec<(u32, u64)>,
+    /// Lives of one group's members.
+    spans: Vec<Span>,
+}
+
+impl Bounder {
+    pub(super) fn lower_bound(&mut self, problem: &Problem) -> Bytes {
+        let units = &problem.units;
+        let (mut end, mut least) = (0, 0);
+        for unit in units {
+            end = end.max(unit.hull.end.0);
+            least = least.max(unit.fixed.unwrap_or(0) + unit.size);
+        }
+        // A table of steps needs no sorting; it pays unless steps are sparse.
+        let peak = if end as usize <= 8 * units.len() + 64 {
+            self.changes.clear();
+            self.changes.resize(end as usize + 1, 0);
+            self.each_life(problem, |bounder, span, size| {
+                let (first, end) = (span.first.0 as usize, span.end.0 as usize);
+                bounder.changes[first] = bounder.changes[first].wrapping_add(size);
+                bounder.changes[end] = bounder.changes[end].wrapping_sub(size);
+            });
+            peak(self.changes.iter().copied())
+        } else {
+            self.events.clear();
+            self.each_life(problem, |bounder, span, size| {
+                bounder.events.push((span.first.0, size));
+                bounder.events.push((span.end.0, size.wrapping_neg()));
+            });
+            self.events.sort_unstable_by_key(|&(step, _)| step);
+            let steps = self.events.chunk_by(|a, b| a.0 == b.0);
+            peak(steps.map(|step| {
+                step.iter()
+                    .fold(0u64, |sum, &(_, change)| sum.wrapping_add(change))
+            }))
+        };
+        Bytes(peak.max(least))
+    }
+
+    /// Calls `live` with every stretch in which a unit takes its bytes: for a group, the union of its members' lives.
+    fn each_life(&mut self, problem: &Problem, mut live: impl FnMut(&mut Bounder, Span, u64)) {
+        for unit in &problem.units {
+            if unit.hull.is_empty() {
+                continue;
+            }
+            if unit.members.len() == 1 {
+                live(self, unit.hull, unit.size);
+                continue;
+            }
+            let mut spans = std::mem::take(&mut self.spans);
+            spans.clear();
+            spans.extend(problem.spans(unit).filter(|span| !span.is_empty()));
+            spans.sort_unstable_by_key(|span| span.first);
+            let mut union = spans[0];
+            for &span in &spans[1..] {
+                if span.first > union.end {
+                    live(self, union, unit.size);
+                    union = span;
+                }
+                union.end = union.end.max(span.end);
+            }
+            live(self, union, unit.size);
+            self.spans = spans;
+        }
+    }
+}
+
+/// The highest running sum. Sums wrap in between, never at a step: what is alive there fits in 64 bits.
+fn peak(changes: impl Iterator<Item = u64>) -> u64 {
+    let mut live = 0u64;
+    changes.fold(0, |peak, change| {
+        live = live.wrapping_add(change);
+        peak.max(live)
+    })
+}

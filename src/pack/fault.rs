@@ -1,0 +1,165 @@
+//! What can be wrong with a problem or with a packing.
+
+use crate::units::{Alignment, Bytes, Span};
+
+/// What is wrong with a packing problem, or with a packing that was judged.
+///
+/// Items are named by their index in the problem.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PackFault {
+    /// A conflict names an item that is not there.
+    #[error("conflict ({a}, {b}): the problem has {items} items")]
+    UnknownItem {
+        /// First of the pair.
+        a: u32,
+        /// Second of the pair.
+        b: u32,
+        /// Number of items.
+        items: usize,
+    },
+    /// A conflict between an item and itself, or between members of one group, which share bytes by definition.
+    #[error("items {a} and {b} share one offset and cannot be in conflict")]
+    ConflictInGroup {
+        /// First of the pair.
+        a: u32,
+        /// Second of the pair.
+        b: u32,
+    },
+    /// A group in which two members are fixed, at different offsets.
+    #[error("items {a} and {b} share one offset but are fixed at {a_offset} and {b_offset}")]
+    GroupFixedTwice {
+        /// A member.
+        a: u32,
+        /// Another member.
+        b: u32,
+        /// Where `a` is fixed.
+        a_offset: Bytes,
+        /// Where `b` is fixed.
+        b_offset: Bytes,
+    },
+    /// No alignment below 2^64 suits all members of a group.
+    #[error(
+        "item {item} is aligned to {alignment}; with its group's {group} that has no common multiple below 2^64"
+    )]
+    GroupAlignment {
+        /// The member at which it became too large.
+        item: u32,
+        /// Its alignment.
+        alignment: Alignment,
+        /// The least common multiple of the members before.
+        group: Alignment,
+    },
+    /// An offset is not a multiple of the alignment (of a group: of the least common multiple).
+    #[error("item {item} is at {offset}, which is no multiple of {alignment}")]
+    Misaligned {
+        /// The item.
+        item: u32,
+        /// Its offset.
+        offset: Bytes,
+        /// The alignment it needs.
+        alignment: Alignment,
+    },
+    /// Two items are fixed at the same bytes and must not share them.
+    #[error("items {a} and {b} are fixed at bytes that both take and must not share")]
+    FixedCollision {
+        /// The lower index.
+        a: u32,
+        /// The higher index.
+        b: u32,
+    },
+    /// An item that ends past the last address.
+    #[error("item {item} of {size} at {offset} ends past 2^64 - 1 B")]
+    EndOverflow {
+        /// The item.
+        item: u32,
+        /// Its size.
+        size: Bytes,
+        /// Its offset.
+        offset: Bytes,
+    },
+    /// All sizes and alignments together pass the last address.
+    #[error("sizes and alignments sum past 2^64 - 1 B at item {item} of {size} aligned to {alignment}")]
+    SumOverflow {
+        /// The item at which the sum became too large.
+        item: u32,
+        /// Its size.
+        size: Bytes,
+        /// Its alignment.
+        alignment: Alignment,
+    },
+    /// A packing for another number of items.
+    #[error("a packing of {found} offsets for {expected} items")]
+    OffsetCount {
+        /// Items of the problem.
+        expected: usize,
+        /// Offsets of the packing.
+        found: usize,
+    },
+    /// A fixed item elsewhere.
+    #[error("item {item} is fixed at {expected} but placed at {found}")]
+    MovedFixed {
+        /// The item.
+        item: u32,
+        /// Where it is fixed.
+        expected: Bytes,
+        /// Where it was placed.
+        found: Bytes,
+    },
+    /// Members of one group at different offsets.
+    #[error("items {a} and {b} share one offset but are placed at {a_offset} and {b_offset}")]
+    GroupSplit {
+        /// The first member.
+        a: u32,
+        /// A later member.
+        b: u32,
+        /// Where `a` was placed.
+        a_offset: Bytes,
+        /// Where `b` was placed.
+        b_offset: Bytes,
+    },
+    /// Two items that live at the same time share bytes.
+    #[error("items {a} {a_span} and {b} {b_span} live together and share bytes from {offset} to {end}")]
+    Overlap {
+        /// The lower index.
+        a: u32,
+        /// The higher index.
+        b: u32,
+        /// Life of `a`.
+        a_span: Span,
+        /// Life of `b`.
+        b_span: Span,
+        /// First byte that both take.
+        offset: Bytes,
+        /// First byte after.
+        end: Bytes,
+    },
+    /// A declared conflict shares bytes.
+    #[error("items {a} and {b} are in conflict and share bytes from {offset} to {end}")]
+    ConflictOverlap {
+        /// First of the pair.
+        a: u32,
+        /// Second of the pair.
+        b: u32,
+        /// First byte that both take.
+        offset: Bytes,
+        /// First byte after.
+        end: Bytes,
+    },
+    /// A height that is not the end of the highest item.
+    #[error("the packing claims a height of {claimed}; its highest item ends at {end}")]
+    WrongHeight {
+        /// What the packing says.
+        claimed: Bytes,
+        /// Where its highest item ends.
+        end: Bytes,
+    },
+    /// A strategy's name that is none.
+    #[error(
+        "no packing strategy is called `{name}`: one of naive, greedy-by-size, greedy-by-breadth, first-fit-by-birth, best-fit-by-birth, auto"
+    )]
+    UnknownStrategy {
+        /// The name.
+        name: String,
+    },
+}

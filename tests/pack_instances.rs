@@ -1,0 +1,69 @@
+//! Every packing strategy on published instances, judged, and compared with published heights.
+
+mod support;
+
+use std::path::Path;
+
+use tileheap::pack::{Item, Packer, Problem, Strategy, check};
+use tileheap::units::{Alignment, Bytes, Span};
+
+/// Reads `id,lower,upper,size` lines after a header.
+fn read(path: &Path) -> Problem {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let items = text.lines().skip(1).map(|line| {
+        let mut fields = line
+            .split(',')
+            .skip(1)
+            .map(|field| field.trim().parse::<u64>().unwrap());
+        let mut next = || fields.next().unwrap();
+        let (first, end, size) = (next() as u32, next() as u32, next());
+        Item::new(Span::new(first, end), Bytes(size), Alignment::ONE)
+    });
+    Problem::new(items.collect()).unwrap()
+}
+
+/// Judges every strategy on one instance; the ratios of height to lower bound in thousandths, in the strategies' order.
+fn ratios(path: &Path) -> Vec<u64> {
+    let problem = read(path);
+    let mut packer = Packer::default();
+    let bound = packer.lower_bound(&problem);
+    let mut ratios = Vec::new();
+    for strategy in Strategy::ALL {
+        let packing = packer.pack(&problem, strategy);
+        check(&problem, &packing).unwrap_or_else(|fault| panic!("{}: {strategy}: {fault}", path.display()));
+        assert!(packing.height >= bound, "{}: {strategy}", path.display());
+        // Rounded to the nearest thousandth, as the tables are.
+        let ratio = (u128::from(packing.height.0) * 2000 / u128::from(bound.0)).div_ceil(2);
+        ratios.push(ratio as u64);
+    }
+    println!(
+        "{:<24} {} items, bound {bound}: {ratios:?}",
+        path.file_name().unwrap().display(),
+        problem.items().len()
+    );
+    ratios
+}
+
+#[test]
+fn every_instance_is_packed_soundly() {
+    let Some(folder) = support::shared("planning") else {
+        return;
+    };
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files
+        .filter(|path| path.extension().is_some_and(|end| end == "csv"))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        let ratios = ratios(&file);
+        let best = ratios[1..5].iter().min();
+        assert_eq!(
+            ratios.iter().skip(5).min(),
+            best,
+            "auto is the best of the others"
+        );
+    }
+}
