@@ -10,6 +10,8 @@ pub mod pack;
 pub mod plan;
 #[forbid(unsafe_code)]
 pub mod profile;
+#[cfg(feature = "runtime")]
+pub mod runtime;
 #[forbid(unsafe_code)]
 pub mod units;
 
