@@ -17,6 +17,9 @@ pub enum Error {
     /// The frame cannot be planned for this device.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanFault),
+    /// A text is no plan, or not one for the frame at hand.
+    #[error(transparent)]
+    PlanJson(#[from] crate::plan::PlanJsonFault),
     /// A packing problem is impossible.
     #[error(transparent)]
     Pack(#[from] crate::pack::PackFault),

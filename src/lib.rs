@@ -5,6 +5,8 @@ pub mod ffi;
 #[forbid(unsafe_code)]
 pub mod frame;
 #[forbid(unsafe_code)]
+mod json;
+#[forbid(unsafe_code)]
 pub mod pack;
 #[forbid(unsafe_code)]
 pub mod plan;

@@ -15,6 +15,7 @@ mod barrier;
 mod eligible;
 mod epoch;
 mod handover;
+mod json;
 mod operations;
 mod planner;
 mod report;
@@ -33,6 +34,7 @@ use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
 
+pub use json::PlanJsonFault;
 pub use planner::Planner;
 
 /// Where everything in a frame lives, which memory is bound when, and every barrier.

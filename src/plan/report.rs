@@ -228,7 +228,7 @@ impl Plan {
             "arenas",
             arena,
             percent(arena, peak),
-            "of the most bytes alive at once: no packing needs less",
+            "of the most alive at once, the lower bound",
         );
         row(
             "arenas without aliasing",

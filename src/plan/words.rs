@@ -102,7 +102,7 @@ impl Plan {
             }
             NotTile::Refused => self.refusal_in_words(kind),
             NotTile::TooLarge { size, heap } => format!(
-                "its {} exceed the whole heap of {}: a format or extent of {} % less would help",
+                "its {} exceed the whole heap of {}: it fits with {} % fewer bytes (a smaller format or extent)",
                 amount(size),
                 amount(heap),
                 percent_up(size.0.saturating_sub(heap.0), size.0)

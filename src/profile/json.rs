@@ -45,7 +45,7 @@ use crate::units::{Alignment, Bytes};
 /// What `format` says in a profile.
 const FORMAT: &str = "tileheap-profile";
 /// The version that is written and read.
-const VERSION: u32 = 1;
+const VERSION: u64 = 1;
 
 /// Vulkan's names of the features that profiles know.
 const FEATURES: [(&str, Features); 6] = [
@@ -79,33 +79,10 @@ impl DeviceProfile {
     /// # Ok::<(), tileheap::Error>(())
     /// ```
     pub fn from_json(text: &str) -> crate::Result<DeviceProfile> {
-        let fault = |what| ProfileFault::Json { what };
-        let syntax = |error: serde_json::Error| fault(error.to_string());
-        let header: Header = serde_json::from_str(text).map_err(syntax)?;
-        if header.format != FORMAT {
-            return Err(fault(format!(
-                "`format` is {:?}, and a profile says \"{FORMAT}\"",
-                header.format
-            ))
-            .into());
-        }
-        if header.version != VERSION {
-            let what = format!(
-                "it is of version {}, and this tileheap reads version {VERSION}",
-                header.version
-            );
-            return Err(fault(what).into());
-        }
-        let json: ProfileJson = serde_json::from_str(text).map_err(syntax)?;
+        let json: ProfileJson =
+            crate::json::read(text, FORMAT, VERSION).map_err(|what| ProfileFault::Json { what })?;
         json.into_profile()
     }
-}
-
-/// What tells one JSON form and version from another; all else is ignored.
-#[derive(Deserialize)]
-struct Header {
-    format: String,
-    version: u32,
 }
 
 /// The JSON form.
@@ -113,7 +90,7 @@ struct Header {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ProfileJson {
     format: String,
-    version: u32,
+    version: u64,
     name: String,
     #[serde(default)]
     source: String,
@@ -224,6 +201,11 @@ impl ProfileJson {
         }
     }
 
+    /// The number of memory types.
+    pub(crate) fn memory_type_count(&self) -> usize {
+        self.memory_types.len()
+    }
+
     /// The profile, validated.
     pub(crate) fn into_profile(self) -> crate::Result<DeviceProfile> {
         let heaps: Vec<MemoryHeap> = self
@@ -280,7 +262,11 @@ fn features_of(names: &[String]) -> Result<Features, ProfileFault> {
         known.map(|(_, feature)| features | *feature).ok_or_else(|| {
             let all: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
             ProfileFault::Json {
-                what: format!("{name:?} is no feature that matters here: use {}", all.join(", ")),
+                what: format!(
+                    "`{}` is no feature that matters here: use {}",
+                    crate::json::clip(name),
+                    all.join(", ")
+                ),
             }
         })
     })
@@ -340,10 +326,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         assert!(damaged("tileheap-profile", "profile").contains("\"profile\""));
-        assert!(damaged("\"version\": 1", "\"version\": 2").contains("version 2"));
+        assert!(damaged("\"version\": 1", "\"version\": 2").contains("`version` is 2"));
         assert!(damaged("\"gmem\"", "\"gmen\"").contains("gmen"));
         assert!(damaged("VK_MEMORY_HEAP_DEVICE_LOCAL_BIT", "DEVICE_LOCAL").contains("did you mean"));
-        assert!(damaged("maintenance4", "maintenance5").contains("\"maintenance5\""));
+        assert!(damaged("maintenance4", "maintenance5").contains("`maintenance5`"));
         assert!(damaged("8355840", "0").contains("0 B"));
         assert!(damaged("8355840", "-1").contains("-1"));
         assert!(damaged("8355840", "1e400").contains("line"));

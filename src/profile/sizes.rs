@@ -12,13 +12,9 @@
 use ash::vk;
 
 use super::{TileBlock, TileHeap, TileRequirements};
+use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::frame::{TexelBlock, texel_block};
 use crate::units::{Alignment, Bytes};
-
-/// `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM`.
-const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(0x0800_0000);
-/// `VK_IMAGE_USAGE_TILE_MEMORY_BIT_QCOM`.
-const TILE_IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(0x0800_0000);
 
 /// The usage that every implementation accepts of images in tile memory, the tile bit itself included.
 ///
@@ -29,7 +25,7 @@ pub const TILE_IMAGE_USES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
         | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw()
-        | TILE_IMAGE_USAGE.as_raw(),
+        | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM.as_raw(),
 );
 
 /// The usage that buffers in tile memory may have, the tile bit itself included; `transfers` is `tileBufferTransfers`.
@@ -47,7 +43,7 @@ pub fn tile_buffer_uses(transfers: bool) -> vk::BufferUsageFlags {
     } else {
         U::empty()
     };
-    shaders | copies | TILE_BUFFER_USAGE
+    shaders | copies | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM
 }
 
 /// Texel blocks across and down to which a mip level is padded in ordinary memory: 4 KiB of 4-byte texels.
@@ -274,7 +270,7 @@ mod tests {
         let refused = |info: vk::ImageCreateInfo<'_>| tile().image(&info).is_none();
         assert!(!refused(
             good.flags(vk::ImageCreateFlags::ALIAS)
-                .usage(U::INPUT_ATTACHMENT | TILE_IMAGE_USAGE)
+                .usage(U::INPUT_ATTACHMENT | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM)
         ));
         assert!(refused(good.mip_levels(2)));
         assert!(refused(good.array_layers(2)));
@@ -293,7 +289,7 @@ mod tests {
         use vk::BufferUsageFlags as U;
         let buffer = |usage| vk::BufferCreateInfo::default().size(12_289).usage(usage);
         let needs = tile().buffer(&buffer(
-            U::STORAGE_BUFFER | U::SHADER_DEVICE_ADDRESS | TILE_BUFFER_USAGE,
+            U::STORAGE_BUFFER | U::SHADER_DEVICE_ADDRESS | BUFFER_USAGE_TILE_MEMORY_BIT_QCOM,
         ));
         assert_eq!(needs.unwrap().size.0, 2 * 12_288);
         for usage in [

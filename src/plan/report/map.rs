@@ -62,18 +62,21 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     let legend = residents.iter().enumerate().map(|(index, placement)| {
         format!(
-            "{}\u{a0}{}",
+            "{} {}",
             mark_of(index),
             printable(&plan.frame.resource(placement.resource).name)
         )
     });
-    write_wrapped(f, "  ", "  ", &legend.collect::<Vec<_>>().join("  "))
+    write_wrapped(f, "  ", "  ", &legend.collect::<Vec<_>>().join(", "))
 }
 
 /// Bytes of one row: whole tile blocks, and no more rows than fit on a screen.
 fn slice_bytes(plan: &Plan, top: u64) -> u64 {
     let block = plan.profile.tile.map_or(1, |tile| tile.block.bytes.get());
-    top.div_ceil(ROWS).next_multiple_of(block).max(1)
+    top.div_ceil(ROWS)
+        .checked_next_multiple_of(block)
+        .unwrap_or(top)
+        .max(1)
 }
 
 fn write_header(
