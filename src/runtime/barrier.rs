@@ -10,8 +10,8 @@ use super::bind::Place;
 use super::create::whole;
 use super::functions::Functions;
 use super::legacy;
-use crate::plan::{Barrier, Cause, PlacementId, Plan, TransferHalf};
 use crate::frame::{Lifetime, PassId};
+use crate::plan::{Barrier, Cause, PlacementId, Plan, TransferHalf};
 use crate::units::Run;
 
 /// The side of a pass.
@@ -66,29 +66,62 @@ struct External {
 
 impl Barriers {
     /// `places` are the objects of the plan's placements in frames of one parity.
-    pub(super) fn new(plan: &Plan, places: &[Place], queues: &[DeviceQueue], synchronization_2: bool) -> Barriers {
+    pub(super) fn new(
+        plan: &Plan,
+        places: &[Place],
+        queues: &[DeviceQueue],
+        synchronization_2: bool,
+    ) -> Barriers {
         let mut two = Two::default();
         let mut external = Vec::new();
         let mut batch = |run: Run| {
-            let starts = (two.images.len() as u32, two.buffers.len() as u32, two.memory.len() as u32);
+            let starts = (
+                two.images.len() as u32,
+                two.buffers.len() as u32,
+                two.memory.len() as u32,
+            );
             for barrier in run.of(&plan.barriers) {
                 let Some(families) = families_of(barrier, queues) else {
                     continue;
                 };
-                let index = two.push(plan, barrier, places[barrier.placement.index()], families, starts.2 as usize);
-                if matches!(plan.frame.resource(barrier.resource).lifetime, Lifetime::External(_)) {
-                    external.push(External { placement: barrier.placement, index });
+                let index = two.push(
+                    plan,
+                    barrier,
+                    places[barrier.placement.index()],
+                    families,
+                    starts.2 as usize,
+                );
+                if matches!(
+                    plan.frame.resource(barrier.resource).lifetime,
+                    Lifetime::External(_)
+                ) {
+                    external.push(External {
+                        placement: barrier.placement,
+                        index,
+                    });
                 }
             }
             Batch {
-                images: Run { first: starts.0, end: two.images.len() as u32 },
-                buffers: Run { first: starts.1, end: two.buffers.len() as u32 },
-                memory: Run { first: starts.2, end: two.memory.len() as u32 },
+                images: Run {
+                    first: starts.0,
+                    end: two.images.len() as u32,
+                },
+                buffers: Run {
+                    first: starts.1,
+                    end: two.buffers.len() as u32,
+                },
+                memory: Run {
+                    first: starts.2,
+                    end: two.memory.len() as u32,
+                },
                 stages: Default::default(),
             }
         };
-        let mut batches: Vec<[Batch; 2]> =
-            plan.passes.iter().map(|pass| [batch(pass.before), batch(pass.after)]).collect();
+        let mut batches: Vec<[Batch; 2]> = plan
+            .passes
+            .iter()
+            .map(|pass| [batch(pass.before), batch(pass.after)])
+            .collect();
         let structs = if synchronization_2 {
             Structs::Two(two)
         } else {
@@ -97,7 +130,11 @@ impl Barriers {
             }
             two.into_one()
         };
-        Barriers { batches, structs, external }
+        Barriers {
+            batches,
+            structs,
+            external,
+        }
     }
 
     /// Writes the handles of external resources into the tables.
@@ -109,11 +146,13 @@ impl Barriers {
                 (Place::Image(image), Structs::One { images, .. }) => images[index].image = image.handle,
                 (Place::Buffer(buffer), Structs::Two(two)) => {
                     let barrier = &mut two.buffers[index];
-                    (barrier.buffer, barrier.offset, barrier.size) = (buffer.handle, buffer.offset, buffer.size);
+                    (barrier.buffer, barrier.offset, barrier.size) =
+                        (buffer.handle, buffer.offset, buffer.size);
                 }
                 (Place::Buffer(buffer), Structs::One { buffers, .. }) => {
                     let barrier = &mut buffers[index];
-                    (barrier.buffer, barrier.offset, barrier.size) = (buffer.handle, buffer.offset, buffer.size);
+                    (barrier.buffer, barrier.offset, barrier.size) =
+                        (buffer.handle, buffer.offset, buffer.size);
                 }
                 (Place::Nothing, _) => {}
             }
@@ -145,7 +184,14 @@ impl Barriers {
                 // SAFETY: the caller's duty; the handles are alive, the bound plan's or imported for this frame.
                 unsafe { (functions.cmd_pipeline_barrier2_khr)(commands, &info) };
             }
-            (Structs::One { images, buffers, memory }, _) => {
+            (
+                Structs::One {
+                    images,
+                    buffers,
+                    memory,
+                },
+                _,
+            ) => {
                 // SAFETY: as above.
                 unsafe {
                     device.cmd_pipeline_barrier(
@@ -182,8 +228,17 @@ impl Two {
                 .dst_stage_mask(barrier.dst_stages)
                 .dst_access_mask(barrier.dst_access);
             let same = |other: &vk::MemoryBarrier2<'_>| {
-                (other.src_stage_mask, other.src_access_mask, other.dst_stage_mask, other.dst_access_mask)
-                    == (barrier.src_stages, barrier.src_access, barrier.dst_stages, barrier.dst_access)
+                (
+                    other.src_stage_mask,
+                    other.src_access_mask,
+                    other.dst_stage_mask,
+                    other.dst_access_mask,
+                ) == (
+                    barrier.src_stages,
+                    barrier.src_access,
+                    barrier.dst_stages,
+                    barrier.dst_access,
+                )
             };
             if !self.memory[first_memory..].iter().any(same) {
                 self.memory.push(memory);
@@ -191,7 +246,11 @@ impl Two {
         }
         let resource = plan.frame.resource(barrier.resource);
         if resource.is_image() {
-            let image = if let Place::Image(image) = place { image.handle } else { vk::Image::null() };
+            let image = if let Place::Image(image) = place {
+                image.handle
+            } else {
+                vk::Image::null()
+            };
             self.images.push(
                 vk::ImageMemoryBarrier2::default()
                     .src_stage_mask(barrier.src_stages)
@@ -207,7 +266,11 @@ impl Two {
             );
             self.images.len() - 1
         } else {
-            let buffer = if let Place::Buffer(buffer) = place { buffer } else { Default::default() };
+            let buffer = if let Place::Buffer(buffer) = place {
+                buffer
+            } else {
+                Default::default()
+            };
             self.buffers.push(
                 vk::BufferMemoryBarrier2::default()
                     .src_stage_mask(barrier.src_stages)
@@ -226,9 +289,21 @@ impl Two {
 
     /// All source stages and all destination stages of a batch, in the older flags.
     fn stages_of(&self, batch: &Batch) -> (vk::PipelineStageFlags, vk::PipelineStageFlags) {
-        let images = batch.images.of(&self.images).iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));
-        let buffers = batch.buffers.of(&self.buffers).iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));
-        let memory = batch.memory.of(&self.memory).iter().map(|one| (one.src_stage_mask, one.dst_stage_mask));
+        let images = batch
+            .images
+            .of(&self.images)
+            .iter()
+            .map(|one| (one.src_stage_mask, one.dst_stage_mask));
+        let buffers = batch
+            .buffers
+            .of(&self.buffers)
+            .iter()
+            .map(|one| (one.src_stage_mask, one.dst_stage_mask));
+        let memory = batch
+            .memory
+            .of(&self.memory)
+            .iter()
+            .map(|one| (one.src_stage_mask, one.dst_stage_mask));
         let none = vk::PipelineStageFlags2::NONE;
         let (src, dst) = images
             .chain(buffers)
@@ -280,7 +355,10 @@ pub(super) fn families_of(barrier: &Barrier, queues: &[DeviceQueue]) -> Option<(
     let Some(transfer) = barrier.transfer else {
         return Some(ignored);
     };
-    let (from, to) = (queues[transfer.from.index()].family, queues[transfer.to.index()].family);
+    let (from, to) = (
+        queues[transfer.from.index()].family,
+        queues[transfer.to.index()].family,
+    );
     match transfer.half {
         _ if from != to => Some((from, to)),
         TransferHalf::Release => None,

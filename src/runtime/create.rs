@@ -15,7 +15,12 @@ pub(super) fn image_info(
     home: Home,
     alias: bool,
 ) -> Option<vk::ImageCreateInfo<'static>> {
-    let ResourceKind::Image { desc, extent, mut usage } = resource.kind else {
+    let ResourceKind::Image {
+        desc,
+        extent,
+        mut usage,
+    } = resource.kind
+    else {
         return None;
     };
     usage |= match home {
@@ -27,7 +32,11 @@ pub(super) fn image_info(
         // Cleared once, before the first frame reads what no frame wrote.
         usage |= vk::ImageUsageFlags::TRANSFER_DST;
     }
-    let alias = if alias { vk::ImageCreateFlags::ALIAS } else { vk::ImageCreateFlags::empty() };
+    let alias = if alias {
+        vk::ImageCreateFlags::ALIAS
+    } else {
+        vk::ImageCreateFlags::empty()
+    };
     Some(
         vk::ImageCreateInfo::default()
             .flags(desc.flags | alias)
@@ -65,9 +74,7 @@ pub(super) fn buffer_info(resource: &Resource, home: Home) -> Option<vk::BufferC
 
 /// The usages that go through a view (VUID-VkImageViewCreateInfo-image-04441).
 pub(super) const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
-    vk::ImageUsageFlags::SAMPLED.as_raw()
-        | vk::ImageUsageFlags::STORAGE.as_raw()
-        | ATTACHED.as_raw(),
+    vk::ImageUsageFlags::SAMPLED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw() | ATTACHED.as_raw(),
 );
 
 /// The usages as attachment.
@@ -95,14 +102,21 @@ pub(super) fn view_infos(
     resource: &Resource,
     info: &vk::ImageCreateInfo<'_>,
     image: vk::Image,
-) -> (Option<vk::ImageViewCreateInfo<'static>>, Option<vk::ImageViewCreateInfo<'static>>) {
+) -> (
+    Option<vk::ImageViewCreateInfo<'static>>,
+    Option<vk::ImageViewCreateInfo<'static>>,
+) {
     if !info.usage.intersects(VIEWED) {
         return (None, None);
     }
     let aspects = resource.aspects();
     let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
     // A shader reads one aspect (VUID-VkDescriptorImageInfo-imageView-01976).
-    let read = if aspects.contains(both) { vk::ImageAspectFlags::DEPTH } else { aspects };
+    let read = if aspects.contains(both) {
+        vk::ImageAspectFlags::DEPTH
+    } else {
+        aspects
+    };
     let cube = info.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && info.array_layers % 6 == 0;
     let plain = match (info.image_type, info.array_layers) {
         (vk::ImageType::TYPE_1D, 1) => vk::ImageViewType::TYPE_1D,
@@ -116,9 +130,14 @@ pub(super) fn view_infos(
         (true, _) => vk::ImageViewType::CUBE_ARRAY,
         (false, _) => plain,
     };
-    let view = vk::ImageViewCreateInfo::default().image(image).format(info.format);
+    let view = vk::ImageViewCreateInfo::default()
+        .image(image)
+        .format(info.format);
     let reading = view.view_type(shaped).subresource_range(whole(read));
-    let level_0 = vk::ImageSubresourceRange { level_count: 1, ..whole(aspects) };
+    let level_0 = vk::ImageSubresourceRange {
+        level_count: 1,
+        ..whole(aspects)
+    };
     let attachment = view.view_type(plain).subresource_range(level_0);
     let differ = read != aspects || shaped != plain || info.mip_levels > 1;
     let attached = info.usage.intersects(ATTACHED) && differ;

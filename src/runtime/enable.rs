@@ -50,7 +50,11 @@ struct Chained {
 impl Enable {
     /// # Safety
     /// The names and the `pNext` chain of `info` are valid.
-    pub(super) unsafe fn new(support: &Support, info: &vk::DeviceCreateInfo<'_>, wanted: Capabilities) -> Enable {
+    pub(super) unsafe fn new(
+        support: &Support,
+        info: &vk::DeviceCreateInfo<'_>,
+        wanted: Capabilities,
+    ) -> Enable {
         use Capabilities as C;
         // SAFETY: the caller's duty.
         let chained = unsafe { read_chain(info.p_next.cast()) };
@@ -70,9 +74,15 @@ impl Enable {
         let mut take = |capability: Capabilities, chained: Option<bool>| {
             let there = usable.contains(capability);
             if there && chained == Some(false) {
-                tracing::warn!(?capability, reason = "the caller's feature struct denies it", "not enabled");
+                tracing::warn!(
+                    ?capability,
+                    reason = "the caller's feature struct denies it",
+                    "not enabled"
+                );
             }
-            enable.capabilities.set(capability, there && chained != Some(false));
+            enable
+                .capabilities
+                .set(capability, there && chained != Some(false));
             there && chained.is_none()
         };
         let synchronization = take(C::SYNCHRONIZATION_2, chained.synchronization);
@@ -104,15 +114,47 @@ impl Enable {
     unsafe fn add_names(&mut self, support: &Support) {
         use Capabilities as C;
         const NEEDED: [(Capabilities, u32, &CStr); 8] = [
-            (C::SYNCHRONIZATION_2, vk::API_VERSION_1_3, ash::khr::synchronization2::NAME),
-            (C::DYNAMIC_RENDERING, vk::API_VERSION_1_3, ash::khr::dynamic_rendering::NAME),
+            (
+                C::SYNCHRONIZATION_2,
+                vk::API_VERSION_1_3,
+                ash::khr::synchronization2::NAME,
+            ),
+            (
+                C::DYNAMIC_RENDERING,
+                vk::API_VERSION_1_3,
+                ash::khr::dynamic_rendering::NAME,
+            ),
             // What VK_KHR_dynamic_rendering depends on below 1.2.
-            (C::DYNAMIC_RENDERING, vk::API_VERSION_1_2, ash::khr::depth_stencil_resolve::NAME),
-            (C::DYNAMIC_RENDERING, vk::API_VERSION_1_2, ash::khr::create_renderpass2::NAME),
-            (C::TIMELINE_SEMAPHORE, vk::API_VERSION_1_2, ash::khr::timeline_semaphore::NAME),
-            (C::MAINTENANCE_4, vk::API_VERSION_1_3, ash::khr::maintenance4::NAME),
-            (C::STORE_OP_NONE, vk::API_VERSION_1_3, ash::ext::load_store_op_none::NAME),
-            (C::BUFFER_DEVICE_ADDRESS, vk::API_VERSION_1_2, ash::khr::buffer_device_address::NAME),
+            (
+                C::DYNAMIC_RENDERING,
+                vk::API_VERSION_1_2,
+                ash::khr::depth_stencil_resolve::NAME,
+            ),
+            (
+                C::DYNAMIC_RENDERING,
+                vk::API_VERSION_1_2,
+                ash::khr::create_renderpass2::NAME,
+            ),
+            (
+                C::TIMELINE_SEMAPHORE,
+                vk::API_VERSION_1_2,
+                ash::khr::timeline_semaphore::NAME,
+            ),
+            (
+                C::MAINTENANCE_4,
+                vk::API_VERSION_1_3,
+                ash::khr::maintenance4::NAME,
+            ),
+            (
+                C::STORE_OP_NONE,
+                vk::API_VERSION_1_3,
+                ash::ext::load_store_op_none::NAME,
+            ),
+            (
+                C::BUFFER_DEVICE_ADDRESS,
+                vk::API_VERSION_1_2,
+                ash::khr::buffer_device_address::NAME,
+            ),
         ];
         let core = NEEDED.iter().filter(|(capability, core, _)| {
             self.capabilities.contains(*capability) && support.version() < *core
@@ -154,7 +196,15 @@ impl Enable {
             )*};
         }
         let mut info = info.enabled_extension_names(&self.names);
-        chain!(info, synchronization, rendering, timeline, maintenance, address, tile);
+        chain!(
+            info,
+            synchronization,
+            rendering,
+            timeline,
+            maintenance,
+            address,
+            tile
+        );
         info
     }
 }
@@ -167,7 +217,10 @@ unsafe fn names_of<'a>(info: &vk::DeviceCreateInfo<'a>) -> &'a [*const c_char] {
     }
     // SAFETY: the caller's duty; the count is not 0.
     unsafe {
-        std::slice::from_raw_parts(info.pp_enabled_extension_names, info.enabled_extension_count as usize)
+        std::slice::from_raw_parts(
+            info.pp_enabled_extension_names,
+            info.enabled_extension_count as usize,
+        )
     }
 }
 

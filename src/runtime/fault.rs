@@ -163,11 +163,8 @@ pub enum RuntimeFault {
 /// Gives a failed Vulkan call its name and the thing it was called for.
 pub(super) trait Called<T> {
     /// Names the call; `what` is asked for on failure only.
-    fn called<W: Into<String>>(
-        self,
-        call: &'static str,
-        what: impl FnOnce() -> W,
-    ) -> Result<T, RuntimeFault>;
+    fn called<W: Into<String>>(self, call: &'static str, what: impl FnOnce() -> W)
+    -> Result<T, RuntimeFault>;
 }
 
 impl<T> Called<T> for ash::prelude::VkResult<T> {
@@ -176,6 +173,10 @@ impl<T> Called<T> for ash::prelude::VkResult<T> {
         call: &'static str,
         what: impl FnOnce() -> W,
     ) -> Result<T, RuntimeFault> {
-        self.map_err(|result| RuntimeFault::Vulkan { call, result, what: what().into() })
+        self.map_err(|result| RuntimeFault::Vulkan {
+            call,
+            result,
+            what: what().into(),
+        })
     }
 }

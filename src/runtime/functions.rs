@@ -54,7 +54,8 @@ impl Functions {
                 .then(|| ash::khr::dynamic_rendering::DeviceFn::load(loader(v1_3))),
             timeline_semaphore: with(C::TIMELINE_SEMAPHORE)
                 .then(|| ash::khr::timeline_semaphore::DeviceFn::load(loader(v1_2))),
-            maintenance_4: with(C::MAINTENANCE_4).then(|| ash::khr::maintenance4::DeviceFn::load(loader(v1_3))),
+            maintenance_4: with(C::MAINTENANCE_4)
+                .then(|| ash::khr::maintenance4::DeviceFn::load(loader(v1_3))),
             buffer_device_address: with(C::BUFFER_DEVICE_ADDRESS)
                 .then(|| ash::khr::buffer_device_address::DeviceFn::load(loader(v1_2))),
             debug_utils: with(C::DEBUG_UTILS).then(|| ash::ext::debug_utils::Device::new(instance, device)),

@@ -56,9 +56,18 @@ mod tests {
         assert_eq!(access(A::SHADER_STORAGE_WRITE), vk::AccessFlags::SHADER_WRITE);
         assert_eq!(source_stages(S::ALL_TRANSFER), vk::PipelineStageFlags::TRANSFER);
         assert_eq!(source_stages(S::COPY), vk::PipelineStageFlags::TRANSFER);
-        assert_eq!(source_stages(S::INDEX_INPUT), vk::PipelineStageFlags::VERTEX_INPUT);
+        assert_eq!(
+            source_stages(S::INDEX_INPUT),
+            vk::PipelineStageFlags::VERTEX_INPUT
+        );
         assert_eq!(source_stages(S::NONE), vk::PipelineStageFlags::TOP_OF_PIPE);
-        assert_eq!(destination_stages(S::NONE), vk::PipelineStageFlags::BOTTOM_OF_PIPE);
-        assert_eq!(destination_stages(S::ALL_COMMANDS), vk::PipelineStageFlags::ALL_COMMANDS);
+        assert_eq!(
+            destination_stages(S::NONE),
+            vk::PipelineStageFlags::BOTTOM_OF_PIPE
+        );
+        assert_eq!(
+            destination_stages(S::ALL_COMMANDS),
+            vk::PipelineStageFlags::ALL_COMMANDS
+        );
     }
 }

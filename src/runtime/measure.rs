@@ -7,7 +7,9 @@ use super::create::{ATTACHED, buffer_info, image_info};
 use super::device::Inner;
 use super::fault::Called;
 use crate::Result;
-use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM};
+use crate::ffi::{
+    BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
+};
 use crate::frame::{Frame, Lifetime, Resource};
 use crate::plan::Home;
 use crate::profile::{Dedicated, Requirements, ResourceRequirements, TileRequirements};
@@ -39,7 +41,10 @@ impl Inner {
     pub(super) fn measure(&self, frame: &Frame) -> Result<Requirements> {
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();
         if self.functions.maintenance_4.is_none() {
-            tracing::debug!(reason = "maintenance4 is not enabled", "measuring by creating every resource");
+            tracing::debug!(
+                reason = "maintenance4 is not enabled",
+                "measuring by creating every resource"
+            );
         }
         let ids = frame.resource_ids().zip(frame.resources());
         let measured = ids.map(|(id, resource)| {
@@ -49,7 +54,9 @@ impl Inner {
             }
             self.measure_one(resource)
         });
-        Ok(Requirements { resources: measured.collect::<Result<_>>()? })
+        Ok(Requirements {
+            resources: measured.collect::<Result<_>>()?,
+        })
     }
 
     fn measure_one(&self, resource: &Resource) -> Result<ResourceRequirements> {
@@ -89,7 +96,9 @@ impl Inner {
             }
             self.ask_buffer(&resource.name, &info)?
         };
-        Ok(answer.tile.filter(|_| answer.memory_type_bits >> tile.memory_type & 1 == 1))
+        Ok(answer
+            .tile
+            .filter(|_| answer.memory_type_bits >> tile.memory_type & 1 == 1))
     }
 
     /// The lazily allocated types for it as a transient attachment; 0 where it is used otherwise.
@@ -143,7 +152,11 @@ impl Inner {
             "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples is more than it offers",
             info.format, info.usage, info.mip_levels, info.array_layers, info.samples
         );
-        Err(RuntimeFault::Unsupported { resource: resource.name.clone(), why }.into())
+        Err(RuntimeFault::Unsupported {
+            resource: resource.name.clone(),
+            why,
+        }
+        .into())
     }
 
     /// What an image created so needs; the image itself is created only where the driver must see it.
@@ -224,8 +237,14 @@ impl Answer {
         ask(&mut answer);
         let needs = answer.memory_requirements;
         let dedicated = match dedicated {
-            vk::MemoryDedicatedRequirements { requires_dedicated_allocation: 1.., .. } => Dedicated::Required,
-            vk::MemoryDedicatedRequirements { prefers_dedicated_allocation: 1.., .. } => Dedicated::Preferred,
+            vk::MemoryDedicatedRequirements {
+                requires_dedicated_allocation: 1..,
+                ..
+            } => Dedicated::Required,
+            vk::MemoryDedicatedRequirements {
+                prefers_dedicated_allocation: 1..,
+                ..
+            } => Dedicated::Preferred,
             _ => Dedicated::No,
         };
         // Size and alignment 0: refused.
@@ -235,7 +254,10 @@ impl Answer {
             alignment: Alignment::new(needs.alignment).unwrap_or(Alignment::ONE),
             memory_type_bits: needs.memory_type_bits,
             dedicated,
-            tile: alignment.map(|alignment| TileRequirements { size: Bytes(tile.size), alignment }),
+            tile: alignment.map(|alignment| TileRequirements {
+                size: Bytes(tile.size),
+                alignment,
+            }),
         }
     }
 }

@@ -76,7 +76,10 @@ impl Memory {
         device_address: bool,
     ) -> Result<Memory> {
         if let Some(allocator) = shared {
-            return Ok(Memory { allocator: Mutex::new(Some(allocator)), shared: true });
+            return Ok(Memory {
+                allocator: Mutex::new(Some(allocator)),
+                shared: true,
+            });
         }
         const MIB: u64 = 1024 * 1024;
         let desc = AllocatorCreateDesc {
@@ -88,9 +91,14 @@ impl Memory {
             // Arenas are large and few: small first blocks, so that an arena gets one of exactly its size.
             allocation_sizes: AllocationSizes::new(4 * MIB, 4 * MIB).with_max_device_memblock_size(64 * MIB),
         };
-        let allocator = Allocator::new(&desc)
-            .map_err(|source| RuntimeFault::Allocator { what: "the allocator".to_owned(), source })?;
-        Ok(Memory { allocator: Mutex::new(Some(Arc::new(Mutex::new(allocator)))), shared: false })
+        let allocator = Allocator::new(&desc).map_err(|source| RuntimeFault::Allocator {
+            what: "the allocator".to_owned(),
+            source,
+        })?;
+        Ok(Memory {
+            allocator: Mutex::new(Some(Arc::new(Mutex::new(allocator)))),
+            shared: false,
+        })
     }
 
     /// Allocates what a planned object stands for.
@@ -167,12 +175,19 @@ impl Memory {
     /// # Safety
     /// Every block was freed, or will not be used again.
     pub(super) unsafe fn destroy(&self) {
-        self.allocator.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.allocator
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
     }
 
     /// Leaks the runtime's own allocator: its `Drop` would call into a device that may be gone.
     pub(super) fn leak(&self) {
-        let allocator = self.allocator.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let allocator = self
+            .allocator
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         if let Some(allocator) = allocator.filter(|_| !self.shared) {
             tracing::warn!("runtime::Device dropped without Device::destroy: its memory blocks leak");
             std::mem::forget(allocator);
@@ -191,5 +206,7 @@ fn raw(device: &ash::Device, desc: &BlockDesc<'_>) -> Result<Block> {
     // SAFETY: the type exists (it is the profile's), the size is not above its heap (the plan's), and device addresses are asked
     // for on devices that have them alone.
     let memory = unsafe { device.allocate_memory(&info, None) };
-    Ok(Block::Raw(memory.called("vkAllocateMemory", || format!("{} of {}", desc.object.size, desc.name))?))
+    Ok(Block::Raw(memory.called("vkAllocateMemory", || {
+        format!("{} of {}", desc.object.size, desc.name)
+    })?))
 }

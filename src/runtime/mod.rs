@@ -51,22 +51,41 @@
 //! # Not done
 //! Sparse resources, protected memory, multiview, multi-planar formats, device groups.
 
+mod attachment;
+mod barrier;
 mod bind;
 mod context;
+mod create;
 mod device;
 mod enable;
 mod fault;
+mod functions;
+mod history;
+mod instance;
+mod legacy;
+mod measure;
+mod memory;
+mod names;
+mod owned;
+mod progress;
 mod record;
+mod render_pass;
+mod rendering;
+mod resources;
+mod retire;
+mod submit;
 mod support;
 mod target;
 mod turn;
 
 pub use bind::{Bound, Buffer, Image, Parity};
-pub use context::{Context, ContextDesc, DeviceChoice, Message, SurfaceMaker};
+pub use context::{Context, ContextDesc, DeviceChoice, SurfaceMaker};
 pub use device::{Device, DeviceDesc, DeviceQueue};
 pub use enable::Enable;
 pub use fault::RuntimeFault;
+pub use instance::Message;
 pub use record::{Commands, PassCommands};
+pub use submit::SubmitCall;
 pub use support::{Capabilities, Missing, Support};
 pub use target::Target;
 pub use turn::{FrameNumber, ImportedBuffer, ImportedImage, ImportedSemaphore, Imports, Turn};

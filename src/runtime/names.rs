@@ -19,7 +19,9 @@ impl Inner {
             return;
         };
         let name = c_name(name);
-        let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(&name);
+        let info = vk::DebugUtilsObjectNameInfoEXT::default()
+            .object_handle(handle)
+            .object_name(&name);
         // SAFETY: the handle was just created by this device, and no other thread has it yet.
         let _ = unsafe { debug.set_debug_utils_object_name(&info) };
     }

@@ -59,7 +59,10 @@ pub(super) struct Guard<'a> {
 
 impl<'a> Guard<'a> {
     pub(super) fn new(inner: &'a Inner) -> Guard<'a> {
-        Guard { owned: Owned::default(), inner }
+        Guard {
+            owned: Owned::default(),
+            inner,
+        }
     }
 
     /// Creation came to its end.

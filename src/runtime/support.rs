@@ -65,7 +65,9 @@ impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Missing::Extension => "the driver does not list VK_QCOM_tile_memory_heap",
-            Missing::Feature => "the driver lists VK_QCOM_tile_memory_heap but denies its feature tileMemoryHeap",
+            Missing::Feature => {
+                "the driver lists VK_QCOM_tile_memory_heap but denies its feature tileMemoryHeap"
+            }
             Missing::Heap => "no memory heap has the flag VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM (0x8)",
             Missing::MemoryType => "no memory type is on the tile heap",
             Missing::Function => "vkGetDeviceProcAddr gives no vkCmdBindTileMemoryQCOM",
@@ -111,8 +113,16 @@ impl Support {
         // SAFETY: as above.
         let extensions = unsafe { instance.enumerate_device_extension_properties(physical_device) }
             .called("vkEnumerateDeviceExtensionProperties", || device.as_str())?;
-        let extensions: BTreeSet<CString> = extensions.iter().map(|one| c_text_of(&one.extension_name)).collect();
-        let question = Question { instance, physical_device, version, extensions: &extensions };
+        let extensions: BTreeSet<CString> = extensions
+            .iter()
+            .map(|one| c_text_of(&one.extension_name))
+            .collect();
+        let question = Question {
+            instance,
+            physical_device,
+            version,
+            extensions: &extensions,
+        };
         let (mut offers, tile_feature) = question.features();
         let mut profile = question.profile(&properties, device);
         let missing = missing_links(&extensions, tile_feature, &mut profile, &question);
@@ -122,7 +132,13 @@ impl Support {
         profile.features = plan_features(offers);
         profile.validate()?;
         tracing::info!(device = profile.name, ?offers, ?missing, "detected");
-        Ok(Support { profile: Arc::new(profile), missing, offers, version, extensions })
+        Ok(Support {
+            profile: Arc::new(profile),
+            missing,
+            offers,
+            version,
+            extensions,
+        })
     }
 
     /// The device in numbers, with a tile heap if the whole chain is offered.
@@ -194,8 +210,13 @@ fn missing_links(
     let found = match heap {
         None => Err(Missing::Heap),
         Some((heap, described)) => {
-            let on_heap = profile.memory_types.iter().position(|kind| kind.heap as usize == heap);
-            on_heap.map(|kind| (heap as u32, kind as u32, described.size)).ok_or(Missing::MemoryType)
+            let on_heap = profile
+                .memory_types
+                .iter()
+                .position(|kind| kind.heap as usize == heap);
+            on_heap
+                .map(|kind| (heap as u32, kind as u32, described.size))
+                .ok_or(Missing::MemoryType)
         }
     };
     match found {
@@ -217,7 +238,10 @@ fn missing_links(
 }
 
 /// The block of the one driver that was ever read; used where a measured profile has to estimate.
-const TILE_BLOCK: TileBlock = TileBlock { bytes: Alignment::new(12_288).unwrap(), rows: 32 };
+const TILE_BLOCK: TileBlock = TileBlock {
+    bytes: Alignment::new(12_288).unwrap(),
+    rows: 32,
+};
 
 /// A physical device that is asked.
 struct Question<'a> {
@@ -262,17 +286,26 @@ impl Question<'_> {
         }
         // SAFETY: the physical device is one of the instance; every chained struct is known to the driver, by its version or
         // an extension it lists.
-        unsafe { self.instance.get_physical_device_features2(self.physical_device, &mut features) };
+        unsafe {
+            self.instance
+                .get_physical_device_features2(self.physical_device, &mut features)
+        };
         let pairs = [
             (synchronization.synchronization2 != 0, C::SYNCHRONIZATION_2),
             (rendering.dynamic_rendering != 0, C::DYNAMIC_RENDERING),
             (timeline.timeline_semaphore != 0, C::TIMELINE_SEMAPHORE),
             (maintenance.maintenance4 != 0, C::MAINTENANCE_4),
             (address.buffer_device_address != 0, C::BUFFER_DEVICE_ADDRESS),
-            (self.has(vk::API_VERSION_1_3, ash::ext::load_store_op_none::NAME), C::STORE_OP_NONE),
+            (
+                self.has(vk::API_VERSION_1_3, ash::ext::load_store_op_none::NAME),
+                C::STORE_OP_NONE,
+            ),
         ];
         let offered = pairs.into_iter().filter(|(there, _)| *there);
-        (offered.fold(C::empty(), |all, (_, one)| all | one), tile.tile_memory_heap != 0)
+        (
+            offered.fold(C::empty(), |all, (_, one)| all | one),
+            tile.tile_memory_heap != 0,
+        )
     }
 
     /// `queueSubmitBoundary` and `tileBufferTransfers`.
@@ -280,14 +313,20 @@ impl Question<'_> {
         let mut tile = ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut tile);
         // SAFETY: the physical device is one of the instance and lists the extension of the chained struct.
-        unsafe { self.instance.get_physical_device_properties2(self.physical_device, &mut properties) };
+        unsafe {
+            self.instance
+                .get_physical_device_properties2(self.physical_device, &mut properties)
+        };
         (tile.queue_submit_boundary != 0, tile.tile_buffer_transfers != 0)
     }
 
     /// The device in numbers, but for the tile heap and features.
     fn profile(&self, properties: &vk::PhysicalDeviceProperties, name: String) -> DeviceProfile {
         // SAFETY: the physical device is one of the instance.
-        let memory = unsafe { self.instance.get_physical_device_memory_properties(self.physical_device) };
+        let memory = unsafe {
+            self.instance
+                .get_physical_device_memory_properties(self.physical_device)
+        };
         let mut sizes = vk::PhysicalDeviceMaintenance3Properties::default();
         let mut driver = vk::PhysicalDeviceDriverProperties::default();
         let mut more = vk::PhysicalDeviceProperties2::default().push_next(&mut sizes);
@@ -295,17 +334,31 @@ impl Question<'_> {
             more = more.push_next(&mut driver);
         }
         // SAFETY: the physical device is one of the instance; the chained structs are known to the driver.
-        unsafe { self.instance.get_physical_device_properties2(self.physical_device, &mut more) };
+        unsafe {
+            self.instance
+                .get_physical_device_properties2(self.physical_device, &mut more)
+        };
         let heaps = memory.memory_heaps_as_slice().iter();
         let types = memory.memory_types_as_slice().iter();
         let (driver, info) = (text_of(&driver.driver_name), text_of(&driver.driver_info));
         let limits = &properties.limits;
         DeviceProfile {
             name,
-            source: format!("driver {driver} {info}, Vulkan {}", version_text(properties.api_version)),
-            heaps: heaps.map(|heap| MemoryHeap { size: Bytes(heap.size), flags: heap.flags }).collect(),
+            source: format!(
+                "driver {driver} {info}, Vulkan {}",
+                version_text(properties.api_version)
+            ),
+            heaps: heaps
+                .map(|heap| MemoryHeap {
+                    size: Bytes(heap.size),
+                    flags: heap.flags,
+                })
+                .collect(),
             memory_types: types
-                .map(|kind| MemoryType { flags: kind.property_flags, heap: kind.heap_index })
+                .map(|kind| MemoryType {
+                    flags: kind.property_flags,
+                    heap: kind.heap_index,
+                })
                 .collect(),
             tile: None,
             gmem: Bytes::ZERO,
@@ -333,12 +386,20 @@ pub(super) fn version_text(version: u32) -> String {
 
 /// A fixed array of C characters as text, up to its first 0.
 pub(super) fn text_of(characters: &[std::ffi::c_char]) -> String {
-    let bytes: Vec<u8> = characters.iter().take_while(|&&one| one != 0).map(|&one| one as u8).collect();
+    let bytes: Vec<u8> = characters
+        .iter()
+        .take_while(|&&one| one != 0)
+        .map(|&one| one as u8)
+        .collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A fixed array of C characters as a C string, up to its first 0.
 pub(super) fn c_text_of(characters: &[std::ffi::c_char]) -> CString {
-    let bytes: Vec<u8> = characters.iter().take_while(|&&one| one != 0).map(|&one| one as u8).collect();
+    let bytes: Vec<u8> = characters
+        .iter()
+        .take_while(|&&one| one != 0)
+        .map(|&one| one as u8)
+        .collect();
     CString::new(bytes).expect("the text ends before its first 0")
 }

@@ -2,7 +2,12 @@
 
 use ash::vk;
 
+use super::attachment::Attachments;
+use crate::frame::Pass;
+
 /// What the pipelines of a render pass are built from, whichever way the pass is recorded.
+///
+/// Pipelines outlive a resize: another [`Bound`](super::Bound) with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Formats of the colour attachments, in order.
@@ -22,6 +27,34 @@ pub struct Target {
 }
 
 impl Target {
+    /// The target of a render pass that is recorded through `render_pass`, or dynamically if that is null.
+    pub(super) fn new(pass: &Pass, attachments: &Attachments, render_pass: vk::RenderPass) -> Target {
+        let depth = attachments.depth.as_ref();
+        let with_aspect = |aspect: vk::ImageAspectFlags| {
+            let attachment = depth.filter(|attachment| attachment.aspects.contains(aspect));
+            attachment.map_or(vk::Format::UNDEFINED, |attachment| attachment.format)
+        };
+        let samples = attachments
+            .colors
+            .iter()
+            .chain(depth)
+            .map(|attachment| attachment.samples)
+            .next();
+        Target {
+            color_formats: attachments
+                .colors
+                .iter()
+                .map(|attachment| attachment.format)
+                .collect(),
+            depth_format: with_aspect(vk::ImageAspectFlags::DEPTH),
+            stencil_format: with_aspect(vk::ImageAspectFlags::STENCIL),
+            samples: samples.unwrap_or(vk::SampleCountFlags::TYPE_1),
+            extent: pass.area,
+            layers: pass.layers,
+            render_pass,
+        }
+    }
+
     /// The struct to chain to a pipeline's creation where rendering is dynamic.
     pub fn rendering(&self) -> vk::PipelineRenderingCreateInfo<'_> {
         vk::PipelineRenderingCreateInfo::default()
@@ -30,13 +63,17 @@ impl Target {
             .stencil_attachment_format(self.stencil_format)
     }
 
-    /// Points a pipeline's creation to this target: by its render pass, or by chaining `rendering` (of [`Target::rendering`]).
+    /// Points a pipeline's creation to this target: by its render pass, or by chaining `rendering` (of
+    /// [`Target::rendering`]).
     pub fn attach<'a>(
         &self,
         info: vk::GraphicsPipelineCreateInfo<'a>,
         rendering: &'a mut vk::PipelineRenderingCreateInfo<'_>,
     ) -> vk::GraphicsPipelineCreateInfo<'a> {
-        let _ = rendering;
-        info.render_pass(self.render_pass).subpass(0)
+        if self.render_pass == vk::RenderPass::null() {
+            info.push_next(rendering)
+        } else {
+            info.render_pass(self.render_pass).subpass(0)
+        }
     }
 }
