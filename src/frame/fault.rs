@@ -182,11 +182,11 @@ pub enum FrameFault {
         pass: String,
     },
     /// A name that cannot be printed on one line, or none.
-    #[error("{what} {name:?} has no usable name: use 1 to {limit} characters that print on one line")]
+    #[error("{what} name `{name}` cannot be used: give it 1 to {limit} bytes that print on one line")]
     Name {
         /// Resource, pass, ….
         what: &'static str,
-        /// The name, shortened.
+        /// The name, escaped and shortened.
         name: String,
         /// Longest permitted name in bytes.
         limit: usize,
@@ -236,4 +236,7 @@ pub enum FrameFault {
     /// A text that is no description of a frame.
     #[error(transparent)]
     Json(#[from] super::json::JsonFault),
+    /// A loose description that means nothing, or contradicts itself.
+    #[error(transparent)]
+    Import(#[from] super::import::ImportFault),
 }

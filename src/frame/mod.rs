@@ -15,6 +15,7 @@ mod access;
 mod builder;
 mod fault;
 mod format;
+pub mod import;
 pub mod json;
 pub mod names;
 mod resource;

@@ -56,18 +56,24 @@ pub fn name_of<T: Vocabulary>(value: T) -> String {
 /// # Errors
 /// [`NameFault`] with the nearest right name.
 pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameFault> {
-    let table = T::table();
-    if let Ok(index) = table.binary_search_by(|entry| entry.name.as_str().cmp(name)) {
-        return Ok(T::from_raw_value(table[index].raw));
-    }
-    if let Some(value) = parse_hexadecimal::<T>(name) {
+    if let Some(value) = exact(name).or_else(|| parse_hexadecimal(name)) {
         return Ok(value);
     }
+    let table = T::table();
     Err(NameFault {
         name: shortened(name),
         of: T::TYPE,
         nearest: nearest::nearest(name, table.iter().map(|entry| entry.name.as_str())).map(str::to_owned),
     })
+}
+
+/// The value of a name that is exactly right.
+pub(crate) fn exact<T: Vocabulary>(name: &str) -> Option<T> {
+    let table = T::table();
+    let index = table
+        .binary_search_by(|entry| entry.name.as_str().cmp(name))
+        .ok()?;
+    Some(T::from_raw_value(table[index].raw))
 }
 
 /// The names of the bits of `flags`, lowest first; the bits without a name together in hexadecimal, last.

@@ -21,7 +21,7 @@ const MOST_QUEUES: usize = 1 << 8;
 /// The most bytes of one resource (1 TiB). Twice as many accesses of such resources do not overflow 64 bits in sum.
 const MOST_BYTES: Bytes = Bytes(1 << 40);
 /// The longest name in bytes.
-const LONGEST_NAME: usize = 256;
+pub(super) const LONGEST_NAME: usize = 256;
 
 /// Checks everything and fills in what follows from the description.
 pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameFault> {
@@ -71,13 +71,7 @@ fn check_names(tables: &Tables) -> Result<(), FrameFault> {
     ) -> Result<(), FrameFault> {
         let mut seen = BTreeSet::new();
         for name in names {
-            if !is_usable_name(name) {
-                return Err(FrameFault::Name {
-                    what: singular,
-                    name: shortened(name),
-                    limit: LONGEST_NAME,
-                });
-            }
+            check_name(singular, name)?;
             if !seen.insert(name) {
                 return Err(FrameFault::DuplicateName {
                     what: plural,
@@ -114,10 +108,17 @@ fn check_names(tables: &Tables) -> Result<(), FrameFault> {
     )
 }
 
-/// Whether a message that quotes the name stays readable and on one line.
-pub(super) fn is_usable_name(name: &str) -> bool {
+/// A message that quotes the name stays readable and on one line.
+pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameFault> {
     let breaks_line = |c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}';
-    !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(breaks_line)
+    if !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(breaks_line) {
+        return Ok(());
+    }
+    Err(FrameFault::Name {
+        what,
+        name: shortened(name),
+        limit: LONGEST_NAME,
+    })
 }
 
 /// Every image has texels and every buffer bytes, and none more than a memory could hold.
