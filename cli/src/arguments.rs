@@ -67,7 +67,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE")]
     pub(crate) profile: String,
     /// The size of the tile heap: 8355840, 18MiB, 8.5MB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     pub(crate) heap: Option<Bytes>,
     /// The extent that scaled images follow, in place of the frame's own
     #[arg(long, value_name = "WxH", value_parser = parse_extent)]
