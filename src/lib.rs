@@ -18,3 +18,8 @@ pub mod runtime;
 pub mod units;
 
 pub use error::{Error, Result};
+
+/// The README's example compiles.
+#[cfg(all(doctest, feature = "runtime"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
