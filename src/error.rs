@@ -10,7 +10,19 @@ pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameFault),
-    /// The packing problem is impossible, or a packing is wrong.
+    /// The frame cannot be planned for this device.
+    #[error(transparent)]
+    Plan(#[from] crate::plan::PlanFault),
+    /// A text is no plan, or not one for the frame at hand.
+    #[error(transparent)]
+    PlanJson(#[from] crate::plan::PlanJsonFault),
+    /// A packing problem is impossible.
     #[error(transparent)]
     Pack(#[from] crate::pack::PackFault),
+    /// A device profile is impossible, or a resource is larger than the device allows.
+    #[error(transparent)]
+    Profile(#[from] crate::profile::ProfileFault),
+    /// A driver lacks a command of an extension.
+    #[error(transparent)]
+    Ffi(#[from] crate::ffi::MissingCommand),
 }

@@ -1,8 +1,11 @@
 //! Keeps a renderer's short-lived images and buffers on the chip.
 
 pub mod error;
+pub mod ffi;
 #[forbid(unsafe_code)]
 pub mod frame;
+#[forbid(unsafe_code)]
+mod json;
 #[forbid(unsafe_code)]
 pub mod pack;
 #[forbid(unsafe_code)]

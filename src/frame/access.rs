@@ -237,6 +237,30 @@ impl ClearValue {
     /// Zero in every component.
     pub const ZERO: ClearValue = ClearValue::Float([0.0; 4]);
 
+    /// Zero in every component, as images of `format` are cleared to it.
+    pub fn zero_of(format: vk::Format) -> ClearValue {
+        if !super::aspects(format).contains(vk::ImageAspectFlags::COLOR) {
+            return ClearValue::DepthStencil(0.0, 0);
+        }
+        let name = format!("{format:?}");
+        if name.contains("UINT") {
+            ClearValue::Uint([0; 4])
+        } else if name.contains("SINT") {
+            ClearValue::Int([0; 4])
+        } else {
+            ClearValue::ZERO
+        }
+    }
+
+    /// Whether some component is not a number: such a value is not even equal to itself.
+    pub fn is_nan(self) -> bool {
+        match self {
+            ClearValue::Float(components) => components.iter().any(|component| component.is_nan()),
+            ClearValue::DepthStencil(depth, _) => depth.is_nan(),
+            ClearValue::Int(_) | ClearValue::Uint(_) => false,
+        }
+    }
+
     /// As Vulkan's union.
     pub fn to_vk(self) -> vk::ClearValue {
         match self {
@@ -293,9 +317,14 @@ pub struct Access {
 }
 
 impl Access {
-    /// The access flags that barriers name.
+    /// The access flags that barriers name: loading an attachment reads it, declared as a read or not.
     pub fn flags(&self) -> vk::AccessFlags2 {
-        self.kind.access_flags(self.reads, self.writes)
+        self.kind.access_flags(self.needs_contents(), self.writes)
+    }
+
+    /// Whether contents from before the pass matter: they are read, or kept by a write.
+    pub fn needs_contents(&self) -> bool {
+        self.reads || (self.writes && self.before == Before::Load)
     }
 
     /// How often the resource's bytes cross the memory bus: once for reading, once for writing.

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::validate::{FrameFault, finish};
+use super::validate::finish;
 use super::*;
 use crate::units::Run;
 
@@ -254,7 +254,12 @@ impl PassBuilder<'_> {
 
     /// Declares that the pass is recorded in secondary command buffers.
     pub fn secondary(self) -> Self {
-        self.frame.tables.passes[self.pass.index()].contents = Contents::Secondary;
+        self.contents(Contents::Secondary)
+    }
+
+    /// Declares where the pass is recorded.
+    pub fn contents(self, contents: Contents) -> Self {
+        self.frame.tables.passes[self.pass.index()].contents = contents;
         self
     }
 
@@ -276,7 +281,7 @@ impl PassBuilder<'_> {
     /// Receives the resolved samples of attachment `source`.
     pub fn resolve(self, source: ResourceId, target: ResourceId) -> Self {
         self.attachment(target, AccessKind::ResolveAttachment, Before::Overwrite)
-            .change_last(|access| access.resolves = Some(source))
+            .resolving(source)
     }
 
     /// An input attachment.
@@ -365,6 +370,11 @@ impl PassBuilder<'_> {
     /// Replaces the stages of the access declared last.
     pub fn at(self, stages: vk::PipelineStageFlags2) -> Self {
         self.change_last(|access| access.stages = stages)
+    }
+
+    /// Names the attachment whose samples the resolve attachment declared last receives.
+    pub fn resolving(self, source: ResourceId) -> Self {
+        self.change_last(|access| access.resolves = Some(source))
     }
 
     /// Makes the access declared last one of the previous frame's contents.

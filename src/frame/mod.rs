@@ -13,7 +13,11 @@
 
 mod access;
 mod builder;
+mod fault;
 mod format;
+pub mod import;
+pub mod json;
+pub mod names;
 mod resource;
 mod synthetic;
 mod validate;
@@ -24,12 +28,12 @@ use ash::vk;
 
 pub use access::{Access, AccessKind, Before, ClearValue, Version};
 pub use builder::{FrameBuilder, PassBuilder};
+pub use fault::FrameFault;
 pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
 pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
-pub use validate::FrameFault;
 
 use crate::units::{Run, Span, Step};
 

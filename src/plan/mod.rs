@@ -10,6 +10,22 @@
 //! A [`Plan`] is a value: the same inputs give the same plan on every machine. [`check`](Plan::check) judges one without
 //! knowing how it was made.
 
+mod arena;
+mod barrier;
+mod eligible;
+mod epoch;
+mod handover;
+mod json;
+mod operations;
+mod planner;
+mod report;
+mod residency;
+#[cfg(test)]
+mod tests;
+mod timeline;
+mod totals;
+mod words;
+
 use std::sync::Arc;
 
 use ash::vk;
@@ -17,6 +33,9 @@ use ash::vk;
 use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
+
+pub use json::PlanJsonFault;
+pub use planner::Planner;
 
 /// Where everything in a frame lives, which memory is bound when, and every barrier.
 ///
@@ -71,7 +90,8 @@ pub enum WindowRule {
     /// A batch, or a submit where the device says `queueSubmitBoundary`.
     #[default]
     Device,
-    /// All passes of a queue: for comparison with published tables, not for execution.
+    /// The whole frame is one window, the requirements alone say who may live in tile memory, and worth is access count
+    /// times size: for comparison with published tables, not for execution.
     WholeFrame,
 }
 
@@ -235,6 +255,12 @@ pub enum NotTile {
         /// The use.
         kind: AccessKind,
     },
+    /// One render pass alone uses it, as an attachment: the driver's own binning keeps it on chip already, and the device
+    /// has no lazily allocated memory that would spare its bytes.
+    OnePass {
+        /// The pass.
+        pass: PassId,
+    },
     /// Usage declared beyond the accesses is outside the permitted set.
     DeclaredUsage,
     /// The driver reports no tile requirement for it.
@@ -346,7 +372,7 @@ pub enum TransferHalf {
 /// Sums over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Totals {
-    /// Access count times size, over every resource that could live in tile memory by the rules.
+    /// Access count times tile size, over every resource that the rules admit to tile memory, whether it fits or not.
     pub eligible_bytes: Bytes,
     /// Access count times size, over the residents of tile memory.
     pub on_chip_bytes: Bytes,
@@ -360,4 +386,148 @@ pub struct Totals {
     pub tile_peak_live: Bytes,
     /// The largest tile object.
     pub tile_bytes: Bytes,
+}
+
+impl Plan {
+    /// The placements of a resource: none if nothing uses it, two for a history pair.
+    pub fn placements_of(&self, resource: ResourceId) -> &[Placement] {
+        self.resources[resource.index()].placements.of(&self.placements)
+    }
+
+    /// The kind of memory a resource lives in; `None` if nothing uses it.
+    pub fn home_of(&self, resource: ResourceId) -> Option<Home> {
+        self.placements_of(resource)
+            .first()
+            .map(|placement| placement.home)
+    }
+
+    /// The barriers recorded before a pass.
+    pub fn barriers_before(&self, pass: PassId) -> &[Barrier] {
+        self.passes[pass.index()].before.of(&self.barriers)
+    }
+
+    /// The barriers recorded after a pass.
+    pub fn barriers_after(&self, pass: PassId) -> &[Barrier] {
+        self.passes[pass.index()].after.of(&self.barriers)
+    }
+
+    /// The accesses of a pass, parallel to [`Frame::accesses_of`].
+    pub fn accesses_of(&self, pass: PassId) -> &[AccessPlan] {
+        self.frame.pass(pass).accesses.of(&self.accesses)
+    }
+}
+
+/// What makes planning impossible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanFault {
+    /// The requirements are those of another frame.
+    #[error(
+        "frame `{frame}` has {resources} resources and the requirements are for {requirements}: measure this frame"
+    )]
+    Requirements {
+        /// The frame.
+        frame: String,
+        /// Its resources.
+        resources: usize,
+        /// Entries of the requirements.
+        requirements: usize,
+    },
+    /// No ordinary memory type can hold a resource.
+    #[error(
+        "resource `{resource}` fits no ordinary memory type (it allows types {bits:#b}): change its format or usage"
+    )]
+    NoMemoryType {
+        /// The resource.
+        resource: String,
+        /// The memory types it allows.
+        bits: u32,
+    },
+    /// The arena of one memory type is larger than the device allows.
+    #[error(
+        "frame `{frame}` needs an arena of {height} in memory type {memory_type}, and the device allows {limit}: make the frame smaller"
+    )]
+    ArenaTooLarge {
+        /// The frame.
+        frame: String,
+        /// The memory type.
+        memory_type: u32,
+        /// What is needed.
+        height: Bytes,
+        /// The smaller of heap size and `maxMemoryAllocationSize`.
+        limit: Bytes,
+    },
+    /// The sizes cannot be packed.
+    #[error(transparent)]
+    Packing(#[from] crate::pack::PackFault),
+}
+
+/// Plans `frame`: decides where every resource lives and when, what is bound, every barrier and every load and store
+/// operation.
+///
+/// Pure and deterministic: no driver, no clock, no hash order. `requirements` are in the frame's resource order, measured
+/// or estimated for the same `profile`.
+///
+/// # Errors
+/// [`Error::Plan`](crate::Error::Plan) when ordinary memory cannot hold the frame. What does not fit into tile memory is
+/// no error, but a reason in the plan.
+pub fn plan(
+    frame: &Frame,
+    requirements: &Arc<Requirements>,
+    profile: &Arc<DeviceProfile>,
+    options: &PlanOptions,
+) -> crate::Result<Plan> {
+    if requirements.resources.len() != frame.resources().len() {
+        return Err(PlanFault::Requirements {
+            frame: frame.name().to_owned(),
+            resources: frame.resources().len(),
+            requirements: requirements.resources.len(),
+        }
+        .into());
+    }
+    let timeline = timeline::Timeline::new(frame, profile, options.windows);
+    let rulings = eligible::judge(frame, requirements, profile, &timeline, options);
+    let mut resident = residency::choose(frame, requirements, profile, &timeline, &rulings, options);
+    let placed = arena::place_all(
+        frame,
+        requirements,
+        profile,
+        &rulings,
+        &resident.residents,
+        &mut resident.objects,
+        options,
+    )?;
+    let barriers = barrier::plan_barriers(frame, profile, &timeline, &placed);
+    let accesses = operations::plan_accesses(frame, profile, &placed);
+    let passes = totals::plan_passes(&resident, &timeline, &barriers);
+    let (resources, collisions) = totals::explain(
+        frame,
+        &timeline,
+        requirements,
+        &rulings,
+        &placed,
+        &resident.residents,
+    );
+    let totals = totals::sum(
+        frame,
+        requirements,
+        &resources,
+        &placed,
+        &resident.objects,
+        &passes,
+    );
+    Ok(Plan {
+        frame: frame.clone(),
+        profile: profile.clone(),
+        requirements: requirements.clone(),
+        options: *options,
+        resources,
+        placements: placed.placements,
+        objects: resident.objects,
+        passes,
+        accesses,
+        barriers: barriers.table,
+        collisions,
+        totals,
+    })
 }

@@ -6,10 +6,21 @@
 //! preset or JSON ─► estimate ──┘
 //! ```
 
+mod estimate;
+pub(crate) mod json;
+mod presets;
+mod sizes;
+mod validate;
+
 use std::sync::Arc;
 
 use ash::vk;
 use bitflags::bitflags;
+
+pub use estimate::{estimate, raw};
+pub use presets::PRESETS;
+pub use sizes::{TILE_IMAGE_USES, tile_buffer_uses};
+pub use validate::ProfileFault;
 
 use crate::units::{Alignment, Bytes};
 
@@ -156,8 +167,7 @@ pub enum Dedicated {
     Required,
 }
 
-/// `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`.
-pub const TILE_HEAP_FLAG: vk::MemoryHeapFlags = vk::MemoryHeapFlags::from_raw(0x8);
+pub use crate::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM as TILE_HEAP_FLAG;
 
 impl DeviceProfile {
     /// Bits of the memory types on tile heaps. Ordinary allocations must never use them.

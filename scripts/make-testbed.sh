@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# make-testbed.sh FOLDER: unpacks Debian forky's C library, Vulkan loader, lavapipe and validation layers there.
+#
+# The work is done by apt with state of its own: it knows the machine's mirror and proxies, checks the signatures and
+# resolves dependencies, without root and without touching the machine's own state. (debootstrap would need root, a
+# chroot and twice the time for a base system that nobody starts.)
+set -euo pipefail
+
+tree=$1
+apt=$tree.apt
+if ! command -v apt-get >/dev/null; then
+    echo "error: no apt here; unpack forky's mesa-vulkan-drivers and vulkan-validationlayers with all that they depend" \
+        "on into $tree by hand, and put an empty file \`complete\` there" >&2
+    exit 1
+fi
+# shellcheck disable=SC2016 # apt's own placeholders
+mirror=$(apt-get indextargets --format '$(COMPONENT) $(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
+    awk -v release="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" '$1 == "main" && $2 == release {print $3; exit}')
+if [ -z "$mirror" ]; then
+    echo "error: apt's sources name no Debian mirror to fetch the test bed from" >&2
+    exit 1
+fi
+
+rm -rf "$tree"
+mkdir -p "$tree" "$apt/lists/partial" "$apt/archives/partial"
+: >"$apt/status"
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $mirror forky main" >"$apt/sources.list"
+cat >"$apt/apt.conf" <<CONF
+Dir::State "$apt";
+Dir::State::status "$apt/status"; // Nothing is installed there.
+Dir::Cache "$apt";
+Dir::Etc::SourceList "$apt/sources.list";
+Dir::Etc::SourceParts "/dev/null";
+Acquire::Check-Valid-Until "false"; // A mirror may be a snapshot.
+Acquire::Languages "none";
+Acquire::Retries "3";
+APT::Sandbox::User ""; // Root's apt would hand downloads to a user who may not be allowed in here.
+CONF
+export APT_CONFIG=$apt/apt.conf
+apt-get update -qq
+# The X11 libraries are those that windows load by name.
+apt-get install -qq -y --no-install-recommends --download-only \
+    libvulkan1 mesa-vulkan-drivers vulkan-validationlayers \
+    libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
+for package in "$apt"/archives/*.deb; do
+    dpkg-deb --extract "$package" "$tree"
+done
+rm -rf "$apt"
+touch "$tree/complete"

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs a program on the test bed (need_testbed in setup.sh): its C library, Vulkan loader, lavapipe and validation
+# layers. Cargo calls it as the runner of everything it starts; tests that start children put TILEHEAP_RUNNER before them.
+set -euo pipefail
+
+tree=$TILEHEAP_TESTBED
+libraries=$tree/usr/lib/x86_64-linux-gnu
+# A test may hide the driver from a child.
+export VK_DRIVER_FILES=${VK_DRIVER_FILES:-$tree/usr/share/vulkan/icd.d/lvp_icd.json}
+export VK_LAYER_PATH=$tree/usr/share/vulkan/explicit_layer.d
+export VK_IMPLICIT_LAYER_PATH=$tree # None there: the machine's own are not built for these libraries.
+export TILEHEAP_RUNNER=$0
+
+# Validation in every program, whether it asks for it or not, and besides what the program does with the messages, each
+# of them in a log for test.sh to judge: information too, for there the layer says at every start what it checks.
+export TILEHEAP_VALIDATE=1
+export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation VK_LAYER_VALIDATE_SYNC=1
+if [ -n "${TILEHEAP_VALIDATION_LOG:-}" ]; then
+    export VK_LAYER_LOG_FILENAME=$TILEHEAP_VALIDATION_LOG
+    export VK_LAYER_DEBUG_ACTION=VK_DBG_LAYER_ACTION_LOG_MSG VK_LAYER_REPORT_FLAGS=error,warn,info
+fi
+exec "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries" "$@"

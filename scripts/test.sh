@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Proves tileheap right: the pure part alone, then everything on this machine's lavapipe, then everything that touches
+# Vulkan on the newest lavapipe under core and synchronization validation. Runs all that can run, lists what was skipped
+# and why, and closes with "N passed, N failed, N skipped". Logs stay in target/test-logs.
+set -euo pipefail
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+need_vulkan
+# A screen for the test of the window, and the libraries that a window loads by name.
+need_packages xvfb libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
+
+logs=$root/target/test-logs
+rm -rf "$logs"
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0
+
+# Nothing of the caller's chooses the driver, the layers or the screen.
+unset "${!VK_@}" "${!TILEHEAP_VALID@}" TILEHEAP_DEVICE TILEHEAP_RUNNER DISPLAY WAYLAND_DISPLAY
+export CARGO_TERM_COLOR=never
+
+# run NAME COMMAND...: a command that runs tests; their counts go to the sums, their skips to the list.
+run() {
+    local name=$1 log=$logs/$1.log early=$logs/$1.early status=0 ok bad ignored returned
+    shift
+    say "$name: $*"
+    : >"$early"
+    TILEHEAP_SKIP_LOG=$early "$@" </dev/null 2>&1 | tee "$log" || status=$?
+    read -r ok bad ignored < <(awk '/^test result: / {ok += $4; bad += $6; ignored += $8}
+        END {print ok + 0, bad + 0, ignored + 0}' "$log")
+    if [ $((ok + bad)) = 0 ] || { [ "$status" != 0 ] && [ "$bad" = 0 ]; }; then
+        bad=1 # It did not build, it crashed, or it ran nothing.
+    fi
+    sed -n "s/^test \(.*\) \.\.\. ignored\(, \)*\(.*\)/$name: \1: \3/p" "$log" >>"$logs/skipped"
+    sort -u "$early" | sed "s/^skipped/$name/" >>"$logs/skipped"
+    returned=$(sort -u "$early" | wc -l) # Cargo counts these as passed.
+    count "$name" $((ok - returned)) "$bad" $((ignored + returned))
+}
+
+# check NAME COMMAND...: a command that is one test itself.
+check() {
+    local name=$1
+    shift
+    say "$name: $*"
+    if "$@" </dev/null 2>&1 | tee "$logs/$name.log"; then
+        count "$name" 1 0 0
+    else
+        count "$name" 0 1 0
+    fi
+}
+
+count() {
+    passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
+    printf '%-22s %5d passed %5d failed %5d skipped\n' "$@" >>"$logs/summary"
+}
+
+# on_lavapipe COMMAND...: with this machine's software driver, where it is found, and no other.
+on_lavapipe() {
+    local drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
+    [ ! -e "${drivers[0]}" ] || local -x VK_DRIVER_FILES=${drivers[0]}
+    "$@"
+}
+
+# on_testbed COMMAND...: what Cargo starts runs on the test bed, validated.
+on_testbed() {
+    local -x PATH=$root/scripts:$PATH CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=run-in-testbed.sh
+    local -x TILEHEAP_VALIDATION_LOG=$logs/validation.fifo
+    "$@"
+}
+
+# The layer's own log, of every process: no plain file, for each process would start that anew.
+open_validation_log() {
+    mkfifo "$logs/validation.fifo"
+    cat "$logs/validation.fifo" >"$logs/validation.log" &
+    log_reader=$!
+    exec {log_writer}>"$logs/validation.fifo"
+}
+
+judge_validation_log() {
+    exec {log_writer}>&-
+    wait "$log_reader"
+    check validation-log awk -f scripts/judge-validation.awk tests/support/false_positives.txt "$logs/validation.log"
+}
+
+demo=(cargo run --quiet --example deferred --)
+
+run pure cargo test --no-fail-fast --package tileheap --no-default-features
+check benches cargo test --quiet --package tileheap --no-default-features --benches
+on_lavapipe run lavapipe cargo test --no-fail-fast
+on_lavapipe check deferred "${demo[@]}" --compare --output "$logs/deferred.png"
+
+check testbed need_testbed
+if [ -e "$TILEHEAP_TESTBED/complete" ]; then
+    open_validation_log
+    on_testbed run validated cargo test --no-fail-fast --lib --bins --tests
+    on_testbed check deferred-validated "${demo[@]}" --compare --output "$logs/deferred-validated.png"
+    judge_validation_log
+fi
+
+say "Skipped"
+sort -u "$logs/skipped"
+say "All runs (logs in ${logs#"$root"/})"
+cat "$logs/summary"
+printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
+[ "$failed" = 0 ]

@@ -1,0 +1,61 @@
+// What every pass sees: set 0. Set 1 holds a pass's own inputs, in the order in which the frame declares them.
+#ifndef CONSTANTS_GLSL
+#define CONSTANTS_GLSL
+
+#extension GL_EXT_samplerless_texture_functions : require
+
+// Mirrors `Constants` in examples/deferred/scene.rs.
+layout(set = 0, binding = 0, std140) uniform Constants {
+    mat4 view;                      // world to view; the eye looks along -z
+    mat4 inverse_view;
+    mat4 jittered_view_projection;  // world to clip, moved by this frame's sub-pixel offset
+    mat4 view_projection;           // world to clip
+    mat4 previous_view_projection;  // the same, a frame ago
+    mat4 sun_view_projection;       // world to the shadow map's clip space
+    vec4 unproject;                 // xy: half the view's width and height at distance 1; z: near plane
+    vec4 jitter;                    // xy: this frame's sub-pixel offset in clip space
+    vec4 sun_direction;             // xyz: towards the sun (or moon)
+    vec4 sun_colour;
+    vec4 extent;                    // width, height and their inverses
+    uint light_count;
+    uint frame_index;
+    uint history_valid;             // 0 in the first frame: nothing has been written to the history yet
+    uint seed;
+} constants;
+
+struct Light {
+    vec4 position_radius;           // world position; no light reaches further than the radius
+    vec4 colour;
+};
+
+layout(set = 0, binding = 1, std430) readonly buffer Lights {
+    Light lights[];
+};
+
+struct Instance {
+    vec4 rows[3];                   // object to world
+    vec4 previous_rows[3];          // object to world, a frame ago
+    vec4 colour_roughness;
+    uvec4 material;                 // x: pattern, y: kind
+};
+
+layout(set = 0, binding = 2, std430) readonly buffer Instances {
+    Instance instances[];
+};
+
+layout(set = 0, binding = 3) uniform sampler linear_clamp;
+
+// Light culling works on tiles of so many pixels a side, and marks the lights of a tile in a mask.
+const uint TILE = 16;
+const uint MASK_WORDS = 8;
+const uint MAX_LIGHTS = MASK_WORDS * 32;
+
+// Two bits of the G-buffer tell materials apart.
+const float KIND_PLAIN = 0.0;
+const float KIND_METAL = 1.0 / 3.0;
+const float KIND_GLOWING = 2.0 / 3.0;
+
+// Eight bits of colour hold a glowing surface's hue; this is how bright it is.
+const float GLOW = 14.0;
+
+#endif

@@ -1,0 +1,40 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+// From light to picture: exposure, bloom, a film-like curve, sRGB, a grain that hides the steps of eight bits.
+
+#include "bloom.glsl"
+#include "noise.glsl"
+
+layout(set = 1, binding = 0) uniform texture2D scene_image;
+layout(set = 1, binding = 1) uniform texture2D bloom_image;
+layout(set = 1, binding = 2, std430) readonly buffer Exposure {
+    float exposure;
+};
+
+layout(location = 0) in vec2 uv;
+layout(location = 0) out vec4 picture;
+
+// Stephen Hill's fit of the ACES reference transform.
+vec3 film(vec3 colour) {
+    const mat3 INPUT = mat3(0.59719, 0.07600, 0.02840, 0.35458, 0.90834, 0.13383, 0.04823, 0.01566, 0.83777);
+    const mat3 OUTPUT = mat3(1.60475, -0.10208, -0.00327, -0.53108, 1.10813, -0.07276, -0.07367, -0.00605, 1.07602);
+    vec3 v = INPUT * colour;
+    v = (v * (v + 0.0245786) - 0.000090537) / (v * (0.983729 * v + 0.4329510) + 0.238081);
+    return clamp(OUTPUT * v, 0.0, 1.0);
+}
+
+vec3 encode(vec3 linear) {
+    vec3 low = linear * 12.92;
+    vec3 high = 1.055 * pow(max(linear, vec3(1e-5)), vec3(1.0 / 2.4)) - 0.055;
+    return mix(high, low, lessThan(linear, vec3(0.0031308)));
+}
+
+void main() {
+    ivec2 pixel = ivec2(gl_FragCoord.xy);
+    vec3 colour = texelFetch(scene_image, pixel, 0).rgb + grow(bloom_image, uv) * 0.16;
+    vec2 off_centre = uv - 0.5;
+    colour *= exposure * (1.0 - 0.9 * dot(off_centre, off_centre));
+    vec3 encoded = encode(film(colour * 1.6));
+    float grain = pixel_noise(uvec2(pixel), 0u) - 0.5;
+    picture = vec4(encoded + grain / 255.0, 1.0);
+}

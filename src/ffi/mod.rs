@@ -1,0 +1,55 @@
+//! The binding that `ash` 0.38 lacks, in `ash`'s own style: structures, constants and commands; no policy.
+//!
+//! ```text
+//! vk::MemoryRequirements2 ──p_next──► TileMemoryRequirementsQCOM          size 0: cannot live in tile memory
+//! vk::CommandBufferInheritanceInfo ──► TileMemoryBindInfoQCOM ──► memory  inside a render pass
+//! tile_memory_heap::Device::cmd_bind_tile_memory(cmd, Some(&TileMemoryBindInfoQCOM))   outside one
+//! ```
+//! One module per extension, each with its `NAME`, `SPEC_VERSION`, structures, constants and a `Device` that loads its
+//! commands. Structures and constants are also named here, as `ash::vk` does. Structures chain with `ash`'s `push_next`
+//! exactly where the registry says `structextends`; other chains do not compile.
+//!
+//! Unlike `ash`'s own loaders, `Device::new` fails where a command is missing instead of storing a function that
+//! panics when called: drivers exist that advertise an extension's name and nothing else, so a missing pointer is an
+//! answer that detection needs.
+//!
+//! Sizes, offsets and values were compared with those of the C header 1.4.363 (x86-64).
+//!
+//! Not bound: `VkImageUsageFlags2KHR`, the type that `VK_KHR_extended_flags` brings; its tile bit is here as a plain
+//! [`vk::Flags64`](ash::vk::Flags64).
+
+mod declare;
+pub mod tile_memory_heap;
+pub mod tile_properties;
+pub mod tile_shading;
+
+use std::ffi::CStr;
+
+pub use tile_memory_heap::{
+    BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM,
+    IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, MEMORY_HEAP_TILE_MEMORY_BIT_QCOM,
+    PhysicalDeviceTileMemoryHeapFeaturesQCOM, PhysicalDeviceTileMemoryHeapPropertiesQCOM,
+    TileMemoryBindInfoQCOM, TileMemoryRequirementsQCOM, TileMemorySizeInfoQCOM,
+};
+pub use tile_properties::{PhysicalDeviceTilePropertiesFeaturesQCOM, TilePropertiesQCOM};
+pub use tile_shading::{
+    ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM, ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM,
+    DispatchTileInfoQCOM, PerTileBeginInfoQCOM, PerTileEndInfoQCOM, PhysicalDeviceTileShadingFeaturesQCOM,
+    PhysicalDeviceTileShadingPropertiesQCOM, RenderPassTileShadingCreateInfoQCOM,
+    SUBPASS_DESCRIPTION_TILE_SHADING_APRON_BIT_QCOM, TileShadingRenderPassFlagsQCOM,
+};
+
+/// `vkGetDeviceProcAddr` gave no pointer for a command: the extension is not enabled on the device, or the driver
+/// advertises its name without implementing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "vkGetDeviceProcAddr gives no {} although {} needs it: enable the extension, or do without where the driver has its name alone",
+    .command.to_string_lossy(),
+    .extension.to_string_lossy()
+)]
+pub struct MissingCommand {
+    /// The extension that defines the command.
+    pub extension: &'static CStr,
+    /// The command.
+    pub command: &'static CStr,
+}

@@ -1,0 +1,135 @@
+//! <https://registry.khronos.org/vulkan/specs/latest/man/html/VK_QCOM_tile_properties.html>
+//!
+//! The size and place of the tiles in which a render pass is binned. A reservation of tile memory makes tiles smaller:
+//! declare it with [`TileMemorySizeInfoQCOM`](super::TileMemorySizeInfoQCOM), or the answer does not hold while memory is
+//! bound.
+//!
+//! ash 0.38 has this extension's structures, function pointer types and raw loader; they are ash's own here too. What it
+//! lacks, and this module adds, is the two commands as methods and the news that one of them is missing.
+
+use std::ptr;
+
+use ash::prelude::VkResult;
+use ash::vk;
+
+use super::declare::loader;
+
+pub use ash::qcom::tile_properties::{NAME, SPEC_VERSION};
+pub use ash::vk::{
+    PFN_vkGetDynamicRenderingTilePropertiesQCOM, PFN_vkGetFramebufferTilePropertiesQCOM,
+    PhysicalDeviceTilePropertiesFeaturesQCOM, TilePropertiesQCOM,
+};
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    use std::mem::{offset_of, size_of};
+
+    assert!(size_of::<PhysicalDeviceTilePropertiesFeaturesQCOM<'_>>() == 24);
+    assert!(offset_of!(PhysicalDeviceTilePropertiesFeaturesQCOM<'_>, p_next) == 8);
+    assert!(offset_of!(PhysicalDeviceTilePropertiesFeaturesQCOM<'_>, tile_properties) == 16);
+
+    assert!(size_of::<TilePropertiesQCOM<'_>>() == 48);
+    assert!(offset_of!(TilePropertiesQCOM<'_>, p_next) == 8);
+    assert!(offset_of!(TilePropertiesQCOM<'_>, tile_size) == 16);
+    assert!(offset_of!(TilePropertiesQCOM<'_>, apron_size) == 28);
+    assert!(offset_of!(TilePropertiesQCOM<'_>, origin) == 36);
+};
+
+loader! {
+    /// `vkGetFramebufferTilePropertiesQCOM`.
+    get_framebuffer_tile_properties_qcom: PFN_vkGetFramebufferTilePropertiesQCOM
+        = c"vkGetFramebufferTilePropertiesQCOM",
+    /// `vkGetDynamicRenderingTilePropertiesQCOM`.
+    get_dynamic_rendering_tile_properties_qcom: PFN_vkGetDynamicRenderingTilePropertiesQCOM
+        = c"vkGetDynamicRenderingTilePropertiesQCOM",
+}
+
+impl Device {
+    /// The number of elements to pass to
+    /// [`get_framebuffer_tile_properties`](Self::get_framebuffer_tile_properties): one per subpass, or one for all.
+    ///
+    /// # Errors
+    /// The driver's, `OUT_OF_HOST_MEMORY` say.
+    ///
+    /// # Safety
+    /// `framebuffer` is a live framebuffer of this device
+    /// (`VUID-vkGetFramebufferTilePropertiesQCOM-framebuffer-parameter`, `-framebuffer-parent`), and the extension's
+    /// feature is on.
+    #[inline]
+    pub unsafe fn get_framebuffer_tile_properties_len(
+        &self,
+        framebuffer: vk::Framebuffer,
+    ) -> VkResult<usize> {
+        let mut count = 0;
+        // SAFETY: The caller's promise; null asks for the count alone.
+        let result = unsafe {
+            (self.fp.get_framebuffer_tile_properties_qcom)(
+                self.handle,
+                framebuffer,
+                &mut count,
+                ptr::null_mut(),
+            )
+        };
+        result.result_with_success(count as usize)
+    }
+
+    /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkGetFramebufferTilePropertiesQCOM.html>
+    ///
+    /// Fills `out`, whose elements are to be [`Default`] and may chain further structures.
+    ///
+    /// # Errors
+    /// The driver's; `INCOMPLETE` where it has more than `out` holds.
+    ///
+    /// # Panics
+    /// If the driver has fewer properties than `out` holds.
+    ///
+    /// # Safety
+    /// As [`get_framebuffer_tile_properties_len`](Self::get_framebuffer_tile_properties_len); chains in `out` are valid
+    /// (`VUID-VkTilePropertiesQCOM-pNext-pNext`).
+    #[inline]
+    pub unsafe fn get_framebuffer_tile_properties(
+        &self,
+        framebuffer: vk::Framebuffer,
+        out: &mut [TilePropertiesQCOM<'_>],
+    ) -> VkResult<()> {
+        let mut count = out.len() as u32;
+        // SAFETY: The caller's promise; `out` holds `count` elements.
+        let result = unsafe {
+            (self.fp.get_framebuffer_tile_properties_qcom)(
+                self.handle,
+                framebuffer,
+                &mut count,
+                out.as_mut_ptr(),
+            )
+        };
+        result.result()?;
+        assert_eq!(
+            count as usize,
+            out.len(),
+            "the driver fills what it said it would"
+        );
+        Ok(())
+    }
+
+    /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkGetDynamicRenderingTilePropertiesQCOM.html>
+    ///
+    /// # Errors
+    /// The driver's, `OUT_OF_HOST_MEMORY` say.
+    ///
+    /// # Safety
+    /// `rendering_info` and everything it points to is valid and of this device
+    /// (`VUID-vkGetDynamicRenderingTilePropertiesQCOM-pRenderingInfo-parameter`), as is the chain of `properties`
+    /// (`-pProperties-parameter`), and the extension's feature is on.
+    #[inline]
+    pub unsafe fn get_dynamic_rendering_tile_properties(
+        &self,
+        rendering_info: &vk::RenderingInfo<'_>,
+        properties: &mut TilePropertiesQCOM<'_>,
+    ) -> VkResult<()> {
+        // SAFETY: The caller's promise.
+        let result = unsafe {
+            (self.fp.get_dynamic_rendering_tile_properties_qcom)(self.handle, rendering_info, properties)
+        };
+        result.result()
+    }
+}

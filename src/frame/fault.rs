@@ -1,0 +1,242 @@
+//! What can be wrong with a frame's description.
+
+use super::AccessKind;
+use crate::units::Bytes;
+
+/// What is wrong with a frame's description. Every message names the pass or resource and says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameFault {
+    /// A batch, command buffer or pass was added to something that is not the last of its kind.
+    #[error("{what} is declared out of submission order: add it before anything that is submitted later")]
+    OutOfOrder {
+        /// What was declared.
+        what: String,
+    },
+    /// No pass at all.
+    #[error("frame `{frame}` has no passes: declare at least one")]
+    Empty {
+        /// The frame.
+        frame: String,
+    },
+    /// Two things of one kind share a name.
+    #[error("two {what} are named `{name}`: give each its own name")]
+    DuplicateName {
+        /// Resources, passes, ….
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// An id or name that the frame does not have.
+    #[error("{by} refers to {what} `{name}`, which the frame does not declare")]
+    Unknown {
+        /// Resource, queue, ….
+        what: &'static str,
+        /// The id's number or the name.
+        name: String,
+        /// Who refers to it.
+        by: String,
+    },
+    /// An image without texels.
+    #[error(
+        "image `{resource}` has a zero extent ({width} x {height} x {depth}): every side must be at least 1 texel"
+    )]
+    ZeroExtent {
+        /// The image.
+        resource: String,
+        /// Texels across.
+        width: u32,
+        /// Texels down.
+        height: u32,
+        /// Texels deep.
+        depth: u32,
+    },
+    /// A buffer without bytes, or an image without levels, layers or samples.
+    #[error("resource `{resource}` has no {what}: it must be at least 1")]
+    ZeroCount {
+        /// The resource.
+        resource: String,
+        /// Bytes, mip levels, ….
+        what: &'static str,
+    },
+    /// A format of which the size is not known.
+    #[error(
+        "image `{resource}` has format {format}, whose texel size is not defined: use a single-plane format"
+    )]
+    Format {
+        /// The image.
+        resource: String,
+        /// The format.
+        format: String,
+    },
+    /// An access that resources of this type or format cannot have.
+    #[error("pass `{pass}` uses `{resource}` as {kind:?}: {why}")]
+    Misuse {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// The access.
+        kind: AccessKind,
+        /// What does not fit.
+        why: &'static str,
+    },
+    /// Contents are needed that nothing wrote.
+    #[error(
+        "pass `{pass}` reads `{resource}` before anything in the frame has written it: write or clear it first, or declare it History or External"
+    )]
+    ReadBeforeWrite {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+    },
+    /// One pass writes one resource through two accesses.
+    #[error("pass `{pass}` declares two writers of `{resource}`: merge the accesses or split the pass")]
+    TwoWriters {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+    },
+    /// The previous version of something that has none, or is written.
+    #[error("pass `{pass}` uses the previous version of `{resource}`: {why}")]
+    Previous {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A pass on a queue that cannot run it.
+    #[error("pass `{pass}` needs a {needs} queue, and queue `{queue}` is not declared as one")]
+    QueueCapability {
+        /// The pass.
+        pass: String,
+        /// The queue.
+        queue: String,
+        /// Graphics, compute or transfer.
+        needs: &'static str,
+    },
+    /// A wait that can never end, or only by an earlier frame.
+    #[error(
+        "batch {batch} waits for semaphore `{semaphore}`, which no earlier batch signals: the frame is cyclic, or its submits are in the wrong order"
+    )]
+    Cyclic {
+        /// Index of the waiting batch.
+        batch: usize,
+        /// The semaphore.
+        semaphore: String,
+    },
+    /// More than one signal, or more than one wait, of a semaphore inside the frame.
+    #[error("semaphore `{semaphore}` is {what} more than once: use one semaphore for each pair of batches")]
+    SemaphoreReuse {
+        /// The semaphore.
+        semaphore: String,
+        /// `signalled` or `waited for`.
+        what: &'static str,
+    },
+    /// A frame semaphore that is signalled and never waited for, which would leave a binary one signalled.
+    #[error(
+        "semaphore `{semaphore}` is signalled and no batch waits for it: remove the signal, or declare the semaphore external"
+    )]
+    NeverWaited {
+        /// The semaphore.
+        semaphore: String,
+    },
+    /// A use on one queue that neither follows nor precedes a use on another.
+    #[error(
+        "passes `{first}` and `{second}` use `{resource}` on two queues with nothing between them: signal and wait for a semaphore"
+    )]
+    Unordered {
+        /// The resource.
+        resource: String,
+        /// The earlier declared pass.
+        first: String,
+        /// The later declared pass.
+        second: String,
+    },
+    /// Attachments of one pass that no framebuffer can hold together.
+    #[error("attachments of pass `{pass}` differ in {what}")]
+    Attachments {
+        /// The pass.
+        pass: String,
+        /// Samples or layers.
+        what: &'static str,
+    },
+    /// A resolve attachment whose source is not an attachment of the pass.
+    #[error("pass `{pass}` resolves into `{resource}`, but its source is not an attachment of the pass")]
+    ResolveSource {
+        /// The pass.
+        pass: String,
+        /// The resolve attachment.
+        resource: String,
+    },
+    /// Secondary contents outside a render pass.
+    #[error(
+        "pass `{pass}` is no render pass, so its contents are inline: record secondary command buffers inside it as you like"
+    )]
+    SecondaryContents {
+        /// The pass.
+        pass: String,
+    },
+    /// A name that cannot be printed on one line, or none.
+    #[error("{what} name `{name}` cannot be used: give it 1 to {limit} bytes that print on one line")]
+    Name {
+        /// Resource, pass, ….
+        what: &'static str,
+        /// The name, escaped and shortened.
+        name: String,
+        /// Longest permitted name in bytes.
+        limit: usize,
+    },
+    /// A table larger than any real frame's.
+    #[error("the frame has {count} {what}, and {limit} are the most that can be planned")]
+    TooMany {
+        /// Resources, passes, ….
+        what: &'static str,
+        /// How many there are.
+        count: usize,
+        /// How many there may be.
+        limit: usize,
+    },
+    /// A resource larger than any memory.
+    #[error("resource `{resource}` is larger than {limit}: make it smaller")]
+    TooLarge {
+        /// The resource.
+        resource: String,
+        /// The most bytes that a resource may have.
+        limit: Bytes,
+    },
+    /// A scale that is not a positive number.
+    #[error("image `{resource}` is scaled by {scale}: a scale must be a finite number above 0")]
+    Scale {
+        /// The image.
+        resource: String,
+        /// The scale, printed.
+        scale: String,
+    },
+    /// A clear value that is not a number.
+    #[error("pass `{pass}` clears `{resource}` to a value that is not a number")]
+    ClearValue {
+        /// The pass.
+        pass: String,
+        /// The attachment.
+        resource: String,
+    },
+    /// An external image that would have to leave in no layout at all.
+    #[error(
+        "external image `{resource}` leaves the frame in layout UNDEFINED: name the layout in which it is wanted"
+    )]
+    ExitLayout {
+        /// The image.
+        resource: String,
+    },
+    /// A text that is no description of a frame.
+    #[error(transparent)]
+    Json(#[from] super::json::JsonFault),
+    /// A loose description that means nothing, or contradicts itself.
+    #[error(transparent)]
+    Import(#[from] super::import::ImportFault),
+}

@@ -1,0 +1,245 @@
+//! The importer of loose frame descriptions, as people write them down from captures and from other engines.
+//!
+//! ```json
+//! {
+//!   "name": "a deferred renderer", "base_extent": [1280, 720],
+//!   "resources": [
+//!     { "name": "albedo", "kind": "image", "format": "RGBA8", "bytes_per_texel": 4, "usage": ["color", "sampled"],
+//!       "extent_scale": [1, 1], "tile_eligible": true },
+//!     { "name": "back", "kind": "image", "format": "swapchain", "extent": [1280, 720], "imported": true },
+//!     { "name": "lights", "kind": "buffer", "size_bytes": 4096 }
+//!   ],
+//!   "passes": [
+//!     { "name": "cull", "queue": "graphics", "type": "compute", "submit": 0, "reads": [],
+//!       "writes": [{ "res": "lights", "use": "storage" }] },
+//!     { "name": "gbuffer", "queue": "graphics", "type": "raster", "submit": 0,
+//!       "reads": [{ "res": "lights", "use": "storage" }], "writes": [{ "res": "albedo", "use": "color" }] },
+//!     { "name": "show", "queue": "graphics", "type": "raster", "submit": 0,
+//!       "reads": [{ "res": "albedo", "use": "sampled" }], "writes": [{ "res": "back", "use": "color" }] }
+//!   ]
+//! }
+//! ```
+//!
+//! # Resources
+//! - An image has an `extent` (2 or 3 texel counts) or an `extent_scale` (of `base_extent`); a buffer has `size_bytes`.
+//!   `layers`, `mips` and `samples` default to 1, `kind` to what the size says.
+//! - `format` is Vulkan's name, with or without `VK_FORMAT_`, `_PACK32` or the numeric type (then `UNORM`, or the only one
+//!   there is), or a shorthand (`RGBA16F`, `R11G11B10F`, `D24S8`), or `swapchain`. A format that is not known is chosen by
+//!   `bytes_per_texel`, and a note says so.
+//! - `usage` adds to the usage that the passes ask for. `history` makes a [`Lifetime::History`](super::Lifetime), `imported`
+//!   an external resource, else it is transient.
+//! - `tile_eligible` is a claim, handed through and trusted by nobody.
+//!
+//! # Passes
+//! - Every run of passes with one `submit` number (the pass's before, if left out) and one `queue` (`graphics`, if left
+//!   out) is a submit of one batch of one command buffer. Submits on different queues follow each other strictly, by
+//!   semaphores: the format does not say what could run side by side.
+//! - `type` is `raster`, `compute` or `transfer`, or a synonym of theirs. A `present` pass is no pass.
+//! - `use` says how a resource is used; see [`uses`](self) below. A read and a write of one resource through one use are one
+//!   access that reads and writes.
+//! - A write without a read keeps nothing, with one exception: an attachment that was used earlier in the frame is drawn
+//!   over, so its contents are loaded, and the access still counts once.
+//! - A history resource read by its first writing pass, or earlier, is read as the frame before left it.
+//! - A second pass of one name gets the suffix ` (2)`.
+//!
+//! [`Access::count`](super::Access::count), summed over a pass and a resource, is the number of entries that the file lists.
+//!
+//! # Uses
+//! `color`, `depth` (`depth_read`, `stencil`, `depth_stencil`), `resolve`, `input`, `sampled` (`texture`), `storage`,
+//! `uniform`, `texel` (`uniform_texel`), `storage_texel`, `address`, `vertex`, `index`, `indirect`, `transfer_src`
+//! (`copy_src`, `blit_src`), `transfer_dst` (`copy_dst`, `blit_dst`, `clear`, `fill`), and `present`, which makes no access. The
+//! n-th `resolve` of a pass resolves its n-th multisampled colour attachment, or its depth attachment if its format is one of
+//! depth.
+
+mod document;
+mod formats;
+mod passes;
+mod resources;
+mod submits;
+mod uses;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ash::vk;
+
+use super::json::{Dialect, dialect, parse};
+use super::validate::{LONGEST_NAME, check_name};
+use super::{Frame, FrameBuilder, FrameFault, texel_block};
+
+/// A frame from a file, with what the file says beyond it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The frame.
+    pub frame: Frame,
+    /// Per resource, the file's claim of whether it may live in tile memory.
+    pub claims: Vec<Option<bool>>,
+    /// Per resource, the file's bytes per texel; 0 for buffers and where the file says nothing.
+    pub raw_texel_bytes: Vec<u32>,
+    /// What was guessed or ignored, in words.
+    pub notes: Vec<String>,
+}
+
+/// Something in a loose description that means nothing, or contradicts itself.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what}: {problem}")]
+pub struct ImportFault {
+    /// The resource or pass.
+    pub what: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl ImportFault {
+    fn of_resource(name: &str, problem: impl Into<String>) -> ImportFault {
+        ImportFault {
+            what: format!("resource `{name}`"),
+            problem: problem.into(),
+        }
+    }
+
+    fn of_pass(name: &str, problem: impl Into<String>) -> ImportFault {
+        ImportFault {
+            what: format!("pass `{name}`"),
+            problem: problem.into(),
+        }
+    }
+}
+
+/// Imports a loose description; see the [module](self) documentation.
+///
+/// # Errors
+/// [`Error::Frame`](crate::Error::Frame), one line that names the pass or resource, or the place in the text.
+pub fn import(text: &str) -> crate::Result<Imported> {
+    import_at(text, None)
+}
+
+/// Imports a loose description at another base extent.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<Imported> {
+    import_at(text, Some(base_extent))
+}
+
+/// Reads a native or a loose description, whichever the text is; `base_extent` replaces that of the file.
+///
+/// A text with a field `format` is native. Of a native frame there are no claims, and the texel sizes are those of the
+/// formats.
+///
+/// # Errors
+/// As [`Frame::from_json`] and [`import`].
+pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imported> {
+    if dialect(text).map_err(FrameFault::from)? == Dialect::Loose {
+        return import_at(text, base_extent);
+    }
+    let mut frame = Frame::from_json(text)?;
+    if let Some(base_extent) = base_extent {
+        let mut builder = frame.to_builder();
+        builder.set_base_extent(base_extent);
+        frame = builder.build()?;
+    }
+    let texel_bytes =
+        |resource: &super::Resource| texel_block(resource.format()).map_or(0, |block| block.bytes);
+    Ok(Imported {
+        claims: vec![None; frame.resources().len()],
+        raw_texel_bytes: frame.resources().iter().map(texel_bytes).collect(),
+        notes: Vec::new(),
+        frame,
+    })
+}
+
+impl Frame {
+    /// Reads a native or a loose description, whichever the text is; see [`import`](self::import).
+    ///
+    /// # Errors
+    /// As [`Frame::from_json`] and [`import::import`](import()).
+    pub fn read(text: &str) -> crate::Result<Frame> {
+        Ok(read(text, None)?.frame)
+    }
+}
+
+fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imported> {
+    let document: document::Document = parse(text).map_err(FrameFault::from)?;
+    let mut notes = unknown_fields(&document);
+    let ids = resource_indices(&document)?;
+    let passes = passes::interpret(&document, &ids, &mut notes)?;
+
+    let base_extent = base_extent.unwrap_or_else(|| {
+        let [width, height] = document.base_extent.unwrap_or_default();
+        vk::Extent2D { width, height }
+    });
+    let mut frame = FrameBuilder::new(printable_name(&document.name), base_extent);
+    for (index, resource) in document.resources.iter().enumerate() {
+        resources::declare(&mut frame, resource, index, &passes, &mut notes).map_err(FrameFault::from)?;
+    }
+    submits::declare(&mut frame, &document, passes)?;
+    Ok(Imported {
+        frame: frame.build()?,
+        claims: document.resources.iter().map(|it| it.tile_eligible).collect(),
+        raw_texel_bytes: document
+            .resources
+            .iter()
+            .map(|it| it.bytes_per_texel.unwrap_or(0))
+            .collect(),
+        notes,
+    })
+}
+
+/// The position of every resource, by name; the names are such that messages can quote them.
+fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usize>, FrameFault> {
+    let resources = document.resources.iter().map(|it| ("resource", &it.name));
+    let passes = document.passes.iter().map(|it| ("pass", &it.name));
+    resources
+        .chain(passes)
+        .try_for_each(|(what, name)| check_name(what, name))?;
+    let mut indices = BTreeMap::new();
+    for (index, resource) in document.resources.iter().enumerate() {
+        if indices.insert(resource.name.as_str(), index).is_some() {
+            return Err(FrameFault::DuplicateName {
+                what: "resources",
+                name: resource.name.clone(),
+            });
+        }
+    }
+    Ok(indices)
+}
+
+/// Notes the fields that mean nothing here: a misspelt `history` should not go unseen.
+fn unknown_fields(document: &document::Document) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let mut notes = Vec::new();
+    let mut note = |of: &'static str, fields: &document::Rest| {
+        for field in fields.0.keys() {
+            if !matches!(field.as_str(), "source" | "note" | "comment" | "description")
+                && seen.insert((of, field.clone()))
+            {
+                notes.push(format!(
+                    "the field `{}` of {of} is not known and was ignored",
+                    super::names::shortened(field)
+                ));
+            }
+        }
+    };
+    note("the frame", &document.rest);
+    document
+        .resources
+        .iter()
+        .for_each(|resource| note("resources", &resource.rest));
+    for pass in &document.passes {
+        note("passes", &pass.rest);
+        let entries = pass.reads.iter().chain(&pass.writes);
+        entries.for_each(|entry| note("reads and writes", &entry.rest));
+    }
+    notes
+}
+
+/// A title of any length and content as a frame's name.
+fn printable_name(title: &str) -> String {
+    let mut name: String = title.chars().filter(|c| !c.is_control()).collect();
+    let mut end = name.len().min(LONGEST_NAME);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    name.truncate(end);
+    name
+}

@@ -1,0 +1,189 @@
+//! Loose names of formats.
+
+use ash::vk;
+
+use crate::frame::names;
+
+/// What a loose name was taken for.
+pub(super) enum Reading {
+    /// The name says it.
+    Named(vk::Format),
+    /// Nothing in the name says it; the size per texel does.
+    Guessed(vk::Format),
+}
+
+/// The format of a loose name, else one of that many bytes per texel; `None` if neither says anything.
+pub(super) fn parse_format(name: &str, bytes_per_texel: u32, depth: bool) -> Option<Reading> {
+    let name = name.trim().to_ascii_uppercase();
+    let bare = name.strip_prefix("VK_FORMAT_").unwrap_or(&name);
+    let named = listed(bare)
+        .or_else(|| completed(bare))
+        .or_else(|| completed(&bare.replace("_FLOAT", "_SFLOAT")))
+        .or_else(|| completed(&bare.replace("_FLOAT", "_UFLOAT")))
+        .or_else(|| shorthand(bare));
+    match named {
+        Some(format) => Some(Reading::Named(format)),
+        None => by_size(bytes_per_texel, depth).map(Reading::Guessed),
+    }
+}
+
+/// Names that no rule explains.
+fn listed(name: &str) -> Option<vk::Format> {
+    use vk::Format as F;
+    Some(match name {
+        "SWAPCHAIN" | "BACKBUFFER" | "SURFACE" => F::B8G8R8A8_UNORM,
+        "R11G11B10F" | "R11G11B10" | "RG11B10F" | "R11G11B10_FLOAT" | "R11FG11FB10F" => {
+            F::B10G11R11_UFLOAT_PACK32
+        }
+        "RGB10A2" | "R10G10B10A2" | "R10G10B10A2_UNORM" => F::A2B10G10R10_UNORM_PACK32,
+        "RGB9E5" | "R9G9B9E5" | "R9G9B9E5_SHAREDEXP" => F::E5B9G9R9_UFLOAT_PACK32,
+        "RGB565" | "R5G6B5" => F::R5G6B5_UNORM_PACK16,
+        "D24S8" | "D24_S8" => F::D24_UNORM_S8_UINT,
+        "D24" | "D24X8" | "X8D24" | "D24_UNORM" => F::X8_D24_UNORM_PACK32,
+        "D32F" => F::D32_SFLOAT,
+        "D32S8" | "D32FS8" | "D32F_S8" | "D32_S8" | "D32_FLOAT_S8X24_UINT" => F::D32_SFLOAT_S8_UINT,
+        "D16S8" => F::D16_UNORM_S8_UINT,
+        _ => return None,
+    })
+}
+
+/// Vulkan's name, in full or without its packing, numeric type or both.
+fn completed(name: &str) -> Option<vk::Format> {
+    const TYPES: [&str; 5] = ["", "_UNORM", "_UFLOAT", "_SFLOAT", "_UINT"];
+    const ENDS: [&str; 4] = ["", "_PACK32", "_PACK16", "_BLOCK"];
+    if name.is_empty() {
+        return None;
+    }
+    let candidates = TYPES
+        .iter()
+        .flat_map(|kind| ENDS.iter().map(move |end| format!("{name}{kind}{end}")));
+    candidates.into_iter().find_map(|candidate| full_name(&candidate))
+}
+
+fn full_name(name: &str) -> Option<vk::Format> {
+    // The registry's only lower case is the x of `ASTC_4x4`.
+    let name = match name.strip_prefix("ASTC_") {
+        Some(rest) => format!("VK_FORMAT_ASTC_{}", rest.replacen('X', "x", 1)),
+        None => format!("VK_FORMAT_{name}"),
+    };
+    names::exact(&name)
+}
+
+/// `RGBA16F`: channels, bits of each, numeric type.
+fn shorthand(name: &str) -> Option<vk::Format> {
+    let bits_at = name.find(|c: char| c.is_ascii_digit())?;
+    let (channels, rest) = name.split_at(bits_at);
+    if !["R", "RG", "RGB", "RGBA", "BGR", "BGRA"].contains(&channels) {
+        return None;
+    }
+    let kind_at = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (bits, kind) = rest.split_at(kind_at);
+    let kinds: &[&str] = match kind.trim_start_matches('_') {
+        "" => &["UNORM", "SFLOAT"],
+        "UNORM" | "UN" => &["UNORM"],
+        "F" | "FLOAT" | "SFLOAT" => &["SFLOAT"],
+        "SRGB" => &["SRGB"],
+        "UI" | "U" | "UINT" => &["UINT"],
+        "I" | "SI" | "SINT" => &["SINT"],
+        "SN" | "SNORM" => &["SNORM"],
+        _ => return None,
+    };
+    let components: String = channels
+        .chars()
+        .map(|channel| format!("{channel}{bits}"))
+        .collect();
+    kinds
+        .iter()
+        .find_map(|kind| full_name(&format!("{components}_{kind}")))
+}
+
+/// A common format of that size.
+fn by_size(bytes: u32, depth: bool) -> Option<vk::Format> {
+    use vk::Format as F;
+    Some(match (bytes, depth) {
+        (1, true) => F::S8_UINT,
+        (2, true) => F::D16_UNORM,
+        (4, true) => F::D32_SFLOAT,
+        (5 | 8, true) => F::D32_SFLOAT_S8_UINT,
+        (1, false) => F::R8_UNORM,
+        (2, false) => F::R8G8_UNORM,
+        (4, false) => F::R8G8B8A8_UNORM,
+        (8, false) => F::R16G16B16A16_SFLOAT,
+        (12, false) => F::R32G32B32_SFLOAT,
+        (16, false) => F::R32G32B32A32_SFLOAT,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use vk::Format as F;
+
+    fn named(name: &str) -> Option<F> {
+        match parse_format(name, 0, false)? {
+            Reading::Named(format) => Some(format),
+            Reading::Guessed(_) => None,
+        }
+    }
+
+    #[test]
+    fn vulkan_names_may_be_cut_short() {
+        for (name, format) in [
+            ("VK_FORMAT_R8G8B8A8_UNORM", F::R8G8B8A8_UNORM),
+            ("R8G8B8A8_SRGB", F::R8G8B8A8_SRGB),
+            ("B8G8R8A8", F::B8G8R8A8_UNORM),
+            ("B10G11R11_UFLOAT", F::B10G11R11_UFLOAT_PACK32),
+            ("B10G11R11", F::B10G11R11_UFLOAT_PACK32),
+            ("A2B10G10R10_UNORM", F::A2B10G10R10_UNORM_PACK32),
+            ("A2B10G10R10", F::A2B10G10R10_UNORM_PACK32),
+            ("R5G6B5_UNORM", F::R5G6B5_UNORM_PACK16),
+            ("R16G16", F::R16G16_UNORM),
+            ("R32G32", F::R32G32_SFLOAT),
+            ("D32", F::D32_SFLOAT),
+            ("D16", F::D16_UNORM),
+            ("s8", F::S8_UINT),
+            ("BC7_SRGB", F::BC7_SRGB_BLOCK),
+            ("astc_8x5_unorm", F::ASTC_8X5_UNORM_BLOCK),
+            ("R16G16B16A16_FLOAT", F::R16G16B16A16_SFLOAT),
+            ("swapchain", F::B8G8R8A8_UNORM),
+        ] {
+            assert_eq!(named(name), Some(format), "{name}");
+        }
+    }
+
+    #[test]
+    fn shorthands_are_spelt_out() {
+        for (name, format) in [
+            ("RGBA8", F::R8G8B8A8_UNORM),
+            ("rgba8_srgb", F::R8G8B8A8_SRGB),
+            ("BGRA8", F::B8G8R8A8_UNORM),
+            ("RGBA16F", F::R16G16B16A16_SFLOAT),
+            ("RG16F", F::R16G16_SFLOAT),
+            ("RG16", F::R16G16_UNORM),
+            ("R32F", F::R32_SFLOAT),
+            ("R32", F::R32_SFLOAT),
+            ("R32UI", F::R32_UINT),
+            ("RGBA8SN", F::R8G8B8A8_SNORM),
+            ("R11G11B10F", F::B10G11R11_UFLOAT_PACK32),
+            ("RGB10A2", F::A2B10G10R10_UNORM_PACK32),
+            ("D24S8", F::D24_UNORM_S8_UINT),
+            ("D32F", F::D32_SFLOAT),
+        ] {
+            assert_eq!(named(name), Some(format), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_goes_by_size() {
+        assert_eq!(named("HDR"), None);
+        assert_eq!(named(""), None);
+        let guessed = |bytes, depth| match parse_format("HDR", bytes, depth) {
+            Some(Reading::Guessed(format)) => Some(format),
+            _ => None,
+        };
+        assert_eq!(guessed(8, false), Some(F::R16G16B16A16_SFLOAT));
+        assert_eq!(guessed(4, true), Some(F::D32_SFLOAT));
+        assert_eq!(guessed(7, false), None);
+    }
+}

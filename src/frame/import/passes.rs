@@ -1,0 +1,317 @@
+//! Passes of a loose description: what their reads and writes mean.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ash::vk;
+
+use super::ImportFault;
+use super::document::{Document, Entry, Pass};
+use super::formats::{Reading, parse_format};
+use super::uses::{Use, parse_use};
+use crate::frame::names::shortened;
+use crate::frame::{
+    Access, AccessKind, Before, ClearValue, FrameFault, PassId, PassKind, ResourceId, Version,
+};
+
+/// The passes, understood; accesses refer to resources by their position in the file.
+pub(super) struct Interpreted {
+    /// Per pass of the file; `None` for one that only presents.
+    pub(super) passes: Vec<Option<(PassKind, Vec<Access>)>>,
+    /// Per resource, its accesses in the order of the passes.
+    pub(super) by_resource: Vec<Vec<Access>>,
+    /// Per resource, whether it is an image.
+    pub(super) is_image: Vec<bool>,
+    /// Per resource, whether it is used or declared as depth attachment.
+    pub(super) as_depth: Vec<bool>,
+    /// Per resource, whether it is presented.
+    pub(super) presented: Vec<bool>,
+}
+
+/// Entries of one pass for one resource through one use.
+#[derive(Clone, Copy)]
+struct Merged {
+    resource: usize,
+    kind: AccessKind,
+    reads: bool,
+    writes: bool,
+}
+
+/// What passes mean for resources.
+pub(super) fn interpret(
+    document: &Document,
+    indices: &BTreeMap<&str, usize>,
+    notes: &mut Vec<String>,
+) -> Result<Interpreted, FrameFault> {
+    let count = document.resources.len();
+    let mut is_image = Vec::with_capacity(count);
+    for resource in &document.resources {
+        is_image.push(resource.is_image().ok_or_else(|| {
+            let kind = shortened(resource.kind.as_deref().unwrap_or_default());
+            ImportFault::of_resource(
+                &resource.name,
+                format!("kind `{kind}` is neither `image` nor `buffer`"),
+            )
+        })?);
+    }
+    let mut presented = vec![false; count];
+    let mut as_depth: Vec<bool> = document
+        .resources
+        .iter()
+        .map(|resource| resource.usage.iter().any(|word| is_depth(parse_use(word, true))))
+        .collect();
+    let mut merged = Vec::with_capacity(document.passes.len());
+    for pass in &document.passes {
+        let kind = parse_kind(pass)?;
+        let entries = merge(pass, indices, &is_image, &mut presented)?;
+        for entry in &entries {
+            as_depth[entry.resource] |= entry.kind == AccessKind::DepthStencilAttachment;
+        }
+        if kind.is_none() {
+            if !entries.is_empty() {
+                return Err(ImportFault::of_pass(&pass.name, "presents, and so can do nothing else").into());
+            }
+            notes.push(format!("pass `{}` only presents: it was left out", pass.name));
+        }
+        merged.push((kind, entries));
+    }
+
+    // Clears need to know the kind of format; a format that cannot be understood is reported with its resource.
+    let formats: Vec<vk::Format> = document
+        .resources
+        .iter()
+        .zip(&as_depth)
+        .map(|(resource, &as_depth)| {
+            match parse_format(&resource.format, resource.bytes_per_texel.unwrap_or(0), as_depth) {
+                Some(Reading::Named(format) | Reading::Guessed(format)) => format,
+                None => vk::Format::UNDEFINED,
+            }
+        })
+        .collect();
+
+    let mut first_writer: Vec<Option<usize>> = vec![None; count];
+    for (index, (_, entries)) in merged.iter().enumerate() {
+        for entry in entries.iter().filter(|entry| entry.writes) {
+            first_writer[entry.resource].get_or_insert(index);
+        }
+    }
+    let mut used = vec![false; count];
+    let mut passes = Vec::with_capacity(merged.len());
+    for (index, (kind, entries)) in merged.into_iter().enumerate() {
+        let Some(kind) = kind else {
+            passes.push(None);
+            continue;
+        };
+        let mut accesses = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            let resource = &document.resources[entry.resource];
+            let previous =
+                resource.history && first_writer[entry.resource].is_none_or(|first| index <= first);
+            let context = Context {
+                used: used[entry.resource],
+                previous,
+                clear: ClearValue::zero_of(formats[entry.resource]),
+                pass_kind: kind,
+            };
+            if previous && entry.reads && entry.writes && entry.kind.is_attachment() {
+                let problem = format!(
+                    "reads what the frame before left in `{}` through the attachment that it writes: sample it instead",
+                    resource.name
+                );
+                return Err(ImportFault::of_pass(&document.passes[index].name, problem).into());
+            }
+            accesses.extend(context.accesses(entry));
+        }
+        resolve_sources(document, &formats, &mut accesses);
+        for access in accesses
+            .iter()
+            .filter(|access| access.version == Version::Current)
+        {
+            used[access.resource.index()] = true;
+        }
+        passes.push(Some((kind, accesses)));
+    }
+    let mut by_resource: Vec<Vec<Access>> = vec![Vec::new(); count];
+    for access in passes.iter().flatten().flat_map(|(_, accesses)| accesses) {
+        by_resource[access.resource.index()].push(*access);
+    }
+    Ok(Interpreted {
+        passes,
+        by_resource,
+        is_image,
+        as_depth,
+        presented,
+    })
+}
+
+fn is_depth(meaning: Option<Use>) -> bool {
+    let depth = AccessKind::DepthStencilAttachment;
+    meaning == Some(Use::Access(depth)) || meaning == Some(Use::ReadOnly(depth))
+}
+
+/// The pass's kind; `None` for one that presents.
+pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportFault> {
+    Ok(Some(match pass.kind.to_ascii_lowercase().as_str() {
+        "raster" | "graphics" | "render" | "draw" | "rasterization" => PassKind::Render,
+        "compute" | "dispatch" | "async_compute" | "raytracing" | "ray_tracing" => PassKind::Compute,
+        "transfer" | "copy" | "blit" | "clear" | "upload" => PassKind::Transfer,
+        "present" => return Ok(None),
+        _ => {
+            let kind = shortened(&pass.kind);
+            let problem = format!("type `{kind}` is none of `raster`, `compute`, `transfer`, `present`");
+            return Err(ImportFault::of_pass(&pass.name, problem));
+        }
+    }))
+}
+
+/// One element for each resource and use: reads alone first, then writes in their order, which numbers the attachments.
+fn merge(
+    pass: &Pass,
+    indices: &BTreeMap<&str, usize>,
+    is_image: &[bool],
+    presented: &mut [bool],
+) -> Result<Vec<Merged>, FrameFault> {
+    let mut understand = |entry: &Entry, writes: bool| -> Result<Option<(usize, AccessKind)>, FrameFault> {
+        let fault = |problem: &str| {
+            let (word, list) = (shortened(&entry.usage), if writes { "writes" } else { "reads" });
+            let problem = format!("{list} `{}` as `{word}`: {problem}", entry.resource);
+            FrameFault::from(ImportFault::of_pass(&pass.name, problem))
+        };
+        let Some(&index) = indices.get(entry.resource.as_str()) else {
+            return Err(FrameFault::Unknown {
+                what: "resource",
+                name: shortened(&entry.resource),
+                by: format!("pass `{}`", pass.name),
+            });
+        };
+        match parse_use(&entry.usage, is_image[index]) {
+            None => Err(fault("no such use is known")),
+            Some(Use::ReadOnly(_)) if writes => Err(fault("it only reads")),
+            Some(Use::Present) if writes => Err(fault("presenting reads")),
+            Some(Use::Present) => {
+                presented[index] = true;
+                Ok(None)
+            }
+            Some(Use::Access(kind) | Use::ReadOnly(kind)) => Ok(Some((index, kind))),
+        }
+    };
+    let twice = |entry: &Entry, list: &str| {
+        let problem = format!(
+            "lists `{}` twice as `{}` in its {list}",
+            entry.resource, entry.usage
+        );
+        FrameFault::from(ImportFault::of_pass(&pass.name, problem))
+    };
+    let mut read = BTreeMap::new();
+    let mut merged = Vec::with_capacity(pass.reads.len() + pass.writes.len());
+    for entry in &pass.reads {
+        let Some(key) = understand(entry, false)? else {
+            continue;
+        };
+        if read.insert(key, false).is_some() {
+            return Err(twice(entry, "reads"));
+        }
+    }
+    let mut writes = Vec::with_capacity(pass.writes.len());
+    let mut written = BTreeSet::new();
+    for entry in &pass.writes {
+        let Some((resource, kind)) = understand(entry, true)? else {
+            continue;
+        };
+        if !written.insert(resource) {
+            return Err(FrameFault::TwoWriters {
+                pass: pass.name.clone(),
+                resource: entry.resource.clone(),
+            });
+        }
+        let read_too = read.get_mut(&(resource, kind)).map(|merged| *merged = true);
+        writes.push(Merged {
+            resource,
+            kind,
+            reads: read_too.is_some(),
+            writes: true,
+        });
+    }
+    for entry in &pass.reads {
+        let Some((resource, kind)) = understand(entry, false)? else {
+            continue;
+        };
+        if read.get(&(resource, kind)) == Some(&false) {
+            merged.push(Merged {
+                resource,
+                kind,
+                reads: true,
+                writes: false,
+            });
+        }
+    }
+    merged.extend(writes);
+    Ok(merged)
+}
+
+/// What decides about an entry beyond the entry itself.
+struct Context {
+    /// An earlier pass used the current contents.
+    used: bool,
+    /// Reads mean what the frame before left.
+    previous: bool,
+    clear: ClearValue,
+    pass_kind: PassKind,
+}
+
+impl Context {
+    /// The entry as one access, or as two where it reads one version and writes the other.
+    fn accesses(&self, entry: &Merged) -> impl Iterator<Item = Access> {
+        let access = |reads: bool, writes: bool, version: Version, before: Before| Access {
+            // Known once the pass is declared.
+            pass: PassId(0),
+            resource: ResourceId(entry.resource as u32),
+            kind: entry.kind,
+            reads,
+            writes,
+            version,
+            stages: entry.kind.default_stages(self.pass_kind),
+            before,
+            resolves: None,
+        };
+        let previous =
+            (self.previous && entry.reads).then(|| access(true, false, Version::Previous, Before::Load));
+        let current = if !entry.writes {
+            (!self.previous).then(|| access(true, false, Version::Current, Before::Load))
+        } else if entry.reads && !self.previous {
+            Some(access(true, true, Version::Current, Before::Load))
+        } else {
+            let before = match entry.kind {
+                AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment if self.used => Before::Load,
+                AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment => Before::Clear(self.clear),
+                _ => Before::Overwrite,
+            };
+            Some(access(false, true, Version::Current, before))
+        };
+        previous.into_iter().chain(current)
+    }
+}
+
+/// The n-th colour resolve attachment receives the n-th multisampled colour attachment, that of depth the depth.
+fn resolve_sources(document: &Document, formats: &[vk::Format], accesses: &mut [Access]) {
+    let samples = |access: &Access| document.resources[access.resource.index()].samples;
+    let of_kind = |kind: AccessKind| {
+        let found = accesses
+            .iter()
+            .filter(|access| access.kind == kind && samples(access) > 1);
+        found.map(|access| access.resource).collect::<Vec<_>>()
+    };
+    let mut colors = of_kind(AccessKind::ColorAttachment).into_iter();
+    let mut depths = of_kind(AccessKind::DepthStencilAttachment).into_iter();
+    for access in accesses
+        .iter_mut()
+        .filter(|access| access.kind == AccessKind::ResolveAttachment)
+    {
+        let aspects = crate::frame::aspects(formats[access.resource.index()]);
+        let sources = if aspects.contains(vk::ImageAspectFlags::COLOR) {
+            &mut colors
+        } else {
+            &mut depths
+        };
+        access.resolves = sources.next();
+    }
+}

@@ -1,0 +1,169 @@
+//! Resources of a loose description.
+
+use ash::vk;
+
+use super::ImportFault;
+use super::document::{Resource, Scale};
+use super::formats::{Reading, parse_format};
+use super::passes::Interpreted;
+use super::uses::{Use, parse_use};
+use crate::frame::{
+    Access, BufferDesc, Extent, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, aspects, names, texel_block,
+};
+use crate::units::Bytes;
+
+/// Declares resource `index` of the file.
+pub(super) fn declare(
+    frame: &mut FrameBuilder,
+    resource: &Resource,
+    index: usize,
+    passes: &Interpreted,
+    notes: &mut Vec<String>,
+) -> Result<(), ImportFault> {
+    let fault = |problem: String| ImportFault::of_resource(&resource.name, problem);
+    if resource.imported && resource.history {
+        return Err(fault(
+            "is both `imported` and `history`: the caller keeps what is imported".to_owned(),
+        ));
+    }
+    if passes.presented[index] && !resource.imported {
+        return Err(fault("is presented, and so must be `imported`".to_owned()));
+    }
+    let is_image = passes.is_image[index];
+    if is_image {
+        let desc = image_desc(resource, passes.as_depth[index], notes).map_err(fault)?;
+        let depth = !aspects(desc.format).contains(vk::ImageAspectFlags::COLOR);
+        let lifetime = lifetime(resource, || {
+            external_image(&desc, depth, &passes.by_resource[index])
+        });
+        frame.resource(&*resource.name, desc, lifetime);
+    } else {
+        let desc = buffer_desc(resource).map_err(fault)?;
+        let lifetime = lifetime(resource, || ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+        frame.resource(&*resource.name, desc, lifetime);
+    }
+    Ok(())
+}
+
+fn lifetime(resource: &Resource, external: impl FnOnce() -> ExternalDesc) -> Lifetime {
+    match (resource.imported, resource.history) {
+        (true, _) => Lifetime::External(external()),
+        (false, true) => Lifetime::History,
+        (false, false) => Lifetime::Transient,
+    }
+}
+
+/// What an imported image enters and leaves as: like a swapchain image if it is drawn and never read; in the layout of its
+/// first access, both times, if the frame needs its contents; else in that of its last.
+fn external_image(desc: &ImageDesc, depth: bool, accesses: &[Access]) -> ExternalDesc {
+    let layout = |access: &Access| access.kind.layout(depth, access.writes);
+    let (Some(first), Some(last)) = (accesses.first(), accesses.last()) else {
+        return ExternalDesc::in_layout(vk::ImageLayout::GENERAL);
+    };
+    let plain = desc.samples == vk::SampleCountFlags::TYPE_1 && desc.array_layers == 1;
+    if plain && !depth && !accesses.iter().any(|access| access.reads) {
+        return ExternalDesc::SWAPCHAIN;
+    }
+    if first.needs_contents() {
+        return ExternalDesc::in_layout(layout(first));
+    }
+    let mut external = ExternalDesc::in_layout(layout(last));
+    external.entry.layout = vk::ImageLayout::UNDEFINED;
+    external
+}
+
+fn image_desc(resource: &Resource, as_depth: bool, notes: &mut Vec<String>) -> Result<ImageDesc, String> {
+    let name = &resource.name;
+    let bytes = resource.bytes_per_texel.unwrap_or(0);
+    let format_name = names::shortened(&resource.format);
+    let format = match parse_format(&resource.format, bytes, as_depth) {
+        Some(Reading::Named(format)) => format,
+        Some(Reading::Guessed(format)) => {
+            notes.push(format!(
+                "resource `{name}`: format `{format_name}` is not known, taken as {} for its {bytes} bytes per texel",
+                names::name_of(format)
+            ));
+            format
+        }
+        None => {
+            return Err(format!(
+                "format `{format_name}` is not known, and `bytes_per_texel` = {bytes} does not say it either"
+            ));
+        }
+    };
+    let block = texel_block(format).filter(|block| (block.width, block.height) == (1, 1));
+    if let Some(block) = block.filter(|block| bytes != 0 && bytes != block.bytes) {
+        notes.push(format!(
+            "resource `{name}`: the file says {bytes} bytes per texel, and {} has {}",
+            names::name_of(format),
+            block.bytes
+        ));
+    }
+    let (extent, image_type) = match (resource.extent.as_deref(), resource.extent_scale) {
+        (Some(&[width, height]), None) => (
+            Extent::from(vk::Extent2D { width, height }),
+            vk::ImageType::TYPE_2D,
+        ),
+        (Some(&[width, height, depth]), None) => {
+            let image_type = if depth > 1 {
+                vk::ImageType::TYPE_3D
+            } else {
+                vk::ImageType::TYPE_2D
+            };
+            (Extent::from(vk::Extent3D { width, height, depth }), image_type)
+        }
+        (Some(_), None) => return Err("has an `extent` of other than 2 or 3 numbers".to_owned()),
+        (None, Some(Scale::Both(by))) => (Extent::Scaled([by, by]), vk::ImageType::TYPE_2D),
+        (None, Some(Scale::Each(by))) => (Extent::Scaled(by), vk::ImageType::TYPE_2D),
+        (None, None) => return Err("is an image with neither `extent` nor `extent_scale`".to_owned()),
+        (Some(_), Some(_)) => return Err("has both `extent` and `extent_scale`".to_owned()),
+    };
+    if resource.samples.count_ones() != 1 || resource.samples > 64 {
+        return Err(format!(
+            "has {} samples: 1, 2, 4, 8, 16, 32 or 64 are possible",
+            resource.samples
+        ));
+    }
+    let depth = !aspects(format).contains(vk::ImageAspectFlags::COLOR);
+    let usage = |word: &str| match parse_use(word, true) {
+        Some(Use::Access(kind) | Use::ReadOnly(kind)) => Some(kind.image_usage(depth)),
+        Some(Use::Present) => Some(vk::ImageUsageFlags::empty()),
+        None => names::exact(word),
+    };
+    Ok(ImageDesc {
+        format,
+        extent,
+        image_type,
+        mip_levels: resource.mips,
+        array_layers: resource.layers,
+        samples: vk::SampleCountFlags::from_raw(resource.samples),
+        usage: declared_usage(resource, usage)?,
+        flags: vk::ImageCreateFlags::empty(),
+    })
+}
+
+fn buffer_desc(resource: &Resource) -> Result<BufferDesc, String> {
+    let Some(size) = resource.size_bytes else {
+        return Err("is a buffer without `size_bytes`".to_owned());
+    };
+    let usage = |word: &str| match parse_use(word, false) {
+        Some(Use::Access(kind) | Use::ReadOnly(kind)) => Some(kind.buffer_usage()),
+        Some(Use::Present) => None,
+        None => names::exact(word),
+    };
+    Ok(BufferDesc {
+        size: Bytes(size),
+        usage: declared_usage(resource, usage)?,
+    })
+}
+
+fn declared_usage<Flags: Default + std::ops::BitOrAssign>(
+    resource: &Resource,
+    usage: impl Fn(&str) -> Option<Flags>,
+) -> Result<Flags, String> {
+    let mut flags = Flags::default();
+    for word in &resource.usage {
+        flags |= usage(word).ok_or_else(|| format!("usage `{}` is not known", names::shortened(word)))?;
+    }
+    Ok(flags)
+}

@@ -1,0 +1,60 @@
+//! The native JSON form of a frame: nested as it is submitted, everything by name, Vulkan's own words.
+//!
+//! ```json
+//! {
+//!   "format": "tileheap-frame",
+//!   "version": 1,
+//!   "name": "two passes",
+//!   "base_extent": [1280, 720],
+//!   "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
+//!   "resources": [
+//!     { "name": "albedo", "image": { "format": "VK_FORMAT_R8G8B8A8_UNORM", "scale": [1.0, 1.0] } },
+//!     { "name": "lights", "buffer": { "size": 4096 } }
+//!   ],
+//!   "submits": [{ "queue": "graphics", "batches": [{ "command_buffers": [{ "name": "scene", "passes": [
+//!     { "name": "cull", "kind": "compute", "accesses": [
+//!       { "resource": "lights", "kind": "storage_buffer", "writes": true, "before": "overwrite" }
+//!     ] },
+//!     { "name": "gbuffer", "kind": "render", "accesses": [
+//!       { "resource": "albedo", "kind": "color_attachment", "writes": true, "before": { "clear": { "float": [0, 0, 0, 1] } } },
+//!       { "resource": "lights", "kind": "storage_buffer", "reads": true, "stages": ["VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT"] }
+//!     ] }
+//!   ] }] }] }]
+//! }
+//! ```
+//! What is left out has the default of [`ImageDesc::new`](super::ImageDesc::new), [`Lifetime::Transient`](super::Lifetime),
+//! [`Before::Load`](super::Before) and [`AccessKind::default_stages`](super::AccessKind::default_stages); what is misspelt is
+//! refused, with its path. Reading back what was written gives an equal frame.
+
+mod document;
+mod read;
+mod write;
+
+pub use read::JsonFault;
+pub(super) use read::{Dialect, dialect, parse};
+
+/// The value of the field `format`.
+pub const FORMAT: &str = "tileheap-frame";
+/// The version that is read and written.
+pub const VERSION: u64 = 1;
+
+use super::Frame;
+
+impl Frame {
+    /// Reads the native JSON form.
+    ///
+    /// # Errors
+    /// [`FrameFault::Json`](super::FrameFault::Json) with line, column and path where the text is no such form, any other
+    /// [`FrameFault`](super::FrameFault) where the frame that it describes is impossible. Every message is one line.
+    pub fn from_json(text: &str) -> crate::Result<Frame> {
+        read::frame(text)
+    }
+
+    /// Writes the native JSON form, in lines, with a line break at the end.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(&write::document(self))
+            .expect("a document has string keys and finite numbers alone");
+        text.push('\n');
+        text
+    }
+}

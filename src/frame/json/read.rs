@@ -1,0 +1,304 @@
+//! From a text to a frame, through its document.
+
+use std::collections::BTreeMap;
+
+use ash::vk;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::document as doc;
+use super::{FORMAT, VERSION};
+use crate::frame::names::shortened;
+use crate::frame::{
+    BatchId, BufferDesc, CommandBufferId, Extent, ExternalDesc, Frame, FrameBuilder, FrameFault, ImageDesc,
+    Lifetime, QueueId, ResourceId, ResourceState, SemaphoreId, Version,
+};
+use crate::units::Bytes;
+
+/// Why a text is no description of a frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum JsonFault {
+    /// Not JSON, or not what is expected at this place.
+    #[error("frame JSON, line {line} column {column}{}: {problem}", at(.path))]
+    Syntax {
+        /// Line, from 1.
+        line: usize,
+        /// Column in bytes, from 1; 0 for a place before the first.
+        column: usize,
+        /// The fields and indices that lead there: `submits[0].batches[1].waits`.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// JSON of something else.
+    #[error("frame JSON has format `{found}`, and only `tileheap-frame` can be read")]
+    Format {
+        /// What the file says.
+        found: String,
+    },
+    /// A version that is not known.
+    #[error("frame JSON has version {found}, and only version {VERSION} is supported")]
+    Version {
+        /// What the file says.
+        found: u64,
+    },
+    /// Well-formed, and still no description.
+    #[error("frame JSON, {path}: {problem}")]
+    Field {
+        /// What the problem concerns.
+        path: String,
+        /// What is wrong.
+        problem: String,
+    },
+}
+
+fn at(path: &str) -> String {
+    match path {
+        "" | "." => String::new(),
+        path => format!(", at `{path}`"),
+    }
+}
+
+/// Parses into any document type, and tells where it fails.
+pub(in crate::frame) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let parsed: Result<T, _> = serde_path_to_error::deserialize(&mut deserializer);
+    let (path, error) = match parsed {
+        Ok(document) => match deserializer.end() {
+            Ok(()) => return Ok(document),
+            Err(error) => (String::new(), error),
+        },
+        Err(error) => (error.path().to_string(), error.into_inner()),
+    };
+    let (line, column) = (error.line(), error.column());
+    let mut problem = error.to_string();
+    // The place is told once, in front.
+    let suffix = format!(" at line {line} column {column}");
+    problem.truncate(problem.strip_suffix(&suffix).map_or(problem.len(), str::len));
+    Err(JsonFault::Syntax {
+        line,
+        column,
+        path: one_line(&path),
+        problem: one_line(&problem),
+    })
+}
+
+/// A message may quote what stands in the file: on one line, and not endlessly.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let printable = |c: char| {
+        let breaks = c.is_control() || c == '\u{2028}' || c == '\u{2029}';
+        if breaks {
+            c.escape_default().collect()
+        } else {
+            c.to_string()
+        }
+    };
+    let mut line: String = text.chars().take(LONGEST).map(printable).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
+}
+
+/// The forms in which a text may describe a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::frame) enum Dialect {
+    /// `"format": "tileheap-frame"`.
+    Native,
+    /// No `format` at all.
+    Loose,
+}
+
+/// Which form a text has, by its `format` and `version`.
+pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonFault> {
+    #[derive(Deserialize)]
+    #[serde(expecting = "a frame description")]
+    struct Header {
+        format: Option<String>,
+        version: Option<u64>,
+    }
+    let header: Header = parse(text)?;
+    match (header.format, header.version) {
+        (None, _) => Ok(Dialect::Loose),
+        (Some(format), _) if format != FORMAT => Err(JsonFault::Format {
+            found: shortened(&format),
+        }),
+        (Some(_), Some(found)) if found != VERSION => Err(JsonFault::Version { found }),
+        (Some(_), _) => Ok(Dialect::Native),
+    }
+}
+
+pub(super) fn frame(text: &str) -> crate::Result<Frame> {
+    // The header first: a later version has other fields, which would be the lesser complaint.
+    dialect(text).map_err(FrameFault::from)?;
+    let document: doc::Document = parse(text).map_err(FrameFault::from)?;
+    let [width, height] = document.base_extent;
+    let mut reader = Reader {
+        frame: FrameBuilder::new(document.name, vk::Extent2D { width, height }),
+        queues: BTreeMap::new(),
+        semaphores: BTreeMap::new(),
+        resources: BTreeMap::new(),
+    };
+    for queue in document.queues {
+        let id = reader.frame.queue(&*queue.name, queue.capabilities);
+        reader.queues.insert(queue.name, id);
+    }
+    for semaphore in document.semaphores {
+        let id = if semaphore.external {
+            reader.frame.external_semaphore(&*semaphore.name)
+        } else {
+            reader.frame.semaphore(&*semaphore.name)
+        };
+        reader.semaphores.insert(semaphore.name, id);
+    }
+    for resource in document.resources {
+        reader.resource(resource)?;
+    }
+    for (index, submit) in document.submits.into_iter().enumerate() {
+        reader.submit(index, submit)?;
+    }
+    reader.frame.build()
+}
+
+/// The frame so far, and the ids of its names.
+///
+/// Of two things of one name the later counts here; building refuses them both.
+struct Reader {
+    frame: FrameBuilder,
+    queues: BTreeMap<String, QueueId>,
+    semaphores: BTreeMap<String, SemaphoreId>,
+    resources: BTreeMap<String, ResourceId>,
+}
+
+impl Reader {
+    fn resource(&mut self, resource: doc::Resource) -> Result<(), FrameFault> {
+        let lifetime = lifetime(resource.lifetime);
+        let path = || format!("resource `{}`", shortened(&resource.name));
+        let id = match (resource.image, resource.buffer) {
+            (Some(image), None) => {
+                let desc = image_desc(image).map_err(|problem| field(path(), problem))?;
+                self.frame.resource(&*resource.name, desc, lifetime)
+            }
+            (None, Some(buffer)) => {
+                let desc = BufferDesc {
+                    size: Bytes(buffer.size),
+                    usage: buffer.usage,
+                };
+                self.frame.resource(&*resource.name, desc, lifetime)
+            }
+            (None, None) => return Err(field(path(), "is neither an `image` nor a `buffer`")),
+            (Some(_), Some(_)) => return Err(field(path(), "is both an `image` and a `buffer`")),
+        };
+        self.resources.insert(resource.name, id);
+        Ok(())
+    }
+
+    fn submit(&mut self, index: usize, submit: doc::Submit) -> Result<(), FrameFault> {
+        let by = || format!("submit {index}");
+        let queue = find(&self.queues, "queue", &submit.queue, by)?;
+        let id = self.frame.submit(queue);
+        for batch in submit.batches {
+            let batch_id = self.frame.batch(id);
+            self.batch(batch_id, batch)?;
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, id: BatchId, batch: doc::Batch) -> Result<(), FrameFault> {
+        let by = || format!("batch {}", id.index());
+        for op in batch.waits {
+            let semaphore = find(&self.semaphores, "semaphore", &op.semaphore, by)?;
+            self.frame.wait(id, semaphore, op.stages);
+        }
+        for op in batch.signals {
+            let semaphore = find(&self.semaphores, "semaphore", &op.semaphore, by)?;
+            self.frame.signal(id, semaphore, op.stages);
+        }
+        for commands in batch.command_buffers {
+            let commands_id = self.frame.command_buffer(id, commands.name);
+            for pass in commands.passes {
+                self.pass(commands_id, pass)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pass(&mut self, commands: CommandBufferId, pass: doc::Pass) -> Result<(), FrameFault> {
+        let by = || format!("pass `{}`", shortened(&pass.name));
+        let mut builder = self
+            .frame
+            .pass(commands, &*pass.name, pass.kind)
+            .contents(pass.contents);
+        for access in pass.accesses {
+            let resource = find(&self.resources, "resource", &access.resource, by)?;
+            builder = builder.access(resource, access.kind, access.reads, access.writes, access.before);
+            if let Some(doc::Stages(stages)) = access.stages {
+                builder = builder.at(stages);
+            }
+            if access.version == Version::Previous {
+                builder = builder.previous();
+            }
+            if let Some(source) = access.resolves {
+                builder = builder.resolving(find(&self.resources, "resource", &source, by)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn find<Id: Copy>(
+    ids: &BTreeMap<String, Id>,
+    what: &'static str,
+    name: &str,
+    by: impl FnOnce() -> String,
+) -> Result<Id, FrameFault> {
+    ids.get(name).copied().ok_or_else(|| FrameFault::Unknown {
+        what,
+        name: shortened(name),
+        by: by(),
+    })
+}
+
+fn field(path: String, problem: impl Into<String>) -> FrameFault {
+    let problem = problem.into();
+    JsonFault::Field { path, problem }.into()
+}
+
+fn image_desc(image: doc::Image) -> Result<ImageDesc, &'static str> {
+    let extent = match (image.extent.as_deref(), image.scale) {
+        (Some(&[width, height]), None) => Extent::from(vk::Extent2D { width, height }),
+        (Some(&[width, height, depth]), None) => Extent::from(vk::Extent3D { width, height, depth }),
+        (Some(_), None) => return Err("has an `extent` of other than 2 or 3 numbers"),
+        (None, Some(scale)) => Extent::Scaled(scale),
+        (None, None) => return Err("has neither `extent` nor `scale`"),
+        (Some(_), Some(_)) => return Err("has both `extent` and `scale`"),
+    };
+    Ok(ImageDesc {
+        format: image.format,
+        extent,
+        image_type: image.image_type,
+        mip_levels: image.mip_levels,
+        array_layers: image.array_layers,
+        samples: image.samples,
+        usage: image.usage,
+        flags: image.flags,
+    })
+}
+
+fn lifetime(lifetime: doc::Lifetime) -> Lifetime {
+    let state = |state: doc::State| ResourceState {
+        layout: state.layout,
+        stages: state.stages,
+        access: state.access,
+    };
+    match lifetime {
+        doc::Lifetime::Transient => Lifetime::Transient,
+        doc::Lifetime::History => Lifetime::History,
+        doc::Lifetime::External(external) => Lifetime::External(ExternalDesc {
+            entry: state(external.entry),
+            exit: state(external.exit),
+        }),
+    }
+}

@@ -1,0 +1,191 @@
+//! Accesses: whether a pass and a resource can have them, and what follows for the resource and the render area.
+
+use ash::vk;
+
+use super::super::*;
+
+/// O(accesses): per resource, the scratch remembers the last pass that had it as something.
+pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameFault> {
+    let mut written_by: Vec<Option<PassId>> = vec![None; tables.resources.len()];
+    let mut resolvable_in: Vec<Option<PassId>> = vec![None; tables.resources.len()];
+    for (index, pass) in tables.passes.iter().enumerate() {
+        let id = Some(PassId(index as u32));
+        if pass.contents == Contents::Secondary && pass.kind != PassKind::Render {
+            return Err(FrameFault::SecondaryContents {
+                pass: pass.name.clone(),
+            });
+        }
+        let accesses = pass.accesses.of(&tables.accesses);
+        let mut depth: Option<&Access> = None;
+        for access in accesses {
+            check_access(tables, pass, access)?;
+            let resource = access.resource.index();
+            let same_depth = depth.is_some_and(|depth| {
+                access.kind == depth.kind
+                    && access.resource == depth.resource
+                    && access.version == depth.version
+            });
+            // Only the current version can be written.
+            let twice = access.writes && std::mem::replace(&mut written_by[resource], id) == id;
+            if twice || same_depth {
+                return Err(FrameFault::TwoWriters {
+                    pass: pass.name.clone(),
+                    resource: tables.resources[resource].name.clone(),
+                });
+            }
+            if access.kind == AccessKind::DepthStencilAttachment && depth.replace(access).is_some() {
+                let why = "a pass has at most one depth and stencil attachment";
+                return Err(misuse(tables, access, why));
+            }
+            if access.kind.is_attachment() && access.kind != AccessKind::ResolveAttachment {
+                resolvable_in[resource] = id;
+            }
+        }
+        for access in accesses {
+            let source = access.resolves.and_then(|source| resolvable_in[source.index()]);
+            if access.kind == AccessKind::ResolveAttachment && source != id {
+                return Err(FrameFault::ResolveSource {
+                    pass: pass.name.clone(),
+                    resource: tables.resources[access.resource.index()].name.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Settings that say nothing are made equal, so that equal frames compare equal.
+pub(super) fn normalize_accesses(tables: &mut Tables) {
+    for access in &mut tables.accesses {
+        if !access.writes {
+            access.before = Before::Load;
+        }
+        if access.kind != AccessKind::ResolveAttachment {
+            access.resolves = None;
+        }
+    }
+}
+
+fn misuse(tables: &Tables, access: &Access, why: &'static str) -> FrameFault {
+    FrameFault::Misuse {
+        pass: tables.passes[access.pass.index()].name.clone(),
+        resource: tables.resources[access.resource.index()].name.clone(),
+        kind: access.kind,
+        why,
+    }
+}
+
+fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), FrameFault> {
+    let resource = &tables.resources[access.resource.index()];
+    let misuse = |why| Err(misuse(tables, access, why));
+    let previous = |why| {
+        let (pass, resource) = (pass.name.clone(), resource.name.clone());
+        Err(FrameFault::Previous { pass, resource, why })
+    };
+    let kind = access.kind;
+    if resource.is_image() && !kind.fits_images() {
+        return misuse("only buffers can be used so");
+    }
+    if !resource.is_image() && !kind.fits_buffers() {
+        return misuse("only images can be used so");
+    }
+    if pass.kind != PassKind::Render && (kind.is_attachment() || kind == AccessKind::InputAttachment) {
+        return misuse("only render passes have attachments");
+    }
+    if pass.kind == PassKind::Transfer && !kind.is_transfer() {
+        return misuse("a transfer pass can only copy, fill and clear");
+    }
+    if pass.kind == PassKind::Render && kind.is_transfer() {
+        return misuse("transfers are not allowed inside a render pass");
+    }
+    let color = resource.aspects().contains(vk::ImageAspectFlags::COLOR);
+    if kind == AccessKind::ColorAttachment && !color {
+        return misuse("its format has no colour aspect");
+    }
+    if kind == AccessKind::DepthStencilAttachment && color {
+        return misuse("its format has no depth or stencil aspect");
+    }
+    if !access.reads && !access.writes {
+        return misuse("it neither reads nor writes");
+    }
+    if access.writes && kind.access_flags(false, true).is_empty() {
+        return misuse("such accesses cannot write");
+    }
+    if access.reads && !access.writes && kind.access_flags(true, false).is_empty() {
+        return misuse("such accesses cannot read");
+    }
+    if let Before::Clear(value) = access.before {
+        if !kind.is_attachment() {
+            return misuse(
+                "only attachments can be cleared by the pass: clear in a transfer pass, or overwrite",
+            );
+        }
+        if value.is_nan() {
+            let (pass, resource) = (pass.name.clone(), resource.name.clone());
+            return Err(FrameFault::ClearValue { pass, resource });
+        }
+    }
+    if access.version == Version::Previous {
+        if resource.lifetime != Lifetime::History {
+            return previous("only History resources have one");
+        }
+        if access.writes {
+            return previous("it cannot be written");
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn derive_usage(tables: &mut Tables) {
+    for access in &tables.accesses {
+        let resource = &mut tables.resources[access.resource.index()];
+        let depth = !resource.aspects().contains(vk::ImageAspectFlags::COLOR);
+        match &mut resource.kind {
+            ResourceKind::Image { usage, .. } => *usage |= access.kind.image_usage(depth),
+            ResourceKind::Buffer { usage, .. } => *usage |= access.kind.buffer_usage(),
+        }
+    }
+}
+
+pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameFault> {
+    for pass in tables
+        .passes
+        .iter_mut()
+        .filter(|pass| pass.kind == PassKind::Render)
+    {
+        let mut area: Option<(vk::Extent2D, u32)> = None;
+        let mut samples = vk::SampleCountFlags::empty();
+        for access in pass
+            .accesses
+            .of(&tables.accesses)
+            .iter()
+            .filter(|access| access.kind.is_attachment())
+        {
+            let ResourceKind::Image { desc, extent, .. } = tables.resources[access.resource.index()].kind
+            else {
+                continue;
+            };
+            if access.kind != AccessKind::ResolveAttachment {
+                if !samples.is_empty() && samples != desc.samples {
+                    return Err(FrameFault::Attachments {
+                        pass: pass.name.clone(),
+                        what: "samples",
+                    });
+                }
+                samples = desc.samples;
+            }
+            let (seen, layers) = area.get_or_insert((
+                vk::Extent2D {
+                    width: extent.width,
+                    height: extent.height,
+                },
+                desc.array_layers,
+            ));
+            seen.width = seen.width.min(extent.width);
+            seen.height = seen.height.min(extent.height);
+            *layers = (*layers).min(desc.array_layers);
+        }
+        (pass.area, pass.layers) = area.unwrap_or((tables.base_extent, 1));
+    }
+    Ok(())
+}

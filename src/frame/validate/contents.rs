@@ -1,0 +1,81 @@
+//! Lives and contents: nothing is read that nothing wrote.
+
+use ash::vk;
+
+use super::super::*;
+
+pub(super) fn derive_uses(tables: &mut Tables) {
+    let mut counts = vec![0u32; tables.resources.len() + 1];
+    for access in &tables.accesses {
+        counts[access.resource.index() + 1] += 1;
+    }
+    for index in 1..counts.len() {
+        counts[index] += counts[index - 1];
+    }
+    tables.uses_of = counts
+        .windows(2)
+        .map(|pair| Run {
+            first: pair[0],
+            end: pair[1],
+        })
+        .collect();
+    tables.uses = vec![0; tables.accesses.len()];
+    tables.lives = vec![Span::default(); tables.resources.len()];
+    let mut next = counts;
+    for (index, access) in tables.accesses.iter().enumerate() {
+        let slot = &mut next[access.resource.index()];
+        tables.uses[*slot as usize] = index as u32;
+        *slot += 1;
+        let life = &mut tables.lives[access.resource.index()];
+        if life.is_empty() {
+            life.first = access.pass.step();
+        }
+        life.end = Step(access.pass.0 + 1);
+    }
+}
+
+/// Every read finds contents: written by an earlier pass, brought in by the caller, or left by the frame before.
+pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameFault> {
+    for (index, resource) in tables.resources.iter().enumerate() {
+        // An external image that comes in as UNDEFINED has no contents either; a buffer has no layout to say so.
+        let mut contents = match resource.lifetime {
+            Lifetime::External(desc) => {
+                !resource.is_image() || desc.entry.layout != vk::ImageLayout::UNDEFINED
+            }
+            Lifetime::Transient | Lifetime::History => false,
+        };
+        let uses = tables.uses_of[index].of(&tables.uses);
+        let access_of = |&use_index: &u32| &tables.accesses[use_index as usize];
+        let never_written = !uses.iter().any(|use_index| access_of(use_index).writes);
+        let pass_name = |access: &Access| tables.passes[access.pass.index()].name.clone();
+        for in_pass in uses.chunk_by(|a, b| access_of(a).pass == access_of(b).pass) {
+            // A pass may read what it writes itself if the write clears or overwrites: an attachment read as input
+            // attachment in the same pass.
+            let anew = in_pass
+                .iter()
+                .map(access_of)
+                .any(|access| access.writes && access.before != Before::Load);
+            for access in in_pass.iter().map(access_of) {
+                if access.version == Version::Previous {
+                    if never_written {
+                        return Err(FrameFault::Previous {
+                            pass: pass_name(access),
+                            resource: resource.name.clone(),
+                            why: "no pass writes its current version",
+                        });
+                    }
+                    continue;
+                }
+                let same_pass = anew && access.kind == AccessKind::InputAttachment;
+                if access.needs_contents() && !contents && !same_pass {
+                    return Err(FrameFault::ReadBeforeWrite {
+                        pass: pass_name(access),
+                        resource: resource.name.clone(),
+                    });
+                }
+            }
+            contents |= in_pass.iter().map(access_of).any(|access| access.writes);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! Queues, semaphores, and the order they give to batches.
+
+use ash::vk;
+
+use super::super::*;
+use super::queue_of;
+
+pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameFault> {
+    for pass in &tables.passes {
+        let queue = &tables.queues[queue_of(tables, pass).index()];
+        // Graphics and compute queues can always transfer; their transfer bit is optional.
+        let transfers = vk::QueueFlags::TRANSFER | vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+        let (needs, fits) = match pass.kind {
+            PassKind::Render => ("graphics", vk::QueueFlags::GRAPHICS),
+            PassKind::Compute => ("compute", vk::QueueFlags::COMPUTE),
+            PassKind::Transfer => ("transfer", transfers),
+        };
+        // Vulkan guarantees that some graphics family also computes, and renderers treat graphics queues so.
+        let fits = if pass.kind == PassKind::Compute {
+            fits | vk::QueueFlags::GRAPHICS
+        } else {
+            fits
+        };
+        if !queue.capabilities.intersects(fits) {
+            let (pass, queue) = (pass.name.clone(), queue.name.clone());
+            return Err(FrameFault::QueueCapability { pass, queue, needs });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameFault> {
+    let mut signalled = vec![false; tables.semaphores.len()];
+    let mut waited = vec![false; tables.semaphores.len()];
+    for (index, batch) in tables.batches.iter().enumerate() {
+        for op in &batch.waits {
+            let semaphore = &tables.semaphores[op.semaphore.index()];
+            let name = || semaphore.name.clone();
+            if !semaphore.external && !signalled[op.semaphore.index()] {
+                return Err(FrameFault::Cyclic {
+                    batch: index,
+                    semaphore: name(),
+                });
+            }
+            if std::mem::replace(&mut waited[op.semaphore.index()], true) {
+                return Err(FrameFault::SemaphoreReuse {
+                    semaphore: name(),
+                    what: "waited for",
+                });
+            }
+        }
+        for op in &batch.signals {
+            if std::mem::replace(&mut signalled[op.semaphore.index()], true) {
+                let semaphore = tables.semaphores[op.semaphore.index()].name.clone();
+                return Err(FrameFault::SemaphoreReuse {
+                    semaphore,
+                    what: "signalled",
+                });
+            }
+        }
+    }
+    for (index, semaphore) in tables.semaphores.iter().enumerate() {
+        if !semaphore.external && signalled[index] && !waited[index] {
+            return Err(FrameFault::NeverWaited {
+                semaphore: semaphore.name.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn derive_order(tables: &mut Tables) {
+    if tables.queues.len() < 2 {
+        return;
+    }
+    let words = tables.batches.len().div_ceil(64);
+    let mut signaller: Vec<Option<usize>> = vec![None; tables.semaphores.len()];
+    let mut last_on_queue: Vec<Option<usize>> = vec![None; tables.queues.len()];
+    let mut before: Vec<Vec<u64>> = Vec::with_capacity(tables.batches.len());
+    for (index, batch) in tables.batches.iter().enumerate() {
+        let queue = tables.submits[batch.submit.index()].queue.index();
+        let mut set = vec![0u64; words];
+        let earlier = batch
+            .waits
+            .iter()
+            .filter_map(|op| signaller[op.semaphore.index()]);
+        for earlier in earlier.chain(last_on_queue[queue]) {
+            for (word, more) in set.iter_mut().zip(&before[earlier]) {
+                *word |= more;
+            }
+            set[earlier / 64] |= 1 << (earlier % 64);
+        }
+        before.push(set);
+        last_on_queue[queue] = Some(index);
+        for op in &batch.signals {
+            signaller[op.semaphore.index()] = Some(index);
+        }
+    }
+    tables.before = before;
+}
+
+/// Uses of one resource on two queues must be ordered, also if both only read: their layouts or families may differ.
+///
+/// Batches of one queue are ordered, so the last use on each other queue stands for all before it:
+/// O(accesses x queues).
+pub(super) fn check_order(tables: &Tables) -> Result<(), FrameFault> {
+    if tables.before.is_empty() {
+        return Ok(());
+    }
+    let batch_of = |pass: PassId| {
+        tables.command_buffers[tables.passes[pass.index()].command_buffer.index()]
+            .batch
+            .index()
+    };
+    for (index, resource) in tables.resources.iter().enumerate() {
+        let mut last: Vec<(QueueId, Version, PassId)> = Vec::new();
+        for &use_index in tables.uses_of[index].of(&tables.uses) {
+            let access = &tables.accesses[use_index as usize];
+            let queue = queue_of(tables, &tables.passes[access.pass.index()]);
+            let before = &tables.before[batch_of(access.pass)];
+            for &(other_queue, version, pass) in &last {
+                let earlier = batch_of(pass);
+                let ordered = other_queue == queue || before[earlier / 64] >> (earlier % 64) & 1 == 1;
+                if !ordered && version == access.version {
+                    return Err(FrameFault::Unordered {
+                        resource: resource.name.clone(),
+                        first: tables.passes[pass.index()].name.clone(),
+                        second: tables.passes[access.pass.index()].name.clone(),
+                    });
+                }
+            }
+            last.retain(|&(other_queue, version, _)| (other_queue, version) != (queue, access.version));
+            last.push((queue, access.version, access.pass));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,259 @@
+//! Ordinary memory: arenas, allocations of their own, lazily allocated attachments.
+
+use super::eligible::Ruling;
+use super::residency::Resident;
+use super::{Home, Object, ObjectId, Placement, PlanFault, PlanOptions, Strategy};
+use crate::frame::{Frame, Lifetime, PassId, ResourceId, Version};
+use crate::pack::{self, Item, ProblemDesc};
+use crate::profile::{Dedicated, DeviceProfile, Requirements};
+use crate::units::{Alignment, Bytes, Run, Span};
+
+/// Every placement, and the run of each resource.
+pub(super) struct Placed {
+    pub(super) placements: Vec<Placement>,
+    pub(super) of_resource: Vec<Run>,
+}
+
+/// Gives every resource its placements: residents where they are, the rest in ordinary memory.
+pub(super) fn place_all(
+    frame: &Frame,
+    requirements: &Requirements,
+    profile: &DeviceProfile,
+    rulings: &[Ruling],
+    residents: &[Resident],
+    objects: &mut Vec<Object>,
+    options: &PlanOptions,
+) -> Result<Placed, PlanFault> {
+    let always = Span::new(0, frame.passes().len() as u32);
+    let mut placements = Vec::with_capacity(rulings.len() + 4);
+    let mut of_resource = Vec::with_capacity(rulings.len());
+    // Placements in arenas, whose object and offset follow when all are known: (memory type, placement).
+    let mut waiting: Vec<(u32, u32)> = Vec::with_capacity(rulings.len());
+    let mut resident_of = vec![u32::MAX; rulings.len()];
+    for (index, resident) in residents.iter().enumerate() {
+        resident_of[resident.resource.index()] = index as u32;
+    }
+    for (id, ruling) in frame.resource_ids().zip(rulings) {
+        let first = placements.len() as u32;
+        let needs = &requirements.resources[id.index()];
+        let mut placement = Placement {
+            resource: id,
+            home: Home::Arena,
+            object: None,
+            offset: Bytes::ZERO,
+            size: needs.size,
+            span: frame.life_of(id),
+        };
+        match (*ruling, residents.get(resident_of[id.index()] as usize)) {
+            (Ruling::Unused, _) => {}
+            (Ruling::External, _) => placements.push(Placement {
+                home: Home::Own,
+                span: always,
+                ..placement
+            }),
+            (_, Some(resident)) => placements.push(Placement {
+                home: Home::Tile,
+                object: Some(resident.object),
+                offset: resident.offset,
+                size: resident.size,
+                span: resident.span,
+                ..placement
+            }),
+            (Ruling::Lazy(_), None) => {
+                let memory_type = needs.lazy_type_bits.trailing_zeros();
+                objects.push(Object {
+                    home: Home::Lazy,
+                    memory_type,
+                    size: needs.size,
+                });
+                placement.object = Some(ObjectId(objects.len() as u32 - 1));
+                placements.push(Placement {
+                    home: Home::Lazy,
+                    ..placement
+                });
+            }
+            (Ruling::Tile(_) | Ruling::Ordinary(_), None) => {
+                let memory_type = first_bit(needs.memory_type_bits & profile.ordinary_type_bits()).ok_or_else(|| {
+                    PlanFault::NoMemoryType {
+                        resource: frame.resource(id).name.clone(),
+                        bits: needs.memory_type_bits,
+                    }
+                })?;
+                let history = frame.resource(id).lifetime == Lifetime::History;
+                if history {
+                    placement.span = always;
+                }
+                let copies = if history && reads_previous(frame, id) {
+                    2
+                } else {
+                    1
+                };
+                for _ in 0..copies {
+                    // A preference for an allocation of its own is heeded where the resource shares no bytes anyway:
+                    // what aliasing saves is worth more.
+                    let own = needs.dedicated == Dedicated::Required
+                        || (needs.dedicated == Dedicated::Preferred && (history || !options.aliasing));
+                    if own {
+                        objects.push(Object {
+                            home: Home::Own,
+                            memory_type,
+                            size: needs.size,
+                        });
+                        placement.home = Home::Own;
+                        placement.object = Some(ObjectId(objects.len() as u32 - 1));
+                    } else {
+                        waiting.push((memory_type, placements.len() as u32));
+                    }
+                    placements.push(placement);
+                }
+            }
+        }
+        of_resource.push(Run {
+            first,
+            end: placements.len() as u32,
+        });
+    }
+    waiting.sort_unstable();
+    for group in waiting.chunk_by(|a, b| a.0 == b.0) {
+        pack_arena(
+            frame,
+            requirements,
+            profile,
+            group,
+            &mut placements,
+            objects,
+            options,
+        )?;
+    }
+    Ok(Placed {
+        placements,
+        of_resource,
+    })
+}
+
+fn first_bit(bits: u32) -> Option<u32> {
+    (bits != 0).then(|| bits.trailing_zeros())
+}
+
+fn reads_previous(frame: &Frame, id: ResourceId) -> bool {
+    frame
+        .uses_of(id)
+        .iter()
+        .any(|&index| frame.accesses()[index as usize].version == Version::Previous)
+}
+
+/// Packs the placements of one memory type into one object.
+fn pack_arena(
+    frame: &Frame,
+    requirements: &Requirements,
+    profile: &DeviceProfile,
+    group: &[(u32, u32)],
+    placements: &mut [Placement],
+    objects: &mut Vec<Object>,
+    options: &PlanOptions,
+) -> Result<(), PlanFault> {
+    let always = Span::new(0, frame.passes().len() as u32);
+    let granularity = profile.limits.buffer_image_granularity;
+    let images = group
+        .iter()
+        .any(|&(_, p)| frame.resource(placements[p as usize].resource).is_image());
+    let mut items = Vec::with_capacity(group.len());
+    for &(_, index) in group {
+        let placement = &placements[index as usize];
+        let mut alignment = requirements.resources[placement.resource.index()].alignment;
+        let mut size = placement.size;
+        // A buffer that starts and ends on the granularity shares no page with an image, wherever that one lies.
+        if images && granularity > Alignment::ONE && !frame.resource(placement.resource).is_image() {
+            alignment = alignment.lcm(granularity).unwrap_or(alignment);
+            size = size.align_up(granularity);
+        }
+        let span = if options.aliasing { placement.span } else { always };
+        items.push(Item {
+            span,
+            size,
+            alignment,
+            fixed: None,
+            together: None,
+        });
+    }
+    let mut problem = ProblemDesc::new(items);
+    if options.aliasing {
+        for (a, b) in unordered_pairs(frame, group, placements) {
+            problem = problem.conflict(a, b);
+        }
+    }
+    let problem = problem.build()?;
+    let strategy = match options.strategy {
+        Strategy::Fast => pack::Strategy::FirstFitByBirth,
+        _ => pack::Strategy::Auto,
+    };
+    let packing = pack::pack(&problem, strategy);
+    let memory_type = group[0].0;
+    let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
+    let limit = heap.size.min(profile.limits.max_allocation);
+    if packing.height > limit {
+        let height = packing.height;
+        return Err(PlanFault::ArenaTooLarge {
+            frame: frame.name().to_owned(),
+            memory_type,
+            height,
+            limit,
+        });
+    }
+    objects.push(Object {
+        home: Home::Arena,
+        memory_type,
+        size: packing.height,
+    });
+    for (&(_, index), &offset) in group.iter().zip(&packing.offsets) {
+        placements[index as usize].object = Some(ObjectId(objects.len() as u32 - 1));
+        placements[index as usize].offset = offset;
+    }
+    Ok(())
+}
+
+/// Pairs that must not share bytes although their lives are disjoint in submission order: some use of one is not
+/// ordered before some use of the other, on two queues.
+fn unordered_pairs(frame: &Frame, group: &[(u32, u32)], placements: &[Placement]) -> Vec<(u32, u32)> {
+    let mut pairs = Vec::new();
+    if frame.queues().len() < 2 {
+        return pairs;
+    }
+    // On each queue, only the first and the last use matter.
+    let ends: Vec<Vec<(PassId, PassId)>> = group
+        .iter()
+        .map(|&(_, p)| ends_per_queue(frame, placements[p as usize].resource))
+        .collect();
+    for a in 0..group.len() {
+        for b in 0..group.len() {
+            let (first, second) = (&placements[group[a].1 as usize], &placements[group[b].1 as usize]);
+            if first.span.end > second.span.first {
+                continue;
+            }
+            let ordered = ends[a].iter().all(|&(_, last)| {
+                ends[b]
+                    .iter()
+                    .all(|&(first, _)| frame.happens_before(last, first))
+            });
+            if !ordered {
+                pairs.push((a as u32, b as u32));
+            }
+        }
+    }
+    pairs
+}
+
+fn ends_per_queue(frame: &Frame, id: ResourceId) -> Vec<(PassId, PassId)> {
+    let mut ends: Vec<(PassId, PassId)> = Vec::new();
+    for &index in frame.uses_of(id) {
+        let pass = frame.accesses()[index as usize].pass;
+        match ends
+            .iter_mut()
+            .find(|(_, last)| frame.queue_of(*last) == frame.queue_of(pass))
+        {
+            Some((_, last)) => *last = pass,
+            None => ends.push((pass, pass)),
+        }
+    }
+    ends
+}

@@ -1,0 +1,198 @@
+//! Who may live where: the rules, before any choice.
+
+use ash::vk;
+
+use super::timeline::Timeline;
+use super::{NotTile, PlanOptions, Strategy, WindowRule};
+use crate::frame::{Access, AccessKind, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind};
+use crate::profile::{DeviceProfile, Requirements, TileHeap};
+use crate::units::Bytes;
+
+/// What the rules say of one resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ruling {
+    /// Nothing uses it.
+    Unused,
+    /// The caller owns it.
+    External,
+    /// Fits into lazily allocated memory.
+    Lazy(PassId),
+    /// May live in tile memory, where it saves so many bytes a frame.
+    Tile(Bytes),
+    /// Must live in ordinary memory.
+    Ordinary(NotTile),
+}
+
+pub(super) fn judge(
+    frame: &Frame,
+    requirements: &Requirements,
+    profile: &DeviceProfile,
+    timeline: &Timeline,
+    options: &PlanOptions,
+) -> Vec<Ruling> {
+    let tile = profile.tile.filter(|_| options.strategy != Strategy::Off);
+    frame
+        .resource_ids()
+        .map(|id| judge_one(frame, requirements, tile, timeline, options, id))
+        .collect()
+}
+
+fn judge_one(
+    frame: &Frame,
+    requirements: &Requirements,
+    tile: Option<TileHeap>,
+    timeline: &Timeline,
+    options: &PlanOptions,
+    id: ResourceId,
+) -> Ruling {
+    let uses = Uses {
+        frame,
+        indices: frame.uses_of(id),
+    };
+    let Some(first) = uses.iter().next() else {
+        return Ruling::Unused;
+    };
+    let needs = &requirements.resources[id.index()];
+    let lifetime = frame.resource(id).lifetime;
+    if matches!(lifetime, Lifetime::External(_)) {
+        return Ruling::External;
+    }
+    let published = options.windows == WindowRule::WholeFrame;
+    let one_pass = lifetime == Lifetime::Transient && !published && inside_one_render_pass(frame, &uses);
+    if one_pass && options.lazy && needs.lazy_type_bits != 0 {
+        return Ruling::Lazy(first.pass);
+    }
+    let Some(heap) = tile else {
+        return Ruling::Ordinary(NotTile::NoTileHeap);
+    };
+    if lifetime == Lifetime::History {
+        return Ruling::Ordinary(NotTile::History);
+    }
+    if one_pass {
+        return Ruling::Ordinary(NotTile::OnePass { pass: first.pass });
+    }
+    if !published && let Some(barred) = barred(frame, &heap, timeline, &uses, id) {
+        return Ruling::Ordinary(barred);
+    }
+    match needs.tile {
+        None => Ruling::Ordinary(NotTile::Refused),
+        Some(tile) if tile.size > heap.size => Ruling::Ordinary(NotTile::TooLarge {
+            size: tile.size,
+            heap: heap.size,
+        }),
+        Some(tile) => Ruling::Tile(traffic(&uses, tile.size)),
+    }
+}
+
+/// Bytes that would cross the memory bus: every read and every write moves the resource once.
+fn traffic(uses: &Uses<'_>, size: Bytes) -> Bytes {
+    let count: u64 = uses.iter().map(|access| u64::from(access.count())).sum();
+    Bytes(count * size.0)
+}
+
+/// Access count times tile size of a resource, whatever was decided about it.
+pub(super) fn eligible_traffic(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
+    let size = requirements.resources[id.index()]
+        .tile
+        .map_or(Bytes::ZERO, |tile| tile.size);
+    traffic(
+        &Uses {
+            frame,
+            indices: frame.uses_of(id),
+        },
+        size,
+    )
+}
+
+/// An attachment of one render pass whose contents are made there and wanted nowhere else.
+fn inside_one_render_pass(frame: &Frame, uses: &Uses<'_>) -> bool {
+    let mut passes = uses.iter().map(|access| access.pass);
+    let Some(pass) = passes.next() else {
+        return false;
+    };
+    frame.pass(pass).kind == PassKind::Render
+        && passes.all(|other| other == pass)
+        && uses.iter().all(|access| {
+            matches!(
+                access.kind,
+                AccessKind::ColorAttachment
+                    | AccessKind::DepthStencilAttachment
+                    | AccessKind::InputAttachment
+            )
+        })
+}
+
+/// The first rule of the specification that keeps a transient resource out of tile memory.
+fn barred(
+    frame: &Frame,
+    heap: &TileHeap,
+    timeline: &Timeline,
+    uses: &Uses<'_>,
+    id: ResourceId,
+) -> Option<NotTile> {
+    let image = frame.resource(id).is_image();
+    let mut last: Option<PassId> = None;
+    for access in uses.iter() {
+        let (pass, kind) = (access.pass, access.kind);
+        if let Some(last) = last
+            && timeline.queue_of(last) != timeline.queue_of(pass)
+        {
+            return Some(NotTile::CrossesQueues { last, next: pass });
+        }
+        if kind.is_transfer() && (image || !heap.buffer_transfers) {
+            return Some(NotTile::Transfer { pass });
+        }
+        if kind == AccessKind::ResolveAttachment {
+            return Some(NotTile::ResolveTarget { pass });
+        }
+        if !image && !kind.is_transfer() && !kind.buffer_usage().intersects(TILE_BUFFER_USAGE) {
+            return Some(NotTile::BufferUse { pass, kind });
+        }
+        if let Some(last) = last
+            && timeline.window_of(last) != timeline.window_of(pass)
+        {
+            return Some(NotTile::CrossesWindows { last, next: pass });
+        }
+        last = Some(pass);
+    }
+    let transfers = heap.buffer_transfers;
+    let declared = match frame.resource(id).kind {
+        ResourceKind::Image { usage, .. } => {
+            usage.intersects(vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST)
+        }
+        ResourceKind::Buffer { usage, .. } => {
+            let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
+            let permitted = if transfers {
+                TILE_BUFFER_USAGE | copies
+            } else {
+                TILE_BUFFER_USAGE
+            };
+            !(usage & !permitted).is_empty()
+        }
+    };
+    declared.then_some(NotTile::DeclaredUsage)
+}
+
+/// What a tile buffer may be used for, besides transfers where `tileBufferTransfers` allows them.
+///
+/// Source: VUID-VkBufferCreateInfo-usage-10764.
+const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+    vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER.as_raw()
+        | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER.as_raw()
+        | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
+        | vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
+        | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS.as_raw(),
+);
+
+/// The accesses of one resource in timeline order.
+struct Uses<'a> {
+    frame: &'a Frame,
+    indices: &'a [u32],
+}
+
+impl Uses<'_> {
+    fn iter(&self) -> impl Iterator<Item = &Access> {
+        let accesses = self.frame.accesses();
+        self.indices.iter().map(move |&index| &accesses[index as usize])
+    }
+}

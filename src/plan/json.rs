@@ -1,0 +1,70 @@
+//! A plan as JSON: versioned, self-contained but for the frame, everything by name.
+//!
+//! ```json
+//! {
+//!   "format": "tileheap-plan", "version": 1, "frame": "two passes",
+//!   "options": { "strategy": "greedy", "windows": "device", "aliasing": true, "lazy": true },
+//!   "profile": { "format": "tileheap-profile", "…": "the device it is planned for" },
+//!   "objects": [{ "home": "tile", "memory_type": 0, "size": 552960 }],
+//!   "resources": [{
+//!     "name": "motion",
+//!     "reason": { "kind": "tile", "worth": 1105920, "text": "1.1 MiB of traffic a frame stay on chip" },
+//!     "accesses": [{ "pass": "draw", "kind": "color_attachment", "version": "current", "reads": false, "writes": true, "count": 1 }],
+//!     "first_placement": 0,
+//!     "placements": [{ "index": 0, "home": "tile", "object": 0, "offset": 0, "size": 552960,
+//!                      "first_pass": "draw", "last_pass": "blur", "first": 0, "end": 2 }],
+//!     "requirements": { "size": 557056, "…": "what it needs there" }
+//!   }],
+//!   "passes": [{
+//!     "name": "draw", "bound_object": 0, "bound_bytes": 552960, "live_tile_bytes": 552960,
+//!     "accesses": [{ "resource": "motion", "placement": 0, "layout": "VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL",
+//!                    "load_op": "VK_ATTACHMENT_LOAD_OP_CLEAR", "store_op": "VK_ATTACHMENT_STORE_OP_STORE" }],
+//!     "first_barrier_before": 0, "barriers_before": [], "first_barrier_after": 0, "barriers_after": []
+//!   }],
+//!   "totals": { "eligible_bytes": 1105920, "…": "see Totals" }
+//! }
+//! ```
+//! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` says what kept it out of
+//! tile memory where it is not there, and `"dedicated": true` that the driver wants an allocation for it alone. Numbers
+//! that follow from others (`count`, `bound_bytes`, `first_pass`, …) are for readers, and must agree with them.
+
+mod form;
+mod read;
+mod write;
+
+use super::Plan;
+use crate::frame::Frame;
+
+/// The value of the field `format`.
+pub(super) const FORMAT: &str = "tileheap-plan";
+/// The version that is read and written.
+pub(super) const VERSION: u64 = 1;
+
+/// Why a text is no plan for a frame.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("plan JSON: {what}")]
+pub struct PlanJsonFault {
+    /// The place, what stands there, and what was expected.
+    pub what: String,
+}
+
+impl Plan {
+    /// The plan as indented JSON; [`Plan::from_json`] gives the same plan back.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(&write::document(self))
+            .expect("a document has string keys and no floats");
+        text.push('\n');
+        text
+    }
+
+    /// Reads the plan of `frame` from JSON.
+    ///
+    /// The text is taken as it is: whether the plan is *right* is for [`Plan::check`] to say.
+    ///
+    /// # Errors
+    /// [`Error::PlanJson`](crate::Error::PlanJson) where the text is no plan, is the plan of another frame, names something
+    /// that the frame or the plan does not have, or contradicts itself.
+    pub fn from_json(frame: &Frame, text: &str) -> crate::Result<Plan> {
+        read::plan(frame, text)
+    }
+}

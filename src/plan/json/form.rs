@@ -1,0 +1,225 @@
+//! The JSON form, field by field.
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+
+use crate::frame::{AccessKind, Version, names};
+use crate::plan::{Cause, Home, Strategy, Totals, TransferHalf, WindowRule};
+use crate::profile::Dedicated;
+use crate::profile::json::ProfileJson;
+use crate::units::{Alignment, Bytes, Step};
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Document {
+    pub(super) format: String,
+    pub(super) version: u64,
+    pub(super) frame: String,
+    pub(super) base_extent: [u32; 2],
+    pub(super) options: Options,
+    pub(super) profile: ProfileJson,
+    pub(super) objects: Vec<Object>,
+    pub(super) resources: Vec<Resource>,
+    pub(super) passes: Vec<Pass>,
+    pub(super) totals: Totals,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Options {
+    pub(super) strategy: Strategy,
+    pub(super) windows: WindowRule,
+    pub(super) aliasing: bool,
+    pub(super) lazy: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Object {
+    pub(super) home: Home,
+    pub(super) memory_type: u32,
+    pub(super) size: Bytes,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Resource {
+    pub(super) name: String,
+    pub(super) reason: ReasonEntry,
+    pub(super) accesses: Vec<ResourceAccess>,
+    pub(super) first_placement: u32,
+    pub(super) placements: Vec<Placement>,
+    pub(super) requirements: Requirements,
+}
+
+/// Unknown fields are found by the comparison with what would be written: `flatten` cannot deny them.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ReasonEntry {
+    #[serde(flatten)]
+    pub(super) reason: Reason,
+    /// The driver wants an allocation of its own besides.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) dedicated: bool,
+    /// For people; not read back.
+    #[serde(default)]
+    pub(super) text: String,
+}
+
+/// [`crate::plan::Reason`] and [`crate::plan::NotTile`] in one, passes and resources by name.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Reason {
+    Unused,
+    External,
+    Lazy {
+        pass: String,
+    },
+    Tile {
+        worth: Bytes,
+    },
+    NoTileHeap,
+    History,
+    CrossesWindows {
+        last: String,
+        next: String,
+    },
+    CrossesQueues {
+        last: String,
+        next: String,
+    },
+    Transfer {
+        pass: String,
+    },
+    ResolveTarget {
+        pass: String,
+    },
+    BufferUse {
+        pass: String,
+        access: AccessKind,
+    },
+    OnePass {
+        pass: String,
+    },
+    DeclaredUsage,
+    Refused,
+    TooLarge {
+        size: Bytes,
+        heap: Bytes,
+    },
+    NoRoom {
+        worth: Bytes,
+        first_collision: u32,
+        beside: Vec<String>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResourceAccess {
+    pub(super) pass: String,
+    pub(super) kind: AccessKind,
+    pub(super) version: Version,
+    pub(super) reads: bool,
+    pub(super) writes: bool,
+    /// How often the resource's bytes cross the memory bus.
+    pub(super) count: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Placement {
+    pub(super) index: u32,
+    pub(super) home: Home,
+    /// `None`: the caller's memory.
+    pub(super) object: Option<u32>,
+    pub(super) offset: Bytes,
+    pub(super) size: Bytes,
+    pub(super) first_pass: Option<String>,
+    pub(super) last_pass: Option<String>,
+    pub(super) first: Step,
+    pub(super) end: Step,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Requirements {
+    pub(super) size: Bytes,
+    pub(super) alignment: Alignment,
+    pub(super) memory_type_bits: u32,
+    #[serde(with = "DedicatedForm")]
+    pub(super) dedicated: Dedicated,
+    pub(super) tile: Option<TileRequirements>,
+    pub(super) lazy_type_bits: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Dedicated", rename_all = "snake_case")]
+enum DedicatedForm {
+    No,
+    Preferred,
+    Required,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TileRequirements {
+    pub(super) size: Bytes,
+    pub(super) alignment: Alignment,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Pass {
+    pub(super) name: String,
+    pub(super) bound_object: Option<u32>,
+    pub(super) bound_bytes: Bytes,
+    pub(super) live_tile_bytes: Bytes,
+    /// Parallel to the pass's accesses in the frame.
+    pub(super) accesses: Vec<PassAccess>,
+    pub(super) first_barrier_before: u32,
+    pub(super) barriers_before: Vec<Barrier>,
+    pub(super) first_barrier_after: u32,
+    pub(super) barriers_after: Vec<Barrier>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PassAccess {
+    pub(super) resource: String,
+    pub(super) placement: u32,
+    #[serde(with = "names::value")]
+    pub(super) layout: vk::ImageLayout,
+    #[serde(with = "names::value")]
+    pub(super) load_op: vk::AttachmentLoadOp,
+    #[serde(with = "names::value")]
+    pub(super) store_op: vk::AttachmentStoreOp,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Barrier {
+    pub(super) resource: String,
+    pub(super) placement: u32,
+    pub(super) cause: Cause,
+    #[serde(with = "names::bits")]
+    pub(super) src_stages: vk::PipelineStageFlags2,
+    #[serde(with = "names::bits")]
+    pub(super) src_access: vk::AccessFlags2,
+    #[serde(with = "names::bits")]
+    pub(super) dst_stages: vk::PipelineStageFlags2,
+    #[serde(with = "names::bits")]
+    pub(super) dst_access: vk::AccessFlags2,
+    #[serde(with = "names::value")]
+    pub(super) old_layout: vk::ImageLayout,
+    #[serde(with = "names::value")]
+    pub(super) new_layout: vk::ImageLayout,
+    pub(super) transfer: Option<QueueTransfer>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct QueueTransfer {
+    pub(super) from: String,
+    pub(super) to: String,
+    pub(super) half: TransferHalf,
+}

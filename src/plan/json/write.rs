@@ -1,0 +1,208 @@
+//! From a plan to its document.
+
+use super::form::{self, Document};
+use super::{FORMAT, VERSION};
+use crate::frame::{PassId, QueueId, ResourceId};
+use crate::plan::{Barrier, NotTile, Plan, Reason};
+use crate::profile::json::ProfileJson;
+use crate::units::{Bytes, Step};
+
+pub(super) fn document(plan: &Plan) -> Document {
+    let extent = plan.frame.base_extent();
+    let options = &plan.options;
+    Document {
+        format: FORMAT.to_owned(),
+        version: VERSION,
+        frame: plan.frame.name().to_owned(),
+        base_extent: [extent.width, extent.height],
+        options: form::Options {
+            strategy: options.strategy,
+            windows: options.windows,
+            aliasing: options.aliasing,
+            lazy: options.lazy,
+        },
+        profile: ProfileJson::new(&plan.profile),
+        objects: plan
+            .objects
+            .iter()
+            .map(|object| form::Object {
+                home: object.home,
+                memory_type: object.memory_type,
+                size: object.size,
+            })
+            .collect(),
+        resources: plan.frame.resource_ids().map(|id| resource(plan, id)).collect(),
+        passes: plan.frame.pass_ids().map(|id| pass(plan, id)).collect(),
+        totals: plan.totals,
+    }
+}
+
+fn resource(plan: &Plan, id: ResourceId) -> form::Resource {
+    let frame = &plan.frame;
+    let accesses = frame
+        .uses_of(id)
+        .iter()
+        .map(|&index| &frame.accesses()[index as usize]);
+    let run = plan.resources[id.index()].placements;
+    let placements = run.indices().map(|index| {
+        let placement = &plan.placements[index];
+        let pass_at = |step: Step| frame.passes().get(step.0 as usize).map(|pass| pass.name.clone());
+        let inside = !placement.span.is_empty();
+        form::Placement {
+            index: index as u32,
+            home: placement.home,
+            object: placement.object.map(|object| object.index() as u32),
+            offset: placement.offset,
+            size: placement.size,
+            first_pass: pass_at(placement.span.first).filter(|_| inside),
+            last_pass: pass_at(Step(placement.span.end.0.saturating_sub(1))).filter(|_| inside),
+            first: placement.span.first,
+            end: placement.span.end,
+        }
+    });
+    let needs = &plan.requirements.resources[id.index()];
+    form::Resource {
+        name: frame.resource(id).name.clone(),
+        reason: reason(plan, id),
+        accesses: accesses
+            .map(|access| form::ResourceAccess {
+                pass: name_of_pass(plan, access.pass),
+                kind: access.kind,
+                version: access.version,
+                reads: access.reads,
+                writes: access.writes,
+                count: access.count(),
+            })
+            .collect(),
+        first_placement: run.first,
+        placements: placements.collect(),
+        requirements: form::Requirements {
+            size: needs.size,
+            alignment: needs.alignment,
+            memory_type_bits: needs.memory_type_bits,
+            dedicated: needs.dedicated,
+            tile: needs.tile.map(|tile| form::TileRequirements {
+                size: tile.size,
+                alignment: tile.alignment,
+            }),
+            lazy_type_bits: needs.lazy_type_bits,
+        },
+    }
+}
+
+fn reason(plan: &Plan, id: ResourceId) -> form::ReasonEntry {
+    let (reason, dedicated) = match plan.resources[id.index()].reason {
+        Reason::Unused => (form::Reason::Unused, false),
+        Reason::External => (form::Reason::External, false),
+        Reason::Lazy { pass } => (
+            form::Reason::Lazy {
+                pass: name_of_pass(plan, pass),
+            },
+            false,
+        ),
+        Reason::Tile { worth } => (form::Reason::Tile { worth }, false),
+        Reason::Arena(why) => (not_tile(plan, why), false),
+        Reason::Dedicated(why) => (not_tile(plan, why), true),
+    };
+    form::ReasonEntry {
+        reason,
+        dedicated,
+        text: plan.reason_in_words(id),
+    }
+}
+
+fn not_tile(plan: &Plan, why: NotTile) -> form::Reason {
+    let name = |pass| name_of_pass(plan, pass);
+    match why {
+        NotTile::NoTileHeap => form::Reason::NoTileHeap,
+        NotTile::History => form::Reason::History,
+        NotTile::CrossesWindows { last, next } => form::Reason::CrossesWindows {
+            last: name(last),
+            next: name(next),
+        },
+        NotTile::CrossesQueues { last, next } => form::Reason::CrossesQueues {
+            last: name(last),
+            next: name(next),
+        },
+        NotTile::Transfer { pass } => form::Reason::Transfer { pass: name(pass) },
+        NotTile::ResolveTarget { pass } => form::Reason::ResolveTarget { pass: name(pass) },
+        NotTile::BufferUse { pass, kind } => form::Reason::BufferUse {
+            pass: name(pass),
+            access: kind,
+        },
+        NotTile::OnePass { pass } => form::Reason::OnePass { pass: name(pass) },
+        NotTile::DeclaredUsage => form::Reason::DeclaredUsage,
+        NotTile::Refused => form::Reason::Refused,
+        NotTile::TooLarge { size, heap } => form::Reason::TooLarge { size, heap },
+        NotTile::NoRoom { worth, beside } => form::Reason::NoRoom {
+            worth,
+            first_collision: beside.first,
+            beside: beside
+                .of(&plan.collisions)
+                .iter()
+                .map(|&other| name_of_resource(plan, other))
+                .collect(),
+        },
+    }
+}
+
+fn pass(plan: &Plan, id: PassId) -> form::Pass {
+    let planned = &plan.passes[id.index()];
+    let bound = planned.bound.map(|object| plan.objects[object.index()].size);
+    let accesses = plan.frame.accesses_of(id).iter().zip(plan.accesses_of(id));
+    form::Pass {
+        name: name_of_pass(plan, id),
+        bound_object: planned.bound.map(|object| object.index() as u32),
+        bound_bytes: bound.unwrap_or(Bytes::ZERO),
+        live_tile_bytes: planned.live_tile,
+        accesses: accesses
+            .map(|(access, planned)| form::PassAccess {
+                resource: name_of_resource(plan, access.resource),
+                placement: planned.placement.index() as u32,
+                layout: planned.layout,
+                load_op: planned.load_op,
+                store_op: planned.store_op,
+            })
+            .collect(),
+        first_barrier_before: planned.before.first,
+        barriers_before: plan
+            .barriers_before(id)
+            .iter()
+            .map(|one| barrier(plan, one))
+            .collect(),
+        first_barrier_after: planned.after.first,
+        barriers_after: plan
+            .barriers_after(id)
+            .iter()
+            .map(|one| barrier(plan, one))
+            .collect(),
+    }
+}
+
+fn barrier(plan: &Plan, barrier: &Barrier) -> form::Barrier {
+    let queue = |id: QueueId| plan.frame.queues()[id.index()].name.clone();
+    form::Barrier {
+        resource: name_of_resource(plan, barrier.resource),
+        placement: barrier.placement.index() as u32,
+        cause: barrier.cause,
+        src_stages: barrier.src_stages,
+        src_access: barrier.src_access,
+        dst_stages: barrier.dst_stages,
+        dst_access: barrier.dst_access,
+        old_layout: barrier.old_layout,
+        new_layout: barrier.new_layout,
+        transfer: barrier.transfer.map(|transfer| form::QueueTransfer {
+            from: queue(transfer.from),
+            to: queue(transfer.to),
+            half: transfer.half,
+        }),
+    }
+}
+
+fn name_of_pass(plan: &Plan, id: PassId) -> String {
+    plan.frame.pass(id).name.clone()
+}
+
+fn name_of_resource(plan: &Plan, id: ResourceId) -> String {
+    plan.frame.resource(id).name.clone()
+}

@@ -1,0 +1,295 @@
+//! A plan as text, for a terminal: where everything lives, over which passes, and why.
+
+mod map;
+mod table;
+
+use std::fmt;
+
+use self::table::{Column, Table, WIDTH, write_wrapped};
+use super::words::{amount, printable, quoted};
+use super::{Home, Placement, Plan, Reason, WindowRule};
+use crate::frame::PassId;
+use crate::units::{Bytes, Span};
+
+/// The most characters of a resource's name.
+const NAME: usize = 28;
+/// The most characters of a pass's name.
+const PASS: usize = 20;
+
+/// The report: header, homes with reasons, passes, the tile heap drawn, totals. No line is longer than 110 columns.
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_header(f)?;
+        self.write_home(f, Home::Tile, "Tile memory")?;
+        self.write_home(f, Home::Lazy, "Lazily allocated memory")?;
+        self.write_home(f, Home::Arena, "Arenas in ordinary memory")?;
+        self.write_home(f, Home::Own, "Allocations of their own")?;
+        self.write_names(f, "The caller's own", |reason| reason == Reason::External)?;
+        self.write_names(f, "Used by no pass", |reason| reason == Reason::Unused)?;
+        self.write_passes(f)?;
+        map::write(self, f)?;
+        self.write_totals(f)
+    }
+}
+
+impl Plan {
+    fn write_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extent = self.frame.base_extent();
+        let name = table::cut(&quoted(self.frame.name()), WIDTH - 60);
+        let device = table::cut(&printable(&self.profile.name), 30);
+        writeln!(
+            f,
+            "Frame {name}, {} x {}, on {device}",
+            extent.width, extent.height
+        )?;
+        if !self.profile.source.is_empty() {
+            write_wrapped(
+                f,
+                "  device    ",
+                "            ",
+                &printable(&self.profile.source),
+            )?;
+        }
+        if let Some(tile) = self.profile.tile {
+            let lasts = if tile.queue_submit_boundary {
+                "submit"
+            } else {
+                "batch"
+            };
+            let gmem = match self.profile.gmem {
+                Bytes::ZERO => String::new(),
+                gmem => format!(" of {} on chip", amount(gmem)),
+            };
+            writeln!(
+                f,
+                "  tile heap {}{gmem}, blocks of {}; contents last for a {lasts}",
+                tile.size, tile.block.bytes
+            )?;
+        }
+        let windows = match self.options.windows {
+            WindowRule::Device => "",
+            WindowRule::WholeFrame => ", the whole frame as one window (not for execution)",
+        };
+        let aliasing = if self.options.aliasing {
+            ""
+        } else {
+            ", nothing shares bytes"
+        };
+        let lazy = if self.options.lazy {
+            ""
+        } else {
+            ", no lazily allocated memory"
+        };
+        writeln!(
+            f,
+            "  strategy  {}{windows}{aliasing}{lazy}",
+            self.options.strategy.name()
+        )
+    }
+
+    fn write_home(&self, f: &mut fmt::Formatter<'_>, home: Home, title: &str) -> fmt::Result {
+        let placements = self.placements.iter();
+        // External resources have no object: they are listed by name.
+        let mut here: Vec<&Placement> = placements
+            .filter(|placement| placement.home == home && placement.object.is_some())
+            .collect();
+        if here.is_empty() {
+            return Ok(());
+        }
+        here.sort_by_key(|placement| {
+            (
+                placement.object,
+                placement.offset,
+                placement.span.first,
+                placement.resource,
+            )
+        });
+        let mut objects: Vec<_> = here.iter().filter_map(|placement| placement.object).collect();
+        objects.dedup();
+        let bytes: Bytes = objects
+            .iter()
+            .map(|object| self.objects[object.index()].size)
+            .sum();
+        match home {
+            Home::Tile => writeln!(f, "\n{title}: {} bound at most", self.totals.tile_bytes)?,
+            _ => writeln!(f, "\n{title}: {bytes} in {}", counted(objects.len(), "object"))?,
+        }
+        let mut table = Table::new(vec![
+            Column::left("resource", NAME),
+            Column::right("size"),
+            Column::right("offset"),
+            Column::left("object", 8),
+            Column::left("passes", 2 * PASS + 4),
+        ]);
+        for placement in here {
+            let object = placement.object.map_or(0, |object| object.index());
+            let cells = vec![
+                printable(&self.frame.resource(placement.resource).name),
+                placement.size.to_string(),
+                placement.offset.to_string(),
+                format!("#{object}"),
+                self.span_in_words(placement.span),
+            ];
+            table.row(cells, self.reason_in_words(placement.resource));
+        }
+        table.write(f)
+    }
+
+    fn write_names(
+        &self,
+        f: &mut fmt::Formatter<'_>,
+        title: &str,
+        wanted: impl Fn(Reason) -> bool,
+    ) -> fmt::Result {
+        let resources = self.frame.resources().iter().zip(&self.resources);
+        let named = resources.filter(|(_, planned)| wanted(planned.reason));
+        let names: Vec<String> = named.map(|(resource, _)| quoted(&resource.name)).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        writeln!(f)?;
+        write_wrapped(f, &format!("{title}: "), "  ", &names.join(", "))
+    }
+
+    fn write_passes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "\nPasses")?;
+        let tile = self.profile.tile.is_some();
+        let mut columns = vec![
+            Column::right("#"),
+            Column::left("pass", NAME),
+            Column::left("queue, batch, command buffer", 40),
+        ];
+        if tile {
+            columns.extend([Column::right("bound"), Column::right("alive there")]);
+        }
+        columns.push(Column::right("barriers"));
+        let mut table = Table::new(columns);
+        for (id, planned) in self.frame.pass_ids().zip(&self.passes) {
+            let mut cells = vec![
+                id.index().to_string(),
+                printable(&self.frame.pass(id).name),
+                self.place_in_words(id),
+            ];
+            if tile {
+                let bound = planned
+                    .bound
+                    .map(|object| self.objects[object.index()].size.to_string());
+                cells.extend([
+                    bound.unwrap_or_else(|| "nothing".to_owned()),
+                    planned.live_tile.to_string(),
+                ]);
+            }
+            cells.push((planned.before.len() + planned.after.len()).to_string());
+            table.row(cells, String::new());
+        }
+        table.write(f)
+    }
+
+    fn write_totals(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let totals = &self.totals;
+        let mut table = Table::new(vec![Column::left("", 34), Column::right(""), Column::right("")]);
+        let mut row = |what: &str, bytes: Bytes, share: String, note: &str| {
+            table.row(vec![what.to_owned(), bytes.to_string(), share], note.to_owned());
+        };
+        if let Some(tile) = self.profile.tile {
+            let (eligible, kept) = (totals.eligible_bytes, totals.on_chip_bytes);
+            row(
+                "traffic eligible for tile memory",
+                eligible,
+                String::new(),
+                "reads and writes times size",
+            );
+            row(
+                "traffic kept on chip",
+                kept,
+                percent(kept, eligible),
+                "of what is eligible",
+            );
+            row(
+                "tile memory bound, at most",
+                totals.tile_bytes,
+                percent(totals.tile_bytes, tile.size),
+                "of the heap",
+            );
+            let live = totals.tile_peak_live;
+            row(
+                "alive in tile memory, at most",
+                live,
+                percent(live, totals.tile_bytes),
+                "of what is bound",
+            );
+        }
+        let (arena, peak, apart) = (
+            totals.arena_bytes,
+            totals.arena_peak_live,
+            totals.arena_bytes_without_aliasing,
+        );
+        row(
+            "arenas",
+            arena,
+            percent(arena, peak),
+            "of the most alive at once, the lower bound",
+        );
+        row(
+            "arenas without aliasing",
+            apart,
+            percent(apart, arena),
+            "of the arenas",
+        );
+        let barriers: usize = self.barriers.len();
+        writeln!(
+            f,
+            "\nTotals, {} and {}",
+            counted(self.passes.len(), "pass"),
+            counted(barriers, "barrier")
+        )?;
+        table.write_rows(f)
+    }
+
+    /// `gbuffer … lighting`, or one name.
+    fn span_in_words(&self, span: Span) -> String {
+        if span.is_empty() {
+            return "none".to_owned();
+        }
+        let name = |step: u32| {
+            let pass = self.frame.passes().get(step as usize);
+            pass.map_or_else(
+                || format!("#{step}"),
+                |pass| table::cut(&printable(&pass.name), PASS),
+            )
+        };
+        let (first, last) = (span.first.0, span.end.0 - 1);
+        if first == last {
+            name(first)
+        } else {
+            format!("{} … {}", name(first), name(last))
+        }
+    }
+
+    fn place_in_words(&self, pass: PassId) -> String {
+        let frame = &self.frame;
+        let queue = &frame.queues()[frame.queue_of(pass).index()].name;
+        let batch = frame.batch_of(pass).index();
+        let commands = &frame.command_buffers()[frame.pass(pass).command_buffer.index()].name;
+        format!("{}, {batch}, {}", printable(queue), printable(commands))
+    }
+}
+
+/// `1 pass`, `2 passes`.
+fn counted(count: usize, what: &str) -> String {
+    let plural = match (count, what.ends_with('s')) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{count} {what}{plural}")
+}
+
+/// A share with a tenth of a percent; nothing of nothing is nothing to say.
+fn percent(part: Bytes, whole: Bytes) -> String {
+    if whole == Bytes::ZERO {
+        return String::new();
+    }
+    let tenths = (u128::from(part.0) * 1000 + u128::from(whole.0) / 2) / u128::from(whole.0);
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}

@@ -1,0 +1,134 @@
+//! The tile heap over the passes, drawn.
+//!
+//! ```text
+//!                0  1  2  3  4
+//!    7,962,624 |          c  c
+//!    3,981,312 | b  b  .  c  c         letters: who lives there; dot: bound and empty; blank: not bound
+//!            0 | a  a  a  a  .
+//! ```
+
+use std::fmt;
+
+use super::super::words::printable;
+use super::super::{Home, Placement, Plan};
+use super::table::{WIDTH, write_wrapped};
+use crate::units::{Bytes, Step};
+
+/// Slices of the heap, at most.
+const ROWS: u64 = 16;
+/// Passes of one panel where every pass takes three columns.
+const WIDE: usize = 32;
+/// Marks for residents, in order of offset and first pass; past the last, they share one.
+const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+/// The mark of residents past those.
+const MORE: char = '*';
+
+/// Writes the map, in panels if the passes are many; nothing where nothing lives in tile memory.
+pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let mut residents: Vec<&Placement> = plan
+        .placements
+        .iter()
+        .filter(|placement| placement.home == Home::Tile)
+        .collect();
+    residents.sort_by_key(|placement| (placement.offset, placement.span.first, placement.resource));
+    let Some(top) = residents
+        .iter()
+        .map(|placement| placement.offset.0.saturating_add(placement.size.0))
+        .max()
+    else {
+        return Ok(());
+    };
+    let passes = plan.passes.len();
+    let slice = slice_bytes(plan, top);
+    let label = Bytes(top).to_string().len();
+    let wide = passes <= WIDE;
+    let panel = if wide { WIDE } else { WIDTH - label - 5 };
+    writeln!(f, "\nTile heap over the passes, in slices of {}", Bytes(slice))?;
+    for first in (0..passes).step_by(panel) {
+        let steps = first..passes.min(first + panel);
+        write_header(f, steps.clone(), label, wide)?;
+        for row in (0..top.div_ceil(slice)).rev() {
+            let mut line = format!("  {:>label$} |", Bytes(row * slice).to_string());
+            for step in steps.clone() {
+                let mark = mark(plan, &residents, step, row * slice, slice);
+                line += &if wide {
+                    format!(" {mark} ")
+                } else {
+                    mark.to_string()
+                };
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+    }
+    let legend = residents.iter().enumerate().map(|(index, placement)| {
+        format!(
+            "{} {}",
+            mark_of(index),
+            printable(&plan.frame.resource(placement.resource).name)
+        )
+    });
+    write_wrapped(f, "  ", "  ", &legend.collect::<Vec<_>>().join(", "))
+}
+
+/// Bytes of one row: whole tile blocks, and no more rows than fit on a screen.
+fn slice_bytes(plan: &Plan, top: u64) -> u64 {
+    let block = plan.profile.tile.map_or(1, |tile| tile.block.bytes.get());
+    top.div_ceil(ROWS)
+        .checked_next_multiple_of(block)
+        .unwrap_or(top)
+        .max(1)
+}
+
+fn write_header(
+    f: &mut fmt::Formatter<'_>,
+    steps: std::ops::Range<usize>,
+    label: usize,
+    wide: bool,
+) -> fmt::Result {
+    let blank = " ".repeat(label + 4);
+    if wide {
+        let numbers: String = steps.map(|step| format!("{step:^3}")).collect();
+        return writeln!(f, "{}", (blank + &numbers).trim_end());
+    }
+    // One column for a pass: its number stands upright.
+    let digits = steps.end.saturating_sub(1).max(1).ilog10();
+    for power in (0..=digits).rev() {
+        let unit = 10usize.pow(power);
+        let row: String = steps
+            .clone()
+            .map(|step| char::from(b'0' + (step / unit % 10) as u8))
+            .collect();
+        writeln!(f, "{blank}{row}")?;
+    }
+    Ok(())
+}
+
+/// Who takes most of the bytes `[from, from + slice)` in a pass.
+fn mark(plan: &Plan, residents: &[&Placement], step: usize, from: u64, slice: u64) -> char {
+    let inside = |placement: &Placement| {
+        let end = placement
+            .offset
+            .0
+            .saturating_add(placement.size.0)
+            .min(from.saturating_add(slice));
+        end.saturating_sub(placement.offset.0.max(from))
+    };
+    let alive = residents
+        .iter()
+        .enumerate()
+        .filter(|(_, placement)| placement.span.contains(Step(step as u32)) && inside(placement) > 0);
+    // The first of equals: `max_by_key` alone would take the last.
+    let most = alive.rev().max_by_key(|(_, placement)| inside(placement));
+    let bound = plan.passes[step]
+        .bound
+        .and_then(|object| plan.objects.get(object.index()));
+    match most {
+        Some((index, _)) => mark_of(index),
+        None if bound.is_some_and(|object| object.size.0 > from) => '.',
+        None => ' ',
+    }
+}
+
+fn mark_of(index: usize) -> char {
+    MARKS.get(index).map_or(MORE, |mark| char::from(*mark))
+}

@@ -1,0 +1,231 @@
+//! Plain text tables that keep to a terminal's width.
+
+use std::fmt;
+
+/// Columns that no line of a report exceeds.
+pub(super) const WIDTH: usize = 110;
+/// Blanks between columns.
+const GAP: &str = "  ";
+/// Blanks before a table's rows.
+const INDENT: &str = "  ";
+/// Blanks before a note on lines of its own.
+const NOTE_INDENT: &str = "      ";
+
+/// Where a column's text stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+/// A column: title, side, and the most characters it may take before it is cut.
+pub(super) struct Column {
+    pub(super) title: &'static str,
+    pub(super) side: Side,
+    pub(super) most: usize,
+}
+
+impl Column {
+    pub(super) const fn left(title: &'static str, most: usize) -> Column {
+        Column {
+            title,
+            side: Side::Left,
+            most,
+        }
+    }
+
+    pub(super) const fn right(title: &'static str) -> Column {
+        // Numbers are never cut: the largest with its commas and unit has 28 characters.
+        Column {
+            title,
+            side: Side::Right,
+            most: 28,
+        }
+    }
+}
+
+/// Rows under columns, each with a note: in a last column where all notes are short, else on lines of their own.
+pub(super) struct Table {
+    columns: Vec<Column>,
+    rows: Vec<(Vec<String>, String)>,
+}
+
+impl Table {
+    pub(super) fn new(columns: Vec<Column>) -> Table {
+        Table {
+            columns,
+            rows: Vec::new(),
+        }
+    }
+
+    pub(super) fn row(&mut self, cells: Vec<String>, note: String) {
+        debug_assert_eq!(cells.len(), self.columns.len(), "a cell for every column");
+        self.rows.push((cells, note));
+    }
+
+    /// Writes titles and rows.
+    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let titles: Vec<&str> = self.columns.iter().map(|column| column.title).collect();
+        writeln!(f, "{}", self.line(&titles, &self.widths(), "").trim_end())?;
+        self.write_rows(f)
+    }
+
+    /// Writes rows alone.
+    pub(super) fn write_rows(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widths = self.widths();
+        let longest = self.rows.iter().map(|(_, note)| length(note)).max().unwrap_or(0);
+        let beside = taken(&widths) + longest <= WIDTH;
+        for (cells, note) in &self.rows {
+            let note_beside = if beside { note.as_str() } else { "" };
+            writeln!(f, "{}", self.line(cells, &widths, note_beside).trim_end())?;
+            if !beside && !note.is_empty() {
+                write_wrapped(f, NOTE_INDENT, NOTE_INDENT, note)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As wide as the contents; where that is too much, the widest columns of names give way.
+    fn widths(&self) -> Vec<usize> {
+        let width = |(index, column): (usize, &Column)| {
+            let cells = self.rows.iter().map(|(cells, _)| length(&cells[index]));
+            cells
+                .chain([length(column.title)])
+                .max()
+                .unwrap_or(0)
+                .min(column.most)
+        };
+        let mut widths: Vec<usize> = self.columns.iter().enumerate().map(width).collect();
+        while taken(&widths) > WIDTH + GAP.len() {
+            let names = (0..widths.len()).filter(|&index| self.columns[index].side == Side::Left);
+            match names.max_by_key(|&index| widths[index]) {
+                Some(widest) if widths[widest] > 1 => widths[widest] -= 1,
+                _ => break,
+            }
+        }
+        widths
+    }
+
+    fn line(&self, cells: &[impl AsRef<str>], widths: &[usize], note: &str) -> String {
+        let mut line = INDENT.to_owned();
+        for ((cell, &width), column) in cells.iter().zip(widths).zip(&self.columns) {
+            let cell = cut(cell.as_ref(), width);
+            let blanks = " ".repeat(width - length(&cell));
+            match column.side {
+                Side::Left => line += &(cell + &blanks),
+                Side::Right => line += &(blanks + &cell),
+            }
+            line += GAP;
+        }
+        line + note
+    }
+}
+
+/// Characters before a note that stands beside.
+fn taken(widths: &[usize]) -> usize {
+    INDENT.len() + widths.iter().map(|width| width + GAP.len()).sum::<usize>()
+}
+
+/// Characters, which a terminal shows one column wide each but for scripts that this does not know.
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The text in at most `most` characters, with an ellipsis where something is missing.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    if length(text) <= most {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(most.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+/// Writes words over as many lines as they need; `first` stands before the first line, `rest` before the others.
+pub(super) fn write_wrapped(f: &mut fmt::Formatter<'_>, first: &str, rest: &str, text: &str) -> fmt::Result {
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let fits = length(&line) + usize::from(!empty) + length(word) <= WIDTH;
+        if !fits && !empty {
+            writeln!(f, "{line}")?;
+            line = rest.to_owned();
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        // A word longer than a line is cut: it can only be a name.
+        line += &cut(word, WIDTH - length(&line));
+        empty = false;
+    }
+    if empty { Ok(()) } else { writeln!(f, "{line}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Shown<F>(F);
+
+    impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> fmt::Display for Shown<F> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            (self.0)(f)
+        }
+    }
+
+    fn table(note: &str) -> String {
+        let mut table = Table::new(vec![Column::left("name", 6), Column::right("size")]);
+        table.row(
+            vec!["a name too long".to_owned(), "1 B".to_owned()],
+            note.to_owned(),
+        );
+        table.row(vec!["b".to_owned(), "22 B".to_owned()], String::new());
+        Shown(|f: &mut fmt::Formatter<'_>| table.write(f)).to_string()
+    }
+
+    #[test]
+    fn short_notes_stand_beside_and_long_ones_below() {
+        assert_eq!(
+            table("why"),
+            "  name    size\n  a nam…   1 B  why\n  b       22 B\n"
+        );
+        let below = table(&"because ".repeat(20));
+        let lines: Vec<&str> = below.lines().collect();
+        assert_eq!(lines.len(), 5);
+        assert!(lines[2].starts_with("      because"));
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH));
+    }
+
+    #[test]
+    fn names_give_way_to_numbers() {
+        let mut table = Table::new(vec![
+            Column::left("", 90),
+            Column::left("", 40),
+            Column::right(""),
+        ]);
+        let cells = vec![
+            "n".repeat(90),
+            "m".repeat(40),
+            "18,446,744,073,709,551,615 B".to_owned(),
+        ];
+        table.row(cells, String::new());
+        let text = Shown(|f: &mut fmt::Formatter<'_>| table.write_rows(f)).to_string();
+        assert_eq!(text.trim_end().chars().count(), WIDTH);
+        assert!(text.ends_with("  18,446,744,073,709,551,615 B\n"), "{text}");
+    }
+
+    #[test]
+    fn words_wrap_and_are_cut_if_they_must_be() {
+        let text = format!("one {} two", "x".repeat(300));
+        let wrapped = Shown(|f: &mut fmt::Formatter<'_>| write_wrapped(f, "- ", "  ", &text)).to_string();
+        let lines: Vec<&str> = wrapped.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert_eq!(lines[0], "- one");
+        assert!(
+            lines.iter().all(|line| line.chars().count() <= WIDTH),
+            "{wrapped}"
+        );
+        assert!(lines[1].ends_with('…'));
+    }
+}

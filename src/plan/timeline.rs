@@ -1,0 +1,56 @@
+//! The frame's passes as discard windows on queues.
+
+use super::WindowRule;
+use crate::frame::{Frame, PassId, QueueId};
+use crate::profile::DeviceProfile;
+
+/// The discard windows of a frame: within one, tile memory keeps its contents while enough of it stays bound.
+///
+/// ```text
+/// passes    0  1  2 │ 3  4 │ 5  6        batches
+/// windows   0  0  0 │ 1  1 │ 2  2        without queueSubmitBoundary
+/// ```
+pub(super) struct Timeline {
+    /// Per pass, its window.
+    pub(super) window: Vec<u32>,
+    /// Per pass, its queue.
+    pub(super) queue: Vec<QueueId>,
+    /// Whether queues keep tile contents apart: no, only where the whole frame is looked at as one window.
+    pub(super) queues_apart: bool,
+}
+
+impl Timeline {
+    pub(super) fn new(frame: &Frame, profile: &DeviceProfile, rule: WindowRule) -> Timeline {
+        let submit_boundary = profile.tile.is_some_and(|tile| tile.queue_submit_boundary);
+        let mut window = Vec::with_capacity(frame.passes().len());
+        let mut queue = Vec::with_capacity(frame.passes().len());
+        for commands in frame.command_buffers() {
+            let submit = frame.batches()[commands.batch.index()].submit;
+            let number = match rule {
+                WindowRule::WholeFrame => 0,
+                WindowRule::Device if submit_boundary => submit.index() as u32,
+                WindowRule::Device => commands.batch.index() as u32,
+            };
+            window.extend(commands.passes.indices().map(|_| number));
+            queue.extend(
+                commands
+                    .passes
+                    .indices()
+                    .map(|_| frame.submits()[submit.index()].queue),
+            );
+        }
+        Timeline {
+            window,
+            queue,
+            queues_apart: rule == WindowRule::Device,
+        }
+    }
+
+    pub(super) fn window_of(&self, pass: PassId) -> u32 {
+        self.window[pass.index()]
+    }
+
+    pub(super) fn queue_of(&self, pass: PassId) -> QueueId {
+        self.queue[pass.index()]
+    }
+}

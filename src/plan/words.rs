@@ -1,0 +1,289 @@
+//! The reasons of a plan in words: why a resource lives where it lives, and what would bring it on chip.
+
+use ash::vk;
+
+use super::{NotTile, Plan, Reason, Strategy, WindowRule};
+use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
+use crate::units::{Bytes, Run};
+
+impl Strategy {
+    /// Every strategy, the default first.
+    pub const ALL: [Strategy; 4] = [
+        Strategy::Greedy,
+        Strategy::Fast,
+        Strategy::FirstCome,
+        Strategy::Off,
+    ];
+
+    /// The name that JSON and the command line use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Strategy::Greedy => "greedy",
+            Strategy::Fast => "fast",
+            Strategy::FirstCome => "first-come",
+            Strategy::Off => "off",
+        }
+    }
+}
+
+impl Plan {
+    /// Why `resource` lives where it lives, in words, and what would help where it is not on chip.
+    ///
+    /// One line without a full stop: `3.7 MiB of traffic a frame stay on chip`.
+    pub fn reason_in_words(&self, resource: ResourceId) -> String {
+        match self.resources[resource.index()].reason {
+            Reason::Unused => "no pass uses it: it gets no memory".to_owned(),
+            Reason::External => "the caller's memory".to_owned(),
+            Reason::Lazy { pass } => {
+                format!("lives inside {} alone and never leaves the chip", self.pass(pass))
+            }
+            Reason::Tile { worth } => format!("{} of traffic a frame stay on chip", amount(worth)),
+            Reason::Arena(why) => self.not_tile_in_words(resource, why),
+            Reason::Dedicated(why) => {
+                format!(
+                    "the driver wants an allocation of its own; {}",
+                    self.not_tile_in_words(resource, why)
+                )
+            }
+        }
+    }
+
+    fn not_tile_in_words(&self, resource: ResourceId, why: NotTile) -> String {
+        let kind = &self.frame.resource(resource).kind;
+        match why {
+            NotTile::NoTileHeap if self.profile.tile.is_some() && self.options.strategy == Strategy::Off => {
+                "strategy `off` leaves tile memory alone".to_owned()
+            }
+            NotTile::NoTileHeap => "the device has no tile memory".to_owned(),
+            NotTile::History => "the next frame reads it, and tile contents die before".to_owned(),
+            NotTile::CrossesWindows { last, next } => self.crossing_in_words(last, next),
+            NotTile::CrossesQueues { last, next } => format!(
+                "moves from queue `{}` to queue `{}` after {}, and each queue has tile contents of its own: keep {} on \
+                 the first queue to keep it on chip",
+                self.queue(last),
+                self.queue(next),
+                self.pass(last),
+                self.pass(next),
+            ),
+            NotTile::Transfer { pass } if self.frame.resource(resource).is_image() => format!(
+                "{} copies it, which tile images do not allow: draw or dispatch instead to keep it on chip",
+                self.pass(pass)
+            ),
+            NotTile::Transfer { pass } => format!(
+                "{} copies it, and the device lacks tileBufferTransfers: dispatch instead to keep it on chip",
+                self.pass(pass)
+            ),
+            NotTile::ResolveTarget { pass } => format!(
+                "{} resolves into it, which tile memory does not allow: resolve in a shader to keep it on chip",
+                self.pass(pass)
+            ),
+            NotTile::BufferUse { pass, kind } => format!(
+                "{} uses it as {}, which tile buffers do not allow: fetch it as a storage buffer to keep it on chip",
+                self.pass(pass),
+                in_words(kind)
+            ),
+            NotTile::OnePass { pass } => {
+                let lazy = match (self.options.lazy, self.profile.lazy_type_bits() != 0) {
+                    (false, true) => "lazily allocated memory, which would spare its bytes, is switched off",
+                    _ => "no lazily allocated memory can spare its bytes",
+                };
+                format!(
+                    "lives inside {} alone, whose own binning keeps it on chip; {lazy}",
+                    self.pass(pass)
+                )
+            }
+            NotTile::DeclaredUsage => {
+                let beyond =
+                    usage_beyond_tile(kind, self.profile.tile.is_some_and(|tile| tile.buffer_transfers));
+                format!(
+                    "its declared usage {} is more than tile memory allows: declare only what passes need",
+                    beyond.join(" | ")
+                )
+            }
+            NotTile::Refused => self.refusal_in_words(kind),
+            NotTile::TooLarge { size, heap } => format!(
+                "its {} exceed the whole heap of {}: it fits with {} % fewer bytes (a smaller format or extent)",
+                amount(size),
+                amount(heap),
+                percent_up(size.0.saturating_sub(heap.0), size.0)
+            ),
+            NotTile::NoRoom { worth, beside } => format!(
+                "no room for its {} of traffic a frame beside {}: end their lives sooner, or shrink it",
+                amount(worth),
+                self.collisions_in_words(beside)
+            ),
+        }
+    }
+
+    fn crossing_in_words(&self, last: PassId, next: PassId) -> String {
+        let by_submit = self.profile.tile.is_some_and(|tile| tile.queue_submit_boundary);
+        let (what, from, to) = if by_submit {
+            (
+                "submit",
+                self.frame.submit_of(last).index(),
+                self.frame.submit_of(next).index(),
+            )
+        } else {
+            (
+                "batch",
+                self.frame.batch_of(last).index(),
+                self.frame.batch_of(next).index(),
+            )
+        };
+        let plural = if by_submit { "submits" } else { "batches" };
+        format!(
+            "crosses from {what} {from} to {what} {to} after {}: merge the {plural} to keep it on chip",
+            self.pass(last)
+        )
+    }
+
+    fn refusal_in_words(&self, kind: &ResourceKind) -> String {
+        if self.options.windows == WindowRule::WholeFrame {
+            return "its tile requirement is none".to_owned();
+        }
+        let beyond = beyond_guaranteed(kind);
+        if beyond.is_empty() {
+            "the driver refuses it in tile memory: another format or usage may help".to_owned()
+        } else {
+            format!(
+                "the driver refuses {} in tile memory: one 2D level, layer and sample is what every driver takes",
+                beyond.join(", ")
+            )
+        }
+    }
+
+    /// The first residents by name, and how many more.
+    fn collisions_in_words(&self, beside: Run) -> String {
+        const NAMED: usize = 3;
+        let residents = beside.of(&self.collisions);
+        if residents.is_empty() {
+            return "what is bound already".to_owned();
+        }
+        let named = residents
+            .iter()
+            .take(NAMED)
+            .map(|id| quoted(&self.frame.resource(*id).name));
+        let mut text = named.collect::<Vec<_>>().join(", ");
+        if residents.len() > NAMED {
+            text += &format!(" and {} more", residents.len() - NAMED);
+        }
+        text
+    }
+
+    fn pass(&self, pass: PassId) -> String {
+        quoted(&self.frame.pass(pass).name)
+    }
+
+    fn queue(&self, pass: PassId) -> String {
+        printable(&queue_name(&self.frame, pass))
+    }
+}
+
+fn queue_name(frame: &Frame, pass: PassId) -> String {
+    frame.queues()[frame.queue_of(pass).index()].name.clone()
+}
+
+/// A name between backticks, on one line.
+pub(super) fn quoted(name: &str) -> String {
+    format!("`{}`", printable(name))
+}
+
+/// A name without characters that would move a terminal's cursor.
+pub(super) fn printable(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
+}
+
+/// A number of bytes for people: three digits or so, and a unit.
+pub(super) fn amount(bytes: Bytes) -> String {
+    let tenths = |unit: u64| {
+        // In 128 bits, since ten times a size need not fit in 64.
+        let tenths = (u128::from(bytes.0) * 10 + u128::from(unit) / 2) / u128::from(unit);
+        (tenths / 10, tenths % 10)
+    };
+    match bytes.0 {
+        0..0x400 => format!("{} B", bytes.0),
+        0x400..0x10_0000 => {
+            let (whole, tenth) = tenths(0x400);
+            format!("{whole}.{tenth} KiB")
+        }
+        0x10_0000..0x1_0000_0000 => {
+            let (whole, tenth) = tenths(0x10_0000);
+            format!("{whole}.{tenth} MiB")
+        }
+        _ => {
+            let (whole, tenth) = tenths(0x4000_0000);
+            format!("{whole}.{tenth} GiB")
+        }
+    }
+}
+
+/// `part` of `whole` in percent, rounded up.
+fn percent_up(part: u64, whole: u64) -> u128 {
+    (u128::from(part) * 100).div_ceil(u128::from(whole).max(1))
+}
+
+/// The uses that tile buffers do not allow, with their article.
+fn in_words(kind: AccessKind) -> String {
+    match kind {
+        AccessKind::VertexBuffer => "a vertex buffer".to_owned(),
+        AccessKind::IndexBuffer => "an index buffer".to_owned(),
+        AccessKind::IndirectBuffer => "an indirect buffer".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+/// Names of the usage bits that tile memory does not allow.
+fn usage_beyond_tile(kind: &ResourceKind, buffer_transfers: bool) -> Vec<String> {
+    match kind {
+        ResourceKind::Image { usage, .. } => names::bit_names(*usage & !crate::profile::TILE_IMAGE_USES),
+        ResourceKind::Buffer { usage, .. } => {
+            names::bit_names(*usage & !crate::profile::tile_buffer_uses(buffer_transfers))
+        }
+    }
+}
+
+/// What of a resource lies outside the set that every driver takes into tile memory.
+fn beyond_guaranteed(kind: &ResourceKind) -> Vec<String> {
+    let mut beyond = Vec::new();
+    if let ResourceKind::Image { desc, .. } = kind {
+        if desc.image_type != vk::ImageType::TYPE_2D {
+            beyond.push(format!("{:?}", desc.image_type).replace("TYPE_", "") + " images");
+        }
+        if desc.mip_levels > 1 {
+            beyond.push(format!("{} mip levels", desc.mip_levels));
+        }
+        if desc.array_layers > 1 {
+            beyond.push(format!("{} layers", desc.array_layers));
+        }
+        if desc.samples != vk::SampleCountFlags::TYPE_1 {
+            beyond.push(format!("{} samples", desc.samples.as_raw()));
+        }
+        beyond.extend(names::bit_names(desc.flags & !vk::ImageCreateFlags::ALIAS));
+    }
+    beyond.extend(usage_beyond_tile(kind, false));
+    beyond
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_are_rounded_to_a_tenth() {
+        assert_eq!(amount(Bytes(0)), "0 B");
+        assert_eq!(amount(Bytes(1023)), "1023 B");
+        assert_eq!(amount(Bytes(1024)), "1.0 KiB");
+        assert_eq!(amount(Bytes(552_960)), "540.0 KiB");
+        assert_eq!(amount(Bytes(8_355_840)), "8.0 MiB");
+        assert_eq!(amount(Bytes(3_900_000)), "3.7 MiB");
+        assert_eq!(amount(Bytes::mib(3000)), "3000.0 MiB");
+        assert_eq!(amount(Bytes(u64::MAX)), "17179869184.0 GiB");
+    }
+
+    #[test]
+    fn names_stay_on_their_line() {
+        assert_eq!(quoted("a\n\u{1b}[31mb"), "`a\u{fffd}\u{fffd}[31mb`");
+    }
+}

@@ -1,0 +1,243 @@
+//! Validation: whether the numbers of a profile can belong to a Vulkan device.
+
+use ash::vk;
+
+use super::{DeviceProfile, PRESETS, TILE_HEAP_FLAG, TileHeap};
+use crate::units::Bytes;
+
+/// What is wrong with a device profile, or with a frame's resource on it. Every message says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ProfileFault {
+    /// No preset has this name.
+    #[error("no device profile is named `{name}`: choose one of {}, or give a JSON file", PRESETS.join(", "))]
+    UnknownPreset {
+        /// The name.
+        name: String,
+    },
+    /// A tile heap is to be resized where there is none.
+    #[error("profile `{profile}` has no tile heap to resize: choose a profile that has one")]
+    NoTileHeap {
+        /// The profile.
+        profile: String,
+    },
+    /// A tile heap without bytes.
+    #[error(
+        "the tile heap of profile `{profile}` has 0 B: give it at least {block}, or use the profile `no-tile-memory`"
+    )]
+    EmptyTileHeap {
+        /// The profile.
+        profile: String,
+        /// Bytes of one block.
+        block: Bytes,
+    },
+    /// Numbers that contradict each other or Vulkan.
+    #[error("profile `{profile}`: {what}")]
+    Inconsistent {
+        /// The profile.
+        profile: String,
+        /// The thing, the demand and the limit.
+        what: String,
+    },
+    /// JSON that is no profile.
+    #[error("not a device profile: {what}")]
+    Json {
+        /// Where, and what was expected.
+        what: String,
+    },
+    /// A resource that no driver of such a device would create.
+    #[error("resource `{resource}` is {size}, and profile `{profile}` allows {limit}: make it smaller")]
+    ResourceTooLarge {
+        /// The resource.
+        resource: String,
+        /// Its size, with unit.
+        size: String,
+        /// The profile.
+        profile: String,
+        /// The limit, with unit and name.
+        limit: String,
+    },
+}
+
+/// `VK_MAX_MEMORY_TYPES`.
+const MAX_MEMORY_TYPES: usize = 32;
+/// `VK_MAX_MEMORY_HEAPS`.
+const MAX_MEMORY_HEAPS: usize = 16;
+
+impl DeviceProfile {
+    /// Whether the numbers can belong to a device.
+    ///
+    /// # Errors
+    /// [`Error::Profile`](crate::Error::Profile) with the first thing that cannot be.
+    pub fn validate(&self) -> crate::Result<()> {
+        self.find_fault().map_or(Ok(()), |fault| Err(fault.into()))
+    }
+
+    fn find_fault(&self) -> Option<ProfileFault> {
+        let inconsistent = |what| ProfileFault::Inconsistent {
+            profile: self.name.clone(),
+            what,
+        };
+        let tables = self
+            .memory_fault()
+            .or_else(|| self.limit_fault())
+            .map(inconsistent);
+        tables.or_else(|| {
+            let tile = self.tile.as_ref()?;
+            if tile.size == Bytes::ZERO {
+                let block = Bytes(tile.block.bytes.get());
+                return Some(ProfileFault::EmptyTileHeap {
+                    profile: self.name.clone(),
+                    block,
+                });
+            }
+            self.tile_fault(tile).map(inconsistent)
+        })
+    }
+
+    fn memory_fault(&self) -> Option<String> {
+        let (heaps, types) = (self.heaps.len(), self.memory_types.len());
+        if heaps == 0 || heaps > MAX_MEMORY_HEAPS {
+            return Some(format!(
+                "it has {heaps} memory heaps, and Vulkan allows 1 to {MAX_MEMORY_HEAPS}"
+            ));
+        }
+        if types == 0 || types > MAX_MEMORY_TYPES {
+            return Some(format!(
+                "it has {types} memory types, and Vulkan allows 1 to {MAX_MEMORY_TYPES}"
+            ));
+        }
+        let tile_heap = self.tile.map(|tile| tile.heap as usize);
+        for (index, heap) in self.heaps.iter().enumerate() {
+            // The tile heap's own fault says more.
+            if heap.size == Bytes::ZERO && tile_heap != Some(index) {
+                return Some(format!(
+                    "memory heap {index} has 0 B: remove it and its memory types"
+                ));
+            }
+        }
+        for (index, kind) in self.memory_types.iter().enumerate() {
+            if kind.heap as usize >= heaps {
+                return Some(format!(
+                    "memory type {index} is on heap {}, and there are {heaps} heaps",
+                    kind.heap
+                ));
+            }
+        }
+        if self.ordinary_type_bits() == 0 {
+            return Some(
+                "no memory type is DEVICE_LOCAL and neither on a tile heap, lazily allocated nor protected: add one for \
+                 ordinary resources"
+                    .to_owned(),
+            );
+        }
+        None
+    }
+
+    fn limit_fault(&self) -> Option<String> {
+        let limits = &self.limits;
+        let zero = |name| Some(format!("limit {name} is 0: it must be at least 1"));
+        if limits.max_allocation == Bytes::ZERO {
+            return zero("maxMemoryAllocationSize");
+        }
+        if limits.max_image_dimension_2d == 0 {
+            return zero("maxImageDimension2D");
+        }
+        if limits.max_color_attachments == 0 {
+            return zero("maxColorAttachments");
+        }
+        None
+    }
+
+    fn tile_fault(&self, tile: &TileHeap) -> Option<String> {
+        let TileHeap {
+            heap,
+            memory_type,
+            size,
+            block,
+            ..
+        } = *tile;
+        let Some(memory_heap) = self.heaps.get(heap as usize) else {
+            return Some(format!(
+                "the tile heap is heap {heap}, and there are {} heaps",
+                self.heaps.len()
+            ));
+        };
+        if !memory_heap.flags.contains(TILE_HEAP_FLAG) {
+            return Some(format!(
+                "the tile heap is heap {heap}, which lacks VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM"
+            ));
+        }
+        if memory_heap.size != size {
+            return Some(format!(
+                "the tile heap has {size}, and memory heap {heap}, which it is, has {}: make them equal",
+                memory_heap.size
+            ));
+        }
+        let on_heap = self.memory_types.get(memory_type as usize).map(|kind| kind.heap);
+        if on_heap != Some(heap) {
+            return Some(format!(
+                "tile memory type {memory_type} is not on the tile heap, heap {heap}: name a memory type that is"
+            ));
+        }
+        if self.gmem != Bytes::ZERO && self.gmem < size {
+            return Some(format!(
+                "the tile heap of {size} is larger than the GMEM of {} that it is cut from (0 where not known)",
+                self.gmem
+            ));
+        }
+        if block.rows == 0 {
+            return Some("a tile block has 0 texel rows: it must have at least 1".to_owned());
+        }
+        None
+    }
+
+    /// Bits of the memory types that ordinary resources may use: device local, and neither on a tile heap, nor lazily
+    /// allocated, nor reserved for protected content or for an AMD feature that nobody enabled.
+    pub fn ordinary_type_bits(&self) -> u32 {
+        use vk::MemoryPropertyFlags as P;
+        let restricted = P::LAZILY_ALLOCATED | P::PROTECTED | P::DEVICE_COHERENT_AMD | P::DEVICE_UNCACHED_AMD;
+        self.type_bits(|kind| kind.flags.contains(P::DEVICE_LOCAL) && !kind.flags.intersects(restricted))
+            & !self.tile_type_bits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::MemoryType;
+
+    fn fault(damage: impl FnOnce(&mut DeviceProfile)) -> String {
+        let mut profile = DeviceProfile::preset("adreno-830").unwrap();
+        damage(&mut profile);
+        profile.validate().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_contradiction_is_named() {
+        let local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
+        assert!(fault(|profile| profile.heaps.clear()).contains("0 memory heaps"));
+        assert!(fault(|profile| profile.memory_types.clear()).contains("0 memory types"));
+        let many = vec![
+            MemoryType {
+                flags: local,
+                heap: 0
+            };
+            33
+        ];
+        assert!(fault(|profile| profile.memory_types = many).contains("33 memory types"));
+        assert!(fault(|profile| profile.memory_types[3].heap = 9).contains("memory type 3 is on heap 9"));
+        assert!(fault(|profile| profile.heaps[1].size = Bytes::ZERO).contains("memory heap 1 has 0 B"));
+        assert!(fault(|profile| profile.memory_types.truncate(1)).contains("ordinary resources"));
+        assert!(
+            fault(|profile| profile.limits.max_allocation = Bytes::ZERO).contains("maxMemoryAllocationSize")
+        );
+        assert!(fault(|profile| profile.tile.as_mut().unwrap().heap = 7).contains("heap 7"));
+        assert!(fault(|profile| profile.tile.as_mut().unwrap().heap = 0).contains("lacks"));
+        assert!(fault(|profile| profile.tile.as_mut().unwrap().memory_type = 40).contains("type 40"));
+        assert!(fault(|profile| profile.tile.as_mut().unwrap().memory_type = 1).contains("type 1"));
+        assert!(fault(|profile| profile.tile.as_mut().unwrap().size = Bytes(5)).contains("5 B"));
+        assert!(fault(|profile| profile.gmem = Bytes(5)).contains("GMEM of 5 B"));
+        assert!(fault(|profile| profile.tile.as_mut().unwrap().block.rows = 0).contains("0 texel rows"));
+    }
+}

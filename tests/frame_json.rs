@@ -1,0 +1,335 @@
+//! The native JSON form of frames: round trips, and what is refused.
+
+use ash::vk;
+use tileheap::frame::{
+    AccessKind, Before, BufferDesc, ClearValue, Extent, ExternalDesc, Frame, FrameBuilder, ImageDesc,
+    Lifetime,
+};
+use tileheap::units::Bytes;
+
+/// A frame with something of everything that a frame can have.
+fn everything() -> Frame {
+    let base = vk::Extent2D {
+        width: 1280,
+        height: 720,
+    };
+    let mut frame = FrameBuilder::new("all — of \"it\"", base);
+    let color = frame.image(
+        "color",
+        ImageDesc {
+            samples: vk::SampleCountFlags::TYPE_4,
+            ..ImageDesc::new(vk::Format::B10G11R11_UFLOAT_PACK32, base)
+        },
+    );
+    let depth = frame.image(
+        "depth",
+        ImageDesc {
+            samples: vk::SampleCountFlags::TYPE_4,
+            ..ImageDesc::scaled(vk::Format::D32_SFLOAT_S8_UINT, 1.0, 1.0)
+        },
+    );
+    let resolved = frame.image(
+        "resolved",
+        ImageDesc::scaled(vk::Format::B10G11R11_UFLOAT_PACK32, 1.0, 1.0),
+    );
+    let volume = frame.image(
+        "volume",
+        ImageDesc {
+            image_type: vk::ImageType::TYPE_3D,
+            mip_levels: 3,
+            usage: vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::from_raw(0x4000_0000),
+            flags: vk::ImageCreateFlags::MUTABLE_FORMAT,
+            ..ImageDesc::new(
+                vk::Format::R16_SFLOAT,
+                vk::Extent3D {
+                    width: 32,
+                    height: 32,
+                    depth: 16,
+                },
+            )
+        },
+    );
+    let history = frame.resource(
+        "history",
+        ImageDesc::scaled(vk::Format::R16G16B16A16_SFLOAT, 0.5, 0.1),
+        Lifetime::History,
+    );
+    let back = frame.resource(
+        "back",
+        ImageDesc::new(vk::Format::B8G8R8A8_SRGB, base),
+        Lifetime::External(ExternalDesc::SWAPCHAIN),
+    );
+    let scratch = frame.buffer(
+        "scratch",
+        BufferDesc {
+            size: Bytes(1 << 20),
+            usage: vk::BufferUsageFlags::INDIRECT_BUFFER,
+        },
+    );
+    let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    let compute = frame.queue("compute", vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER);
+    let ready = frame.semaphore("ready");
+    let acquired = frame.external_semaphore("acquired");
+    let all = vk::PipelineStageFlags2::ALL_COMMANDS;
+
+    let submit = frame.submit(compute);
+    let batch = frame.batch(submit);
+    frame.signal(batch, ready, all);
+    let commands = frame.command_buffer(batch, "async");
+    frame
+        .compute_pass(commands, "cull")
+        .storage_write(scratch)
+        .storage_write(volume);
+    let submit = frame.submit(graphics);
+    let batch = frame.batch(submit);
+    frame.wait(batch, ready, vk::PipelineStageFlags2::DRAW_INDIRECT);
+    frame.wait(batch, acquired, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
+    let commands = frame.command_buffer(batch, "scene");
+    frame
+        .render_pass(commands, "gbuffer")
+        .secondary()
+        .color(
+            color,
+            Before::Clear(ClearValue::Float([0.1, f32::INFINITY, f32::NEG_INFINITY, -0.0])),
+        )
+        .depth(depth, Before::Clear(ClearValue::DepthStencil(0.1, 7)))
+        .resolve(color, resolved)
+        .read(scratch, AccessKind::DeviceAddress)
+        .at(vk::PipelineStageFlags2::VERTEX_SHADER | vk::PipelineStageFlags2::from_raw(1 << 62))
+        .sampled_previous(history);
+    frame
+        .render_pass(commands, "light")
+        .depth_read_only(depth)
+        .color(color, Before::Load)
+        .input(depth);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "post");
+    frame
+        .compute_pass(commands, "resolve history")
+        .sampled(resolved)
+        .storage_update(scratch)
+        .storage_write(history);
+    frame
+        .render_pass(commands, "show")
+        .sampled(history)
+        .color(back, Before::Overwrite);
+    frame.build().unwrap()
+}
+
+#[test]
+fn what_is_written_reads_back_equal() {
+    let frame = everything();
+    let text = frame.to_json();
+    let again = Frame::from_json(&text).unwrap();
+    assert_eq!(again, frame);
+    assert_eq!(again.to_json(), text);
+    assert!(text.contains("\"VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT\""));
+    assert!(text.contains("\"0x4000000000000000\""));
+}
+
+#[test]
+fn a_frame_scales_with_its_base_extent() {
+    let mut builder = everything().to_builder();
+    builder.set_base_extent(vk::Extent2D {
+        width: 640,
+        height: 360,
+    });
+    let half = builder.build().unwrap();
+    let again = Frame::from_json(&half.to_json()).unwrap();
+    assert_eq!(again, half);
+    let history = again.resource(again.resource_named("history").unwrap());
+    let tileheap::frame::ResourceKind::Image { desc, extent, .. } = history.kind else {
+        panic!("history is an image");
+    };
+    assert_eq!(desc.extent, Extent::Scaled([0.5, 0.1]));
+    assert_eq!((extent.width, extent.height), (320, 37));
+}
+
+/// The smallest frame, with `{…}` replaced.
+fn minimal(resource: &str, access: &str) -> String {
+    format!(
+        r#"{{
+  "format": "tileheap-frame", "version": 1, "base_extent": [8, 8],
+  "queues": [{{"name": "q", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"]}}],
+  "resources": [{resource}],
+  "submits": [{{"queue": "q", "batches": [{{"command_buffers": [{{"name": "c", "passes": [
+    {{"name": "p", "kind": "render", "accesses": [{access}]}}
+  ]}}]}}]}}]
+}}"#
+    )
+}
+
+const IMAGE: &str = r#"{"name": "i", "image": {"format": "VK_FORMAT_R8_UNORM", "extent": [4, 4]}}"#;
+const DRAW: &str = r#"{"resource": "i", "kind": "color_attachment", "writes": true, "before": "overwrite"}"#;
+
+fn refusal(text: &str) -> String {
+    let message = Frame::from_json(text).unwrap_err().to_string();
+    assert!(!message.contains('\n') && message.len() < 600, "{message}");
+    message
+}
+
+#[test]
+fn the_minimal_form_needs_no_defaults() {
+    let frame = Frame::from_json(&minimal(IMAGE, DRAW)).unwrap();
+    assert_eq!(
+        frame.accesses()[0].stages,
+        vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT
+    );
+    assert_eq!(frame.resources()[0].lifetime, Lifetime::Transient);
+}
+
+#[test]
+fn what_is_misspelt_is_refused_with_its_place() {
+    let cases = [
+        (
+            minimal(IMAGE, &DRAW.replace("\"before\"", "\"befor\"")),
+            "frame JSON, line 6 column 118, at `submits[0].batches[0].command_buffers[0].passes[0].accesses[0].befor`: unknown field `befor`, expected one of `resource`, `kind`, `reads`, `writes`, `version`, `before`, `stages`, `resolves`",
+        ),
+        (
+            minimal(&IMAGE.replace("R8_UNORM", "R8_UNROM"), DRAW),
+            "at `resources[0].image.format`: `VK_FORMAT_R8_UNROM` is no VkFormat: did you mean `VK_FORMAT_R8_UNORM`?",
+        ),
+        (
+            minimal(IMAGE, &DRAW.replace("color_attachment", "color")),
+            "unknown variant `color`, expected one of `color_attachment`",
+        ),
+        (
+            minimal(IMAGE, &DRAW.replace("\"i\"", "\"j\"")),
+            "pass `p` refers to resource `j`, which the frame does not declare",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"version\": 1", "\"version\": 2"),
+            "frame JSON has version 2, and only version 1 is supported",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("tileheap-frame", "tileheap-plan"),
+            "frame JSON has format `tileheap-plan`",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"version\": 1", "\"version\": -1"),
+            "at `version`: invalid value: integer `-1`, expected u64",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"version\": 1, ", ""),
+            "missing field `version`",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"version\": 1", "\"version\": 1, \"version\": 1"),
+            "duplicate field `version`",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("[4, 4]", "[4, 4, 4, 4]"),
+            "resource `i`: has an `extent` of other than 2 or 3 numbers",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("[4, 4]", "[4, 4294967296]"),
+            "invalid value: integer `4294967296`, expected u32",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("[4, 4]", "[4, 0]"),
+            "image `i` has a zero extent (4 x 0 x 1)",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("[4, 4]", "[4000000000, 4000000000]"),
+            "resource `i` is larger than 1,099,511,627,776 B",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"extent\": [4, 4]", "\"scale\": [1e39, 1]"),
+            "image `i` is scaled by inf x 1",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"extent\": [4, 4]", "\"scale\": [1e999, 1]"),
+            "number out of range",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"extent\": [4, 4]", "\"scale\": [NaN, 1]"),
+            "expected value",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"extent\": [4, 4]", "\"scale\": [0.0, 1]"),
+            "image `i` is scaled by 0 x 1",
+        ),
+        (
+            minimal(r#"{"name": "i"}"#, DRAW),
+            "resource `i`: is neither an `image` nor a `buffer`",
+        ),
+        (
+            minimal(r#"{"name": "i", "buffer": {"size": 0}}"#, ""),
+            "resource `i` has no bytes",
+        ),
+        (
+            minimal(&format!("{IMAGE},{IMAGE}"), DRAW),
+            "two resources are named `i`",
+        ),
+        (
+            minimal(&IMAGE.replace("\"i\"", "\"\""), ""),
+            "resource name `` cannot be used",
+        ),
+        (
+            minimal(&IMAGE.replace("\"i\"", r#""a\nb""#), ""),
+            r"resource name `a\nb` cannot be used",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"queue\": \"q\"", "\"queue\": \"r\""),
+            "submit 0 refers to queue `r`",
+        ),
+        (minimal(IMAGE, DRAW) + "]", "line 8 column 2: trailing characters"),
+        (
+            String::new(),
+            "frame JSON, line 1 column 0: EOF while parsing a value",
+        ),
+        (
+            "[".repeat(100_000),
+            "invalid type: sequence, expected a frame description",
+        ),
+        (
+            r#"{"x":"#.to_owned() + &"[".repeat(100_000),
+            "recursion limit exceeded",
+        ),
+        (r#"{"x":"#.repeat(100_000), "recursion limit exceeded"),
+        (
+            format!(r#"{{"format": "{}"}}"#, "x".repeat(1 << 20)),
+            "frame JSON has format `xxxxx",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"before\"", r#""be\u000afore""#),
+            r"unknown field `be\nfore`",
+        ),
+    ];
+    for (text, expected) in cases {
+        let message = refusal(&text);
+        assert!(message.contains(expected), "{message}\nwanted: {expected}");
+    }
+}
+
+#[test]
+fn no_byte_can_be_changed_into_a_panic() {
+    let text = everything().to_json();
+    let mut accepted = 0;
+    for seed in 0..4000u64 {
+        // A multiplicative congruence is as random as this needs.
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut next = |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % below as u64) as usize
+        };
+        let mut bytes = text.clone().into_bytes();
+        for _ in 0..=next(3) {
+            let at = next(bytes.len());
+            match next(4) {
+                0 => bytes[at] = b"{}[]\",:0919-.eE\\ntfx"[next(20)],
+                1 => drop(bytes.remove(at)),
+                2 => bytes.truncate(at.max(1)),
+                _ => bytes.insert(at, b"{}[]\",:0919-.eE\\ntfx"[next(20)]),
+            }
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        match Frame::from_json(&text) {
+            Ok(_) => accepted += 1,
+            Err(error) => assert!(!error.to_string().contains('\n')),
+        }
+    }
+    assert!((1..2000).contains(&accepted), "{accepted}");
+}

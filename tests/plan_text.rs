@@ -1,0 +1,390 @@
+//! A plan as text: the report keeps to a terminal, and JSON gives the same plan back or says what is wrong.
+
+use std::sync::Arc;
+
+use ash::vk;
+use serde_json::Value;
+use tileheap::frame::{
+    AccessKind, Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+};
+use tileheap::plan::{Plan, PlanOptions, Strategy, plan};
+use tileheap::profile::{DeviceProfile, PRESETS, estimate};
+use tileheap::units::Bytes;
+
+const CLEAR: Before = Before::Clear(ClearValue::ZERO);
+
+/// A frame in which every kind of reason can occur: two queues, two batches, history, external, lazy, copies, resolves.
+fn everything(name: &str) -> Frame {
+    use vk::Format as F;
+    let mut frame = FrameBuilder::new(
+        name,
+        vk::Extent2D {
+            width: 1280,
+            height: 720,
+        },
+    );
+    let full = |format| ImageDesc::scaled(format, 1.0, 1.0);
+    let half = |format| ImageDesc::scaled(format, 0.5, 0.5);
+    let samples = |format| ImageDesc {
+        samples: vk::SampleCountFlags::TYPE_4,
+        ..full(format)
+    };
+
+    let albedo = frame.image("albedo", full(F::R8G8B8A8_UNORM));
+    let normal = frame.image("normal", full(F::A2B10G10R10_UNORM_PACK32));
+    let depth = frame.image("depth", full(F::D32_SFLOAT_S8_UINT));
+    let many = frame.image("many samples", samples(F::R8G8B8A8_UNORM));
+    let resolved = frame.image("resolved", full(F::R8G8B8A8_UNORM));
+    let scratch = frame.image("scratch depth", samples(F::D32_SFLOAT));
+    let huge = frame.image("huge", full(F::R32G32B32A32_SFLOAT));
+    let chain: Vec<_> = (0..5)
+        .map(|n| frame.image(format!("bloom {n}"), half(F::R16G16B16A16_SFLOAT)))
+        .collect();
+    let copied = frame.image("copied", half(F::R8G8B8A8_UNORM));
+    let crossing = frame.image("crossing", half(F::R16G16_SFLOAT));
+    let exported = frame.image("exported", half(F::R16_SFLOAT));
+    let lights = frame.buffer("lights", BufferDesc::new(Bytes::kib(64)));
+    let vertices = frame.buffer("vertices", BufferDesc::new(Bytes::kib(300)));
+    let counters = frame.buffer("counters", BufferDesc::new(Bytes(16)));
+    let layered = frame.image(
+        "layered",
+        ImageDesc {
+            array_layers: 4,
+            ..half(F::R8_UNORM)
+        },
+    );
+    let declared = frame.image(
+        "declared",
+        ImageDesc {
+            usage: vk::ImageUsageFlags::TRANSFER_SRC,
+            ..half(F::R8_UNORM)
+        },
+    );
+    frame.image("unused", full(F::R8_UNORM));
+    let history = frame.resource("history", full(F::R16G16B16A16_SFLOAT), Lifetime::History);
+    let screen = frame.resource(
+        "swapchain",
+        full(F::B8G8R8A8_UNORM),
+        Lifetime::External(ExternalDesc::SWAPCHAIN),
+    );
+
+    let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let compute = frame.queue("async", vk::QueueFlags::COMPUTE);
+    let done = frame.semaphore("done");
+    let all = vk::PipelineStageFlags2::ALL_COMMANDS;
+
+    let submit = frame.submit(graphics);
+    let batch = frame.batch(submit);
+    let scene = frame.command_buffer(batch, "scene");
+    frame
+        .compute_pass(scene, "cull")
+        .storage_write(lights)
+        .storage_write(vertices)
+        .storage_write(counters);
+    frame
+        .render_pass(scene, "gbuffer")
+        .color(albedo, CLEAR)
+        .color(normal, CLEAR)
+        .depth(depth, Before::Clear(ClearValue::DepthStencil(0.0, 0)))
+        .read(vertices, AccessKind::VertexBuffer);
+    frame
+        .render_pass(scene, "multisampled")
+        .color(many, CLEAR)
+        .depth(scratch, Before::Clear(ClearValue::DepthStencil(0.0, 0)))
+        .resolve(many, resolved);
+    frame
+        .render_pass(scene, "lighting")
+        .sampled(albedo)
+        .sampled(normal)
+        .sampled(depth)
+        .sampled(resolved)
+        .storage_read(lights)
+        .color(huge, Before::Overwrite);
+    frame
+        .compute_pass(scene, "bloom 0")
+        .sampled(huge)
+        .storage_write(chain[0])
+        .storage_write(crossing);
+    for n in 1..chain.len() {
+        frame
+            .compute_pass(scene, format!("bloom {n}"))
+            .sampled(chain[n - 1])
+            .storage_write(chain[n]);
+    }
+    frame
+        .compute_pass(scene, "masks")
+        .storage_write(layered)
+        .storage_write(declared)
+        .storage_write(exported);
+    frame.transfer_pass(scene, "copy").transfer_destination(copied);
+    frame
+        .compute_pass(scene, "use masks")
+        .sampled(layered)
+        .sampled(declared)
+        .sampled(copied)
+        .sampled(chain[4]);
+
+    let batch = frame.batch(submit);
+    frame.signal(batch, done, all);
+    let post = frame.command_buffer(batch, "post");
+    frame
+        .render_pass(post, "resolve history")
+        .sampled(crossing)
+        .sampled_previous(history)
+        .color(history, Before::Overwrite)
+        .color(screen, Before::Overwrite);
+
+    let submit = frame.submit(compute);
+    let batch = frame.batch(submit);
+    frame.wait(batch, done, all);
+    let commands = frame.command_buffer(batch, "statistics");
+    frame.compute_pass(commands, "histogram").sampled(exported);
+    frame.build().unwrap()
+}
+
+fn planned(frame: &Frame, profile: DeviceProfile, strategy: Strategy) -> Plan {
+    let needs = Arc::new(estimate(frame, &profile).unwrap());
+    let options = PlanOptions {
+        strategy,
+        ..PlanOptions::default()
+    };
+    plan(frame, &needs, &Arc::new(profile), &options).unwrap()
+}
+
+fn every_plan() -> Vec<Plan> {
+    let frame = everything("everything");
+    let mut plans = Vec::new();
+    for preset in PRESETS {
+        for strategy in Strategy::ALL {
+            plans.push(planned(&frame, DeviceProfile::preset(preset).unwrap(), strategy));
+        }
+    }
+    let small = DeviceProfile::preset("adreno-830")
+        .unwrap()
+        .with_tile_heap_size(Bytes::mib(3))
+        .unwrap();
+    plans.push(planned(&frame, small, Strategy::Greedy));
+    plans
+}
+
+#[test]
+fn json_gives_the_same_plan_back() {
+    for plan in every_plan() {
+        let text = plan.to_json();
+        assert_eq!(
+            Plan::from_json(&plan.frame, &text).unwrap(),
+            plan,
+            "{}",
+            plan.profile.name
+        );
+        assert_eq!(Plan::from_json(&plan.frame, &text).unwrap().to_json(), text);
+    }
+}
+
+#[test]
+fn the_report_keeps_to_110_columns_and_says_why() {
+    for plan in every_plan() {
+        let text = plan.to_string();
+        for line in text.lines() {
+            assert!(line.chars().count() <= 110 && line.trim_end() == line, "{line:?}");
+        }
+        for (resource, id) in plan.frame.resources().iter().zip(plan.frame.resource_ids()) {
+            assert!(text.contains(&resource.name), "{}:\n{text}", resource.name);
+            let why = plan.reason_in_words(id);
+            assert!(!why.is_empty() && !why.contains('\n'));
+        }
+    }
+}
+
+/// Every reason is reached by some plan of the frame above, so none goes unprinted or unread.
+#[test]
+fn every_reason_is_told() {
+    let mut kinds: Vec<String> = Vec::new();
+    let mut note = |plan: &Plan| {
+        let document: Value = serde_json::from_str(&plan.to_json()).unwrap();
+        for resource in document["resources"].as_array().unwrap() {
+            kinds.push(resource["reason"]["kind"].as_str().unwrap().to_owned());
+            assert!(!resource["reason"]["text"].as_str().unwrap().is_empty());
+        }
+    };
+    let mut plans = every_plan();
+    let mut eager = DeviceProfile::preset("adreno-830").unwrap();
+    eager
+        .memory_types
+        .retain(|kind| !kind.flags.contains(vk::MemoryPropertyFlags::LAZILY_ALLOCATED));
+    plans.push(planned(&everything("everything"), eager, Strategy::Greedy));
+    plans.iter().for_each(&mut note);
+    kinds.sort();
+    kinds.dedup();
+    let all = [
+        "buffer_use",
+        "crosses_queues",
+        "crosses_windows",
+        "declared_usage",
+        "external",
+        "history",
+        "lazy",
+        "no_room",
+        "no_tile_heap",
+        "one_pass",
+        "refused",
+        "resolve_target",
+        "tile",
+        "too_large",
+        "transfer",
+        "unused",
+    ];
+    assert_eq!(kinds, all);
+}
+
+/// The plan of the frame above as a JSON value, changed by `damage`, read again: what is wrong with it.
+fn damaged(damage: impl FnOnce(&mut Value)) -> String {
+    let frame = everything("everything");
+    let plan = planned(
+        &frame,
+        DeviceProfile::preset("adreno-830").unwrap(),
+        Strategy::Greedy,
+    );
+    let mut value: Value = serde_json::from_str(&plan.to_json()).unwrap();
+    damage(&mut value);
+    let message = Plan::from_json(&frame, &value.to_string())
+        .unwrap_err()
+        .to_string();
+    assert!(!message.contains('\n') && message.len() < 1000, "{message}");
+    message
+}
+
+#[test]
+fn what_is_wrong_with_a_plan_is_named() {
+    let cases: [(fn(&mut Value), &str); 23] = [
+        (|v| v["format"] = "tileheap-frame".into(), "`format`"),
+        (|v| v["version"] = 2.into(), "`version` is 2"),
+        (|v| v["frame"] = "another".into(), "frame `another`"),
+        (
+            |v| v["base_extent"][0] = 1920.into(),
+            "`base_extent[0]` is 1920, and 1280",
+        ),
+        (|v| v["options"]["strategy"] = "best".into(), "options.strategy"),
+        (
+            |v| v["profile"]["memoryHeaps"][0]["size"] = 0.into(),
+            "memory heap 0 has 0 B",
+        ),
+        (|v| v["objects"][0]["memory_type"] = 31.into(), "memory type 31"),
+        (
+            |v| v["objects"][0]["memory_type"] = 32.5.into(),
+            "objects[0].memory_type",
+        ),
+        (
+            |v| v["resources"][2]["name"] = "Depth".into(),
+            "resource 2 is `Depth`, and `depth` in the frame",
+        ),
+        (
+            |v| drop(v["resources"].as_array_mut().unwrap().pop()),
+            "`swapchain` of the frame is missing",
+        ),
+        (|v| v["resources"][0]["reason"]["kind"] = "luck".into(), "luck"),
+        (|v| v["resources"][0]["reason"]["luck"] = 1.into(), "`luck`"),
+        (
+            |v| v["resources"][3]["reason"]["pass"] = "nowhere".into(),
+            "pass `nowhere`",
+        ),
+        (
+            |v| v["resources"][0]["accesses"][0]["count"] = 7.into(),
+            "`resources[0].accesses[0].count` is 7, and 1",
+        ),
+        (
+            |v| v["resources"][0]["placements"][0]["object"] = 99.into(),
+            "object 99",
+        ),
+        (
+            |v| v["resources"][0]["placements"][0]["end"] = 99.into(),
+            "steps [1, 99)",
+        ),
+        (
+            |v| v["resources"][0]["placements"][0]["first_pass"] = "cull".into(),
+            "`resources[0].placements[0].first_pass`",
+        ),
+        (
+            |v| v["resources"][0]["first_placement"] = 4_000_000_000_u32.into(),
+            "placement 0 is missing",
+        ),
+        (
+            |v| v["resources"][17]["first_placement"] = u32::MAX.into(),
+            "placement",
+        ),
+        (
+            |v| v["passes"][1]["accesses"][0]["placement"] = 500.into(),
+            "placement 500",
+        ),
+        (
+            |v| drop(v["passes"][1]["accesses"].as_array_mut().unwrap().pop()),
+            "pass `gbuffer` has 3 accesses, and 4",
+        ),
+        (
+            |v| v["passes"][1]["barriers_before"][0]["src_stages"][0] = "VK_STAGE".into(),
+            "VK_STAGE",
+        ),
+        (
+            |v| v["passes"][1]["bound_bytes"] = 1.into(),
+            "`passes[1].bound_bytes` is 1",
+        ),
+    ];
+    for (damage, wanted) in cases {
+        let message = damaged(damage);
+        assert!(message.contains(wanted), "{wanted:?} is not in {message:?}");
+    }
+}
+
+/// No text whatever makes reading panic: every number of a plan replaced by others, every string by another.
+#[test]
+fn no_damage_panics() {
+    let frame = everything("everything");
+    let plan = planned(
+        &frame,
+        DeviceProfile::preset("adreno-830").unwrap(),
+        Strategy::Greedy,
+    );
+    let value: Value = serde_json::from_str(&plan.to_json()).unwrap();
+    let mut paths = Vec::new();
+    leaves(&value, String::new(), &mut paths);
+    let others = [
+        Value::Null,
+        0.into(),
+        u32::MAX.into(),
+        u64::MAX.into(),
+        (-1).into(),
+        "".into(),
+        "gbuffer".into(),
+        Value::Bool(true),
+    ];
+    let (mut tried, mut refused) = (0, 0);
+    // Every value at every fifth place, so that every place is met by some.
+    for (turn, other) in others.iter().enumerate() {
+        for path in paths.iter().skip(turn % 5).step_by(5) {
+            tried += 1;
+            let mut changed = value.clone();
+            *changed.pointer_mut(path).unwrap() = other.clone();
+            match Plan::from_json(&frame, &changed.to_string()) {
+                Ok(plan) => drop(plan.to_string()),
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > tried / 2, "{refused} of {tried} refused");
+}
+
+fn leaves(value: &Value, path: String, paths: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                leaves(field, format!("{path}/{key}"), paths);
+            }
+        }
+        Value::Array(elements) => {
+            for (index, element) in elements.iter().enumerate() {
+                leaves(element, format!("{path}/{index}"), paths);
+            }
+        }
+        _ => paths.push(path),
+    }
+}
