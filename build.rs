@@ -1,6 +1,6 @@
 //! Compiles `shaders/*.{vert,frag,comp}` to SPIR-V 1.3 for Vulkan 1.1, when the feature `shaders` asks for it.
 //!
-//! Writes `OUT_DIR/shaders.rs` with one `pub static GBUFFER_FRAG: &[u32]` per file; `*.glsl` files are there to be
+//! Writes `OUT_DIR/shaders.rs` with one `pub(crate) static GBUFFER_FRAG: &[u32]` per file; `*.glsl` files are there to be
 //! included. A mistake in a shader stops the build with its file and line.
 
 fn main() {
@@ -137,7 +137,7 @@ mod shaders {
         let constant = name.replace(['.', '-'], "_").to_uppercase();
         let written = writeln!(
             module,
-            "/// `{FOLDER}/{name}` as SPIR-V 1.3.\npub static {constant}: &[u32] = &{words:?};"
+            "/// `{FOLDER}/{name}` as SPIR-V 1.3.\npub(crate) static {constant}: &[u32] = &{words:?};"
         );
         written.expect("writing to a string does not fail");
     }

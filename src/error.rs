@@ -10,6 +10,10 @@ pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameFault),
+    /// The driver or the way the runtime is used.
+    #[cfg(feature = "runtime")]
+    #[error(transparent)]
+    Runtime(#[from] crate::runtime::RuntimeFault),
     /// The frame cannot be planned for this device.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanFault),
@@ -25,4 +29,7 @@ pub enum Error {
     /// A driver lacks a command of an extension.
     #[error(transparent)]
     Ffi(#[from] crate::ffi::MissingCommand),
+    /// A plan breaks a rule.
+    #[error(transparent)]
+    Check(#[from] crate::plan::CheckFault),
 }

@@ -25,6 +25,7 @@ mod tests;
 mod timeline;
 mod totals;
 mod words;
+mod check;
 
 use std::sync::Arc;
 
@@ -36,6 +37,10 @@ use crate::units::{Bytes, Run, Span};
 
 pub use json::PlanJsonFault;
 pub use planner::Planner;
+pub use check::{
+    BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
+    OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,
+};
 
 /// Where everything in a frame lives, which memory is bound when, and every barrier.
 ///
@@ -151,6 +156,11 @@ macro_rules! plan_ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
+            /// The id of the thing at this position, for plans made by other planners.
+            pub const fn new(index: u32) -> $name {
+                $name(index)
+            }
+
             /// Position in the plan's table of such things.
             pub const fn index(self) -> usize {
                 self.0 as usize
