@@ -296,7 +296,7 @@ pub enum NotTile {
 pub struct PassPlan {
     /// The tile memory object that is bound while the pass runs.
     pub bound: Option<ObjectId>,
-    /// Bytes of tile residents alive in the pass.
+    /// Bytes of tile residents alive in the pass, of its own queue.
     pub live_tile: Bytes,
     /// Barriers before the pass: a run of [`Plan::barriers`].
     pub before: Run,
@@ -383,6 +383,9 @@ pub enum TransferHalf {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Totals {
     /// Access count times tile size, over every resource that the rules admit to tile memory, whether it fits or not.
+    ///
+    /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is; nor does anything
+    /// where the strategy leaves tile memory alone.
     pub eligible_bytes: Bytes,
     /// Access count times size, over the residents of tile memory.
     pub on_chip_bytes: Bytes,
@@ -390,7 +393,7 @@ pub struct Totals {
     pub arena_bytes: Bytes,
     /// Bytes of the arenas' contents if nothing were aliased.
     pub arena_bytes_without_aliasing: Bytes,
-    /// The most bytes alive at once in the arenas: no packing can need less.
+    /// The most bytes alive at once in each arena, summed over the arenas: no packing can need less.
     pub arena_peak_live: Bytes,
     /// The most bytes alive at once in tile memory.
     pub tile_peak_live: Bytes,

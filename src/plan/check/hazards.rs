@@ -6,7 +6,7 @@
 //!                    → reached: FRAGMENT       is reached           its access visible
 //!                    → visible: FRAGMENT/READ  → reached: + COMPUTE
 //! ```
-//! Every use leaves a [`Record`] per stage. A barrier reaches what its second scope holds, for each record that its first
+//! Every use leaves a record per stage. A barrier reaches what its second scope holds, for each record that its first
 //! scope holds, or that an earlier barrier has brought into its first scope: this is how chains form. Execution is ordered
 //! by any barrier on the queue; memory only by barriers of the same image or buffer, by the global memory barrier that a
 //! hand-over is as well, and by semaphores. A write replaces the records of the bytes it takes, since whoever waits for
@@ -17,8 +17,9 @@
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::Judge;
-use super::scopes::{Scope, WRITES, each, each_access, expand, made_at};
-use super::sites::Site;
+use super::records::{By, Conflicts, Dependency, DependencyKind, Reach, Record};
+use super::scopes::{Scope, WRITES, each, expand, made_at};
+use super::sites::{Site, Space};
 use crate::frame::{PassId, QueueId, ResourceState, SemaphoreId};
 use crate::units::{Alignment, Bytes};
 
@@ -120,97 +121,6 @@ pub enum Lack {
     Memory,
 }
 
-/// One recorded use of bytes, at one stage.
-struct Record {
-    placement: usize,
-    /// The bytes that no later write took, in ranges `[first, end)`.
-    bytes: Vec<(u64, u64)>,
-    queue: QueueId,
-    frame: usize,
-    pass: PassId,
-    by: By,
-    /// Empty for transitions: those are at no stage, and only chains reach what follows.
-    stage: S,
-    access: A,
-    conflicts: Conflicts,
-    /// Per queue, what comes after.
-    reach: Vec<Reach>,
-    /// Semaphores that carry it to other queues.
-    carried: Vec<SemaphoreId>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum By {
-    Pass,
-    Barrier { release: bool },
-    Caller,
-}
-
-/// What may not come after without being ordered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Conflicts {
-    /// A read: writes have to wait.
-    Writes,
-    /// The caller's hand-over without accesses: everything has to wait, nothing has to be made visible.
-    AllWait,
-    /// A write: everything has to wait and to see it.
-    AllSee,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Reach {
-    /// Stages that wait for the use.
-    ordered: S,
-    /// Stages that wait until the written bytes are available.
-    available: S,
-    /// Stages and accesses that see them.
-    visible: Vec<(S, A)>,
-}
-
-impl Reach {
-    fn add(&mut self, scope: &Scope, available: bool, visible: bool) {
-        self.ordered |= scope.execution;
-        if available {
-            self.available |= scope.execution;
-            let sees = (scope.named, scope.access);
-            if visible && !self.visible.contains(&sees) {
-                self.visible.push(sees);
-            }
-        }
-    }
-
-    fn sees(&self, stage: S, access: A) -> bool {
-        each_access(access).all(|flag| {
-            let mut visible = self.visible.iter();
-            visible.any(|(stages, flags)| stages.contains(stage) && flags.contains(flag))
-        })
-    }
-}
-
-/// A barrier as the hazards see it.
-pub(super) struct Dependency {
-    /// The placement of this frame.
-    pub(super) placement: usize,
-    pub(super) source: Scope,
-    pub(super) destination: Scope,
-    /// A global memory barrier besides.
-    pub(super) global: bool,
-    pub(super) kind: DependencyKind,
-}
-
-/// What a barrier does besides ordering.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DependencyKind {
-    /// Nothing.
-    Plain,
-    /// Changes the layout.
-    Transition,
-    /// Gives the resource to another queue.
-    Release,
-    /// Takes it from another queue: ordered after the release by a semaphore, not by its first scope.
-    Acquire,
-}
-
 /// A use of a placement by a pass.
 pub(super) struct Use {
     /// The placement of this frame.
@@ -258,12 +168,12 @@ impl Hazards {
         self.records.retain(|record| record.placement != placement);
         for stage in each(entry.stages) {
             let access = made_at(stage, entry.access);
-            let conflicts = if entry.access.is_empty() {
-                Conflicts::AllWait
+            let (access, conflicts) = if entry.access.is_empty() {
+                (access, Conflicts::AllWait)
             } else if access.intersects(WRITES) {
-                Conflicts::AllSee
+                (access & WRITES, Conflicts::AllSee)
             } else {
-                Conflicts::Writes
+                (access, Conflicts::Writes)
             };
             let queue = judge.plan.frame.queue_of(pass);
             self.record(placement, queue, pass, By::Caller, stage, access, conflicts);
@@ -279,12 +189,12 @@ impl Hazards {
         exit: ResourceState,
     ) {
         let queue = judge.plan.frame.queue_of(pass);
-        let writes = exit.access.is_empty() || exit.access.intersects(WRITES);
         for stage in each(exit.stages) {
             let access = made_at(stage, exit.access);
             if access.is_empty() && !exit.access.is_empty() {
                 continue;
             }
+            let writes = exit.access.is_empty() || access.intersects(WRITES);
             let second = Touch::Exit {
                 resource: judge.resident(placement).into(),
             };
@@ -430,7 +340,7 @@ impl Hazards {
         barrier: &Dependency,
     ) {
         for record in &self.records {
-            if !self.touches(record, barrier.placement) {
+            if !self.touches(record, barrier.placement, queue) {
                 continue;
             }
             let reach = &record.reach[queue.index()];
@@ -462,7 +372,7 @@ impl Hazards {
     ) {
         for record in &self.records {
             let conflict = writes || record.conflicts != Conflicts::Writes;
-            if !conflict || ignored(record) || !self.touches(record, placement) {
+            if !conflict || ignored(record) || !self.touches(record, placement, queue) {
                 continue;
             }
             let reach = &record.reach[queue.index()];
@@ -496,11 +406,14 @@ impl Hazards {
         });
     }
 
-    /// Whether some of the bytes that a record still stands for are the placement's.
-    fn touches(&self, record: &Record, placement: usize) -> bool {
+    /// Whether some of the bytes that a record still stands for are the placement's, used on `queue`.
+    ///
+    /// Where the whole frame is one window, for comparison, tile memory knows no order between queues.
+    fn touches(&self, record: &Record, placement: usize, queue: QueueId) -> bool {
         let (mine, theirs) = (self.sites[placement], self.sites[record.placement]);
         let (first, end) = mine.seen_by(theirs, self.granularity);
-        let same_space = mine.space == theirs.space;
+        let ordered_by_steps = mine.space == Space::Tile(None) && record.queue != queue;
+        let same_space = mine.space == theirs.space && !ordered_by_steps;
         same_space && record.bytes.iter().any(|&(from, to)| from < end && first < to)
     }
 
@@ -551,31 +464,5 @@ impl Hazards {
         });
         let last = self.records.len() - 1;
         &mut self.records[last]
-    }
-}
-
-impl Dependency {
-    /// Whether the memory of a placement is covered: its own image or buffer, or everything.
-    fn covers(&self, placement: usize) -> bool {
-        self.global || self.placement == placement
-    }
-}
-
-impl Record {
-    /// Whether a barrier on `queue` waits for the use, and whether what it wrote is available after the barrier, given
-    /// what was reached `before`.
-    fn passes_through(&self, before: &Reach, queue: QueueId, barrier: &Dependency) -> (bool, bool) {
-        let source = &barrier.source;
-        let here = self.queue == queue;
-        // The first scope of an acquire is ignored: the semaphore must hold the stages that the acquire is for.
-        let acquire = barrier.kind == DependencyKind::Acquire && barrier.covers(self.placement);
-        let held = |stages: S| acquire && !stages.is_empty() && stages.contains(barrier.destination.named);
-        let reached = |stages: S| stages.intersects(source.execution) || held(stages);
-        let ordered = here && self.stage.intersects(source.execution) || reached(before.ordered);
-        let makes = here
-            && self.stage.intersects(source.named)
-            && source.access.contains(self.access)
-            && barrier.covers(self.placement);
-        (ordered, makes || reached(before.available))
     }
 }

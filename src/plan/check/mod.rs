@@ -24,6 +24,7 @@ mod contents;
 mod hazards;
 mod layouts;
 mod operations;
+mod records;
 mod replay;
 mod residence;
 mod scopes;

@@ -3,9 +3,10 @@
 use super::Judge;
 use super::barriers::is_transition;
 use super::contents::{Contents, ContentsFault, Loss};
-use super::hazards::{Dependency, DependencyKind, Hazards, Use};
+use super::hazards::{Hazards, Use};
 use super::layouts::{Layouts, check_fit};
 use super::operations::{Effect, effect};
+use super::records::{Dependency, DependencyKind};
 use super::residence::window_of;
 use super::scopes::Scope;
 use super::sites::{Site, sites};
@@ -67,11 +68,20 @@ impl Replay {
         self.frame = frame;
         self.written.fill(false);
         self.hazards.begin_frame(frame);
-        for (placement, id, external) in externals(judge) {
-            let first = PassId(judge.plan.frame.life_of(id).first.0);
+        for (placement, _, external) in externals(judge) {
             self.contents.define(placement);
             self.layouts.enter(placement, external.entry.layout);
-            self.hazards.enter(judge, placement, first, external.entry);
+        }
+    }
+
+    /// The caller may hand a resource over as late as with a semaphore of the batch that uses it first.
+    fn arrive(&mut self, judge: &Judge<'_>, batch: BatchId) {
+        let frame = &judge.plan.frame;
+        for (placement, id, external) in externals(judge) {
+            let first = PassId(frame.life_of(id).first.0);
+            if frame.batch_of(first) == batch {
+                self.hazards.enter(judge, placement, first, external.entry);
+            }
         }
     }
 
@@ -111,6 +121,7 @@ impl Replay {
         for wait in &batch.waits {
             self.hazards.wait(queue, wait.semaphore, wait.stages);
         }
+        self.arrive(judge, id);
         for commands in batch.command_buffers.of(plan.frame.command_buffers()) {
             for pass in commands.passes.indices() {
                 self.pass(judge, PassId(pass as u32));

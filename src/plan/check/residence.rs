@@ -6,6 +6,7 @@ use super::Judge;
 use super::structure::reads_previous;
 use crate::frame::{Access, AccessKind, BatchId, Lifetime, ResourceId, ResourceKind, SubmitId};
 use crate::plan::{Home, Placement, Plan, Strategy, WindowRule};
+use crate::profile::Dedicated;
 use crate::units::Span;
 
 /// Something lives where it must not.
@@ -113,6 +114,9 @@ pub enum TileRule {
     /// No tile requirement, or one of no bytes.
     #[error("the driver reports no tile requirement for it")]
     Refused,
+    /// An allocation of its own cannot be one of many aliases of the heap.
+    #[error("it requires a dedicated allocation (VUID-vkBindImageMemory-image-01445)")]
+    Dedicated,
     /// Used on two queues, each of which has tile contents of its own.
     #[error("passes `{first}` and `{second}` use it on two queues")]
     TwoQueues {
@@ -180,12 +184,15 @@ pub(super) fn tile_rule(judge: &Judge<'_>, resource: ResourceId) -> Option<TileR
     if requirement.tile.is_none_or(|tile| tile.size.0 == 0) {
         return Some(TileRule::Refused);
     }
-    // There, the requirements alone decide.
-    if plan.options.windows == WindowRule::WholeFrame {
-        return None;
+    if requirement.dedicated == Dedicated::Required {
+        return Some(TileRule::Dedicated);
     }
     if plan.frame.resource(resource).lifetime != Lifetime::Transient {
         return Some(TileRule::NotTransient);
+    }
+    // There, of transient resources the requirements alone decide.
+    if plan.options.windows == WindowRule::WholeFrame {
+        return None;
     }
     let uses: Vec<&Access> = uses_of(plan, resource).collect();
     if let Some(rule) = window_rule(judge, &uses) {
@@ -307,7 +314,7 @@ fn check_lazy(judge: &mut Judge<'_>, index: usize) {
     };
     let why = if plan.frame.resource(id).lifetime != Lifetime::Transient {
         "its contents are needed outside the frame"
-    } else if !usage_fits || !uses.iter().all(|access| on_chip(access.kind)) {
+    } else if !usage_fits || !uses.iter().all(|access| stays_on_chip(access.kind)) {
         "it is more than an attachment (VUID-VkImageCreateInfo-usage-00963)"
     } else if uses.iter().any(|access| access.pass != uses[0].pass) {
         "two passes use it"
@@ -401,8 +408,8 @@ fn check_bindings(judge: &mut Judge<'_>) {
     }
 }
 
-/// Whether such an access never needs the memory behind an attachment.
-fn on_chip(kind: AccessKind) -> bool {
+/// Whether such an access of an attachment needs no memory behind it while its render pass runs.
+pub(super) fn stays_on_chip(kind: AccessKind) -> bool {
     kind.is_attachment() || kind == AccessKind::InputAttachment
 }
 

@@ -1,10 +1,10 @@
 //! Totals: every sum of the plan, from scratch.
 
 use super::Judge;
-use super::residence::tile_rule;
+use super::residence::{stays_on_chip, tile_rule};
 use super::sites::{Site, Space, sites};
-use crate::frame::{Access, PassId};
-use crate::plan::{Home, Placement, Totals};
+use crate::frame::{Access, PassId, ResourceId};
+use crate::plan::{Home, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 
 /// A sum that is not the sum.
@@ -36,7 +36,6 @@ pub enum TotalFault {
 pub(super) fn check(judge: &mut Judge<'_>) {
     let plan = judge.plan;
     let sites = sites(plan);
-    let steps = plan.passes.len() as u32;
     let live_tile: Vec<Bytes> = plan
         .frame
         .pass_ids()
@@ -49,14 +48,6 @@ pub(super) fn check(judge: &mut Judge<'_>) {
         }
     }
     let arena = |placement: &&Placement| placement.home == Home::Arena;
-    let arena_live = |step| {
-        let alive = plan
-            .placements
-            .iter()
-            .filter(arena)
-            .filter(|placement| placement.span.contains(Step(step)));
-        alive.map(|placement| placement.size).fold(Bytes::ZERO, add)
-    };
     let objects = |home| {
         plan.objects
             .iter()
@@ -74,7 +65,9 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             .filter(arena)
             .map(|placement| placement.size)
             .fold(Bytes::ZERO, add),
-        arena_peak_live: (0..steps).map(arena_live).max().unwrap_or_default(),
+        arena_peak_live: (0..plan.objects.len())
+            .map(|object| peak_live(judge, object))
+            .fold(Bytes::ZERO, add),
         tile_peak_live: live_tile.into_iter().max().unwrap_or_default(),
         tile_bytes: objects(Home::Tile).max().unwrap_or_default(),
     };
@@ -112,21 +105,56 @@ fn live_tile(placements: &[Placement], sites: &[Site], judge: &Judge<'_>, pass: 
     alive.map(|(placement, _)| placement.size).fold(Bytes::ZERO, add)
 }
 
-/// Access count times tile size over every resource that the rules admit to tile memory, room or not; what is lazily
-/// allocated takes no tile memory and does not count.
+/// The most bytes alive at once in an arena; nothing for other objects.
+fn peak_live(judge: &Judge<'_>, object: usize) -> Bytes {
+    let plan = judge.plan;
+    let here = |placement: &&Placement| {
+        placement.home == Home::Arena && placement.object.is_some_and(|other| other.index() == object)
+    };
+    let live = |step| {
+        let alive = plan
+            .placements
+            .iter()
+            .filter(here)
+            .filter(|placement| placement.span.contains(Step(step)));
+        alive.map(|placement| placement.size).fold(Bytes::ZERO, add)
+    };
+    (0..plan.passes.len() as u32).map(live).max().unwrap_or_default()
+}
+
+/// Access count times tile size over every resource that the rules admit to tile memory, room or not.
+///
+/// Attachments of one render pass do not count, lazily allocated or not: binning keeps their bytes on chip as it is. Nor
+/// does anything where the plan was asked to leave tile memory alone.
 fn eligible(judge: &Judge<'_>) -> Bytes {
     let plan = judge.plan;
+    if plan.options.strategy == Strategy::Off {
+        return Bytes::ZERO;
+    }
     let mut sum = Bytes::ZERO;
     for access in plan.frame.accesses() {
         let resource = access.resource;
-        let placements = plan.resources[resource.index()].placements.of(&plan.placements);
-        let lazy = placements.iter().any(|placement| placement.home == Home::Lazy);
         let tile = plan.requirements.resources[resource.index()].tile;
-        if let Some(tile) = tile.filter(|_| !lazy && tile_rule(judge, resource).is_none()) {
+        let admitted = tile_rule(judge, resource).is_none() && !in_one_render_pass(judge, resource);
+        if let Some(tile) = tile.filter(|_| admitted) {
             sum = add(sum, moved(access, tile.size));
         }
     }
     sum
+}
+
+/// Whether one render pass alone uses the resource, as an attachment; published tables make no such difference.
+fn in_one_render_pass(judge: &Judge<'_>, resource: ResourceId) -> bool {
+    let plan = judge.plan;
+    let mut uses = plan
+        .frame
+        .accesses()
+        .iter()
+        .filter(|access| access.resource == resource);
+    let life = plan.frame.life_of(resource);
+    plan.options.windows == WindowRule::Device
+        && life.len() == 1
+        && uses.all(|access| stays_on_chip(access.kind))
 }
 
 /// Access count times size over the accesses of tile placements.

@@ -1,0 +1,211 @@
+//! How damage is done and judged; the kinds of damage are in the modules.
+
+mod barriers;
+mod bytes;
+mod contents;
+mod residence;
+mod structure;
+
+use std::fmt::Debug;
+
+use tileheap::frame::SplitMix64;
+use tileheap::frame::{Access, Before, PassId, ResourceId};
+use tileheap::plan::{AccessPlan, Barrier, CheckFault, Home, Plan, WindowRule};
+
+use super::planned::planned;
+
+/// Every kind of damage is done at so many sites at least.
+const ENOUGH: usize = 30;
+/// So many frames are searched for them.
+const SEEDS: u64 = 1500;
+/// At most so many sites are taken from one frame, for variety.
+const PER_FRAME: usize = 3;
+
+/// Breaks planned frames and asserts that the checker says why they are broken.
+///
+/// `sites` finds the places in a sound plan; `damage` breaks it at one of them; `right` knows the fault that belongs to it.
+///
+/// # Panics
+/// If a damaged plan is accepted or refused for other reasons only, or if there are too few sites.
+fn refused<S: Debug>(
+    sites: impl Fn(&Plan) -> Vec<S>,
+    damage: impl Fn(&mut Plan, &S),
+    right: impl Fn(&CheckFault, &S) -> bool,
+) {
+    let mut done = 0;
+    for seed in 0..SEEDS {
+        let plan = planned(seed);
+        let mut found = sites(&plan);
+        let mut random = SplitMix64::new(seed);
+        for _ in 0..PER_FRAME.min(found.len()) {
+            let site = found.swap_remove(random.below(found.len() as u64) as usize);
+            let mut damaged = plan.clone();
+            damage(&mut damaged, &site);
+            let faults = damaged.faults();
+            assert!(
+                faults.iter().any(|fault| right(fault, &site)),
+                "seed {seed}, {site:?}: not refused for the right reason, but: {faults:#?}\n{plan}"
+            );
+            done += 1;
+        }
+        if done >= ENOUGH {
+            return;
+        }
+    }
+    panic!("only {done} sites in {SEEDS} frames");
+}
+
+/// A barrier's place.
+#[derive(Clone, Debug)]
+struct BarrierSite {
+    /// In the table of barriers.
+    index: usize,
+    /// The pass that it is at.
+    pass: PassId,
+    /// After the pass, not before.
+    after: bool,
+    pass_name: String,
+    resource_name: String,
+}
+
+/// Every barrier with its place.
+fn barriers(plan: &Plan) -> Vec<BarrierSite> {
+    let mut sites = Vec::new();
+    for (pass, planned) in plan.frame.pass_ids().zip(&plan.passes) {
+        for (run, after) in [(planned.before, false), (planned.after, true)] {
+            sites.extend(run.indices().map(|index| BarrierSite {
+                index,
+                pass,
+                after,
+                pass_name: plan.frame.pass(pass).name.clone(),
+                resource_name: name(plan, plan.barriers[index].resource),
+            }));
+        }
+    }
+    sites
+}
+
+/// The barriers for which `wanted` holds.
+fn barriers_where(plan: &Plan, wanted: impl Fn(&BarrierSite, &Barrier) -> bool) -> Vec<BarrierSite> {
+    let mut sites = barriers(plan);
+    sites.retain(|site| wanted(site, &plan.barriers[site.index]));
+    sites
+}
+
+/// Takes a barrier out of the table and out of its run.
+fn drop_barrier(plan: &mut Plan, site: &BarrierSite) {
+    plan.barriers.remove(site.index);
+    for pass in &mut plan.passes {
+        for run in [&mut pass.before, &mut pass.after] {
+            for bound in [&mut run.first, &mut run.end] {
+                *bound -= u32::from(*bound as usize > site.index);
+            }
+        }
+    }
+}
+
+/// The accesses of a placement, with their indices, in timeline order.
+fn uses(plan: &Plan, placement: usize) -> Vec<(usize, Access, AccessPlan)> {
+    let accesses = plan.frame.accesses().iter().zip(&plan.accesses).enumerate();
+    accesses
+        .filter(|(_, (_, planned))| planned.placement.index() == placement)
+        .map(|(index, (access, planned))| (index, *access, *planned))
+        .collect()
+}
+
+/// Whether the access certainly needs what earlier passes wrote.
+fn needs(plan: &Plan, access: &Access) -> bool {
+    let made_here = plan
+        .frame
+        .accesses_of(access.pass)
+        .iter()
+        .any(|other| other.resource == access.resource && other.writes && other.before != Before::Load);
+    !made_here && (access.reads || access.writes && access.before == Before::Load)
+}
+
+/// The accesses of a placement in one pass.
+fn uses_in(plan: &Plan, placement: usize, pass: PassId) -> Vec<Access> {
+    let all = uses(plan, placement).into_iter();
+    all.map(|(_, access, _)| access)
+        .filter(|access| access.pass == pass)
+        .collect()
+}
+
+/// Whether two placements are in one range of addresses.
+fn same_space(plan: &Plan, a: usize, b: usize) -> bool {
+    let (first, second) = (plan.placements[a], plan.placements[b]);
+    if first.home != Home::Tile || second.home != Home::Tile {
+        return first.object.is_some() && first.object == second.object;
+    }
+    let queue = |index| {
+        uses(plan, index)
+            .first()
+            .map(|(_, access, _)| plan.frame.queue_of(access.pass))
+    };
+    plan.options.windows == WindowRule::WholeFrame || queue(a) == queue(b)
+}
+
+/// Pairs of placements of one space for which `wanted` holds.
+fn pairs_where(plan: &Plan, wanted: impl Fn(usize, usize) -> bool) -> Vec<(usize, usize)> {
+    let all = 0..plan.placements.len();
+    let pairs = all.clone().flat_map(|a| all.clone().map(move |b| (a, b)));
+    pairs
+        .filter(|&(a, b)| a != b && same_space(plan, a, b) && wanted(a, b))
+        .collect()
+}
+
+/// The placements in memory of the plan for which `wanted` holds.
+fn placements_where(plan: &Plan, wanted: impl Fn(usize) -> bool) -> Vec<usize> {
+    let all = 0..plan.placements.len();
+    all.filter(|&index| plan.placements[index].object.is_some() && wanted(index))
+        .collect()
+}
+
+/// A pass that runs while tile contents live that are needed later.
+#[derive(Clone, Debug)]
+struct Passing {
+    pass: PassId,
+    /// Where the contents end in the tile heap.
+    end: u64,
+    resource: String,
+}
+
+/// The passes during which contents of tile memory, written before, wait for a later use; itself for one in the same pass
+/// if `own_use` says so.
+fn passings(plan: &Plan, own_use: bool) -> Vec<Passing> {
+    let tile = |&index: &usize| plan.placements[index].home == Home::Tile;
+    let mut found = Vec::new();
+    for index in (0..plan.placements.len()).filter(tile) {
+        let placement = plan.placements[index];
+        let uses = uses(plan, index);
+        for pass in plan.frame.pass_ids() {
+            let before = uses.iter().any(|(_, access, _)| access.pass < pass);
+            let next = uses
+                .iter()
+                .find(|(_, access, _)| access.pass > pass || own_use && access.pass == pass);
+            let touches = |(_, access, _): &(usize, Access, AccessPlan)| access.pass == pass;
+            let same_queue = |(_, access, _): &&(usize, Access, AccessPlan)| {
+                plan.frame.queue_of(access.pass) == plan.frame.queue_of(pass)
+            };
+            let needed = next
+                .filter(same_queue)
+                .is_some_and(|(_, access, _)| needs(plan, access));
+            if before && needed && (own_use || !uses.iter().any(touches)) {
+                found.push(Passing {
+                    pass,
+                    end: placement.offset.0 + placement.size.0,
+                    resource: name(plan, placement.resource),
+                });
+            }
+        }
+    }
+    found
+}
+
+fn name(plan: &Plan, resource: ResourceId) -> String {
+    plan.frame.resource(resource).name.clone()
+}
+
+fn pass_name(plan: &Plan, pass: PassId) -> String {
+    plan.frame.pass(pass).name.clone()
+}

@@ -1,0 +1,353 @@
+//! Damage to homes and bindings.
+
+use std::sync::Arc;
+
+use tileheap::frame::{Lifetime, PassId};
+use tileheap::plan::{
+    CheckFault, ContentsFault, Home, Loss, NotTile, Object, ObjectId, Plan, Reason, ResidenceFault, Strategy,
+    TileRule, WindowRule,
+};
+use tileheap::profile::TileRequirements;
+use tileheap::units::{Alignment, Bytes, Span};
+
+use super::{Passing, name, pass_name, passings, placements_where, refused};
+
+/// Moves a resource into tile memory.
+fn to_tile(plan: &mut Plan, resource: usize) {
+    let tile = plan.profile.tile.unwrap();
+    plan.objects.push(Object {
+        home: Home::Tile,
+        memory_type: tile.memory_type,
+        size: tile.size,
+    });
+    let object = ObjectId::new(plan.objects.len() as u32 - 1);
+    for index in plan.resources[resource].placements.indices() {
+        let placement = &mut plan.placements[index];
+        (placement.home, placement.object, placement.offset) = (Home::Tile, Some(object), Bytes::ZERO);
+    }
+}
+
+/// Whether `rule` is what kept a resource out for the reason `why`.
+fn same_rule(why: NotTile, rule: &TileRule) -> bool {
+    let crosses = matches!(rule, TileRule::TwoQueues { .. } | TileRule::TwoWindows { .. });
+    match why {
+        NotTile::History => *rule == TileRule::NotTransient,
+        NotTile::CrossesQueues { .. } => matches!(rule, TileRule::TwoQueues { .. }),
+        NotTile::CrossesWindows { .. } => matches!(rule, TileRule::TwoWindows { .. }),
+        // Of several rules, the plan may name another one first.
+        NotTile::Transfer { .. } => matches!(rule, TileRule::Transfer { .. }) || crosses,
+        NotTile::ResolveTarget { .. } => matches!(rule, TileRule::ResolveTarget { .. }) || crosses,
+        NotTile::BufferUse { .. } => matches!(rule, TileRule::BufferUsage { .. }) || crosses,
+        NotTile::Refused => *rule == TileRule::Refused,
+        _ => false,
+    }
+}
+
+#[test]
+fn an_ineligible_resource_is_put_into_tile_memory() {
+    type Kind = (&'static str, fn(NotTile) -> bool);
+    let kinds: [Kind; 7] = [
+        ("history", |why| why == NotTile::History),
+        ("queues", |why| matches!(why, NotTile::CrossesQueues { .. })),
+        ("windows", |why| matches!(why, NotTile::CrossesWindows { .. })),
+        ("transfer", |why| matches!(why, NotTile::Transfer { .. })),
+        ("resolve", |why| matches!(why, NotTile::ResolveTarget { .. })),
+        ("buffer use", |why| matches!(why, NotTile::BufferUse { .. })),
+        ("refused", |why| why == NotTile::Refused),
+    ];
+    for (_, kind) in kinds {
+        refused(
+            |plan| {
+                let resources = plan.frame.resource_ids().zip(&plan.resources);
+                let kept_out = resources.filter_map(|(id, resource)| match resource.reason {
+                    Reason::Arena(why) if kind(why) => Some((id.index(), why, name(plan, id))),
+                    _ => None,
+                });
+                kept_out.collect()
+            },
+            |plan, &(resource, why, _)| {
+                let requirement = &mut Arc::make_mut(&mut plan.requirements).resources[resource];
+                if requirement.tile.is_none() && why != NotTile::Refused {
+                    // A driver that would take it, for the rule alone to keep it out.
+                    requirement.tile = Some(TileRequirements {
+                        size: Bytes(1),
+                        alignment: Alignment::ONE,
+                    });
+                }
+                to_tile(plan, resource);
+            },
+            |fault, (_, why, name)| {
+                matches!(fault, CheckFault::Residence(ResidenceFault::Tile { resource, rule })
+                    if resource == name && same_rule(*why, rule))
+            },
+        );
+    }
+}
+
+#[test]
+fn a_device_loses_its_tile_heap() {
+    refused(
+        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Tile),
+        |plan, _| Arc::make_mut(&mut plan.profile).tile = None,
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Residence(ResidenceFault::Tile {
+                    rule: TileRule::NoTileHeap,
+                    ..
+                })
+            )
+        },
+    );
+}
+
+#[test]
+fn tile_memory_is_used_against_the_options() {
+    refused(
+        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Tile),
+        |plan, _| plan.options.strategy = Strategy::Off,
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Residence(ResidenceFault::AgainstOptions { home: Home::Tile, .. })
+            )
+        },
+    );
+}
+
+#[test]
+fn lazy_memory_is_used_against_the_options() {
+    refused(
+        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Lazy),
+        |plan, _| plan.options.lazy = false,
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Residence(ResidenceFault::AgainstOptions { home: Home::Lazy, .. })
+            )
+        },
+    );
+}
+
+#[test]
+fn what_two_passes_use_is_lazily_allocated() {
+    refused(
+        |plan| {
+            let lazy = plan.profile.lazy_type_bits();
+            let wanted = |index: usize| {
+                let placement = plan.placements[index];
+                lazy != 0 && placement.home == Home::Arena && placement.span.len() > 1
+            };
+            placements_where(plan, wanted)
+        },
+        |plan, &index| {
+            let memory_type = plan.profile.lazy_type_bits().trailing_zeros();
+            let placement = &mut plan.placements[index];
+            plan.objects.push(Object {
+                home: Home::Lazy,
+                memory_type,
+                size: placement.size,
+            });
+            placement.home = Home::Lazy;
+            placement.object = Some(ObjectId::new(plan.objects.len() as u32 - 1));
+            placement.offset = Bytes::ZERO;
+        },
+        |fault, _| matches!(fault, CheckFault::Residence(ResidenceFault::Lazy { .. })),
+    );
+}
+
+#[test]
+fn a_history_gives_its_bytes_away() {
+    refused(
+        |plan| {
+            let history = |index: usize| {
+                let placement = plan.placements[index];
+                let lifetime = plan.frame.resource(placement.resource).lifetime;
+                let device = plan.options.windows == WindowRule::Device;
+                lifetime == Lifetime::History && placement.span.len() > 1 && device
+            };
+            placements_where(plan, history)
+        },
+        |plan, &index| {
+            let life = plan.frame.life_of(plan.placements[index].resource);
+            let end = plan.passes.len() as u32;
+            // One step less, before or after the uses.
+            plan.placements[index].span = if life.first.0 > 0 {
+                Span::new(1, end)
+            } else {
+                Span::new(0, end - 1)
+            };
+        },
+        |fault, _| matches!(fault, CheckFault::Residence(ResidenceFault::History { .. })),
+    );
+}
+
+#[test]
+fn an_external_resource_gets_an_object() {
+    refused(
+        |plan| {
+            let all = 0..plan.placements.len();
+            let external = all.filter(|&index| plan.placements[index].object.is_none());
+            external.filter(|_| !plan.objects.is_empty()).collect()
+        },
+        |plan, &index| plan.placements[index].object = Some(ObjectId::new(0)),
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Residence(ResidenceFault::External { object: "with", .. })
+            )
+        },
+    );
+}
+
+#[test]
+fn a_transient_resource_loses_its_object() {
+    refused(
+        |plan| placements_where(plan, |_| true),
+        |plan, &index| plan.placements[index].object = None,
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Residence(ResidenceFault::External {
+                    object: "without",
+                    ..
+                })
+            )
+        },
+    );
+}
+
+/// Passes that use tile memory.
+fn tile_passes(plan: &Plan) -> Vec<(PassId, String)> {
+    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
+    let of_tile =
+        accesses.filter(|(_, planned)| plan.placements[planned.placement.index()].home == Home::Tile);
+    of_tile
+        .map(|(access, _)| (access.pass, pass_name(plan, access.pass)))
+        .collect()
+}
+
+#[test]
+fn another_object_of_the_same_size_is_bound() {
+    refused(
+        tile_passes,
+        |plan, (pass, _)| {
+            let bound = plan.passes[pass.index()].bound.unwrap();
+            plan.objects.push(plan.objects[bound.index()]);
+            plan.passes[pass.index()].bound = Some(ObjectId::new(plan.objects.len() as u32 - 1));
+        },
+        |fault, (_, name)| matches!(fault, CheckFault::Residence(ResidenceFault::WrongObjectBound { pass, .. }) if pass == name),
+    );
+}
+
+#[test]
+fn nothing_is_bound_for_a_pass_that_uses_tile_memory() {
+    refused(
+        tile_passes,
+        |plan, (pass, _)| plan.passes[pass.index()].bound = None,
+        |fault, (_, name)| {
+            matches!(fault, CheckFault::Residence(ResidenceFault::WrongObjectBound { pass, bound, .. })
+                if pass == name && bound == "nothing")
+        },
+    );
+}
+
+#[test]
+fn an_ordinary_object_is_bound() {
+    refused(
+        |plan| {
+            let ordinary = plan.objects.iter().position(|object| object.home != Home::Tile);
+            ordinary.into_iter().collect()
+        },
+        |plan, &object| plan.passes[0].bound = Some(ObjectId::new(object as u32)),
+        |fault, _| matches!(fault, CheckFault::Residence(ResidenceFault::BoundNotTile { .. })),
+    );
+}
+
+fn is_lost(fault: &CheckFault, passing: &Passing, by: impl Fn(&Loss) -> bool) -> bool {
+    matches!(fault, CheckFault::Contents(ContentsFault::Lost { resource, loss, .. })
+        if *resource == passing.resource && by(loss))
+}
+
+#[test]
+fn nothing_is_bound_while_contents_live() {
+    refused(
+        |plan| passings(plan, false),
+        |plan, passing| plan.passes[passing.pass.index()].bound = None,
+        |fault, passing| is_lost(fault, passing, |loss| matches!(loss, Loss::Unbound { .. })),
+    );
+}
+
+#[test]
+fn less_is_bound_while_contents_live() {
+    refused(
+        |plan| passings(plan, false),
+        |plan, passing| {
+            let tile = plan.profile.tile.unwrap();
+            plan.objects.push(Object {
+                home: Home::Tile,
+                memory_type: tile.memory_type,
+                size: Bytes(passing.end - 1),
+            });
+            plan.passes[passing.pass.index()].bound = Some(ObjectId::new(plan.objects.len() as u32 - 1));
+        },
+        |fault, passing| is_lost(fault, passing, |loss| matches!(loss, Loss::BoundTooSmall { .. })),
+    );
+}
+
+#[test]
+fn the_second_command_buffer_does_not_bind() {
+    refused(
+        |plan| {
+            let mut sites = passings(plan, true);
+            sites.retain(|passing| {
+                let commands = plan.frame.pass(passing.pass).command_buffer;
+                plan.frame.command_buffers()[commands.index()].passes.first as usize == passing.pass.index()
+            });
+            sites
+        },
+        |plan, passing| plan.passes[passing.pass.index()].bound = None,
+        |fault, passing| is_lost(fault, passing, |loss| matches!(loss, Loss::Unbound { .. })),
+    );
+}
+
+#[test]
+fn a_device_forgets_earlier() {
+    // What lived to the end of the submit now dies with the batch.
+    refused(
+        |plan| {
+            let boundary = plan.profile.tile.is_some_and(|tile| tile.queue_submit_boundary);
+            let batches = |passing: &Passing| {
+                let of = |pass| plan.frame.batch_of(pass);
+                let resource = plan.frame.resource_named(&passing.resource).unwrap();
+                let life = plan.frame.life_of(resource);
+                let passes = plan.frame.pass_ids().filter(|pass| life.contains(pass.step()));
+                let own = plan
+                    .frame
+                    .uses_of(resource)
+                    .iter()
+                    .map(|&index| plan.frame.accesses()[index as usize].pass);
+                let (first, last) = (own.clone().min().unwrap(), own.max().unwrap());
+                passes.count() > 1 && of(first) != of(last)
+            };
+            let device = plan.options.windows == WindowRule::Device;
+            passings(plan, true)
+                .into_iter()
+                .filter(|passing| boundary && device && batches(passing))
+                .collect()
+        },
+        |plan, _| {
+            let profile = Arc::make_mut(&mut plan.profile);
+            profile.tile.as_mut().unwrap().queue_submit_boundary = false;
+        },
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Contents(ContentsFault::Lost {
+                    loss: Loss::WindowEnded { .. },
+                    ..
+                })
+            )
+        },
+    );
+}

@@ -1,0 +1,214 @@
+//! Damage to tables, spans, versions, reasons and sums.
+
+use tileheap::frame::Lifetime;
+use tileheap::plan::{CheckFault, ObjectId, PlacementId, Plan, Reason, StructureFault, TotalFault, Totals};
+use tileheap::units::{Bytes, Span};
+
+use super::{barriers, name, placements_where, refused, uses};
+
+#[test]
+fn a_table_is_cut() {
+    refused(
+        |_| vec![()],
+        |plan, ()| {
+            plan.accesses.pop();
+        },
+        |fault, ()| matches!(fault, CheckFault::Structure(StructureFault::Length { .. })),
+    );
+}
+
+#[test]
+fn a_barrier_is_in_no_run() {
+    refused(
+        |plan| barriers(plan).into_iter().filter(|site| !site.after).collect(),
+        |plan, site| {
+            let run = &mut plan.passes[site.pass.index()].before;
+            run.end -= 1;
+        },
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Structure(StructureFault::Covered { times: 0, .. })
+            )
+        },
+    );
+}
+
+#[test]
+fn an_index_leads_nowhere() {
+    refused(
+        |plan| placements_where(plan, |_| true),
+        |plan, &index| plan.placements[index].object = Some(ObjectId::new(plan.objects.len() as u32)),
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Structure(StructureFault::Index { table: "objects", .. })
+            )
+        },
+    );
+}
+
+#[test]
+fn an_access_uses_anothers_placement() {
+    refused(
+        |plan| {
+            if plan.placements.len() > 1 {
+                (0..plan.accesses.len()).collect()
+            } else {
+                Vec::new()
+            }
+        },
+        |plan, &index| {
+            let access = &mut plan.accesses[index];
+            let own = plan.frame.accesses()[index].resource;
+            let other = plan
+                .placements
+                .iter()
+                .position(|placement| placement.resource != own);
+            access.placement = PlacementId::new(other.unwrap() as u32);
+        },
+        |fault, _| matches!(fault, CheckFault::Structure(StructureFault::Foreign { .. })),
+    );
+}
+
+#[test]
+fn a_span_is_cut_short() {
+    let last = |plan: &Plan, index: usize| {
+        uses(plan, index)
+            .last()
+            .map(|(_, access, _)| access.pass.step().0)
+    };
+    refused(
+        |plan| placements_where(plan, |index| plan.placements[index].span.len() > 1),
+        |plan, &index| plan.placements[index].span.end.0 = last(plan, index).unwrap(),
+        |fault, _| matches!(fault, CheckFault::Structure(StructureFault::SpanMissesUse { .. })),
+    );
+}
+
+#[test]
+fn a_span_leaves_the_frame() {
+    refused(
+        |plan| placements_where(plan, |_| true),
+        |plan, &index| plan.placements[index].span.end.0 = plan.passes.len() as u32 + 1,
+        |fault, _| matches!(fault, CheckFault::Structure(StructureFault::SpanOutside { .. })),
+    );
+}
+
+#[test]
+fn the_versions_of_a_history_are_swapped() {
+    refused(
+        |plan| {
+            let pairs = plan
+                .resources
+                .iter()
+                .filter(|resource| resource.placements.len() == 2);
+            pairs
+                .map(|resource| (resource.placements.first, resource.placements.end - 1))
+                .collect()
+        },
+        |plan, &(current, previous)| {
+            for access in &mut plan.accesses {
+                if [current, previous].contains(&(access.placement.index() as u32)) {
+                    access.placement = PlacementId::new(current + previous - access.placement.index() as u32);
+                }
+            }
+        },
+        |fault, _| matches!(fault, CheckFault::Structure(StructureFault::WrongVersion { .. })),
+    );
+}
+
+#[test]
+fn a_reason_names_another_home() {
+    refused(
+        |plan| {
+            let ids = plan.frame.resource_ids();
+            ids.filter(|&id| {
+                let transient = !matches!(plan.frame.resource(id).lifetime, Lifetime::External(_));
+                transient && !plan.frame.uses_of(id).is_empty()
+            })
+            .collect()
+        },
+        |plan, id| plan.resources[id.index()].reason = Reason::External,
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Structure(StructureFault::Reason {
+                    reason: "external",
+                    ..
+                })
+            )
+        },
+    );
+}
+
+#[test]
+fn an_unused_resource_gets_memory() {
+    refused(
+        |plan| placements_where(plan, |_| true),
+        |plan, &index| {
+            // Its copy at the end of the table belongs to nobody.
+            let copy = plan.placements[index];
+            plan.placements.push(copy);
+        },
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Structure(StructureFault::Covered {
+                    table: "placements",
+                    ..
+                })
+            )
+        },
+    );
+}
+
+#[test]
+fn a_total_is_wrong() {
+    type Field = (&'static str, fn(&mut Totals) -> &mut Bytes);
+    let fields: [Field; 7] = [
+        ("eligible_bytes", |totals| &mut totals.eligible_bytes),
+        ("on_chip_bytes", |totals| &mut totals.on_chip_bytes),
+        ("arena_bytes", |totals| &mut totals.arena_bytes),
+        ("arena_bytes_without_aliasing", |totals| {
+            &mut totals.arena_bytes_without_aliasing
+        }),
+        ("arena_peak_live", |totals| &mut totals.arena_peak_live),
+        ("tile_peak_live", |totals| &mut totals.tile_peak_live),
+        ("tile_bytes", |totals| &mut totals.tile_bytes),
+    ];
+    for (name, field) in fields {
+        refused(
+            |_| vec![()],
+            |plan, ()| *field(&mut plan.totals) += Bytes(4096),
+            |fault, ()| matches!(fault, CheckFault::Total(TotalFault::Frame { total, .. }) if *total == name),
+        );
+    }
+}
+
+#[test]
+fn the_live_bytes_of_a_pass_are_wrong() {
+    refused(
+        |plan| plan.frame.pass_ids().collect(),
+        |plan, pass| plan.passes[pass.index()].live_tile += Bytes(1),
+        |fault, _| matches!(fault, CheckFault::Total(TotalFault::Live { .. })),
+    );
+}
+
+#[test]
+fn a_span_is_lengthened_without_counting_its_bytes() {
+    refused(
+        |plan| {
+            let grows = |index: usize| {
+                let span = plan.placements[index].span;
+                name(plan, plan.placements[index].resource);
+                span.first.0 > 0 && plan.placements[index].home == tileheap::plan::Home::Tile
+            };
+            placements_where(plan, grows)
+        },
+        |plan, &index| {
+            let span = plan.placements[index].span;
+            plan.placements[index].span = Span::new(0, span.end.0);
+        },
+        |fault, _| matches!(fault, CheckFault::Total(_) | CheckFault::Bytes(_)),
+    );
+}

@@ -1,0 +1,96 @@
+//! The plan checker, which knows nothing of how plans are made, accepts what the planner makes of frames of every kind.
+
+mod planned;
+mod support;
+
+use std::sync::Arc;
+
+use ash::vk;
+use planned::planned;
+use tileheap::frame::{SyntheticDesc, import, synthetic};
+use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::profile::{DeviceProfile, PRESETS, Requirements, estimate, raw};
+
+const STRATEGIES: [Strategy; 4] = [
+    Strategy::Greedy,
+    Strategy::Fast,
+    Strategy::FirstCome,
+    Strategy::Off,
+];
+
+fn accept(what: &str, plan: &Plan) {
+    let faults = plan.faults();
+    if let Some(first) = faults.first() {
+        panic!("{what}: {} faults, the first: {first}\n{plan}", faults.len());
+    }
+}
+
+#[test]
+fn every_plan_is_accepted() {
+    for seed in 0..2000 {
+        accept(&format!("seed {seed}"), &planned(seed));
+    }
+}
+
+#[test]
+fn a_large_plan_is_accepted() {
+    let desc = SyntheticDesc {
+        passes: 256,
+        resources: 400,
+        batches: 9,
+        queues: 2,
+        ..SyntheticDesc::default()
+    };
+    let frame = synthetic(7, desc);
+    let profile = Arc::new(DeviceProfile::preset("adreno-840").unwrap());
+    let requirements = Arc::new(estimate(&frame, &profile).unwrap());
+    accept(
+        "256 passes",
+        &plan(&frame, &requirements, &profile, &PlanOptions::default()).unwrap(),
+    );
+}
+
+/// Every published frame at two sizes, on every device, by every strategy; and as published tables see it.
+#[test]
+fn plans_of_published_frames_are_accepted() {
+    let Some(folder) = support::shared("frames") else {
+        return;
+    };
+    let mut plans = 0;
+    for name in [
+        "granite_deferred_taa_bloom",
+        "khronos_local_read_deferred",
+        "qualcomm_tile_memory_sample",
+    ] {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+        for (width, height) in [(1920, 1080), (643, 359)] {
+            let imported = import::import_sized(&text, vk::Extent2D { width, height }).unwrap();
+            let frame = &imported.frame;
+            for preset in PRESETS {
+                let profile = Arc::new(DeviceProfile::preset(preset).unwrap());
+                let sizes = raw(frame, &profile, &imported.claims, &imported.raw_texel_bytes).unwrap();
+                let needs: [(WindowRule, Requirements); 2] = [
+                    (WindowRule::Device, estimate(frame, &profile).unwrap()),
+                    (WindowRule::WholeFrame, sizes),
+                ];
+                for (windows, requirements) in needs {
+                    let requirements = Arc::new(requirements);
+                    for strategy in STRATEGIES {
+                        let options = PlanOptions {
+                            strategy,
+                            windows,
+                            ..PlanOptions::default()
+                        };
+                        let plan = plan(frame, &requirements, &profile, &options).unwrap();
+                        accept(
+                            &format!("{name} at {width} x {height} on {preset}, {options:?}"),
+                            &plan,
+                        );
+                        plans += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert_eq!(plans, 3 * 2 * 4 * 2 * 4);
+}

@@ -1,0 +1,103 @@
+//! Planned frames out of a seed: frames, devices and options of every kind that plans have to cope with.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::frame::{SplitMix64, SyntheticDesc, synthetic};
+use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::profile::{Dedicated, DeviceProfile, Features, PRESETS, Requirements, TileBlock, estimate};
+use tileheap::units::{Alignment, Bytes};
+
+/// Tile alignments, of which few are powers of two.
+const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
+
+/// The plan of a frame, device and options drawn from `seed`.
+pub(crate) fn planned(seed: u64) -> Plan {
+    let mut random = SplitMix64::new(seed);
+    let desc = frame_desc(&mut random);
+    let frame = synthetic(seed, desc);
+    let profile = profile(&mut random);
+    let mut requirements = estimate(&frame, &profile).unwrap();
+    perturb(&mut requirements, &mut random);
+    let options = PlanOptions {
+        strategy: random.pick(&[
+            Strategy::Greedy,
+            Strategy::Greedy,
+            Strategy::Fast,
+            Strategy::FirstCome,
+            Strategy::Off,
+        ]),
+        windows: if random.one_in(12) {
+            WindowRule::WholeFrame
+        } else {
+            WindowRule::Device
+        },
+        aliasing: !random.one_in(10),
+        lazy: !random.one_in(4),
+    };
+    plan(&frame, &Arc::new(requirements), &Arc::new(profile), &options).unwrap()
+}
+
+fn frame_desc(random: &mut SplitMix64) -> SyntheticDesc {
+    let side = |random: &mut SplitMix64| 64 + random.below(2000) as u32;
+    SyntheticDesc {
+        passes: 2 + random.below(40) as u32,
+        resources: 4 + random.below(50) as u32,
+        batches: 1 + random.below(6) as u32,
+        queues: 1 + random.below(3) as u32,
+        base_extent: vk::Extent2D {
+            width: side(random),
+            height: side(random),
+        },
+    }
+}
+
+/// A preset with another tile heap, other limits and other features.
+fn profile(random: &mut SplitMix64) -> DeviceProfile {
+    let mut profile = DeviceProfile::preset(random.pick(&PRESETS)).unwrap();
+    let granularity = random.pick(&[1, 256, 1024, 65_536]);
+    profile.limits.buffer_image_granularity = Alignment::new(granularity).unwrap();
+    for feature in [
+        Features::STORE_OP_NONE,
+        Features::LOCAL_READ,
+        Features::DYNAMIC_RENDERING,
+    ] {
+        profile.features.set(feature, !random.one_in(3));
+    }
+    if let Some(tile) = &mut profile.tile {
+        tile.queue_submit_boundary = random.one_in(3);
+        tile.buffer_transfers = random.one_in(2);
+        tile.block = TileBlock {
+            bytes: Alignment::new(random.pick(&ALIGNMENTS)).unwrap(),
+            rows: random.pick(&[32, 16, 1]),
+        };
+        if random.one_in(2) {
+            let size = Bytes(4096 + random.below(48 << 20));
+            profile = profile.with_tile_heap_size(size).unwrap();
+        }
+    }
+    profile
+}
+
+/// What drivers do that estimates do not: larger sizes, refusals, wishes for allocations of their own.
+fn perturb(requirements: &mut Requirements, random: &mut SplitMix64) {
+    for requirement in &mut requirements.resources {
+        if random.one_in(6) {
+            requirement.size = requirement.size + Bytes(random.below(70_000));
+            requirement.alignment = Alignment::new(random.pick(&[16, 256, 4096, 65_536])).unwrap();
+        }
+        if random.one_in(8) {
+            requirement.tile = None;
+        }
+        requirement.dedicated = random.pick(&[
+            Dedicated::No,
+            Dedicated::No,
+            Dedicated::No,
+            Dedicated::No,
+            Dedicated::No,
+            Dedicated::No,
+            Dedicated::Preferred,
+            Dedicated::Required,
+        ]);
+    }
+}
