@@ -53,12 +53,7 @@ struct Offer {
 }
 
 impl Instance {
-    pub(super) fn new(desc: &ContextDesc<'_>) -> Result<Instance> {
-        // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
-        let entry = unsafe { ash::Entry::load() };
-        let entry = entry.map_err(|error| RuntimeFault::NoLoader {
-            reason: error.to_string(),
-        })?;
+    pub(super) fn new(entry: ash::Entry, desc: &ContextDesc<'_>) -> Result<Instance> {
         let offer = look_up(&entry, desc)?;
         let messages: Messages = Box::default();
         let application = CString::new(desc.application.replace('\0', "")).expect("zeros are replaced");
