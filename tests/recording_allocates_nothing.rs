@@ -43,7 +43,10 @@ unsafe impl GlobalAlloc for Counting {
 fn allocations(config: Config) -> Vec<usize> {
     let rig = Rig::new(config);
     let frame = frame();
-    let (pool, outside) = (Pool::new(rig.context()).expect("a pool"), Outside::new(rig.context()));
+    let (pool, outside) = (
+        Pool::new(rig.context()).expect("a pool"),
+        Outside::new(rig.context()),
+    );
     let mut bound = rig.bind(&frame).expect("bound");
     let mut counts = Vec::with_capacity(6);
     for _ in 0..6 {
@@ -69,5 +72,8 @@ fn a_frame_in_steady_state_allocates_nothing() {
 fn on_vulkan_1_1_submission_alone_allocates() {
     let counts = allocations(Config::vulkan_1_1());
     // The older structs of one batch: lists of waits, stages, values, signals and command buffers.
-    assert!(counts[2..].iter().all(|&count| count == counts[2] && count <= 4), "{counts:?}");
+    assert!(
+        counts[2..].iter().all(|&count| count == counts[2] && count <= 4),
+        "{counts:?}"
+    );
 }

@@ -176,7 +176,11 @@ impl Inner {
             return Ok(());
         }
         let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
-        Err(RuntimeFault::Unsupported { resource: resource.name.clone(), why }.into())
+        Err(RuntimeFault::Unsupported {
+            resource: resource.name.clone(),
+            why,
+        }
+        .into())
     }
 
     /// What an image created so needs; the image itself is created only where the driver must see it.

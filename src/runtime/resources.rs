@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::RuntimeFault;
-use super::bind::{Buffer, Image, Place};
+use super::bound::{Buffer, Image, Place};
 use super::create::{buffer_info, image_info, view_infos};
 use super::device::Inner;
 use super::fault::Called;

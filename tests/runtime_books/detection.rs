@@ -8,14 +8,27 @@ use crate::fake_driver::{Config, FakeDriver, Tile};
 use crate::rig::{Rig, frame};
 
 fn missing(tile: Tile) -> Vec<Missing> {
-    let rig = Rig::new(Config { tile, ..Config::modern() });
+    let rig = Rig::new(Config {
+        tile,
+        ..Config::modern()
+    });
     let missing = rig.context().tile().missing().to_vec();
     let there = rig.context().tile().profile().tile.is_some();
     assert_eq!(there, missing.is_empty());
-    assert_eq!(there, rig.context().tile().capabilities().contains(Capabilities::TILE_MEMORY));
+    assert_eq!(
+        there,
+        rig.context()
+            .tile()
+            .capabilities()
+            .contains(Capabilities::TILE_MEMORY)
+    );
     // The same program, with or without.
     let bound = rig.bind(&frame()).expect("bound");
-    let tiled = bound.plan().placements.iter().any(|placement| placement.home == Home::Tile);
+    let tiled = bound
+        .plan()
+        .placements
+        .iter()
+        .any(|placement| placement.home == Home::Tile);
     assert_eq!(tiled, there);
     bound.retire();
     rig.finish();
@@ -27,19 +40,55 @@ fn every_missing_link_is_named() {
     assert_eq!(missing(Tile::whole()), []);
     assert_eq!(missing(Tile::absent()), [Missing::Extension, Missing::Heap]);
     assert_eq!(missing(Tile::name_only()), [Missing::Feature, Missing::Heap]);
-    assert_eq!(missing(Tile { feature: false, ..Tile::whole() }), [Missing::Feature]);
-    assert_eq!(missing(Tile { heap_flag: false, ..Tile::whole() }), [Missing::Heap]);
-    assert_eq!(missing(Tile { memory_type: false, ..Tile::whole() }), [Missing::MemoryType]);
-    assert_eq!(missing(Tile { command: false, ..Tile::whole() }), [Missing::Function]);
+    assert_eq!(
+        missing(Tile {
+            feature: false,
+            ..Tile::whole()
+        }),
+        [Missing::Feature]
+    );
+    assert_eq!(
+        missing(Tile {
+            heap_flag: false,
+            ..Tile::whole()
+        }),
+        [Missing::Heap]
+    );
+    assert_eq!(
+        missing(Tile {
+            memory_type: false,
+            ..Tile::whole()
+        }),
+        [Missing::MemoryType]
+    );
+    assert_eq!(
+        missing(Tile {
+            command: false,
+            ..Tile::whole()
+        }),
+        [Missing::Function]
+    );
     let text = Missing::Extension.to_string();
     assert_eq!(text, "the driver does not list VK_QCOM_tile_memory_heap");
 }
 
 #[test]
 fn a_driver_that_refuses_every_resource_gets_an_ordinary_plan() {
-    let rig = Rig::new(Config { tile: Tile { requirements: false, ..Tile::whole() }, ..Config::modern() });
+    let rig = Rig::new(Config {
+        tile: Tile {
+            requirements: false,
+            ..Tile::whole()
+        },
+        ..Config::modern()
+    });
     let bound = rig.bind(&frame()).expect("bound");
-    assert!(bound.plan().placements.iter().all(|placement| placement.home != Home::Tile));
+    assert!(
+        bound
+            .plan()
+            .placements
+            .iter()
+            .all(|placement| placement.home != Home::Tile)
+    );
     bound.retire();
     rig.finish();
 }
@@ -59,7 +108,9 @@ fn enabling_doubles_nothing() {
     // SAFETY: one of the instance's.
     let support = unsafe { Support::query(&instance, physical, vk::API_VERSION_1_3) }.expect("asked");
     let names = [tileheap::ffi::tile_memory_heap::NAME.as_ptr()];
-    let mut newer = vk::PhysicalDeviceVulkan13Features::default().synchronization2(true).dynamic_rendering(false);
+    let mut newer = vk::PhysicalDeviceVulkan13Features::default()
+        .synchronization2(true)
+        .dynamic_rendering(false);
     let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
@@ -87,16 +138,25 @@ fn enabling_doubles_nothing() {
             vk::StructureType::PHYSICAL_DEVICE_MAINTENANCE_4_FEATURES,
         ];
         assert!(kinds.iter().all(|kind| !doubled.contains(kind)), "{kinds:?}");
-        assert_eq!(kinds.len(), 3, "timeline semaphores, tile memory, and the caller's own: {kinds:?}");
+        assert_eq!(
+            kinds.len(),
+            3,
+            "timeline semaphores, tile memory, and the caller's own: {kinds:?}"
+        );
     }
     let info = enable.info(&info);
     // SAFETY: the fake driver is content with anything.
     let device = unsafe { instance.create_device(physical, &info, None) }.expect("a device");
-    let desc = DeviceDesc { enabled: capabilities, ..DeviceDesc::default() };
+    let desc = DeviceDesc {
+        enabled: capabilities,
+        ..DeviceDesc::default()
+    };
     // SAFETY: they belong together.
     let tile = unsafe { Device::new(&instance, physical, &device, &support, desc) }.expect("the runtime");
     assert!(tile.missing().is_empty());
-    let text = tile.bind(&tile.plan(&frame(), &Default::default()).expect("a plan")).expect_err("no queue");
+    let text = tile
+        .bind(&tile.plan(&frame(), &Default::default()).expect("a plan"))
+        .expect_err("no queue");
     assert!(text.to_string().contains("DeviceDesc::queues"), "{text}");
     // SAFETY: nothing was submitted.
     unsafe { tile.destroy() };

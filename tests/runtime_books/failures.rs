@@ -13,23 +13,28 @@ fn program(driver: &FakeDriver) -> Result<(), String> {
     // The caller's own objects do not count.
     let outside = Outside::new(&context);
     let pool = Pool::new(&context);
-    let result = pool.as_ref().map_err(|error| format!("{error:?}")).and_then(|pool| {
-        let tile = context.tile();
-        let plan = tile.plan(&frame, &Default::default()).map_err(|error| error.to_string())?;
-        let mut bound = tile.bind(&plan).map_err(|error| error.to_string())?;
-        let mut result = Ok(());
-        for _ in 0..2 {
-            let one = run(&context, &mut bound, &frame, pool, &outside);
-            let one = one.and_then(|number| bound.wait(number, u64::MAX));
-            result = one.map(|_| ()).map_err(|error| error.to_string());
-            if result.is_err() {
-                break;
+    let result = pool
+        .as_ref()
+        .map_err(|error| format!("{error:?}"))
+        .and_then(|pool| {
+            let tile = context.tile();
+            let plan = tile
+                .plan(&frame, &Default::default())
+                .map_err(|error| error.to_string())?;
+            let mut bound = tile.bind(&plan).map_err(|error| error.to_string())?;
+            let mut result = Ok(());
+            for _ in 0..2 {
+                let one = run(&context, &mut bound, &frame, pool, &outside);
+                let one = one.and_then(|number| bound.wait(number, u64::MAX));
+                result = one.map(|_| ()).map_err(|error| error.to_string());
+                if result.is_err() {
+                    break;
+                }
             }
-        }
-        bound.retire();
-        let collected = tile.collect().map_err(|error| error.to_string());
-        result.and(collected.map(|_| ()))
-    });
+            bound.retire();
+            let collected = tile.collect().map_err(|error| error.to_string());
+            result.and(collected.map(|_| ()))
+        });
     outside.destroy(&context);
     if let Ok(pool) = pool {
         pool.destroy(&context);
@@ -50,16 +55,29 @@ fn every_failing_call_is_an_error_that_leaves_nothing_behind() {
         let own = |name: &&str| ["vkCreateCommandPool", "vkAllocateCommandBuffers"].contains(name);
         let start = calls.iter().position(|name| own(&name)).expect("the test's pool") + 3;
         for (nth, name) in calls.iter().enumerate().skip(start) {
-            for result in [vk::Result::ERROR_OUT_OF_DEVICE_MEMORY, vk::Result::ERROR_DEVICE_LOST] {
+            for result in [
+                vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+                vk::Result::ERROR_DEVICE_LOST,
+            ] {
                 let driver = FakeDriver::new(config.clone());
                 driver.fail_at(nth, result);
                 let outcome = program(&driver);
-                let failed = driver.journal().iter().any(|call| matches!(call, Call::Failed { .. }));
+                let failed = driver
+                    .journal()
+                    .iter()
+                    .any(|call| matches!(call, Call::Failed { .. }));
                 assert!(failed, "call {nth}, {name}, was made again");
                 let excused = ["vkDeviceWaitIdle", "vkSetDebugUtilsObjectNameEXT"].contains(name);
-                assert!(excused || outcome.is_err(), "call {nth}, {name}, failed unnoticed");
+                assert!(
+                    excused || outcome.is_err(),
+                    "call {nth}, {name}, failed unnoticed"
+                );
                 assert_eq!(driver.violations(), [""; 0], "after call {nth}, {name}, failed");
-                assert!(driver.live().is_empty(), "call {nth}, {name}: {:?}", driver.live());
+                assert!(
+                    driver.live().is_empty(),
+                    "call {nth}, {name}: {:?}",
+                    driver.live()
+                );
             }
         }
     }
@@ -79,14 +97,21 @@ fn a_context_that_fails_leaves_nothing_behind() {
                 Err(error) => assert!(!error.to_string().contains('\n')),
             }
             assert_eq!(driver.violations(), [""; 0], "after call {nth}, {name}, failed");
-            assert!(driver.live().is_empty(), "call {nth}, {name}: {:?}", driver.live());
+            assert!(
+                driver.live().is_empty(),
+                "call {nth}, {name}: {:?}",
+                driver.live()
+            );
         }
     }
 }
 
 #[test]
 fn requirements_that_grow_are_planned_for_anew() {
-    let rig = Rig::new(Config { grows_when_created: 4096, ..Config::modern() });
+    let rig = Rig::new(Config {
+        grows_when_created: 4096,
+        ..Config::modern()
+    });
     let frame = frame();
     let tile = rig.context().tile();
     let plan = tile.plan(&frame, &Default::default()).expect("a plan");
@@ -107,15 +132,25 @@ fn requirements_that_grow_are_planned_for_anew() {
 #[test]
 fn what_is_in_flight_is_not_destroyed() {
     for config in [Config::modern(), Config::vulkan_1_1()] {
-        let rig = Rig::new(Config { asynchronous: true, ..config });
+        let rig = Rig::new(Config {
+            asynchronous: true,
+            ..config
+        });
         let frame = frame();
-        let (pool, outside) = (Pool::new(rig.context()).expect("a pool"), Outside::new(rig.context()));
+        let (pool, outside) = (
+            Pool::new(rig.context()).expect("a pool"),
+            Outside::new(rig.context()),
+        );
         let mut bound = rig.bind(&frame).expect("bound");
         let number = run(rig.context(), &mut bound, &frame, &pool, &outside).expect("submitted");
         assert!(rig.driver.pending() > 0);
         assert_eq!(bound.completed().expect("asked"), None);
         bound.retire();
-        assert_eq!(rig.context().tile().collect().expect("collected"), 1, "frame {number:?} is in flight");
+        assert_eq!(
+            rig.context().tile().collect().expect("collected"),
+            1,
+            "frame {number:?} is in flight"
+        );
         rig.driver.complete();
         assert_eq!(rig.context().tile().collect().expect("collected"), 0);
         pool.destroy(rig.context());

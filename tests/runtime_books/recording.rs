@@ -27,7 +27,10 @@ fn every_command_buffer_binds_before_its_first_action() {
     for config in [Config::modern(), Config::vulkan_1_1()] {
         let rig = Rig::new(config);
         let frame = frame();
-        let (pool, outside) = (Pool::new(rig.context()).expect("a pool"), Outside::new(rig.context()));
+        let (pool, outside) = (
+            Pool::new(rig.context()).expect("a pool"),
+            Outside::new(rig.context()),
+        );
         let mut bound = rig.bind(&frame).expect("bound");
         let plan = bound.plan().clone();
         let home = |name| {
@@ -41,19 +44,35 @@ fn every_command_buffer_binds_before_its_first_action() {
             let number = run(rig.context(), &mut bound, &frame, &pool, &outside).expect("submitted");
             assert!(bound.wait(number, u64::MAX).expect("waited"));
             let first = short(&rig.driver.recorded(pool.primaries[0]));
-            assert_eq!(first[..5], ["bind", "barriers", "begin", "draw", "end"], "{first:?}");
+            assert_eq!(
+                first[..5],
+                ["bind", "barriers", "begin", "draw", "end"],
+                "{first:?}"
+            );
             let second = short(&rig.driver.recorded(pool.primaries[1]));
-            assert_eq!(second[0], "bind", "a binding ends with its command buffer: {second:?}");
-            let execute = second.iter().position(|one| one == "execute").expect("secondary contents");
+            assert_eq!(
+                second[0], "bind",
+                "a binding ends with its command buffer: {second:?}"
+            );
+            let execute = second
+                .iter()
+                .position(|one| one == "execute")
+                .expect("secondary contents");
             // The next pass binds again, or unbinds: after secondaries nothing is known.
             let next = &second[execute + 1..];
             assert_eq!(next[0], "end");
             assert!(next[1] == "bind" || next[1] == "unbind", "{second:?}");
             let inherits = rig.driver.journal().iter().find_map(|call| match call {
-                Call::Begin { command_buffer, inherits } if *command_buffer == pool.secondaries[0] => Some(*inherits),
+                Call::Begin {
+                    command_buffer,
+                    inherits,
+                } if *command_buffer == pool.secondaries[0] => Some(*inherits),
                 _ => None,
             });
-            assert!(inherits.expect("begun").is_some(), "the secondary inherits the binding");
+            assert!(
+                inherits.expect("begun").is_some(),
+                "the secondary inherits the binding"
+            );
         }
         bound.retire();
         pool.destroy(rig.context());
@@ -65,13 +84,27 @@ fn every_command_buffer_binds_before_its_first_action() {
 #[test]
 fn tile_memory_is_allocated_for_tile_objects_alone() {
     for type_first in [true, false] {
-        let rig = Rig::new(Config { tile: Tile { type_first, ..Tile::whole() }, ..Config::modern() });
+        let rig = Rig::new(Config {
+            tile: Tile {
+                type_first,
+                ..Tile::whole()
+            },
+            ..Config::modern()
+        });
         let bound = rig.bind(&frame()).expect("bound");
         let tile = rig.context().tile().profile().tile.expect("a tile heap");
-        let mut planned: Vec<_> = bound.plan().objects.iter().filter(|one| one.home == Home::Tile).map(|one| one.size.0).collect();
+        let mut planned: Vec<_> = bound
+            .plan()
+            .objects
+            .iter()
+            .filter(|one| one.home == Home::Tile)
+            .map(|one| one.size.0)
+            .collect();
         let mut allocated = Vec::new();
         for call in rig.driver.journal() {
-            if let Call::Allocate { memory_type, size, .. } = call
+            if let Call::Allocate {
+                memory_type, size, ..
+            } = call
                 && memory_type == tile.memory_type
             {
                 allocated.push(size);
@@ -91,13 +124,25 @@ fn without_tile_memory_nothing_is_bound() {
     let rig = Rig::new(Config::modern());
     let frame = frame();
     let tile = rig.context().tile();
-    let options = tileheap::plan::PlanOptions { strategy: Strategy::Off, ..Default::default() };
-    let mut bound = tile.bind(&tile.plan(&frame, &options).expect("a plan")).expect("bound");
-    let (pool, outside) = (Pool::new(rig.context()).expect("a pool"), Outside::new(rig.context()));
+    let options = tileheap::plan::PlanOptions {
+        strategy: Strategy::Off,
+        ..Default::default()
+    };
+    let mut bound = tile
+        .bind(&tile.plan(&frame, &options).expect("a plan"))
+        .expect("bound");
+    let (pool, outside) = (
+        Pool::new(rig.context()).expect("a pool"),
+        Outside::new(rig.context()),
+    );
     run(rig.context(), &mut bound, &frame, &pool, &outside).expect("submitted");
     for buffer in &pool.primaries {
         let commands = rig.driver.recorded(*buffer);
-        assert!(!commands.iter().any(|one| matches!(one, Command::BindTileMemory(Some(_)))));
+        assert!(
+            !commands
+                .iter()
+                .any(|one| matches!(one, Command::BindTileMemory(Some(_))))
+        );
     }
     bound.retire();
     pool.destroy(rig.context());
@@ -110,12 +155,17 @@ fn older_and_newer_paths_use_their_own_commands() {
     for (config, newer) in [(Config::modern(), true), (Config::vulkan_1_1(), false)] {
         let rig = Rig::new(config);
         let frame = frame();
-        let (pool, outside) = (Pool::new(rig.context()).expect("a pool"), Outside::new(rig.context()));
+        let (pool, outside) = (
+            Pool::new(rig.context()).expect("a pool"),
+            Outside::new(rig.context()),
+        );
         let mut bound = rig.bind(&frame).expect("bound");
         run(rig.context(), &mut bound, &frame, &pool, &outside).expect("submitted");
         for command in rig.driver.recorded(pool.primaries[0]) {
             match command {
-                Command::Barriers { synchronization_2, .. } => assert_eq!(synchronization_2, newer),
+                Command::Barriers {
+                    synchronization_2, ..
+                } => assert_eq!(synchronization_2, newer),
                 Command::BeginRendering { dynamic, .. } => assert_eq!(dynamic, newer),
                 _ => {}
             }

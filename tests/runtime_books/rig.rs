@@ -10,7 +10,10 @@ use tileheap::units::Bytes;
 
 use crate::fake_driver::{Config, FakeDriver};
 
-pub(crate) const EXTENT: vk::Extent2D = vk::Extent2D { width: 480, height: 270 };
+pub(crate) const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 480,
+    height: 270,
+};
 
 /// A G-buffer that lives on the chip, in two command buffers of one batch, and history that cannot.
 ///
@@ -25,12 +28,30 @@ pub(crate) fn frame() -> Frame {
     let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
     let list = frame.buffer("list", BufferDesc::new(Bytes(65_536)));
     let lit = frame.image("lit", ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, EXTENT));
-    let sum = frame.resource("sum", ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, EXTENT), Lifetime::History);
+    let sum = frame.resource(
+        "sum",
+        ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, EXTENT),
+        Lifetime::History,
+    );
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", BufferDesc::new(Bytes(480 * 270 * 8)), Lifetime::External(host));
-    let state = ResourceState { layout: vk::ImageLayout::GENERAL, ..ResourceState::default() };
-    let canvas = ExternalDesc { exit: state, ..ExternalDesc::SWAPCHAIN };
-    let canvas = frame.resource("canvas", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT), Lifetime::External(canvas));
+    let result = frame.resource(
+        "result",
+        BufferDesc::new(Bytes(480 * 270 * 8)),
+        Lifetime::External(host),
+    );
+    let state = ResourceState {
+        layout: vk::ImageLayout::GENERAL,
+        ..ResourceState::default()
+    };
+    let canvas = ExternalDesc {
+        exit: state,
+        ..ExternalDesc::SWAPCHAIN
+    };
+    let canvas = frame.resource(
+        "canvas",
+        ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT),
+        Lifetime::External(canvas),
+    );
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
@@ -48,9 +69,19 @@ pub(crate) fn frame() -> Frame {
         .sampled(depth)
         .storage_read(list)
         .color(lit, Before::Overwrite);
-    frame.compute_pass(commands, "add history").sampled(lit).sampled_previous(sum).storage_write(sum);
-    frame.render_pass(commands, "present").sampled(sum).color(canvas, Before::Overwrite);
-    frame.transfer_pass(commands, "copy").transfer_source(sum).transfer_destination(result);
+    frame
+        .compute_pass(commands, "add history")
+        .sampled(lit)
+        .sampled_previous(sum)
+        .storage_write(sum);
+    frame
+        .render_pass(commands, "present")
+        .sampled(sum)
+        .color(canvas, Before::Overwrite);
+    frame
+        .transfer_pass(commands, "copy")
+        .transfer_source(sum)
+        .transfer_destination(result);
     frame.build().expect("a sound frame")
 }
 
@@ -71,7 +102,10 @@ impl Rig {
     pub(crate) fn new(config: Config) -> Rig {
         let driver = FakeDriver::new(config);
         let context = context(&driver).expect("a context");
-        Rig { driver, context: Some(context) }
+        Rig {
+            driver,
+            context: Some(context),
+        }
     }
 
     pub(crate) fn context(&self) -> &Context {
@@ -94,7 +128,10 @@ impl Rig {
 }
 
 pub(crate) fn context(driver: &FakeDriver) -> tileheap::Result<Context> {
-    let desc = ContextDesc { application: "books".to_owned(), ..ContextDesc::default() };
+    let desc = ContextDesc {
+        application: "books".to_owned(),
+        ..ContextDesc::default()
+    };
     Context::on(driver.entry(), &desc)
 }
 
@@ -106,14 +143,20 @@ impl Pool {
             .queue_family_index(context.queues()[0].family);
         // SAFETY: the device has the family.
         let pool = unsafe { device.create_command_pool(&info, None) }?;
-        let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(2);
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .command_buffer_count(2);
         let (one, two) = (vk::CommandBufferLevel::PRIMARY, vk::CommandBufferLevel::SECONDARY);
         // SAFETY: just created.
         let primaries = unsafe { device.allocate_command_buffers(&info.level(one)) };
         // SAFETY: just created.
         let secondaries = unsafe { device.allocate_command_buffers(&info.level(two)) };
         match (primaries, secondaries) {
-            (Ok(primaries), Ok(secondaries)) => Ok(Pool { pool, primaries, secondaries }),
+            (Ok(primaries), Ok(secondaries)) => Ok(Pool {
+                pool,
+                primaries,
+                secondaries,
+            }),
             (Err(error), _) | (_, Err(error)) => {
                 // SAFETY: nothing uses it.
                 unsafe { device.destroy_command_pool(pool, None) };
@@ -151,23 +194,34 @@ impl Outside {
             .usage(vk::ImageUsageFlags::COLOR_ATTACHMENT);
         // SAFETY: the fake driver is content with anything.
         let image = unsafe { device.create_image(&info, None) }.expect("an image");
-        let info = vk::MemoryAllocateInfo::default().allocation_size(1 << 20).memory_type_index(ordinary);
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(1 << 20)
+            .memory_type_index(ordinary);
         // SAFETY: as above.
         let memory = unsafe { device.allocate_memory(&info, None) }.expect("memory");
         // SAFETY: as above.
         unsafe { device.bind_image_memory(image, memory, 0) }.expect("bound");
         // SAFETY: as above.
-        let view = unsafe { device.create_image_view(&vk::ImageViewCreateInfo::default().image(image), None) };
+        let view =
+            unsafe { device.create_image_view(&vk::ImageViewCreateInfo::default().image(image), None) };
         let usage = vk::BufferUsageFlags::TRANSFER_DST;
         let info = vk::BufferCreateInfo::default().size(480 * 270 * 8).usage(usage);
         // SAFETY: as above.
         let buffer = unsafe { device.create_buffer(&info, None) }.expect("a buffer");
-        let info = vk::MemoryAllocateInfo::default().allocation_size(4 << 20).memory_type_index(ordinary);
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(4 << 20)
+            .memory_type_index(ordinary);
         // SAFETY: as above.
         let buffer_memory = unsafe { device.allocate_memory(&info, None) }.expect("memory");
         // SAFETY: as above.
         unsafe { device.bind_buffer_memory(buffer, buffer_memory, 0) }.expect("bound");
-        Outside { image, view: view.expect("a view"), memory, buffer, buffer_memory }
+        Outside {
+            image,
+            view: view.expect("a view"),
+            memory,
+            buffer,
+            buffer_memory,
+        }
     }
 
     pub(crate) fn destroy(self, context: &Context) {
@@ -192,9 +246,21 @@ impl Outside {
             image: self.image,
             view: self.view,
         }];
-        let buffer = Buffer { handle: self.buffer, offset: 0, size: 480 * 270 * 8, address: 0 };
-        let buffers = [ImportedBuffer { resource: id("result"), buffer }];
-        with(&Imports { images: &images, buffers: &buffers, semaphores: &[] })
+        let buffer = Buffer {
+            handle: self.buffer,
+            offset: 0,
+            size: 480 * 270 * 8,
+            address: 0,
+        };
+        let buffers = [ImportedBuffer {
+            resource: id("result"),
+            buffer,
+        }];
+        with(&Imports {
+            images: &images,
+            buffers: &buffers,
+            semaphores: &[],
+        })
     }
 }
 
@@ -221,10 +287,21 @@ pub(crate) fn run(
         return Err(tileheap::runtime::RuntimeFault::Vulkan { call, result, what }.into());
     }
     for (index, declared) in frame.command_buffers().iter().enumerate() {
-        let id = frame.pass(frame.pass_ids().nth(declared.passes.first as usize).expect("a pass")).command_buffer;
+        let id = frame
+            .pass(
+                frame
+                    .pass_ids()
+                    .nth(declared.passes.first as usize)
+                    .expect("a pass"),
+            )
+            .command_buffer;
         // SAFETY: complete, or new.
         let mut commands = unsafe { turn.record(pool.primaries[index], id) }?;
-        for step in frame.pass_ids().skip(declared.passes.first as usize).take(declared.passes.len()) {
+        for step in frame
+            .pass_ids()
+            .skip(declared.passes.first as usize)
+            .take(declared.passes.len())
+        {
             if step == pass("lighting") {
                 // SAFETY: begun for this pass in this turn.
                 unsafe { commands.pass_secondary(step, &[secondary]) }?;
