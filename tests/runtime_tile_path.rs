@@ -62,6 +62,8 @@ struct Replay<'a> {
     tile_types: u32,
     /// Action commands judged while something lived in tile memory.
     judged: usize,
+    /// Times that memory was let go of within a command buffer.
+    unbound: usize,
 }
 
 impl Replay<'_> {
@@ -82,7 +84,10 @@ impl Replay<'_> {
             match &command {
                 Command::Label(Some(name)) => pass = self.rig.described.frame.pass_named(name),
                 Command::Label(None) => pass = None,
-                Command::BindTileMemory(memory) => active = *memory,
+                Command::BindTileMemory(memory) => {
+                    self.unbound += usize::from(memory.is_none() && active.is_some());
+                    active = *memory;
+                }
                 Command::Execute(secondaries) => {
                     let inherited = self.inherited(secondaries[0]);
                     assert_eq!(inherited, active, "a secondary inherits what is bound");
@@ -169,6 +174,7 @@ fn tile_memory_is_bound_before_it_is_needed_and_by_identity() {
                 bindings: bindings(&journal),
                 tile_types: bound.plan().profile.tile_type_bits(),
                 judged: 0,
+                unbound: 0,
             };
             for commands in rig.commands[0] {
                 replay.replay(commands, None, None);
@@ -178,6 +184,7 @@ fn tile_memory_is_bound_before_it_is_needed_and_by_identity() {
                 "gbuffer, decals, occlusion, lighting: {}",
                 replay.judged
             );
+            assert_eq!(replay.unbound, 1, "before meter, which needs nothing bound");
             assert_eq!(rig.driver.violations(), [""; 0]);
             on_fake!(bound.destroy());
             on_fake!(runtime.destroy());

@@ -1,8 +1,8 @@
 //! The runtime on the fake driver, with one small deferred frame that goes through everything the runtime does.
 //!
 //! ```text
-//! graphics  [ scene: gbuffer*, decals ][ light: occlusion, lighting ]   [ post: tonemap* ]──s──┐
-//! compute                                                                                      └─►[ reset, histogram ]
+//! graphics  [ scene: gbuffer*, decals ][ light: occlusion, lighting, meter ]   [ post: tonemap* ]──s──┐
+//! compute                                                                                             └─►[ reset, histogram ]
 //!             albedo ──► loaded ──────────────────► sampled
 //!             normal ─────────────────────────────► input attachment: a render pass object everywhere
 //!             depth ──────────────────► sampled
@@ -11,7 +11,7 @@
 //!                                                                         output (external)   bins: filled, updated
 //! ```
 //! `*` has secondary contents. The first batch is one discard window over two command buffers: albedo, normal, depth and ao
-//! can live in tile memory.
+//! can live in tile memory, up to lighting: `meter` runs with nothing bound.
 
 #![allow(
     dead_code,
@@ -109,6 +109,7 @@ pub fn describe() -> Described {
         .sampled(ao))
     .sampled_previous(past)
     .color(past, Before::Overwrite);
+    frame.compute_pass(light, "meter").sampled(past);
     let batch = frame.batch(submit);
     let post = frame.command_buffer(batch, "post");
     frame
