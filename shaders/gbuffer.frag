@@ -52,7 +52,7 @@ void pave(inout Surface surface) {
     vec2 edge = min(within, 1.0 - within) * slab_size;
     float joint = 1.0 - smoothstep(0.015, 0.05, min(edge.x, edge.y));
     float chance = cell_noise(ivec3(slab, ring < 15.0 ? 1 : 2));
-    float grain = value_noise(world_position * 7.0);
+    float grain = 0.55 * value_noise(world_position * 6.0) + 0.45 * value_noise(world_position * 29.0);
     float wet = smoothstep(0.34, 0.56, rough_noise(vec3(plane * 0.23, 3.0)) + 0.10 * (chance - 0.5));
 
     surface.colour *= mix(0.70, 1.12, chance) * mix(0.75, 1.15, grain);

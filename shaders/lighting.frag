@@ -118,9 +118,9 @@ vec4 from_half_size(texture2D image, float along) {
 
 // Light from all around: the sky above, what the ground throws back below.
 vec3 ambient(vec3 direction) {
-    vec3 above = vec3(0.060, 0.078, 0.150);
-    vec3 around = vec3(0.080, 0.060, 0.085);
-    vec3 below = vec3(0.040, 0.030, 0.026);
+    vec3 above = vec3(0.046, 0.062, 0.130);
+    vec3 around = vec3(0.060, 0.046, 0.072);
+    vec3 below = vec3(0.034, 0.025, 0.022);
     return direction.y > 0.0 ? mix(around, above, direction.y) : mix(around, below, -direction.y);
 }
 

@@ -55,7 +55,7 @@ vec3 through_mist(vec3 colour, vec3 from, vec3 to) {
     float fall = 0.139;
     float rise = ray.y * fall;
     float slab = abs(rise) > 1e-3 ? (1.0 - exp(-rise)) / rise : 1.0;
-    float optical = 0.024 * along * exp(-max(from.y, -1.0) * fall) * slab;
+    float optical = 0.018 * along * exp(-max(from.y, -1.0) * fall) * slab;
     float clear = exp(-optical);
     vec3 direction = ray / max(along, 1e-4);
     vec3 glow = sky_gradient(normalize(vec3(direction.x, max(direction.y, 0.02), direction.z)));

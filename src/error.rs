@@ -29,4 +29,7 @@ pub enum Error {
     /// A driver lacks a command of an extension.
     #[error(transparent)]
     Ffi(#[from] crate::ffi::MissingCommand),
+    /// A plan breaks a rule.
+    #[error(transparent)]
+    Check(#[from] crate::plan::CheckFault),
 }

@@ -25,6 +25,8 @@ pub(crate) enum Shape {
     Dome,
     /// Radius 1.
     Sphere,
+    /// Radius 1, of few triangles.
+    Bead,
     /// Radius 1 to the middle of a tube of radius 0.22.
     Torus,
     /// Radius 1 to the middle of a tube of radius 0.05.
@@ -34,11 +36,12 @@ pub(crate) enum Shape {
 }
 
 impl Shape {
-    pub(crate) const ALL: [Shape; 7] = [
+    pub(crate) const ALL: [Shape; 8] = [
         Shape::Drum,
         Shape::Column,
         Shape::Dome,
         Shape::Sphere,
+        Shape::Bead,
         Shape::Torus,
         Shape::Ring,
         Shape::Box,
@@ -63,9 +66,10 @@ impl Meshes {
             match shape {
                 Shape::Box => meshes.add_box(),
                 Shape::Drum => meshes.turn(&drum(), 64, |_| 1.0),
-                Shape::Column => meshes.turn(&column(), 120, flute),
+                Shape::Column => meshes.turn(&column(), 100, flute),
                 Shape::Dome => meshes.turn(&arc(0.0..PI / 2.0, 20, 0.0, 1.0), 64, |_| 1.0),
                 Shape::Sphere => meshes.turn(&arc(-PI / 2.0..PI / 2.0, 24, 0.0, 1.0), 48, |_| 1.0),
+                Shape::Bead => meshes.turn(&arc(-PI / 2.0..PI / 2.0, 10, 0.0, 1.0), 16, |_| 1.0),
                 Shape::Torus => meshes.turn(&arc(-PI..PI, 20, 1.0, 0.22), 56, |_| 1.0),
                 Shape::Ring => meshes.turn(&arc(-PI..PI, 10, 1.0, 0.05), 96, |_| 1.0),
             }
@@ -170,9 +174,9 @@ fn drum() -> Vec<Profile> {
 /// Narrower above than below, with the swelling that makes it look straight.
 fn column() -> Vec<Profile> {
     let radius = |y: f32| 1.0 - 0.16 * y + 0.09 * (y * (1.0 - y));
-    let mut profile: Vec<Profile> = (0..=12)
+    let mut profile: Vec<Profile> = (0..=6)
         .map(|step| {
-            let y = step as f32 / 12.0;
+            let y = step as f32 / 6.0;
             // Heights are many radii once scaled: the normal is all but level.
             Profile {
                 at: Vec2::new(radius(y), y),

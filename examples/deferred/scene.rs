@@ -327,6 +327,10 @@ impl Scene {
             Vec3::new(6.1, 4.6, 6.1),
             Material::PATINA,
         );
+        for (height, radius) in [(1.5, 5.85), (3.0, 4.72)] {
+            let band = Vec3::Y * (top + 2.1 + height);
+            self.add(Shape::Ring, band, Vec3::new(radius, 2.4, radius), Material::GOLD);
+        }
         self.add(
             Shape::Drum,
             Vec3::Y * (top + 6.55),
@@ -495,7 +499,8 @@ impl Scene {
 
     /// A light, and the sphere that it seems to come from.
     fn add_lamp(&mut self, at: Vec3, radius: f32, colour: Vec3, size: f32, motion: Motion) {
-        self.add(Shape::Sphere, at, Vec3::splat(size), Material::glowing(colour))
+        let shape = if size < 0.3 { Shape::Bead } else { Shape::Sphere };
+        self.add(shape, at, Vec3::splat(size), Material::glowing(colour))
             .motion = motion;
         self.lamps.push(Lamp {
             at,

@@ -29,13 +29,12 @@ pub(crate) fn run(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
         args,
         desc,
         shown: None,
-        outcome: Ok(()),
+        outcome: Ok(Vec::new()),
     };
     event_loop
         .run_app(&mut app)
         .map_err(|error| Fault::Window(error.to_string()))?;
-    app.outcome?;
-    Ok(app.shown.map_or_else(|| Ok(Vec::new()), Shown::close)?)
+    app.outcome
 }
 
 struct App<'a> {
@@ -43,14 +42,15 @@ struct App<'a> {
     desc: ContextDesc<'a>,
     /// From the moment the event loop lets a window be.
     shown: Option<Shown>,
-    outcome: Result<()>,
+    /// The first fault; else, in the end, the messages of Vulkan.
+    outcome: Result<Vec<Message>>,
 }
 
 impl App<'_> {
     /// Stops the loop at the first fault.
     fn keep(&mut self, event_loop: &ActiveEventLoop, outcome: Result<()>) {
-        if outcome.is_err() {
-            self.outcome = outcome;
+        if let Err(fault) = outcome {
+            self.outcome = Err(fault);
             event_loop.exit();
         }
     }
@@ -87,6 +87,14 @@ impl ApplicationHandler for App<'_> {
     fn about_to_wait(&mut self, _: &ActiveEventLoop) {
         if let Some(shown) = &self.shown {
             shown.window.request_redraw();
+        }
+    }
+
+    /// Before the loop takes its connection to the display away, which the surface needs to the end.
+    fn exiting(&mut self, _: &ActiveEventLoop) {
+        let closed = self.shown.take().map_or(Ok(Vec::new()), Shown::close);
+        if self.outcome.is_ok() {
+            self.outcome = closed;
         }
     }
 }

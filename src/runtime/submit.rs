@@ -76,12 +76,12 @@ impl Submission {
         let timeline = inner.functions.timeline_semaphore.is_some();
         let mut semaphores = Vec::with_capacity(frame.semaphores().len());
         for declared in frame.semaphores() {
-            let handle = if declared.external {
-                vk::Semaphore::null()
-            } else {
-                semaphore(inner, owned, timeline)?
-            };
-            inner.name(handle, &declared.name);
+            // External ones are the caller's: nothing to create or to name.
+            let mut handle = vk::Semaphore::null();
+            if !declared.external {
+                handle = semaphore(inner, owned, timeline)?;
+                inner.name(handle, &declared.name);
+            }
             semaphores.push(Signal { handle, value: 0 });
         }
         let queues = frame.queues().len();
