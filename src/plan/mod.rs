@@ -12,6 +12,7 @@
 
 mod arena;
 mod barrier;
+mod check;
 mod eligible;
 mod epoch;
 mod handover;
@@ -25,7 +26,6 @@ mod tests;
 mod timeline;
 mod totals;
 mod words;
-mod check;
 
 use std::sync::Arc;
 
@@ -35,12 +35,12 @@ use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
 
-pub use json::PlanJsonFault;
-pub use planner::Planner;
 pub use check::{
     BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
     OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,
 };
+pub use json::PlanJsonFault;
+pub use planner::Planner;
 
 /// Where everything in a frame lives, which memory is bound when, and every barrier.
 ///
