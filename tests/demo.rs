@@ -1,22 +1,22 @@
 //! `examples/deferred` as a program: what it renders, prints and writes, and how it fails.
 #![cfg(all(feature = "runtime", feature = "shaders"))]
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
+use support::example;
 use tileheap::frame::Frame;
 
 /// Through Cargo, which builds it first, and uses the runner that this test was started with.
 fn deferred(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--example", "deferred", "--"])
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .output()
-        .expect("cargo runs")
+    let mut command = example("deferred");
+    command.args(arguments).envs(environment.iter().copied());
+    command.output().expect("cargo runs")
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -125,4 +125,22 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--dump-frame", below], &[]).contains("not-a-folder"));
     assert!(fault(&["--size", "99999x2"], &[]).contains("99999"));
     assert!(fault(&["--window"], &[("DISPLAY", ""), ("WAYLAND_DISPLAY", "")]).contains("no window"));
+}
+
+/// An empty file in front of the real library hides it.
+#[test]
+fn without_a_loader_one_line_says_what_to_do() {
+    let folder = file("no loader");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("libvulkan.so.1"), "").expect("an empty file");
+    // The test bed's libraries come before any others, so this runs on the machine's own.
+    let output = example("deferred")
+        .env_remove("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER")
+        .env_remove("VK_INSTANCE_LAYERS")
+        .env("LD_LIBRARY_PATH", &folder)
+        .output()
+        .expect("cargo runs");
+    let complaints = text(&output.stderr);
+    assert!(!output.status.success());
+    assert!(complaints.lines().count() == 1 && complaints.contains("no Vulkan loader"), "{complaints}");
 }

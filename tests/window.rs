@@ -53,17 +53,8 @@ fn screen() -> Option<(Running, String)> {
 
 /// The example in a window of that screen, and what it prints.
 fn start(display: &str, arguments: &[&str]) -> (Running, Lines<BufReader<ChildStdout>>) {
-    let mut example = Command::new(env!("CARGO"))
-        .args([
-            "run",
-            "--quiet",
-            "--example",
-            "deferred",
-            "--",
-            "--window",
-            "--size",
-            "320x180",
-        ])
+    let mut example = support::example("deferred")
+        .args(["--window", "--size", "320x180"])
         .args(arguments)
         .env("DISPLAY", display)
         .stdout(Stdio::piped())

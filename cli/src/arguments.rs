@@ -34,6 +34,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Device(DeviceArguments),
     Plan(PlanArguments),
     Check(CheckArguments),
     Profile(ProfileArguments),
@@ -44,6 +45,21 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// Show what this machine's Vulkan devices offer, and what is missing for tile memory
+///
+/// For tile memory a device needs the whole chain: the extension VK_QCOM_tile_memory_heap, its feature, a heap with the tile
+/// flag, a memory type on it, and the function vkCmdBindTileMemoryQCOM. A name in the list of extensions is not enough.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap device
+  tileheap device --json | jq '.devices[0].profile' > here.json && tileheap plan frame.json --profile here.json")]
+pub(crate) struct DeviceArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Plan a frame: where every resource lives, over which passes, and why
@@ -67,7 +83,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE")]
     pub(crate) profile: String,
     /// The size of the tile heap: 8355840, 18MiB, 8.5MB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     pub(crate) heap: Option<Bytes>,
     /// The extent that scaled images follow, in place of the frame's own
     #[arg(long, value_name = "WxH", value_parser = parse_extent)]

@@ -52,11 +52,13 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     }
     // clap writes paragraphs: what is wrong, tips, usage, a pointer to --help.
     let text = error.render().to_string();
-    let told = text
-        .lines()
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"));
-    let words: Vec<&str> = told.flat_map(str::split_whitespace).collect();
-    let message = words.join(" ");
+    let paragraphs = text
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let told = paragraphs.filter(|told| {
+        !told.is_empty() && !told.starts_with("Usage:") && !told.starts_with("For more information")
+    });
+    let message = told.collect::<Vec<_>>().join("; ");
     complain(&format!(
         "{}: see --help",
         message.strip_prefix("error: ").unwrap_or(&message)

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod check;
+mod device;
 mod failure;
 mod input;
 mod output;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Device(arguments) => device::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),

@@ -129,8 +129,19 @@ impl Context {
     /// # Errors
     /// When there is no loader, no device that fits, or something asked for is missing: one line that says what to do.
     pub fn new(desc: &ContextDesc<'_>) -> Result<Context> {
+        // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
+        let entry = unsafe { ash::Entry::load() };
+        let entry = entry.map_err(|error| RuntimeFault::NoLoader { reason: error.to_string() })?;
+        Context::on(entry, desc)
+    }
+
+    /// [`Context::new`] on a Vulkan library that is loaded already.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn on(entry: ash::Entry, desc: &ContextDesc<'_>) -> Result<Context> {
         // Dropped on the way out of here, it destroys what it has.
-        let mut instance = Instance::new(desc)?;
+        let mut instance = Instance::new(entry, desc)?;
         if let Some(maker) = desc.surface {
             instance.make_surface(maker)?;
         }

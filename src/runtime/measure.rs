@@ -65,6 +65,7 @@ impl Inner {
             self.ask_image(&resource.name, &info)?
         } else {
             let info = buffer_info(resource, Home::Arena).expect("a resource is an image or a buffer");
+            self.addresses_are_supported(resource, &info)?;
             self.ask_buffer(&resource.name, &info)?
         };
         Ok(ResourceRequirements {
@@ -157,6 +158,15 @@ impl Inner {
             why,
         }
         .into())
+    }
+
+    fn addresses_are_supported(&self, resource: &Resource, info: &vk::BufferCreateInfo<'_>) -> Result<()> {
+        let wanted = info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        if !wanted || self.functions.buffer_device_address.is_some() {
+            return Ok(());
+        }
+        let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
+        Err(RuntimeFault::Unsupported { resource: resource.name.clone(), why }.into())
     }
 
     /// What an image created so needs; the image itself is created only where the driver must see it.

@@ -75,6 +75,7 @@ mod resources;
 mod retire;
 mod submit;
 mod support;
+mod survey;
 mod target;
 mod turn;
 
@@ -87,5 +88,6 @@ pub use instance::Message;
 pub use record::{Commands, PassCommands};
 pub use submit::SubmitCall;
 pub use support::{Capabilities, Missing, Support};
+pub use survey::{Surveyed, survey};
 pub use target::Target;
 pub use turn::{FrameNumber, ImportedBuffer, ImportedImage, ImportedSemaphore, Imports, Turn};

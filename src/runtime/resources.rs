@@ -271,7 +271,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn address(&self, resource: &Resource, buffer: vk::Buffer) -> Result<vk::DeviceAddress> {
+    fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
         let Some(functions) = &self.inner.functions.buffer_device_address else {
             let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
             return Err(RuntimeFault::Unsupported {
@@ -283,7 +283,7 @@ impl<'a> Work<'a> {
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         let device = self.inner.device.handle();
         // SAFETY: the feature is on; the buffer has the usage and memory with the flag.
-        Ok(unsafe { (functions.get_buffer_device_address_khr)(device, &info) })
+        unsafe { (functions.get_buffer_device_address_khr)(device, &info) }
     }
 }
 

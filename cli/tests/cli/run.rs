@@ -14,7 +14,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    fn new(output: &Output) -> Run {
+    pub(crate) fn new(output: &Output) -> Run {
         Run {
             status: output
                 .status
