@@ -142,5 +142,8 @@ fn without_a_loader_one_line_says_what_to_do() {
         .expect("cargo runs");
     let complaints = text(&output.stderr);
     assert!(!output.status.success());
-    assert!(complaints.lines().count() == 1 && complaints.contains("no Vulkan loader"), "{complaints}");
+    assert!(
+        complaints.lines().count() == 1 && complaints.contains("no Vulkan loader"),
+        "{complaints}"
+    );
 }

@@ -6,7 +6,7 @@
 use ash::vk;
 
 use super::DeviceQueue;
-use super::bind::Place;
+use super::bound::Place;
 use super::create::whole;
 use super::functions::Functions;
 use super::legacy;

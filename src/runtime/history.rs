@@ -5,7 +5,7 @@ use ash::vk;
 use super::DeviceQueue;
 use super::RuntimeFault;
 use super::barrier::families_of;
-use super::bind::Place;
+use super::bound::Place;
 use super::create::whole;
 use super::device::Inner;
 use super::fault::Called;

@@ -144,7 +144,12 @@ impl Inner {
         fits.then_some(limits)
     }
 
-    fn image_is_supported(&self, resource: &Resource, info: &vk::ImageCreateInfo<'_>) -> Result<()> {
+    /// An error if the device cannot create such an image.
+    pub(super) fn image_is_supported(
+        &self,
+        resource: &Resource,
+        info: &vk::ImageCreateInfo<'_>,
+    ) -> Result<()> {
         if self.image_limits(info).is_some() {
             return Ok(());
         }
@@ -160,13 +165,22 @@ impl Inner {
         .into())
     }
 
-    fn addresses_are_supported(&self, resource: &Resource, info: &vk::BufferCreateInfo<'_>) -> Result<()> {
+    /// An error if the buffer's address is used and cannot be asked for.
+    pub(super) fn addresses_are_supported(
+        &self,
+        resource: &Resource,
+        info: &vk::BufferCreateInfo<'_>,
+    ) -> Result<()> {
         let wanted = info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
         if !wanted || self.functions.buffer_device_address.is_some() {
             return Ok(());
         }
         let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
-        Err(RuntimeFault::Unsupported { resource: resource.name.clone(), why }.into())
+        Err(RuntimeFault::Unsupported {
+            resource: resource.name.clone(),
+            why,
+        }
+        .into())
     }
 
     /// What an image created so needs; the image itself is created only where the driver must see it.

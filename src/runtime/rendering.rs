@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::attachment::{Attachment, Attachments};
-use super::bind::Place;
+use super::bound::Place;
 use super::functions::Functions;
 use super::render_pass::PassObject;
 
