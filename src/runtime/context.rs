@@ -6,8 +6,8 @@ use std::fmt;
 use ash::vk;
 
 use super::choose::{Candidate, DeviceChoice, choose, create_device, queues_of};
-use super::instance::{Instance, Message};
-use super::{Capabilities, Device, DeviceDesc, DeviceQueue, RuntimeFault, Support};
+use super::instance::{Instance, Message, load};
+use super::{Capabilities, Device, DeviceDesc, DeviceQueue, Support};
 use crate::Result;
 
 /// Creates the surface that the device must be able to present to.
@@ -81,12 +81,7 @@ impl Context {
     /// # Errors
     /// When there is no loader, no device that fits, or something asked for is missing: one line that says what to do.
     pub fn new(desc: &ContextDesc<'_>) -> Result<Context> {
-        // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
-        let entry = unsafe { ash::Entry::load() };
-        let entry = entry.map_err(|error| RuntimeFault::NoLoader {
-            reason: error.to_string(),
-        })?;
-        Context::on(entry, desc)
+        Context::on(load()?, desc)
     }
 
     /// [`Context::new`] on a Vulkan library that is loaded already.

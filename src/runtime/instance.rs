@@ -101,8 +101,11 @@ impl Instance {
             };
         }
         // SAFETY: names, layers and structs were looked up; everything chained is alive.
-        let raw = unsafe { entry.create_instance(&create, None) }
-            .called("vkCreateInstance", || desc.application.as_str())?;
+        let raw = match unsafe { entry.create_instance(&create, None) } {
+            // What the loader says where no driver is installed.
+            Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => return Err(no_device().into()),
+            raw => raw.called("vkCreateInstance", || desc.application.as_str())?,
+        };
         let mut instance = Instance {
             entry,
             raw,
@@ -198,6 +201,22 @@ impl Drop for Instance {
             self.destroy();
         }
     }
+}
+
+/// Loads the machine's Vulkan library.
+pub(super) fn load() -> Result<ash::Entry> {
+    // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
+    let entry = unsafe { ash::Entry::load() };
+    let no_loader = |error: ash::LoadingError| RuntimeFault::NoLoader {
+        reason: error.to_string(),
+    };
+    Ok(entry.map_err(no_loader)?)
+}
+
+/// There is Vulkan, and nothing to run it on.
+pub(super) fn no_device() -> RuntimeFault {
+    let (wanted, found) = ("at all".to_owned(), "none".to_owned());
+    RuntimeFault::NoDevice { wanted, found }
 }
 
 /// What is there of what the context wants; an error for what the caller wants and is not.
