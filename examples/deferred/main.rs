@@ -23,13 +23,16 @@ mod fault;
 mod frame;
 mod memory;
 mod mesh;
+mod pen;
 mod picture;
 mod pipelines;
 mod renderer;
 mod scene;
+mod slot;
 mod swapchain;
 mod window;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -41,7 +44,7 @@ use tileheap::profile::{DeviceProfile, estimate};
 use tileheap::runtime::{Context, ContextDesc, DeviceChoice, Message};
 
 use crate::args::Args;
-use crate::fault::{Fault, Result, file};
+use crate::fault::{Fault, Result, create_file, file};
 use crate::frame::{Output, describe};
 use crate::scene::Scene;
 
@@ -141,7 +144,10 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
 /// Writes the frame as JSON; needs no Vulkan.
 fn dump_frame(size: vk::Extent2D, path: &Path) -> Result<()> {
     let deferred = describe(size, Output::Buffer)?;
-    std::fs::write(path, deferred.frame.to_json()).map_err(|error| file(path, error))
+    let json = deferred.frame.to_json();
+    create_file(path)?
+        .write_all(json.as_bytes())
+        .map_err(|error| file(path, error))
 }
 
 /// Prints the plan for a preset or a profile from a file; needs no Vulkan.

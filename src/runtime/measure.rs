@@ -85,7 +85,7 @@ impl Inner {
         };
         let answer = if let Some(info) = image_info(resource, Home::Tile, false) {
             // The extension guarantees a set of parameters; beyond it, the driver is asked.
-            if tile.image(&info).is_none() && self.image_limits(&resource.name, &info)?.is_none() {
+            if tile.image(&info).is_none() && !self.image_fits(&resource.name, &info)? {
                 return Ok(None);
             }
             self.ask_image(&resource.name, &info)?
@@ -110,18 +110,14 @@ impl Inner {
         };
         // VUID-VkImageCreateInfo-usage-00963
         let attachment_only = (ATTACHED | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT).contains(info.usage);
-        if !attachment_only || self.image_limits(&resource.name, &info)?.is_none() {
+        if !attachment_only || !self.image_fits(&resource.name, &info)? {
             return Ok(0);
         }
         Ok(self.ask_image(&resource.name, &info)?.memory_type_bits & lazy)
     }
 
-    /// The device's limits for images of this kind; `None` where it has none such, or smaller ones only.
-    fn image_limits(
-        &self,
-        name: &str,
-        info: &vk::ImageCreateInfo<'_>,
-    ) -> Result<Option<vk::ImageFormatProperties>> {
+    /// Whether the device can create images of this kind, this large.
+    fn image_fits(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
         let question = vk::PhysicalDeviceImageFormatInfo2::default()
             .format(info.format)
             .ty(info.image_type)
@@ -138,18 +134,17 @@ impl Inner {
             )
         };
         if asked == Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) {
-            return Ok(None);
+            return Ok(false);
         }
         asked.called("vkGetPhysicalDeviceImageFormatProperties2", || name)?;
-        let limits = answer.image_format_properties;
-        let (wanted, most) = (info.extent, limits.max_extent);
-        let fits = wanted.width <= most.width
+        let (limits, wanted) = (answer.image_format_properties, info.extent);
+        let most = limits.max_extent;
+        Ok(wanted.width <= most.width
             && wanted.height <= most.height
             && wanted.depth <= most.depth
             && info.mip_levels <= limits.max_mip_levels
             && info.array_layers <= limits.max_array_layers
-            && limits.sample_counts.contains(info.samples);
-        Ok(fits.then_some(limits))
+            && limits.sample_counts.contains(info.samples))
     }
 
     /// An error if the device cannot create such an image.
@@ -158,7 +153,7 @@ impl Inner {
         resource: &Resource,
         info: &vk::ImageCreateInfo<'_>,
     ) -> Result<()> {
-        if self.image_limits(&resource.name, info)?.is_some() {
+        if self.image_fits(&resource.name, info)? {
             return Ok(());
         }
         let vk::Extent3D { width, height, depth } = info.extent;
