@@ -96,3 +96,16 @@ pub use support::{Capabilities, Missing, Support};
 pub use survey::{Surveyed, survey};
 pub use target::Target;
 pub use turn::{FrameNumber, Turn};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_recorded_on_several_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Device>();
+        shared::<Bound>();
+        shared::<Turn<'_>>();
+    }
+}

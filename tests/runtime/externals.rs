@@ -107,7 +107,7 @@ fn external_images_take_turns() {
         // SAFETY: nothing is asked for but semaphores.
         let semaphores =
             [0; 2].map(|_| unsafe { device.create_semaphore(&info, None) }.expect("a semaphore"));
-        for number in 0..6 {
+        for (number, &command_buffer) in command_buffers.iter().enumerate() {
             let which = number % 3;
             if number > 0 {
                 assert!(
@@ -145,7 +145,7 @@ fn external_images_take_turns() {
             let turn = unsafe { bound.begin(&imports) }.expect("a turn");
             assert_eq!(turn.image(canvas).handle, canvases[which].image);
             // SAFETY: its last use is complete.
-            let mut commands = unsafe { turn.record(command_buffers[number], scene) }.expect("recording");
+            let mut commands = unsafe { turn.record(command_buffer, scene) }.expect("recording");
             commands
                 .pass(clear, |pass| assert_eq!(pass.area().extent, EXTENT))
                 .expect("clear");

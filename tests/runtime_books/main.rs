@@ -5,6 +5,7 @@
 #[path = "../support/fake_driver/mod.rs"]
 mod fake_driver;
 
+mod binding;
 mod detection;
 mod failures;
 mod recording;

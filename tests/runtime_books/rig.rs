@@ -5,7 +5,7 @@ use tileheap::frame::{
     Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, ResourceState,
 };
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Bound, Buffer, Context, ContextDesc, FrameNumber, ImportedBuffer, Imports};
+use tileheap::runtime::{Bound, Buffer, Context, ContextDesc, FrameNumber, ImportedBuffer, Imports, Turn};
 use tileheap::units::Bytes;
 
 use crate::fake_driver::{Config, FakeDriver};
@@ -272,6 +272,19 @@ pub(crate) fn run(
     pool: &Pool,
     outside: &Outside,
 ) -> tileheap::Result<FrameNumber> {
+    let turn = record(context, bound, frame, pool, outside)?;
+    // SAFETY: one thread.
+    unsafe { turn.submit() }
+}
+
+/// Records one frame.
+pub(crate) fn record<'a>(
+    context: &Context,
+    bound: &'a mut Bound,
+    frame: &Frame,
+    pool: &Pool,
+    outside: &Outside,
+) -> tileheap::Result<Turn<'a>> {
     let device = context.device();
     // SAFETY: the objects live as long as the test.
     let turn = outside.imports(frame, |imports| unsafe { bound.begin(imports) })?;
@@ -320,6 +333,5 @@ pub(crate) fn run(
         }
         commands.finish()?;
     }
-    // SAFETY: one thread.
-    unsafe { turn.submit() }
+    Ok(turn)
 }
