@@ -330,26 +330,6 @@ fn a_feature_left_off_is_said_and_done_without() {
 }
 
 #[test]
-fn requirements_that_grow_are_planned_anew() {
-    let rig = Rig::new(
-        Config {
-            grows_when_created: 65_536,
-            ..Config::modern()
-        },
-        Capabilities::empty(),
-    );
-    let runtime = rig.runtime().unwrap();
-    let plan = runtime
-        .plan(&rig.described.frame, &PlanOptions::default())
-        .unwrap();
-    let bound = runtime.bind(&plan).unwrap();
-    assert_ne!(bound.plan().requirements, plan.requirements);
-    on_fake!(bound.destroy());
-    on_fake!(runtime.destroy());
-    assert_eq!(rig.amiss(), [""; 0]);
-}
-
-#[test]
 fn a_refused_format_is_said_by_name() {
     let refused_formats = vec![vk::Format::R16G16B16A16_SFLOAT];
     let rig = Rig::new(

@@ -1,13 +1,10 @@
-//! The tile path, call by call: what is bound when, where everything is put, in which order it goes, and that recording
-//! allocates nothing.
+//! The tile path, call by call: what is bound when, where everything is put, and in which order it goes.
 
 #[path = "support/fake_driver/mod.rs"]
 mod fake_driver;
 #[path = "support/runtime_rig.rs"]
 mod runtime_rig;
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use ash::vk;
@@ -17,32 +14,6 @@ use runtime_rig::{Rig, on_fake};
 use tileheap::frame::PassId;
 use tileheap::plan::{Home, PlanOptions, Strategy};
 use tileheap::runtime::{Bound, Capabilities, Device, Parity};
-
-/// Counts what a thread allocates outside the driver.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-// SAFETY: Everything is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if !fake_driver::inside() {
-            ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        }
-        // SAFETY: The caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: The caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
 
 fn bound(rig: &Rig, strategy: Strategy) -> (Device, Bound) {
     let runtime = rig.runtime().unwrap();
@@ -363,35 +334,4 @@ fn history_takes_turns() {
             .handle,
         odd
     );
-}
-
-#[test]
-fn a_frame_in_steady_state_allocates_nothing() {
-    for config in [
-        Config::modern(),
-        Config::vulkan_1_1(),
-        Config::modern().without_tile_memory(),
-    ] {
-        let rig = Rig::new(config, Capabilities::empty());
-        let (runtime, mut bound) = bound(&rig, Strategy::Greedy);
-        for _ in 0..6 {
-            rig.frame(&mut bound).unwrap();
-        }
-        let start = ALLOCATIONS.get();
-        let turn = rig.record(&mut bound);
-        let recorded = ALLOCATIONS.get();
-        let submitted = on_fake!(turn.unwrap().submit());
-        let end = ALLOCATIONS.get();
-        submitted.unwrap();
-        assert_eq!(recorded - start, 0, "allocations while recording a frame");
-        // The structs of vkQueueSubmit are made from those of vkQueueSubmit2 anew for each call.
-        if runtime.capabilities().contains(Capabilities::SYNCHRONIZATION_2) {
-            assert_eq!(end - recorded, 0, "allocations while submitting a frame");
-        }
-        let commands = rig.driver.recorded(rig.commands[0][0]);
-        assert!(
-            !commands.is_empty() && ALLOCATIONS.get() > end,
-            "what is not the driver's is counted"
-        );
-    }
 }

@@ -187,7 +187,7 @@ impl Bound {
                 fence,
             };
             let what = || format!("submit {} of frame `{}`", submit.index(), self.plan.frame.name());
-            result = call(&self.inner, &one).called("vkQueueSubmit", what);
+            result = call(&self.inner, &one).called(function_of(&self.inner), what);
             if result.is_err() {
                 break;
             }
@@ -285,6 +285,15 @@ fn signal_info(signal: Signal, stages: vk::PipelineStageFlags2) -> vk::Semaphore
         .semaphore(signal.handle)
         .value(signal.value)
         .stage_mask(stages)
+}
+
+/// The function that submits on this device.
+fn function_of(inner: &Inner) -> &'static str {
+    if inner.functions.synchronization_2.is_some() {
+        "vkQueueSubmit2"
+    } else {
+        "vkQueueSubmit"
+    }
 }
 
 /// Makes the call, in the way the device has.
