@@ -41,7 +41,7 @@ use ash::vk;
 use clap::Parser;
 use tileheap::plan::{PlanOptions, Strategy, plan};
 use tileheap::profile::{DeviceProfile, estimate};
-use tileheap::runtime::{Context, ContextDesc, DeviceChoice, Message};
+use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
 
 use crate::args::Args;
 use crate::fault::{Fault, Result, create_file, file};
@@ -76,6 +76,10 @@ fn run(args: &Args) -> Result<()> {
     }
     let mut desc = ContextDesc::from_env("tileheap: deferred");
     desc.validate |= args.validate;
+    if args.vulkan_1_1 {
+        desc.api_version = vk::API_VERSION_1_1;
+        desc.without = Capabilities::USUAL.difference(Capabilities::DEBUG_UTILS);
+    }
     if let Some(device) = &args.device {
         desc.device = DeviceChoice::parse(device);
     }
@@ -101,9 +105,12 @@ fn report(messages: &[Message]) -> Result<()> {
 /// Renders to a file.
 fn render(args: &Args, desc: &ContextDesc<'_>) -> Result<Vec<Message>> {
     let context = Context::new(desc)?;
-    let outcome = render_with(args, &context);
-    let messages = context.destroy();
-    outcome.map(|()| messages)
+    if let Err(fault) = render_with(args, &context) {
+        // Nothing is destroyed: the process ends, and takes it all with it.
+        let _ = report(&context.messages());
+        return Err(fault);
+    }
+    Ok(context.destroy())
 }
 
 fn render_with(args: &Args, context: &Context) -> Result<()> {
