@@ -10,6 +10,10 @@ pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
     Frame(#[from] crate::frame::FrameFault),
+    /// Words are no SPIR-V module, or have no such entry point.
+    #[cfg(feature = "reflect")]
+    #[error(transparent)]
+    Shader(#[from] crate::frame::shaders::ShaderFault),
     /// The frame cannot be planned for this device.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanFault),

@@ -73,12 +73,11 @@ pub(super) fn place_all(
                 });
             }
             (Ruling::Tile(_) | Ruling::Ordinary(_), None) => {
-                let memory_type = first_bit(needs.memory_type_bits & profile.ordinary_type_bits()).ok_or_else(|| {
-                    PlanFault::NoMemoryType {
+                let memory_type = first_bit(needs.memory_type_bits & profile.ordinary_type_bits())
+                    .ok_or_else(|| PlanFault::NoMemoryType {
                         resource: frame.resource(id).name.clone(),
                         bits: needs.memory_type_bits,
-                    }
-                })?;
+                    })?;
                 let history = frame.resource(id).lifetime == Lifetime::History;
                 if history {
                     placement.span = always;
