@@ -3,9 +3,9 @@
 //! `spirv-reflect` 0.2.3 is C that trusts its input: it aborts on SPIR-V 1.6 and hangs on corrupt words, so it gets to see
 //! nothing but modules that our own reader has taken apart, up to version 1.3 and within the capabilities of its day. That
 //! is still no validation: cross-check modules of your own compiler, not those of strangers. It does not know reads from
-//! writes, so it is asked for names and types alone.
+//! writes, nor the storage class `StorageBuffer` at all, so it is asked for the names and types of the rest.
 
-use rspirv::spirv::{Capability, Op};
+use rspirv::spirv::{Capability, Op, StorageClass};
 use spirv_reflect::types::ReflectDescriptorType as Reflected;
 
 use super::ShaderModule;
@@ -87,10 +87,15 @@ fn unfit(module: &Module) -> Option<String> {
     })
 }
 
-/// The images and buffers that a module declares, used or not.
+/// The images and buffers that a module declares, used or not, in the storage classes that `spirv-reflect` looks at.
 fn declared(module: &Module) -> Vec<(u32, u32, String)> {
     let variables = module.globals.iter().filter_map(|&id| {
-        let descriptor = module.descriptor(module.code.definition(id)?)?;
+        let variable = module.code.definition(id)?;
+        let class = module.variable_class(variable)?;
+        if !matches!(class, StorageClass::Uniform | StorageClass::UniformConstant) {
+            return None;
+        }
+        let descriptor = module.descriptor(variable)?;
         let decorations = module.decorations(id);
         let name = module.names.get(&id).map_or("", String::as_str);
         let described = described(descriptor.kind, name);

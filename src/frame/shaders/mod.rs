@@ -20,16 +20,20 @@ mod cross_check;
 mod effect;
 mod entry;
 mod flow;
+mod mismatch;
 mod module;
+mod pipeline;
 mod private;
 mod reach;
 mod types;
 
 use ash::vk;
 
-pub use check::{Mismatch, PipelineShaders, Slot, Target, check};
+pub use check::check;
 pub use cross_check::{CrossCheck, Difference, cross_check};
 pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
+pub use mismatch::Mismatch;
+pub use pipeline::{PipelineShaders, Slot, Target};
 
 /// A SPIR-V module, read and indexed.
 #[derive(Clone, Debug)]
