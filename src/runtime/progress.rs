@@ -94,12 +94,7 @@ impl Progress {
             None => Ok(FrameNumber(self.submitted)),
             Some((call, result)) => {
                 let what = "an earlier frame; bind anew".to_owned();
-                Err(RuntimeFault::Vulkan {
-                    call,
-                    result,
-                    what,
-                }
-                .into())
+                Err(RuntimeFault::Vulkan { call, result, what }.into())
             }
         }
     }
