@@ -102,11 +102,7 @@ pub(super) fn epochs_of(
         if access.version != version {
             continue;
         }
-        let mut next = Epoch::of(access, timeline.queue_of(access.pass), described, store_none);
-        if !image.is_image() {
-            // The kinds that buffers share with images, transfers, have a layout for images alone.
-            next.layout = vk::ImageLayout::UNDEFINED;
-        }
+        let next = Epoch::of(access, timeline.queue_of(access.pass), described, store_none);
         match &mut open {
             Some(pass) if pass.last == next.first => pass.join(next),
             _ => {

@@ -15,11 +15,7 @@ pub(super) fn plan_accesses(frame: &Frame, profile: &DeviceProfile, placed: &Pla
         let copy = u32::from(access.version == Version::Previous);
         plans.push(AccessPlan {
             placement: PlacementId(placed.of_resource[access.resource.index()].first + copy),
-            layout: if resource.is_image() {
-                access.kind.layout(depth, access.writes)
-            } else {
-                vk::ImageLayout::UNDEFINED
-            },
+            layout: layout_of(access, resource),
             load_op: match access.before {
                 Before::Load => vk::AttachmentLoadOp::LOAD,
                 Before::Clear(_) => vk::AttachmentLoadOp::CLEAR,

@@ -104,15 +104,22 @@ fn the_caller_may_submit() {
     for _ in 0..2 {
         let turn = record(rig.context(), &mut bound, &frame, &pool, &outside).expect("recorded");
         let mut calls = 0;
-        // SAFETY: one thread; the call is made as it is handed out.
+        let submit = |device: &ash::Device, queue, batches: &[vk::SubmitInfo2<'_>], fence| {
+            // SAFETY: one thread; the call is made as it is handed out.
+            unsafe { device.queue_submit2(queue, batches, fence) }
+        };
+        // SAFETY: one thread, and every call is made.
         let number = unsafe {
             turn.submit_with(|call| {
                 calls += 1;
                 assert_eq!(call.batches.len(), 1);
                 assert_eq!(call.batches[0].command_buffer_info_count, 2);
-                rig.context()
-                    .device()
-                    .queue_submit2(call.queue.handle, call.batches, call.fence)
+                submit(
+                    rig.context().device(),
+                    call.queue.handle,
+                    call.batches,
+                    call.fence,
+                )
             })
         };
         assert_eq!(calls, 1);

@@ -53,7 +53,7 @@ fn every_failing_call_is_an_error_that_leaves_nothing_behind() {
         // The context and the caller's own objects come first; their failures are the caller's to test.
         let calls = whole.fallible();
         let own = |name: &&str| ["vkCreateCommandPool", "vkAllocateCommandBuffers"].contains(name);
-        let start = calls.iter().position(|name| own(name)).expect("the test's pool") + 3;
+        let start = calls.iter().position(own).expect("the test's pool") + 3;
         for (nth, name) in calls.iter().enumerate().skip(start) {
             for result in [
                 vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
