@@ -44,7 +44,14 @@ mod shaders {
             let Some(stage) = stage_of(&name) else { continue };
             match compile(&name, stage) {
                 Ok(words) => write_static(&mut module, &name, &words),
-                Err(lines) => faults.extend(lines),
+                // A mistake in an included file comes back from every file that includes it.
+                Err(lines) => {
+                    for line in lines {
+                        if !faults.contains(&line) {
+                            faults.push(line);
+                        }
+                    }
+                }
             }
         }
         if !faults.is_empty() {
@@ -121,7 +128,7 @@ mod shaders {
             other => return vec![format!("{path}: {other}")],
         };
         log.lines()
-            .filter_map(|line| line.strip_prefix("ERROR: "))
+            .filter_map(|line| line.trim_end().strip_prefix("ERROR: "))
             // The closing count of errors says nothing new.
             .filter(|line| !line.ends_with("No code generated.") && !line.contains("compilation terminated"))
             .map(|line| match line.strip_prefix("0:") {

@@ -53,6 +53,6 @@ const float KIND_METAL = 1.0 / 3.0;
 const float KIND_GLOWING = 2.0 / 3.0;
 
 // Eight bits of colour hold a glowing surface's hue; this is how bright it is.
-const float GLOW = 4.0;
+const float GLOW = 3.2;
 
 #endif

@@ -14,6 +14,10 @@ pub enum Error {
     #[cfg(feature = "runtime")]
     #[error(transparent)]
     Runtime(#[from] crate::runtime::RuntimeFault),
+    /// Words are no SPIR-V module, or have no such entry point.
+    #[cfg(feature = "reflect")]
+    #[error(transparent)]
+    Shader(#[from] crate::frame::shaders::ShaderFault),
     /// The frame cannot be planned for this device.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanFault),

@@ -108,6 +108,22 @@ fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
 }
 
 #[test]
+fn the_picture_is_the_same_on_vulkan_1_1() {
+    let pictures = [file("newest.png"), file("oldest.png")];
+    let [newest, oldest] = pictures
+        .each_ref()
+        .map(|path| path.to_str().expect("a UTF-8 path"));
+    for arguments in [&["--output", newest][..], &["--output", oldest, "--vulkan-1-1"]] {
+        let output = deferred(&[&["--size", "160x90", "--frames", "3"], arguments].concat(), &[]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert!(
+        read_picture(&pictures[0]) == read_picture(&pictures[1]),
+        "the pictures differ"
+    );
+}
+
+#[test]
 fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--size", "0x180"], &[]).contains("0x180"));
     assert!(fault(&["--size", "wide"], &[]).contains("1280x720"));
@@ -142,5 +158,8 @@ fn without_a_loader_one_line_says_what_to_do() {
         .expect("cargo runs");
     let complaints = text(&output.stderr);
     assert!(!output.status.success());
-    assert!(complaints.lines().count() == 1 && complaints.contains("no Vulkan loader"), "{complaints}");
+    assert!(
+        complaints.lines().count() == 1 && complaints.contains("no Vulkan loader"),
+        "{complaints}"
+    );
 }

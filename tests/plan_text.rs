@@ -288,7 +288,8 @@ fn damaged(damage: impl FnOnce(&mut Value)) -> String {
 
 #[test]
 fn what_is_wrong_with_a_plan_is_named() {
-    let cases: [(fn(&mut Value), &str); 23] = [
+    type Damage = fn(&mut Value);
+    let cases: [(Damage, &str); 23] = [
         (|v| v["format"] = "tileheap-frame".into(), "`format`"),
         (|v| v["version"] = 2.into(), "`version` is 2"),
         (|v| v["frame"] = "another".into(), "frame `another`"),

@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything
     #[arg(long)]
     pub(crate) validate: bool,
+    /// Does without what Vulkan 1.1 lacks: render pass objects, the first kind of barriers, fences
+    #[arg(long)]
+    pub(crate) vulkan_1_1: bool,
     /// Which scene
     #[arg(long, value_name = "N", default_value_t = 7)]
     pub(crate) seed: u64,

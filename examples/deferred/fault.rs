@@ -1,5 +1,6 @@
 //! What can go wrong in the program, each in one line.
 
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use ash::vk;
@@ -39,4 +40,12 @@ pub(crate) fn file(path: &Path, why: impl ToString) -> Fault {
         path: path.to_owned(),
         why: why.to_string(),
     }
+}
+
+/// Creates a file, and the folders that lead to it.
+pub(crate) fn create_file(path: &Path) -> Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| file(folder, error))?;
+    }
+    File::create(path).map_err(|error| file(path, error))
 }

@@ -23,13 +23,16 @@ mod fault;
 mod frame;
 mod memory;
 mod mesh;
+mod pen;
 mod picture;
 mod pipelines;
 mod renderer;
 mod scene;
+mod slot;
 mod swapchain;
 mod window;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -38,10 +41,10 @@ use ash::vk;
 use clap::Parser;
 use tileheap::plan::{PlanOptions, Strategy, plan};
 use tileheap::profile::{DeviceProfile, estimate};
-use tileheap::runtime::{Context, ContextDesc, DeviceChoice, Message};
+use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
 
 use crate::args::Args;
-use crate::fault::{Fault, Result, file};
+use crate::fault::{Fault, Result, create_file, file};
 use crate::frame::{Output, describe};
 use crate::scene::Scene;
 
@@ -73,6 +76,10 @@ fn run(args: &Args) -> Result<()> {
     }
     let mut desc = ContextDesc::from_env("tileheap: deferred");
     desc.validate |= args.validate;
+    if args.vulkan_1_1 {
+        desc.api_version = vk::API_VERSION_1_1;
+        desc.without = Capabilities::USUAL.difference(Capabilities::DEBUG_UTILS);
+    }
     if let Some(device) = &args.device {
         desc.device = DeviceChoice::parse(device);
     }
@@ -98,9 +105,12 @@ fn report(messages: &[Message]) -> Result<()> {
 /// Renders to a file.
 fn render(args: &Args, desc: &ContextDesc<'_>) -> Result<Vec<Message>> {
     let context = Context::new(desc)?;
-    let outcome = render_with(args, &context);
-    let messages = context.destroy();
-    outcome.map(|()| messages)
+    if let Err(fault) = render_with(args, &context) {
+        // Nothing is destroyed: the process ends, and takes it all with it.
+        let _ = report(&context.messages());
+        return Err(fault);
+    }
+    Ok(context.destroy())
 }
 
 fn render_with(args: &Args, context: &Context) -> Result<()> {
@@ -141,7 +151,10 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
 /// Writes the frame as JSON; needs no Vulkan.
 fn dump_frame(size: vk::Extent2D, path: &Path) -> Result<()> {
     let deferred = describe(size, Output::Buffer)?;
-    std::fs::write(path, deferred.frame.to_json()).map_err(|error| file(path, error))
+    let json = deferred.frame.to_json();
+    create_file(path)?
+        .write_all(json.as_bytes())
+        .map_err(|error| file(path, error))
 }
 
 /// Prints the plan for a preset or a profile from a file; needs no Vulkan.

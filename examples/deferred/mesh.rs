@@ -218,7 +218,7 @@ mod tests {
                 let facing = (q - p).cross(r - p);
                 let normal = Vec3::from(a.normal) + Vec3::from(b.normal) + Vec3::from(c.normal);
                 assert!(
-                    facing.length() < 1e-9 || facing.dot(normal) > 0.0,
+                    facing.length() < 1e-6 || facing.dot(normal) > 0.0,
                     "{shape:?}: {p} {q} {r}"
                 );
             }

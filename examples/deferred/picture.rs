@@ -1,6 +1,5 @@
 //! Without a window: frames are rendered to an image and read back; the last one becomes a file.
 
-use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use ash::vk;
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::{Buffer, Device, ImportedBuffer, ImportedImage, Imports};
 
-use crate::fault::{Result, file};
+use crate::fault::{Result, create_file, file};
 use crate::frame::Output;
 use crate::memory::{HostBuffer, Picture};
 use crate::renderer::Renderer;
@@ -64,7 +63,8 @@ pub(crate) fn render(
 
     let start = Instant::now();
     for _ in 0..frames {
-        renderer.draw(&imports)?;
+        // SAFETY: image and buffer are the frame's alone, and are destroyed after the last one.
+        unsafe { renderer.draw(&imports) }?;
     }
     renderer.wait_idle()?;
     let took = start.elapsed();
@@ -90,12 +90,9 @@ impl Rendered {
         pairs.filter(|(one, other)| one != other).count()
     }
 
-    /// Writes a PNG file, and the folders that lead to it.
+    /// Writes a PNG file.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
-        if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|error| file(folder, error))?;
-        }
-        let target = BufWriter::new(File::create(path).map_err(|error| file(path, error))?);
+        let target = BufWriter::new(create_file(path)?);
         let mut encoder = png::Encoder::new(target, self.extent.width, self.extent.height);
         encoder.set_color(png::ColorType::Rgba);
         encoder.set_depth(png::BitDepth::Eight);

@@ -23,7 +23,7 @@ use crate::swapchain::Swapchain;
 
 /// Runs until the window is closed or all frames were shown; the messages of Vulkan.
 pub(crate) fn run(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
-    let event_loop = EventLoop::new().map_err(|error| Fault::Window(error.to_string()))?;
+    let event_loop = EventLoop::new().map_err(|error| no_window(&error))?;
     event_loop.set_control_flow(ControlFlow::Poll);
     let mut app = App {
         args,
@@ -31,9 +31,7 @@ pub(crate) fn run(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
         shown: None,
         outcome: Ok(Vec::new()),
     };
-    event_loop
-        .run_app(&mut app)
-        .map_err(|error| Fault::Window(error.to_string()))?;
+    event_loop.run_app(&mut app).map_err(|error| no_window(&error))?;
     app.outcome
 }
 
@@ -114,7 +112,6 @@ struct Shown {
 
 impl Shown {
     fn open(event_loop: &ActiveEventLoop, args: &Args, desc: &ContextDesc<'_>) -> Result<Shown> {
-        let no_window = |error: &dyn std::fmt::Display| Fault::Window(error.to_string());
         let size = PhysicalSize::new(args.size.width, args.size.height);
         let attributes = Window::default_attributes()
             .with_title("tileheap: deferred")
@@ -192,7 +189,8 @@ impl Shown {
             semaphores: &semaphores,
             ..Imports::default()
         };
-        self.renderer.draw(&imports)?;
+        // SAFETY: the image was acquired, and swapchain and semaphores outlive the frames.
+        unsafe { self.renderer.draw(&imports) }?;
         self.fits &= self.swapchain.present(self.renderer.queue(), image)?;
         self.frames += 1;
         Ok(())
@@ -238,6 +236,13 @@ impl Shown {
         drop(self.window);
         Ok(messages)
     }
+}
+
+/// What a window system says, without the place in the code that winit puts before it.
+fn no_window(error: &dyn std::fmt::Display) -> Fault {
+    let text = error.to_string();
+    let why = text.rsplit(": ").next().unwrap_or(&text);
+    Fault::Window(why.trim_end_matches('.').to_owned())
 }
 
 fn extent_of(size: PhysicalSize<u32>) -> vk::Extent2D {

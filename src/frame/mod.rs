@@ -19,6 +19,8 @@ pub mod import;
 pub mod json;
 pub mod names;
 mod resource;
+#[cfg(feature = "reflect")]
+pub mod shaders;
 mod synthetic;
 mod validate;
 

@@ -5,7 +5,7 @@ use ash::vk;
 use super::timeline::Timeline;
 use super::{NotTile, PlanOptions, Strategy, WindowRule};
 use crate::frame::{Access, AccessKind, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind};
-use crate::profile::{DeviceProfile, Requirements, TileHeap};
+use crate::profile::{Dedicated, DeviceProfile, Requirements, TileHeap};
 use crate::units::Bytes;
 
 /// What the rules say of one resource.
@@ -75,6 +75,8 @@ fn judge_one(
         return Ruling::Ordinary(barred);
     }
     match needs.tile {
+        // An allocation of its own cannot be a place in the heap.
+        _ if needs.dedicated == Dedicated::Required => Ruling::Ordinary(NotTile::Refused),
         None => Ruling::Ordinary(NotTile::Refused),
         Some(tile) if tile.size > heap.size => Ruling::Ordinary(NotTile::TooLarge {
             size: tile.size,

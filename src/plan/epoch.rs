@@ -8,7 +8,7 @@
 use ash::vk;
 
 use super::timeline::Timeline;
-use crate::frame::{Access, AccessKind, Frame, PassId, QueueId, ResourceId, Version};
+use crate::frame::{Access, AccessKind, Frame, PassId, QueueId, Resource, ResourceId, Version};
 use crate::profile::{DeviceProfile, Features};
 
 /// A stretch of uses in one layout on one queue: one writing pass, or any number of passes that only read.
@@ -33,7 +33,7 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    fn of(access: &Access, queue: QueueId, depth: bool, store_none: bool) -> Epoch {
+    fn of(access: &Access, queue: QueueId, resource: &Resource, store_none: bool) -> Epoch {
         // Without a store operation that does nothing, ending the pass writes the attachment, tested or not.
         let stored = access.kind == AccessKind::DepthStencilAttachment && !access.writes && !store_none;
         let writes = access.kind.access_flags(false, access.writes || stored);
@@ -41,7 +41,7 @@ impl Epoch {
             first: access.pass,
             last: access.pass,
             queue,
-            layout: access.kind.layout(depth, access.writes),
+            layout: layout_of(access, resource),
             stages: access.stages,
             access: access.flags() | writes,
             writes,
@@ -75,6 +75,15 @@ impl Epoch {
     }
 }
 
+/// The layout of an access; buffers have none.
+pub(super) fn layout_of(access: &Access, resource: &Resource) -> vk::ImageLayout {
+    if !resource.is_image() {
+        return vk::ImageLayout::UNDEFINED;
+    }
+    let depth = !resource.aspects().contains(vk::ImageAspectFlags::COLOR);
+    access.kind.layout(depth, access.writes)
+}
+
 /// The epochs of one version of `resource`, appended to `epochs` in timeline order.
 pub(super) fn epochs_of(
     frame: &Frame,
@@ -84,8 +93,7 @@ pub(super) fn epochs_of(
     version: Version,
     epochs: &mut Vec<Epoch>,
 ) {
-    let image = frame.resource(resource);
-    let depth = image.is_image() && !image.aspects().contains(vk::ImageAspectFlags::COLOR);
+    let described = frame.resource(resource);
     let store_none = profile.features.contains(Features::STORE_OP_NONE);
     let start = epochs.len();
     let mut open: Option<Epoch> = None;
@@ -94,7 +102,7 @@ pub(super) fn epochs_of(
         if access.version != version {
             continue;
         }
-        let next = Epoch::of(access, timeline.queue_of(access.pass), depth, store_none);
+        let next = Epoch::of(access, timeline.queue_of(access.pass), described, store_none);
         match &mut open {
             Some(pass) if pass.last == next.first => pass.join(next),
             _ => {

@@ -273,7 +273,7 @@ pub enum NotTile {
     },
     /// Usage declared beyond the accesses is outside the permitted set.
     DeclaredUsage,
-    /// The driver reports no tile requirement for it.
+    /// The driver reports no tile requirement for it, or requires an allocation of its own.
     Refused,
     /// Larger than the whole heap.
     TooLarge {

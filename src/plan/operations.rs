@@ -3,6 +3,7 @@
 use ash::vk;
 
 use super::arena::Placed;
+use super::epoch::layout_of;
 use super::{AccessPlan, PlacementId};
 use crate::frame::{Access, AccessKind, Before, Frame, Lifetime, Version};
 use crate::profile::{DeviceProfile, Features};
@@ -11,11 +12,10 @@ pub(super) fn plan_accesses(frame: &Frame, profile: &DeviceProfile, placed: &Pla
     let mut plans = Vec::with_capacity(frame.accesses().len());
     for access in frame.accesses() {
         let resource = frame.resource(access.resource);
-        let depth = resource.is_image() && !resource.aspects().contains(vk::ImageAspectFlags::COLOR);
         let copy = u32::from(access.version == Version::Previous);
         plans.push(AccessPlan {
             placement: PlacementId(placed.of_resource[access.resource.index()].first + copy),
-            layout: access.kind.layout(depth, access.writes),
+            layout: layout_of(access, resource),
             load_op: match access.before {
                 Before::Load => vk::AttachmentLoadOp::LOAD,
                 Before::Clear(_) => vk::AttachmentLoadOp::CLEAR,

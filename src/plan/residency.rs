@@ -72,6 +72,10 @@ pub(super) fn choose(
     }
     match options.strategy {
         Strategy::FirstCome => first_come(frame, &heap, timeline, &candidates),
+        _ if !options.aliasing => {
+            candidates.sort_unstable_by(|a, b| Order::Density.compare(a, b));
+            bind_runs(frame, &heap, timeline, place_apart(frame, &heap, &candidates))
+        }
         Strategy::Fast => {
             let mut residents = Vec::with_capacity(candidates.len());
             let mut shelf = Shelf::with_capacity(Some(heap.size));
@@ -322,32 +326,37 @@ fn object_sizes(mut tops: Vec<Bytes>) -> Vec<Bytes> {
         .collect()
 }
 
+/// Offers every candidate to the heap in turn, for bytes that it never shares.
+fn place_apart(frame: &Frame, heap: &TileHeap, candidates: &[Candidate]) -> Vec<Resident> {
+    let always = Span::new(0, frame.passes().len() as u32);
+    let mut shelf = Shelf::with_capacity(Some(heap.size));
+    let mut residents = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        if let Some(offset) = shelf.lowest_fit(always, candidate.size, candidate.alignment) {
+            shelf.place(candidate.resource.0, always, offset, candidate.size);
+            residents.push(resident(candidate, offset));
+        }
+    }
+    residents
+}
+
 /// The vendor sample's policy: declaration order, bytes never shared, the whole heap bound all the time.
 ///
 /// Source: SnapdragonGameStudios adreno-gpu-vulkan-code-sample-framework, samples/tile_memory.
 fn first_come(frame: &Frame, heap: &TileHeap, timeline: &Timeline, candidates: &[Candidate]) -> Residency {
-    let mut shelf = Shelf::with_capacity(Some(heap.size));
     let objects = vec![Object {
         home: Home::Tile,
         memory_type: heap.memory_type,
         size: heap.size,
     }];
     let object = ObjectId(0);
-    let always = Span::new(0, frame.passes().len() as u32);
-    let mut residents = Vec::new();
-    for candidate in candidates {
-        if let Some(offset) = shelf.lowest_fit(always, candidate.size, candidate.alignment) {
-            shelf.place(candidate.resource.0, always, offset, candidate.size);
-            residents.push(Resident {
-                object,
-                ..resident(candidate, offset)
-            });
-        }
-    }
+    let mut residents = place_apart(frame, heap, candidates);
+    residents.iter_mut().for_each(|resident| resident.object = object);
     let used = |pass: usize| {
+        let on_queue = |r: &Resident| timeline.queue[r.span.first.0 as usize] == timeline.queue[pass];
         residents
             .iter()
-            .any(|r| timeline.queue[r.span.first.0 as usize] == timeline.queue[pass])
+            .any(|resident| !timeline.queues_apart || on_queue(resident))
     };
     let bound = (0..frame.passes().len())
         .map(|pass| used(pass).then_some(object))

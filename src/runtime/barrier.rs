@@ -6,7 +6,7 @@
 use ash::vk;
 
 use super::DeviceQueue;
-use super::bind::Place;
+use super::bound::Place;
 use super::create::whole;
 use super::functions::Functions;
 use super::legacy;
@@ -363,5 +363,82 @@ pub(super) fn families_of(barrier: &Barrier, queues: &[DeviceQueue]) -> Option<(
         _ if from != to => Some((from, to)),
         TransferHalf::Release => None,
         TransferHalf::Acquire => Some(ignored),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::frame::{Before, ClearValue, Frame, FrameBuilder, ImageDesc};
+    use crate::plan::{PlanOptions, plan};
+    use crate::profile::{DeviceProfile, estimate};
+
+    /// An image made on one queue and read on another.
+    fn frame() -> Frame {
+        let extent = vk::Extent2D { width: 4, height: 4 };
+        let mut frame = FrameBuilder::new("two queues", extent);
+        let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
+        let (draws, computes) = (vk::QueueFlags::GRAPHICS, vk::QueueFlags::COMPUTE);
+        let (graphics, compute) = (frame.queue("graphics", draws), frame.queue("compute", computes));
+        let drawn = frame.semaphore("drawn");
+        let submit = frame.submit(graphics);
+        let batch = frame.batch(submit);
+        frame.signal(batch, drawn, vk::PipelineStageFlags2::ALL_COMMANDS);
+        let commands = frame.command_buffer(batch, "draw");
+        frame
+            .render_pass(commands, "draw")
+            .color(image, Before::Clear(ClearValue::ZERO));
+        let submit = frame.submit(compute);
+        let batch = frame.batch(submit);
+        frame.wait(batch, drawn, vk::PipelineStageFlags2::ALL_COMMANDS);
+        let commands = frame.command_buffer(batch, "read");
+        frame.compute_pass(commands, "read").sampled(image);
+        frame.build().expect("a sound frame")
+    }
+
+    /// Families of the image barriers before and after each pass, on queues of such families.
+    fn families(of: [u32; 2]) -> Vec<[Vec<(u32, u32)>; 2]> {
+        let frame = frame();
+        let profile = Arc::new(DeviceProfile::preset("no-tile-memory").expect("known"));
+        let requirements = Arc::new(estimate(&frame, &profile).expect("estimated"));
+        let plan = plan(&frame, &requirements, &profile, &PlanOptions::default()).expect("a plan");
+        let queues = of.map(|family| DeviceQueue {
+            handle: vk::Queue::null(),
+            family,
+            capabilities: vk::QueueFlags::GRAPHICS,
+        });
+        let places = vec![Place::Nothing; plan.placements.len()];
+        let barriers = Barriers::new(&plan, &places, &queues, true);
+        let Structs::Two(two) = &barriers.structs else {
+            panic!("asked for the newer structs");
+        };
+        let of_batch = |batch: &Batch| {
+            let images = batch.images.of(&two.images).iter();
+            images
+                .map(|one| (one.src_queue_family_index, one.dst_queue_family_index))
+                .collect()
+        };
+        barriers
+            .batches
+            .iter()
+            .map(|[before, after]| [of_batch(before), of_batch(after)])
+            .collect()
+    }
+
+    #[test]
+    fn a_transfer_is_released_and_acquired() {
+        let none = (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED);
+        assert_eq!(
+            families([0, 2]),
+            [[vec![none], vec![(0, 2)]], [vec![(0, 2)], vec![]]]
+        );
+    }
+
+    #[test]
+    fn within_one_family_the_acquire_alone_remains() {
+        let none = (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED);
+        assert_eq!(families([1, 1]), [[vec![none], vec![]], [vec![none], vec![]]]);
     }
 }

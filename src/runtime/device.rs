@@ -76,6 +76,7 @@ impl Device {
     /// # Safety
     /// - The handles are alive and belong together, and live until [`Device::destroy`] has returned.
     /// - `desc.enabled` holds nothing that the device and its instance were not created with.
+    /// - No other thread uses the queues of `desc` while [`Device::bind`] runs.
     pub unsafe fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
@@ -234,6 +235,9 @@ impl Inner {
     ) -> Result<Arc<Plan>> {
         let _span = tracing::info_span!("plan", frame = frame.name()).entered();
         let plan = Arc::new(plan(frame, requirements, &self.profile, options)?);
+        if cfg!(debug_assertions) {
+            plan.check()?;
+        }
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         plans.retain(|other| other.options != *options || other.frame != *frame);
         plans.truncate(PLANS_KEPT - 1);

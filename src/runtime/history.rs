@@ -5,7 +5,7 @@ use ash::vk;
 use super::DeviceQueue;
 use super::RuntimeFault;
 use super::barrier::families_of;
-use super::bind::Place;
+use super::bound::Place;
 use super::create::whole;
 use super::device::Inner;
 use super::fault::Called;
@@ -255,7 +255,14 @@ impl<'a> Errand<'a> {
         unsafe { device.queue_submit(self.queue.handle, &[info], self.fence) }
             .called("vkQueueSubmit", what)?;
         // SAFETY: the fence was just submitted.
-        unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) }.called("vkWaitForFences", what)?;
+        let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
+        if waited.is_err() {
+            // What the commands use is destroyed next, and a wait can fail for want of memory: one more, which needs less. If
+            // that fails too, the device is lost or as good as lost.
+            // SAFETY: nobody else uses the queue.
+            let _ = unsafe { device.queue_wait_idle(self.queue.handle) };
+        }
+        waited.called("vkWaitForFences", what)?;
         Ok(())
     }
 }

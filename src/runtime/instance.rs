@@ -35,7 +35,9 @@ pub(super) struct Instance {
     /// The layer's version.
     pub(super) validation: Option<u32>,
     pub(super) device: Option<ash::Device>,
-    debug: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
+    /// Whether `VK_EXT_debug_utils` is enabled.
+    names: bool,
+    messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
     surface: Option<(ash::khr::surface::Instance, vk::SurfaceKHR)>,
     messages: Messages,
     /// Whether dropping it destroys it: until its context is complete.
@@ -53,12 +55,7 @@ struct Offer {
 }
 
 impl Instance {
-    pub(super) fn new(desc: &ContextDesc<'_>) -> Result<Instance> {
-        // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
-        let entry = unsafe { ash::Entry::load() };
-        let entry = entry.map_err(|error| RuntimeFault::NoLoader {
-            reason: error.to_string(),
-        })?;
+    pub(super) fn new(entry: ash::Entry, desc: &ContextDesc<'_>) -> Result<Instance> {
         let offer = look_up(&entry, desc)?;
         let messages: Messages = Box::default();
         let application = CString::new(desc.application.replace('\0', "")).expect("zeros are replaced");
@@ -75,13 +72,15 @@ impl Instance {
         let layers = [VALIDATION.as_ptr()];
         let mut messenger = messenger_info(&messages);
         let on = vk::TRUE.to_ne_bytes();
-        let settings = [vk::LayerSettingEXT::default()
+        let mut setting = vk::LayerSettingEXT::default()
             .layer_name(VALIDATION)
             .setting_name(c"validate_sync")
             .ty(vk::LayerSettingTypeEXT::BOOL32)
-            .values(&on)];
+            .values(&on);
+        // One boolean; ash counts its bytes.
+        setting.value_count = 1;
+        let settings = [setting];
         let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
-
         let enabled = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
         let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enabled);
         let mut create = vk::InstanceCreateInfo::default()
@@ -91,7 +90,10 @@ impl Instance {
             create = create.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
         }
         if let Some((_, layer_settings)) = offer.validation {
-            create = create.enabled_layer_names(&layers).push_next(&mut messenger);
+            create = create.enabled_layer_names(&layers);
+            if offer.debug {
+                create = create.push_next(&mut messenger);
+            }
             create = if layer_settings {
                 create.push_next(&mut settings)
             } else {
@@ -99,33 +101,37 @@ impl Instance {
             };
         }
         // SAFETY: names, layers and structs were looked up; everything chained is alive.
-        let raw = unsafe { entry.create_instance(&create, None) }
-            .called("vkCreateInstance", || desc.application.as_str())?;
+        let raw = match unsafe { entry.create_instance(&create, None) } {
+            // What the loader says where no driver is installed.
+            Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => return Err(no_device().into()),
+            raw => raw.called("vkCreateInstance", || desc.application.as_str())?,
+        };
         let mut instance = Instance {
             entry,
             raw,
             api_version: offer.api_version,
             validation: offer.validation.map(|(version, _)| version),
             device: None,
-            debug: None,
+            names: offer.debug,
+            messenger: None,
             surface: None,
             messages,
             unfinished: true,
         };
-        if offer.debug {
+        if offer.debug && offer.validation.is_some() {
             instance.listen()?;
         }
         Ok(instance)
     }
 
-    /// Creates the messenger. Without validation it has nothing to say, but `VK_EXT_debug_utils` names objects.
+    /// Creates the messenger.
     fn listen(&mut self) -> Result<()> {
         let debug = ash::ext::debug_utils::Instance::new(&self.entry, &self.raw);
         let info = messenger_info(&self.messages);
         // SAFETY: the extension is enabled; the list of messages lives as long as the messenger.
         let messenger = unsafe { debug.create_debug_utils_messenger(&info, None) }
             .called("vkCreateDebugUtilsMessengerEXT", || "the instance")?;
-        self.debug = Some((debug, messenger));
+        self.messenger = Some((debug, messenger));
         Ok(())
     }
 
@@ -143,7 +149,7 @@ impl Instance {
 
     /// Whether `VK_EXT_debug_utils` is enabled.
     pub(super) fn names_objects(&self) -> bool {
-        self.debug.is_some()
+        self.names
     }
 
     /// Whether a queue family can present to the surface, if there is one.
@@ -180,7 +186,7 @@ impl Instance {
             // SAFETY: its swapchains went with the device.
             unsafe { functions.destroy_surface(surface, None) };
         }
-        if let Some((functions, messenger)) = self.debug.take() {
+        if let Some((functions, messenger)) = self.messenger.take() {
             // SAFETY: the instance's own.
             unsafe { functions.destroy_debug_utils_messenger(messenger, None) };
         }
@@ -195,6 +201,22 @@ impl Drop for Instance {
             self.destroy();
         }
     }
+}
+
+/// Loads the machine's Vulkan library.
+pub(super) fn load() -> Result<ash::Entry> {
+    // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
+    let entry = unsafe { ash::Entry::load() };
+    let no_loader = |error: ash::LoadingError| RuntimeFault::NoLoader {
+        reason: error.to_string(),
+    };
+    Ok(entry.map_err(no_loader)?)
+}
+
+/// There is Vulkan, and nothing to run it on.
+pub(super) fn no_device() -> RuntimeFault {
+    let (wanted, found) = ("at all".to_owned(), "none".to_owned());
+    RuntimeFault::NoDevice { wanted, found }
 }
 
 /// What is there of what the context wants; an error for what the caller wants and is not.

@@ -1,4 +1,4 @@
-//! The flags of Vulkan 1.1 for those of synchronization2.
+//! The flags and structs of Vulkan 1.1 for those of synchronization2.
 
 use ash::vk;
 
@@ -41,6 +41,77 @@ fn stages(flags: vk::PipelineStageFlags2, none: vk::PipelineStageFlags) -> vk::P
         old |= vk::PipelineStageFlags::ALL_GRAPHICS;
     }
     if old.is_empty() { none } else { old }
+}
+
+/// One batch in the older structs.
+#[derive(Default)]
+pub(super) struct OlderBatch {
+    waits: Vec<vk::Semaphore>,
+    wait_stages: Vec<vk::PipelineStageFlags>,
+    wait_values: Vec<u64>,
+    commands: Vec<vk::CommandBuffer>,
+    signals: Vec<vk::Semaphore>,
+    signal_values: Vec<u64>,
+}
+
+/// The list behind a pointer and its count.
+///
+/// # Safety
+/// They are those of one slice, which is alive.
+unsafe fn list<'a, T>(pointer: *const T, count: u32) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's duty.
+    unsafe { std::slice::from_raw_parts(pointer, count as usize) }
+}
+
+impl OlderBatch {
+    /// # Safety
+    /// The lists of `batch` are alive.
+    pub(super) unsafe fn new(batch: &vk::SubmitInfo2<'_>) -> OlderBatch {
+        let mut older = OlderBatch::default();
+        // SAFETY: the caller's duty.
+        let waits = unsafe { list(batch.p_wait_semaphore_infos, batch.wait_semaphore_info_count) };
+        for wait in waits {
+            older.waits.push(wait.semaphore);
+            older.wait_stages.push(destination_stages(wait.stage_mask));
+            older.wait_values.push(wait.value);
+        }
+        // SAFETY: the caller's duty.
+        let commands = unsafe { list(batch.p_command_buffer_infos, batch.command_buffer_info_count) };
+        older
+            .commands
+            .extend(commands.iter().map(|one| one.command_buffer));
+        // SAFETY: the caller's duty.
+        let signals = unsafe { list(batch.p_signal_semaphore_infos, batch.signal_semaphore_info_count) };
+        for signal in signals {
+            older.signals.push(signal.semaphore);
+            older.signal_values.push(signal.value);
+        }
+        older
+    }
+
+    pub(super) fn values(&self) -> vk::TimelineSemaphoreSubmitInfo<'_> {
+        vk::TimelineSemaphoreSubmitInfo::default()
+            .wait_semaphore_values(&self.wait_values)
+            .signal_semaphore_values(&self.signal_values)
+    }
+
+    pub(super) fn info<'a>(
+        &'a self,
+        values: Option<&'a mut vk::TimelineSemaphoreSubmitInfo<'_>>,
+    ) -> vk::SubmitInfo<'a> {
+        let info = vk::SubmitInfo::default()
+            .wait_semaphores(&self.waits)
+            .wait_dst_stage_mask(&self.wait_stages)
+            .command_buffers(&self.commands)
+            .signal_semaphores(&self.signals);
+        match values {
+            Some(values) => info.push_next(values),
+            None => info,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl Inner {
         };
         let answer = if let Some(info) = image_info(resource, Home::Tile, false) {
             // The extension guarantees a set of parameters; beyond it, the driver is asked.
-            if tile.image(&info).is_none() && self.image_limits(&info).is_none() {
+            if tile.image(&info).is_none() && !self.image_fits(&resource.name, &info)? {
                 return Ok(None);
             }
             self.ask_image(&resource.name, &info)?
@@ -110,14 +110,14 @@ impl Inner {
         };
         // VUID-VkImageCreateInfo-usage-00963
         let attachment_only = (ATTACHED | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT).contains(info.usage);
-        if !attachment_only || self.image_limits(&info).is_none() {
+        if !attachment_only || !self.image_fits(&resource.name, &info)? {
             return Ok(0);
         }
         Ok(self.ask_image(&resource.name, &info)?.memory_type_bits & lazy)
     }
 
-    /// The device's limits for images of this kind; `None` where it has none such, or smaller ones only.
-    fn image_limits(&self, info: &vk::ImageCreateInfo<'_>) -> Option<vk::ImageFormatProperties> {
+    /// Whether the device can create images of this kind, this large.
+    fn image_fits(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
         let question = vk::PhysicalDeviceImageFormatInfo2::default()
             .format(info.format)
             .ty(info.image_type)
@@ -133,19 +133,27 @@ impl Inner {
                 &mut answer,
             )
         };
-        let limits = asked.ok().map(|()| answer.image_format_properties)?;
-        let (wanted, most) = (info.extent, limits.max_extent);
-        let fits = wanted.width <= most.width
+        if asked == Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) {
+            return Ok(false);
+        }
+        asked.called("vkGetPhysicalDeviceImageFormatProperties2", || name)?;
+        let (limits, wanted) = (answer.image_format_properties, info.extent);
+        let most = limits.max_extent;
+        Ok(wanted.width <= most.width
             && wanted.height <= most.height
             && wanted.depth <= most.depth
             && info.mip_levels <= limits.max_mip_levels
             && info.array_layers <= limits.max_array_layers
-            && limits.sample_counts.contains(info.samples);
-        fits.then_some(limits)
+            && limits.sample_counts.contains(info.samples))
     }
 
-    fn image_is_supported(&self, resource: &Resource, info: &vk::ImageCreateInfo<'_>) -> Result<()> {
-        if self.image_limits(info).is_some() {
+    /// An error if the device cannot create such an image.
+    pub(super) fn image_is_supported(
+        &self,
+        resource: &Resource,
+        info: &vk::ImageCreateInfo<'_>,
+    ) -> Result<()> {
+        if self.image_fits(&resource.name, info)? {
             return Ok(());
         }
         let vk::Extent3D { width, height, depth } = info.extent;
@@ -160,13 +168,22 @@ impl Inner {
         .into())
     }
 
-    fn addresses_are_supported(&self, resource: &Resource, info: &vk::BufferCreateInfo<'_>) -> Result<()> {
+    /// An error if the buffer's address is used and cannot be asked for.
+    pub(super) fn addresses_are_supported(
+        &self,
+        resource: &Resource,
+        info: &vk::BufferCreateInfo<'_>,
+    ) -> Result<()> {
         let wanted = info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
         if !wanted || self.functions.buffer_device_address.is_some() {
             return Ok(());
         }
         let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
-        Err(RuntimeFault::Unsupported { resource: resource.name.clone(), why }.into())
+        Err(RuntimeFault::Unsupported {
+            resource: resource.name.clone(),
+            why,
+        }
+        .into())
     }
 
     /// What an image created so needs; the image itself is created only where the driver must see it.

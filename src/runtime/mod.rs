@@ -54,6 +54,8 @@
 mod attachment;
 mod barrier;
 mod bind;
+mod bound;
+mod choose;
 mod context;
 mod create;
 mod device;
@@ -61,6 +63,7 @@ mod enable;
 mod fault;
 mod functions;
 mod history;
+mod import;
 mod instance;
 mod legacy;
 mod measure;
@@ -79,15 +82,30 @@ mod survey;
 mod target;
 mod turn;
 
-pub use bind::{Bound, Buffer, Image, Parity};
-pub use context::{Context, ContextDesc, DeviceChoice, SurfaceMaker};
+pub use bound::{Bound, Buffer, Image, Parity};
+pub use choose::DeviceChoice;
+pub use context::{Context, ContextDesc, SurfaceMaker};
 pub use device::{Device, DeviceDesc, DeviceQueue};
 pub use enable::Enable;
 pub use fault::RuntimeFault;
+pub use import::{ImportedBuffer, ImportedImage, ImportedSemaphore, Imports};
 pub use instance::Message;
 pub use record::{Commands, PassCommands};
 pub use submit::SubmitCall;
 pub use support::{Capabilities, Missing, Support};
 pub use survey::{Surveyed, survey};
 pub use target::Target;
-pub use turn::{FrameNumber, ImportedBuffer, ImportedImage, ImportedSemaphore, Imports, Turn};
+pub use turn::{FrameNumber, Turn};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_are_recorded_on_several_threads() {
+        fn shared<T: Send + Sync>() {}
+        shared::<Device>();
+        shared::<Bound>();
+        shared::<Turn<'_>>();
+    }
+}

@@ -14,7 +14,7 @@ use crate::plan::Plan;
 pub(super) struct Progress {
     submitted: u64,
     /// A submission failed halfway: no count holds any more.
-    failed: Option<vk::Result>,
+    failed: Option<(&'static str, vk::Result)>,
     /// Per queue of the frame, whether anything is submitted to it.
     used: Vec<bool>,
     counting: Counting,
@@ -92,14 +92,9 @@ impl Progress {
     pub(super) fn next(&self) -> Result<FrameNumber> {
         match self.failed {
             None => Ok(FrameNumber(self.submitted)),
-            Some(result) => {
+            Some((call, result)) => {
                 let what = "an earlier frame; bind anew".to_owned();
-                Err(RuntimeFault::Vulkan {
-                    call: "vkQueueSubmit",
-                    result,
-                    what,
-                }
-                .into())
+                Err(RuntimeFault::Vulkan { call, result, what }.into())
             }
         }
     }
@@ -147,8 +142,8 @@ impl Progress {
                 Ok(FrameNumber(self.submitted - 1))
             }
             Err(fault) => {
-                if let RuntimeFault::Vulkan { result, .. } = &fault {
-                    self.failed = Some(*result);
+                if let RuntimeFault::Vulkan { call, result, .. } = &fault {
+                    self.failed = Some((call, *result));
                 }
                 Err(fault.into())
             }

@@ -8,7 +8,7 @@ use std::fmt;
 use ash::vk;
 
 use super::barrier::Side;
-use super::bind::{Bound, Place, Tables};
+use super::bound::{Bound, Place, Tables};
 use super::fault::Called;
 use super::{Buffer, Image, Parity, RuntimeFault};
 use crate::Result;

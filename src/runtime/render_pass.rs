@@ -9,7 +9,7 @@ use ash::vk;
 
 use super::RuntimeFault;
 use super::attachment::{Attachment, Attachments};
-use super::bind::Place;
+use super::bound::Place;
 use super::device::Inner;
 use super::fault::Called;
 use super::owned::Owned;

@@ -3,11 +3,15 @@
 use ash::vk;
 
 use super::attachment::{Attachment, Attachments};
-use super::bind::Place;
+use super::bound::Place;
 use super::functions::Functions;
 use super::render_pass::PassObject;
 
 /// The recording of one render pass in frames of one parity.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a list has one per pass; a box for each would save nothing"
+)]
 pub(super) enum Rendering {
     /// `vkCmdBeginRendering`.
     Dynamic(Dynamic),

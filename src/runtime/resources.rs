@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::RuntimeFault;
-use super::bind::{Buffer, Image, Place};
+use super::bound::{Buffer, Image, Place};
 use super::create::{buffer_info, image_info, view_infos};
 use super::device::Inner;
 use super::fault::Called;
@@ -97,7 +97,11 @@ impl<'a> Work<'a> {
         }
         let tile = placement.home == Home::Tile;
         if let Some(info) = self.image_info(placement) {
-            // SAFETY: the device's limits for such images were asked for when measuring.
+            if !tile {
+                // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
+                inner.image_is_supported(resource, &info)?;
+            }
+            // SAFETY: within the device's limits for such images.
             let image =
                 unsafe { device.create_image(&info, None) }.called("vkCreateImage", || &resource.name)?;
             owned.images.push(image);
@@ -105,6 +109,7 @@ impl<'a> Work<'a> {
             return Ok(Bare::Image(image, inner.ask_created_image(image, tile)));
         }
         let info = buffer_info(resource, placement.home).expect("a resource is an image or a buffer");
+        inner.addresses_are_supported(resource, &info)?;
         // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
         let buffer =
             unsafe { device.create_buffer(&info, None) }.called("vkCreateBuffer", || &resource.name)?;
@@ -254,7 +259,7 @@ impl<'a> Work<'a> {
             }
             Bare::Buffer(buffer, _) => {
                 let address = if has_address(resource) {
-                    self.address(resource, buffer)?
+                    self.address(buffer)
                 } else {
                     0
                 };
@@ -272,14 +277,8 @@ impl<'a> Work<'a> {
     }
 
     fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
-        let Some(functions) = &self.inner.functions.buffer_device_address else {
-            let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
-            return Err(RuntimeFault::Unsupported {
-                resource: resource.name.clone(),
-                why,
-            }
-            .into());
-        };
+        let functions = self.inner.functions.buffer_device_address.as_ref();
+        let functions = functions.expect("asked for before the buffer was created");
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         let device = self.inner.device.handle();
         // SAFETY: the feature is on; the buffer has the usage and memory with the flag.

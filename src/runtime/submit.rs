@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering;
 
 use ash::vk;
 
-use super::bind::Bound;
+use super::bound::Bound;
 use super::device::Inner;
 use super::fault::Called;
-use super::legacy;
+use super::legacy::OlderBatch;
 use super::owned::Owned;
 use super::progress::{Progress, semaphore};
 use super::{DeviceQueue, FrameNumber, RuntimeFault};
@@ -187,7 +187,7 @@ impl Bound {
                 fence,
             };
             let what = || format!("submit {} of frame `{}`", submit.index(), self.plan.frame.name());
-            result = call(&self.inner, &one).called("vkQueueSubmit", what);
+            result = call(&self.inner, &one).called(function_of(&self.inner), what);
             if result.is_err() {
                 break;
             }
@@ -287,6 +287,15 @@ fn signal_info(signal: Signal, stages: vk::PipelineStageFlags2) -> vk::Semaphore
         .stage_mask(stages)
 }
 
+/// The function that submits on this device.
+fn function_of(inner: &Inner) -> &'static str {
+    if inner.functions.synchronization_2.is_some() {
+        "vkQueueSubmit2"
+    } else {
+        "vkQueueSubmit"
+    }
+}
+
 /// Makes the call, in the way the device has.
 ///
 /// # Safety
@@ -313,76 +322,6 @@ pub(super) unsafe fn call(inner: &Inner, call: &SubmitCall<'_>) -> ash::prelude:
         .collect();
     // SAFETY: the caller's duty.
     unsafe { inner.device.queue_submit(queue, &infos, call.fence) }
-}
-
-/// One batch in the older structs.
-#[derive(Default)]
-struct OlderBatch {
-    waits: Vec<vk::Semaphore>,
-    wait_stages: Vec<vk::PipelineStageFlags>,
-    wait_values: Vec<u64>,
-    commands: Vec<vk::CommandBuffer>,
-    signals: Vec<vk::Semaphore>,
-    signal_values: Vec<u64>,
-}
-
-/// The list behind a pointer and its count.
-///
-/// # Safety
-/// They are those of one slice, which is alive.
-unsafe fn list<'a, T>(pointer: *const T, count: u32) -> &'a [T] {
-    if count == 0 {
-        return &[];
-    }
-    // SAFETY: the caller's duty.
-    unsafe { std::slice::from_raw_parts(pointer, count as usize) }
-}
-
-impl OlderBatch {
-    /// # Safety
-    /// The lists of `batch` are alive.
-    unsafe fn new(batch: &vk::SubmitInfo2<'_>) -> OlderBatch {
-        let mut older = OlderBatch::default();
-        // SAFETY: the caller's duty.
-        let waits = unsafe { list(batch.p_wait_semaphore_infos, batch.wait_semaphore_info_count) };
-        for wait in waits {
-            older.waits.push(wait.semaphore);
-            older
-                .wait_stages
-                .push(legacy::destination_stages(wait.stage_mask));
-            older.wait_values.push(wait.value);
-        }
-        // SAFETY: the caller's duty.
-        let commands = unsafe { list(batch.p_command_buffer_infos, batch.command_buffer_info_count) };
-        older
-            .commands
-            .extend(commands.iter().map(|one| one.command_buffer));
-        // SAFETY: the caller's duty.
-        let signals = unsafe { list(batch.p_signal_semaphore_infos, batch.signal_semaphore_info_count) };
-        for signal in signals {
-            older.signals.push(signal.semaphore);
-            older.signal_values.push(signal.value);
-        }
-        older
-    }
-
-    fn values(&self) -> vk::TimelineSemaphoreSubmitInfo<'_> {
-        vk::TimelineSemaphoreSubmitInfo::default()
-            .wait_semaphore_values(&self.wait_values)
-            .signal_semaphore_values(&self.signal_values)
-    }
-
-    fn info<'a>(&'a self, values: Option<&'a mut vk::TimelineSemaphoreSubmitInfo<'_>>) -> vk::SubmitInfo<'a> {
-        let info = vk::SubmitInfo::default()
-            .wait_semaphores(&self.waits)
-            .wait_dst_stage_mask(&self.wait_stages)
-            .command_buffers(&self.commands)
-            .signal_semaphores(&self.signals);
-        match values {
-            Some(values) => info.push_next(values),
-            None => info,
-        }
-    }
 }
 
 impl Bound {

@@ -3,10 +3,10 @@
 use ash::vk;
 
 use super::fault::Called;
-use super::instance::Instance;
+use super::instance::{Instance, load, no_device};
 use super::support::text_of;
-use super::{ContextDesc, RuntimeFault, Support};
-use crate::{Error, Result};
+use super::{ContextDesc, Support};
+use crate::Result;
 
 /// A physical device that was asked.
 #[derive(Debug)]
@@ -24,26 +24,13 @@ pub struct Surveyed {
 /// # Errors
 /// When there is no loader or no device: one line that says what to do.
 pub fn survey() -> Result<Vec<Surveyed>> {
-    let none = || -> Error {
-        let (wanted, found) = ("at all".to_owned(), "none".to_owned());
-        RuntimeFault::NoDevice { wanted, found }.into()
-    };
     // Dropped at the end of this function, it destroys itself.
-    let instance = match Instance::new(&ContextDesc::from_env("tileheap")) {
-        // What the loader says where no driver is installed.
-        Err(Error::Runtime(RuntimeFault::Vulkan {
-            result: vk::Result::ERROR_INCOMPATIBLE_DRIVER,
-            ..
-        })) => {
-            return Err(none());
-        }
-        instance => instance?,
-    };
+    let instance = Instance::new(load()?, &ContextDesc::from_env("tileheap"))?;
     // SAFETY: the instance is alive.
     let devices = unsafe { instance.raw.enumerate_physical_devices() }
         .called("vkEnumeratePhysicalDevices", || "the instance")?;
     if devices.is_empty() {
-        return Err(none());
+        return Err(no_device().into());
     }
     let ask = |physical_device| {
         // SAFETY: one of the instance's.

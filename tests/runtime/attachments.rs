@@ -21,7 +21,11 @@ fn input_attachments_are_read() {
         let depth = builder.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
         let sum = builder.image("sum", ImageDesc::new(vk::Format::R32_SFLOAT, EXTENT));
         let host_desc = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-        let result = builder.resource("result", BufferDesc::new(Bytes(64)), Lifetime::External(host_desc));
+        let result = builder.resource(
+            "result",
+            BufferDesc::new(Bytes(64)),
+            Lifetime::External(host_desc),
+        );
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
         let submit = builder.submit(queue);
         let batch = builder.batch(submit);
@@ -31,8 +35,17 @@ fn input_attachments_are_read() {
             .color(base, Before::Clear(ClearValue::Float([3.0; 4])))
             .depth(depth, Before::Clear(ClearValue::DepthStencil(0.5, 0)))
             .id();
-        let add = builder.render_pass(scene, "add").color(sum, Before::Overwrite).input(base).input(depth).id();
-        let copy = builder.transfer_pass(scene, "copy").transfer_source(sum).transfer_destination(result).id();
+        let add = builder
+            .render_pass(scene, "add")
+            .color(sum, Before::Overwrite)
+            .input(base)
+            .input(depth)
+            .id();
+        let copy = builder
+            .transfer_pass(scene, "copy")
+            .transfer_source(sum)
+            .transfer_destination(result)
+            .id();
         let frame = builder.build().expect("a sound frame");
         let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
         let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
@@ -48,15 +61,28 @@ fn input_attachments_are_read() {
         );
         let binding = |resource| {
             let image = bound.image_in(add, resource, Version::Current, Parity::Even);
-            Binding::Image(input, image.attachment, bound.layout_in(add, resource, Version::Current))
+            Binding::Image(
+                input,
+                image.attachment,
+                bound.layout_in(add, resource, Version::Current),
+            )
         };
         let set = gpu.set(&adding, &[binding(base), binding(depth)]);
         let host = gpu.host_buffer(64);
         let primary = gpu.primaries(1)[0];
         for number in 0..2 {
-            let imported = [ImportedBuffer { resource: result, buffer: host.buffer }];
+            let imported = [ImportedBuffer {
+                resource: result,
+                buffer: host.buffer,
+            }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe { bound.begin(&Imports { buffers: &imported, ..Imports::default() }) }.expect("a turn");
+            let turn = unsafe {
+                bound.begin(&Imports {
+                    buffers: &imported,
+                    ..Imports::default()
+                })
+            }
+            .expect("a turn");
             // SAFETY: the frame before is complete.
             let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
             commands.pass(clear, |_| ()).expect("clear");
@@ -90,12 +116,19 @@ fn samples_are_resolved() {
     for (way, without) in ways() {
         let mut gpu = Gpu::new(without);
         let mut builder = FrameBuilder::new("resolved", EXTENT);
-        let multi = |format| ImageDesc { samples: vk::SampleCountFlags::TYPE_4, ..ImageDesc::new(format, EXTENT) };
+        let multi = |format| ImageDesc {
+            samples: vk::SampleCountFlags::TYPE_4,
+            ..ImageDesc::new(format, EXTENT)
+        };
         let color = builder.image("color", multi(vk::Format::R8G8B8A8_UNORM));
         let depth = builder.image("depth", multi(vk::Format::D32_SFLOAT));
         let flat = builder.image("flat", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
         let host_desc = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-        let result = builder.resource("result", BufferDesc::new(Bytes(64)), Lifetime::External(host_desc));
+        let result = builder.resource(
+            "result",
+            BufferDesc::new(Bytes(64)),
+            Lifetime::External(host_desc),
+        );
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
         let submit = builder.submit(queue);
         let batch = builder.batch(submit);
@@ -106,16 +139,29 @@ fn samples_are_resolved() {
             .depth(depth, Before::Clear(ClearValue::DepthStencil(1.0, 0)))
             .resolve(color, flat)
             .id();
-        let copy = builder.transfer_pass(scene, "copy").transfer_source(flat).transfer_destination(result).id();
+        let copy = builder
+            .transfer_pass(scene, "copy")
+            .transfer_source(flat)
+            .transfer_destination(result)
+            .id();
         let frame = builder.build().expect("a sound frame");
         let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
         let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
         assert_eq!(bound.target(clear).samples, vk::SampleCountFlags::TYPE_4);
         let host = gpu.host_buffer(64);
         let primary = gpu.primaries(1)[0];
-        let imported = [ImportedBuffer { resource: result, buffer: host.buffer }];
+        let imported = [ImportedBuffer {
+            resource: result,
+            buffer: host.buffer,
+        }];
         // SAFETY: the buffer lives until `finish`.
-        let turn = unsafe { bound.begin(&Imports { buffers: &imported, ..Imports::default() }) }.expect("a turn");
+        let turn = unsafe {
+            bound.begin(&Imports {
+                buffers: &imported,
+                ..Imports::default()
+            })
+        }
+        .expect("a turn");
         // SAFETY: new.
         let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
         commands.pass(clear, |_| ()).expect("clear");
@@ -130,7 +176,10 @@ fn samples_are_resolved() {
         // SAFETY: the test has one thread.
         let number = unsafe { turn.submit() }.expect("submitted");
         assert!(bound.wait(number, u64::MAX).expect("waited"));
-        assert!(host.bytes().chunks(4).all(|pixel| pixel == [255, 0, 255, 0]), "{way}");
+        assert!(
+            host.bytes().chunks(4).all(|pixel| pixel == [255, 0, 255, 0]),
+            "{way}"
+        );
         bound.retire();
         gpu.finish();
     }
@@ -145,7 +194,11 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
         let first = builder.image("first", ImageDesc::new(vk::Format::R32_SFLOAT, EXTENT));
         let second = builder.image("second", ImageDesc::new(vk::Format::R32_UINT, EXTENT));
         let host_desc = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-        let result = builder.resource("result", BufferDesc::new(Bytes(128)), Lifetime::External(host_desc));
+        let result = builder.resource(
+            "result",
+            BufferDesc::new(Bytes(128)),
+            Lifetime::External(host_desc),
+        );
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
         let submit = builder.submit(queue);
         let batch = builder.batch(submit);
@@ -192,9 +245,18 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
         let set = gpu.set(&drawing, &[Binding::Image(sampled, view, layout)]);
         let host = gpu.host_buffer(128);
         let primary = gpu.primaries(1)[0];
-        let imported = [ImportedBuffer { resource: result, buffer: host.buffer }];
+        let imported = [ImportedBuffer {
+            resource: result,
+            buffer: host.buffer,
+        }];
         // SAFETY: the buffer lives until `finish`.
-        let turn = unsafe { bound.begin(&Imports { buffers: &imported, ..Imports::default() }) }.expect("a turn");
+        let turn = unsafe {
+            bound.begin(&Imports {
+                buffers: &imported,
+                ..Imports::default()
+            })
+        }
+        .expect("a turn");
         // SAFETY: new.
         let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
         commands.pass(clear, |_| ()).expect("clear");
@@ -221,7 +283,11 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
         assert!(bound.wait(number, u64::MAX).expect("waited"));
         let words = host.words();
         assert_eq!(words[..16], [0.75f32.to_bits(); 16], "{way}");
-        assert_eq!(words[16..], std::array::from_fn::<u32, 16, _>(|at| at as u32 % 4), "{way}");
+        assert_eq!(
+            words[16..],
+            std::array::from_fn::<u32, 16, _>(|at| at as u32 % 4),
+            "{way}"
+        );
         bound.retire();
         gpu.finish();
     }
@@ -229,19 +295,37 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
 
 #[test]
 fn buffers_are_reached_by_address() {
-    let desc = ContextDesc { buffer_device_address: true, ..ContextDesc::from_env("tileheap tests") };
+    let desc = ContextDesc {
+        buffer_device_address: true,
+        ..ContextDesc::from_env("tileheap tests")
+    };
     let mut gpu = Gpu::with(desc);
-    assert!(gpu.tile().capabilities().contains(Capabilities::BUFFER_DEVICE_ADDRESS));
+    assert!(
+        gpu.tile()
+            .capabilities()
+            .contains(Capabilities::BUFFER_DEVICE_ADDRESS)
+    );
     let mut builder = FrameBuilder::new("addresses", EXTENT);
     let numbers = builder.buffer("numbers", BufferDesc::new(Bytes(64)));
     let host_desc = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = builder.resource("result", BufferDesc::new(Bytes(64)), Lifetime::External(host_desc));
+    let result = builder.resource(
+        "result",
+        BufferDesc::new(Bytes(64)),
+        Lifetime::External(host_desc),
+    );
     let queue = builder.queue("main", vk::QueueFlags::COMPUTE);
     let submit = builder.submit(queue);
     let batch = builder.batch(submit);
     let scene = builder.command_buffer(batch, "scene");
-    let write = builder.compute_pass(scene, "write").write(numbers, AccessKind::DeviceAddress).id();
-    let copy = builder.transfer_pass(scene, "copy").transfer_source(numbers).transfer_destination(result).id();
+    let write = builder
+        .compute_pass(scene, "write")
+        .write(numbers, AccessKind::DeviceAddress)
+        .id();
+    let copy = builder
+        .transfer_pass(scene, "copy")
+        .transfer_source(numbers)
+        .transfer_destination(result)
+        .id();
     let frame = builder.build().expect("a sound frame");
     let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
     let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
@@ -258,15 +342,28 @@ fn buffers_are_reached_by_address() {
     );
     let host = gpu.host_buffer(64);
     let primary = gpu.primaries(1)[0];
-    let imported = [ImportedBuffer { resource: result, buffer: host.buffer }];
+    let imported = [ImportedBuffer {
+        resource: result,
+        buffer: host.buffer,
+    }];
     // SAFETY: the buffer lives until `finish`.
-    let turn = unsafe { bound.begin(&Imports { buffers: &imported, ..Imports::default() }) }.expect("a turn");
+    let turn = unsafe {
+        bound.begin(&Imports {
+            buffers: &imported,
+            ..Imports::default()
+        })
+    }
+    .expect("a turn");
     // SAFETY: new.
     let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
     commands
         .pass(write, |pass| {
             writing.bind(pass.device(), pass.command_buffer(), None);
-            writing.push(pass.device(), pass.command_buffer(), &[address as u32, (address >> 32) as u32]);
+            writing.push(
+                pass.device(),
+                pass.command_buffer(),
+                &[address as u32, (address >> 32) as u32],
+            );
             // SAFETY: recording.
             unsafe { pass.device().cmd_dispatch(pass.command_buffer(), 1, 1, 1) };
         })
@@ -274,16 +371,25 @@ fn buffers_are_reached_by_address() {
     commands
         .pass(copy, |pass| {
             let (from, to) = (pass.buffer(numbers), pass.buffer(result));
-            let region = vk::BufferCopy { size: 64, ..Default::default() };
+            let region = vk::BufferCopy {
+                size: 64,
+                ..Default::default()
+            };
             // SAFETY: recording.
-            unsafe { pass.device().cmd_copy_buffer(pass.command_buffer(), from.handle, to.handle, &[region]) };
+            unsafe {
+                pass.device()
+                    .cmd_copy_buffer(pass.command_buffer(), from.handle, to.handle, &[region])
+            };
         })
         .expect("copy");
     commands.finish().expect("recorded");
     // SAFETY: the test has one thread.
     let number = unsafe { turn.submit() }.expect("submitted");
     assert!(bound.wait(number, u64::MAX).expect("waited"));
-    assert_eq!(host.words(), std::array::from_fn::<u32, 16, _>(|at| at as u32 * 3));
+    assert_eq!(
+        host.words(),
+        std::array::from_fn::<u32, 16, _>(|at| at as u32 * 3)
+    );
     bound.retire();
     gpu.finish();
 }

@@ -74,7 +74,10 @@ fn external_images_take_turns() {
             stages: vk::PipelineStageFlags2::ALL_TRANSFER,
             access: vk::AccessFlags2::TRANSFER_READ,
         };
-        let desc = ExternalDesc { exit, ..ExternalDesc::SWAPCHAIN };
+        let desc = ExternalDesc {
+            exit,
+            ..ExternalDesc::SWAPCHAIN
+        };
         let mut builder = FrameBuilder::new("presenting", EXTENT);
         let image = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
         let canvas = builder.resource("canvas", image, Lifetime::External(desc));
@@ -87,7 +90,10 @@ fn external_images_take_turns() {
         builder.signal(batch, rendered, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
         let scene = builder.command_buffer(batch, "scene");
         let color = ClearValue::Float([1.0, 0.0, 51.0 / 255.0, 1.0]);
-        let clear = builder.render_pass(scene, "clear").color(canvas, Before::Clear(color)).id();
+        let clear = builder
+            .render_pass(scene, "clear")
+            .color(canvas, Before::Clear(color))
+            .id();
         let frame = builder.build().expect("a sound frame");
         let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
         let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
@@ -99,11 +105,16 @@ fn external_images_take_turns() {
         let queue = gpu.context.queues()[0].handle;
         let info = vk::SemaphoreCreateInfo::default();
         // SAFETY: nothing is asked for but semaphores.
-        let semaphores = [0; 2].map(|_| unsafe { device.create_semaphore(&info, None) }.expect("a semaphore"));
-        for number in 0..6 {
+        let semaphores =
+            [0; 2].map(|_| unsafe { device.create_semaphore(&info, None) }.expect("a semaphore"));
+        for (number, &command_buffer) in command_buffers.iter().enumerate() {
             let which = number % 3;
             if number > 0 {
-                assert!(bound.wait(FrameNumber(number as u64 - 1), u64::MAX).expect("waited"));
+                assert!(
+                    bound
+                        .wait(FrameNumber(number as u64 - 1), u64::MAX)
+                        .expect("waited")
+                );
             }
             // What vkAcquireNextImageKHR would do.
             let signals = [semaphores[0]];
@@ -118,16 +129,26 @@ fn external_images_take_turns() {
                 }],
                 buffers: &[],
                 semaphores: &[
-                    ImportedSemaphore { semaphore: acquired, handle: semaphores[0], value: 0 },
-                    ImportedSemaphore { semaphore: rendered, handle: semaphores[1], value: 0 },
+                    ImportedSemaphore {
+                        semaphore: acquired,
+                        handle: semaphores[0],
+                        value: 0,
+                    },
+                    ImportedSemaphore {
+                        semaphore: rendered,
+                        handle: semaphores[1],
+                        value: 0,
+                    },
                 ],
             };
             // SAFETY: alive until the end of the test; contents do not matter on entry.
             let turn = unsafe { bound.begin(&imports) }.expect("a turn");
             assert_eq!(turn.image(canvas).handle, canvases[which].image);
             // SAFETY: its last use is complete.
-            let mut commands = unsafe { turn.record(command_buffers[number], scene) }.expect("recording");
-            commands.pass(clear, |pass| assert_eq!(pass.area().extent, EXTENT)).expect("clear");
+            let mut commands = unsafe { turn.record(command_buffer, scene) }.expect("recording");
+            commands
+                .pass(clear, |pass| assert_eq!(pass.area().extent, EXTENT))
+                .expect("clear");
             commands.finish().expect("recorded");
             // SAFETY: the test has one thread.
             unsafe { turn.submit() }.expect("submitted");
@@ -137,7 +158,14 @@ fn external_images_take_turns() {
             // SAFETY: new.
             unsafe { device.begin_command_buffer(reader, &Default::default()) }.expect("begun");
             let host = &hosts[which].buffer;
-            copy_to_buffer(&device, reader, canvases[which].image, vk::ImageAspectFlags::COLOR, EXTENT, host);
+            copy_to_buffer(
+                &device,
+                reader,
+                canvases[which].image,
+                vk::ImageAspectFlags::COLOR,
+                EXTENT,
+                host,
+            );
             // SAFETY: recording.
             unsafe { device.end_command_buffer(reader) }.expect("ended");
             let (waits, stages, readers) = ([semaphores[1]], [vk::PipelineStageFlags::TRANSFER], [reader]);
@@ -151,7 +179,10 @@ fn external_images_take_turns() {
         // SAFETY: the queue is used by nobody else.
         unsafe { device.queue_wait_idle(queue) }.expect("idle");
         for host in &hosts {
-            assert!(host.bytes().chunks(4).all(|pixel| pixel == [255, 0, 51, 255]), "{way}");
+            assert!(
+                host.bytes().chunks(4).all(|pixel| pixel == [255, 0, 51, 255]),
+                "{way}"
+            );
         }
         // SAFETY: idle.
         unsafe { bound.forget(canvases[1].view) };

@@ -10,7 +10,10 @@ use tileheap::units::Bytes;
 
 use crate::gpu::{Binding, Gpu, ways};
 
-const EXTENT: vk::Extent2D = vk::Extent2D { width: 32, height: 16 };
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 32,
+    height: 16,
+};
 const PIXELS: u64 = 32 * 16;
 
 /// The frame: albedo and depth are cleared, lighting adds to what it samples, doubling rewrites, the copy reads back.
@@ -21,7 +24,11 @@ fn frame() -> Frame {
     let lit = frame.image("lit", ImageDesc::new(vk::Format::R32_UINT, EXTENT));
     let doubled = frame.buffer("doubled", BufferDesc::new(Bytes(PIXELS * 4)));
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", BufferDesc::new(Bytes(PIXELS * 4)), Lifetime::External(host));
+    let result = frame.resource(
+        "result",
+        BufferDesc::new(Bytes(PIXELS * 4)),
+        Lifetime::External(host),
+    );
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
@@ -36,8 +43,14 @@ fn frame() -> Frame {
         .sampled(albedo)
         .sampled(depth)
         .color(lit, Before::Overwrite);
-    frame.compute_pass(commands, "doubling").storage_read(lit).storage_write(doubled);
-    frame.transfer_pass(commands, "copy").transfer_source(doubled).transfer_destination(result);
+    frame
+        .compute_pass(commands, "doubling")
+        .storage_read(lit)
+        .storage_write(doubled);
+    frame
+        .transfer_pass(commands, "copy")
+        .transfer_source(doubled)
+        .transfer_destination(result);
     frame.build().expect("a sound frame")
 }
 
@@ -63,7 +76,9 @@ const DOUBLING: &str = "#version 460
     }";
 
 fn expected() -> Vec<u32> {
-    (0..PIXELS as u32).map(|index| 2 * (10 + 20 * 256 + 25 * 65536 + index % 32)).collect()
+    (0..PIXELS as u32)
+        .map(|index| 2 * (10 + 20 * 256 + 25 * 65536 + index % 32))
+        .collect()
 }
 
 fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
@@ -72,24 +87,40 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
     let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
     let id = |name| frame.resource_named(name).expect("declared");
     let pass = |name| frame.pass_named(name).expect("declared");
-    let (gbuffer, lighting, doubling, copy) = (pass("gbuffer"), pass("lighting"), pass("doubling"), pass("copy"));
+    let (gbuffer, lighting, doubling, copy) =
+        (pass("gbuffer"), pass("lighting"), pass("doubling"), pass("copy"));
     let sampled = vk::DescriptorType::SAMPLED_IMAGE;
     let light = gpu.fullscreen(bound.target(lighting), &[sampled; 2], LIGHTING);
     let storage = vk::DescriptorType::STORAGE_IMAGE;
     let double = gpu.compute(&[storage, vk::DescriptorType::STORAGE_BUFFER], DOUBLING);
     let image = |kind, pass, name| {
         let image = bound.image_in(pass, id(name), Version::Current, Parity::Even);
-        Binding::Image(kind, image.view, bound.layout_in(pass, id(name), Version::Current))
+        Binding::Image(
+            kind,
+            image.view,
+            bound.layout_in(pass, id(name), Version::Current),
+        )
     };
-    let light_set =
-        gpu.set(&light, &[image(sampled, lighting, "albedo"), image(sampled, lighting, "depth")]);
+    let light_set = gpu.set(
+        &light,
+        &[
+            image(sampled, lighting, "albedo"),
+            image(sampled, lighting, "depth"),
+        ],
+    );
     let doubled = bound.buffer(id("doubled"), Parity::Even);
-    let double_set = gpu.set(&double, &[image(storage, doubling, "lit"), Binding::Storage(doubled)]);
+    let double_set = gpu.set(
+        &double,
+        &[image(storage, doubling, "lit"), Binding::Storage(doubled)],
+    );
     let host = gpu.host_buffer(PIXELS * 4);
     let command_buffers = gpu.primaries(2);
     for number in 0..frames {
         let imports = Imports {
-            buffers: &[ImportedBuffer { resource: id("result"), buffer: host.buffer }],
+            buffers: &[ImportedBuffer {
+                resource: id("result"),
+                buffer: host.buffer,
+            }],
             ..Imports::default()
         };
         // SAFETY: the buffer lives until `finish`.
@@ -117,9 +148,16 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
         commands
             .pass(copy, |pass| {
                 let (from, to) = (pass.buffer(id("doubled")), pass.buffer(id("result")));
-                let region = vk::BufferCopy { src_offset: from.offset, dst_offset: to.offset, size: from.size };
+                let region = vk::BufferCopy {
+                    src_offset: from.offset,
+                    dst_offset: to.offset,
+                    size: from.size,
+                };
                 // SAFETY: recording outside render passes.
-                unsafe { pass.device().cmd_copy_buffer(pass.command_buffer(), from.handle, to.handle, &[region]) };
+                unsafe {
+                    pass.device()
+                        .cmd_copy_buffer(pass.command_buffer(), from.handle, to.handle, &[region])
+                };
             })
             .expect("copy");
         commands.finish().expect("recorded");
@@ -127,7 +165,11 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
         let submitted = unsafe { turn.submit() }.expect("submitted");
         if let Some(before) = number.checked_sub(1) {
             // Two frames in flight.
-            assert!(bound.wait(tileheap::runtime::FrameNumber(before), u64::MAX).expect("waited"));
+            assert!(
+                bound
+                    .wait(tileheap::runtime::FrameNumber(before), u64::MAX)
+                    .expect("waited")
+            );
         }
         assert_eq!(submitted.0, number);
     }
@@ -146,7 +188,12 @@ fn every_way_of_recording_computes_the_same() {
         assert!(!gpu.tile().capabilities().intersects(without), "{way}");
         for options in [
             PlanOptions::default(),
-            PlanOptions { aliasing: false, strategy: Strategy::Off, lazy: false, ..PlanOptions::default() },
+            PlanOptions {
+                aliasing: false,
+                strategy: Strategy::Off,
+                lazy: false,
+                ..PlanOptions::default()
+            },
         ] {
             assert_eq!(render(&mut gpu, &options, 7), expected(), "{way}");
         }
@@ -159,7 +206,10 @@ fn the_same_frame_again_is_the_same_plan() {
     let gpu = Gpu::new(Default::default());
     let frame = frame();
     let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
-    let again = gpu.tile().plan(&frame.clone(), &PlanOptions::default()).expect("a plan");
+    let again = gpu
+        .tile()
+        .plan(&frame.clone(), &PlanOptions::default())
+        .expect("a plan");
     assert!(std::sync::Arc::ptr_eq(&plan, &again));
     gpu.finish();
 }

@@ -15,7 +15,11 @@ const EXTENT: vk::Extent2D = vk::Extent2D { width: 4, height: 4 };
 /// An image and a buffer count frames: current = previous + 1.
 fn frame() -> Frame {
     let mut frame = FrameBuilder::new("counting", EXTENT);
-    let image = frame.resource("image", ImageDesc::new(vk::Format::R32_UINT, EXTENT), Lifetime::History);
+    let image = frame.resource(
+        "image",
+        ImageDesc::new(vk::Format::R32_UINT, EXTENT),
+        Lifetime::History,
+    );
     let buffer = frame.resource("buffer", BufferDesc::new(Bytes(64)), Lifetime::History);
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
     let result = frame.resource("result", BufferDesc::new(Bytes(128)), Lifetime::External(host));
@@ -61,7 +65,10 @@ fn history_counts_frames_from_zero() {
         let id = |name| frame.resource_named(name).expect("declared");
         let pass = |name| frame.pass_named(name).expect("declared");
         let (image, buffer, result) = (id("image"), id("buffer"), id("result"));
-        let (storage, buffers) = (vk::DescriptorType::STORAGE_IMAGE, vk::DescriptorType::STORAGE_BUFFER);
+        let (storage, buffers) = (
+            vk::DescriptorType::STORAGE_IMAGE,
+            vk::DescriptorType::STORAGE_BUFFER,
+        );
         let count = gpu.compute(&[storage, storage, buffers, buffers], COUNT);
         let sets = Parity::BOTH.map(|parity| {
             let view = |version| {
@@ -78,18 +85,35 @@ fn history_counts_frames_from_zero() {
         for number in 0..6u32 {
             let slot = number as usize % 2;
             if number >= 2 {
-                assert!(bound.wait(FrameNumber(u64::from(number) - 2), u64::MAX).expect("waited"));
+                assert!(
+                    bound
+                        .wait(FrameNumber(u64::from(number) - 2), u64::MAX)
+                        .expect("waited")
+                );
                 check(&hosts[slot].words(), number - 1, way);
             }
-            let imported = [ImportedBuffer { resource: result, buffer: hosts[slot].buffer }];
+            let imported = [ImportedBuffer {
+                resource: result,
+                buffer: hosts[slot].buffer,
+            }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe { bound.begin(&Imports { buffers: &imported, ..Imports::default() }) }.expect("a turn");
+            let turn = unsafe {
+                bound.begin(&Imports {
+                    buffers: &imported,
+                    ..Imports::default()
+                })
+            }
+            .expect("a turn");
             assert_eq!(turn.parity().index(), slot, "{way}");
-            assert_eq!(turn.image_previous(image), turn.bound().image(image, Parity::BOTH[1 - slot]));
+            assert_eq!(
+                turn.image_previous(image),
+                turn.bound().image(image, Parity::BOTH[1 - slot])
+            );
             let set = sets[turn.parity().index()];
             // SAFETY: its last use is complete.
             let mut commands =
-                unsafe { turn.record(command_buffers[slot], frame.passes()[0].command_buffer) }.expect("recording");
+                unsafe { turn.record(command_buffers[slot], frame.passes()[0].command_buffer) }
+                    .expect("recording");
             commands
                 .pass(pass("count"), |pass| {
                     count.bind(pass.device(), pass.command_buffer(), Some(set));
@@ -102,10 +126,24 @@ fn history_counts_frames_from_zero() {
                     let (from, to) = (pass.buffer(buffer), pass.buffer(result));
                     let handle = pass.image(image).handle;
                     let commands = pass.command_buffer();
-                    copy_to_buffer(pass.device(), commands, handle, vk::ImageAspectFlags::COLOR, EXTENT, &to);
-                    let region = vk::BufferCopy { src_offset: 0, dst_offset: 64, size: 64 };
+                    copy_to_buffer(
+                        pass.device(),
+                        commands,
+                        handle,
+                        vk::ImageAspectFlags::COLOR,
+                        EXTENT,
+                        &to,
+                    );
+                    let region = vk::BufferCopy {
+                        src_offset: 0,
+                        dst_offset: 64,
+                        size: 64,
+                    };
                     // SAFETY: recording.
-                    unsafe { pass.device().cmd_copy_buffer(commands, from.handle, to.handle, &[region]) };
+                    unsafe {
+                        pass.device()
+                            .cmd_copy_buffer(commands, from.handle, to.handle, &[region])
+                    };
                 })
                 .expect("copy");
             commands.finish().expect("recorded");
@@ -122,5 +160,9 @@ fn history_counts_frames_from_zero() {
 
 fn check(words: &[u32], frames: u32, way: &str) {
     assert_eq!(words[..16], [frames; 16], "image after {frames} frames, {way}");
-    assert_eq!(words[16..], [2 * frames; 16], "buffer after {frames} frames, {way}");
+    assert_eq!(
+        words[16..],
+        [2 * frames; 16],
+        "buffer after {frames} frames, {way}"
+    );
 }

@@ -4,6 +4,10 @@
 
 #[path = "../support/gpu.rs"]
 mod gpu;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../support/validation.rs"]
+mod validation;
 
 mod attachments;
 mod externals;
@@ -13,3 +17,4 @@ mod misuse;
 mod queues;
 mod resize;
 mod secondary;
+mod validated;

@@ -28,7 +28,10 @@ fn frame() -> Frame {
     let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);
     let to_compute = frame.semaphore("made");
     let to_graphics = frame.semaphore("changed");
-    let (all, work) = (vk::PipelineStageFlags2::ALL_COMMANDS, vk::PipelineStageFlags2::COMPUTE_SHADER);
+    let (all, work) = (
+        vk::PipelineStageFlags2::ALL_COMMANDS,
+        vk::PipelineStageFlags2::COMPUTE_SHADER,
+    );
 
     let submit = frame.submit(graphics);
     let batch = frame.batch(submit);
@@ -40,17 +43,26 @@ fn frame() -> Frame {
     let batch = frame.batch(submit);
     frame.wait(batch, to_compute, work);
     let commands = frame.command_buffer(batch, "adding");
-    frame.compute_pass(commands, "add").storage_read(made).storage_write(added);
+    frame
+        .compute_pass(commands, "add")
+        .storage_read(made)
+        .storage_write(added);
     let batch = frame.batch(submit);
     frame.signal(batch, to_graphics, all);
     let commands = frame.command_buffer(batch, "doubling");
-    frame.compute_pass(commands, "double").storage_read(added).storage_write(doubled);
+    frame
+        .compute_pass(commands, "double")
+        .storage_read(added)
+        .storage_write(doubled);
 
     let submit = frame.submit(graphics);
     let batch = frame.batch(submit);
     frame.wait(batch, to_graphics, all);
     let commands = frame.command_buffer(batch, "copying");
-    frame.transfer_pass(commands, "copy").transfer_source(doubled).transfer_destination(result);
+    frame
+        .transfer_pass(commands, "copy")
+        .transfer_source(doubled)
+        .transfer_destination(result);
     frame.build().expect("a sound frame")
 }
 
@@ -81,7 +93,11 @@ fn queues_batches_and_threads() {
         let steps = [
             ("make", make, gpu.set(&make, &[buffer("made"), buffer("made")])),
             ("add", add, gpu.set(&add, &[buffer("made"), buffer("added")])),
-            ("double", double, gpu.set(&double, &[buffer("added"), buffer("doubled")])),
+            (
+                "double",
+                double,
+                gpu.set(&double, &[buffer("added"), buffer("doubled")]),
+            ),
         ];
         let hosts = [gpu.host_buffer(WORDS * 4), gpu.host_buffer(WORDS * 4)];
         // One pool for each command buffer: they are recorded at the same time.
@@ -94,12 +110,25 @@ fn queues_batches_and_threads() {
         for number in 0..5u32 {
             let slot = number as usize % 2;
             if number >= 2 {
-                assert!(bound.wait(FrameNumber(u64::from(number) - 2), u64::MAX).expect("waited"));
+                assert!(
+                    bound
+                        .wait(FrameNumber(u64::from(number) - 2), u64::MAX)
+                        .expect("waited")
+                );
                 check(&hosts[slot].words(), number - 2, way);
             }
-            let imported = [ImportedBuffer { resource: id("result"), buffer: hosts[slot].buffer }];
+            let imported = [ImportedBuffer {
+                resource: id("result"),
+                buffer: hosts[slot].buffer,
+            }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe { bound.begin(&Imports { buffers: &imported, ..Imports::default() }) }.expect("a turn");
+            let turn = unsafe {
+                bound.begin(&Imports {
+                    buffers: &imported,
+                    ..Imports::default()
+                })
+            }
+            .expect("a turn");
             std::thread::scope(|scope| {
                 for (step, pass) in frame.pass_ids().enumerate() {
                     let (turn, steps, frame) = (&turn, &steps, &frame);
@@ -120,10 +149,16 @@ fn queues_batches_and_threads() {
                                 let resource = |name| frame.resource_named(name).expect("declared");
                                 let (from, to) =
                                     (pass.buffer(resource("doubled")), pass.buffer(resource("result")));
-                                let region = [vk::BufferCopy { size: WORDS * 4, ..Default::default() }];
+                                let region = [vk::BufferCopy {
+                                    size: WORDS * 4,
+                                    ..Default::default()
+                                }];
                                 let commands = pass.command_buffer();
                                 // SAFETY: recording.
-                                unsafe { pass.device().cmd_copy_buffer(commands, from.handle, to.handle, &region) };
+                                unsafe {
+                                    pass.device()
+                                        .cmd_copy_buffer(commands, from.handle, to.handle, &region)
+                                };
                             }
                         });
                         recorded.expect("the pass");

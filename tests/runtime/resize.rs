@@ -1,7 +1,9 @@
 //! Resize: the old bound plan retires while its last frame may still run, and a larger one takes over.
 
 use ash::vk;
-use tileheap::frame::{Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime};
+use tileheap::frame::{
+    Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{ImportedBuffer, Imports};
 use tileheap::units::Bytes;
@@ -13,13 +15,22 @@ fn frame() -> Frame {
     let mut frame = FrameBuilder::new("resized", base);
     let image = frame.image("image", ImageDesc::scaled(vk::Format::R8G8B8A8_UNORM, 1.0, 1.0));
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", BufferDesc::new(Bytes(64 * 64 * 4)), Lifetime::External(host));
+    let result = frame.resource(
+        "result",
+        BufferDesc::new(Bytes(64 * 64 * 4)),
+        Lifetime::External(host),
+    );
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
     let commands = frame.command_buffer(batch, "scene");
-    frame.render_pass(commands, "clear").color(image, Before::Clear(ClearValue::Float([1.0; 4])));
-    frame.transfer_pass(commands, "copy").transfer_source(image).transfer_destination(result);
+    frame
+        .render_pass(commands, "clear")
+        .color(image, Before::Clear(ClearValue::Float([1.0; 4])));
+    frame
+        .transfer_pass(commands, "copy")
+        .transfer_source(image)
+        .transfer_destination(result);
     frame.build().expect("a sound frame")
 }
 
@@ -29,7 +40,10 @@ fn the_old_size_retires_when_its_frames_are_complete() {
         let mut gpu = Gpu::new(without);
         let mut frame = frame();
         for side in [4, 64, 16] {
-            let extent = vk::Extent2D { width: side, height: side };
+            let extent = vk::Extent2D {
+                width: side,
+                height: side,
+            };
             let mut builder = frame.to_builder();
             builder.set_base_extent(extent);
             frame = builder.build().expect("sound at any size");
@@ -38,9 +52,18 @@ fn the_old_size_retires_when_its_frames_are_complete() {
             let host = gpu.host_buffer(64 * 64 * 4);
             let commands = gpu.primaries(1)[0];
             let id = |name| frame.resource_named(name).expect("declared");
-            let imported = [ImportedBuffer { resource: id("result"), buffer: host.buffer }];
+            let imported = [ImportedBuffer {
+                resource: id("result"),
+                buffer: host.buffer,
+            }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe { bound.begin(&Imports { buffers: &imported, ..Imports::default() }) }.expect("a turn");
+            let turn = unsafe {
+                bound.begin(&Imports {
+                    buffers: &imported,
+                    ..Imports::default()
+                })
+            }
+            .expect("a turn");
             let scene = frame.passes()[0].command_buffer;
             // SAFETY: new.
             let mut commands = unsafe { turn.record(commands, scene) }.expect("recording");

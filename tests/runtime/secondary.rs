@@ -30,15 +30,26 @@ fn secondary_command_buffers_of_both_kinds() {
         let mut builder = FrameBuilder::new("secondary", EXTENT);
         let image = builder.image("image", ImageDesc::new(vk::Format::R32_UINT, EXTENT));
         let host_desc = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-        let result = builder.resource("result", BufferDesc::new(Bytes(256)), Lifetime::External(host_desc));
+        let result = builder.resource(
+            "result",
+            BufferDesc::new(Bytes(256)),
+            Lifetime::External(host_desc),
+        );
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
         let submit = builder.submit(queue);
         let batch = builder.batch(submit);
         let scene = builder.command_buffer(batch, "scene");
-        let draw = builder.render_pass(scene, "draw").secondary().color(image, Before::Overwrite).id();
+        let draw = builder
+            .render_pass(scene, "draw")
+            .secondary()
+            .color(image, Before::Overwrite)
+            .id();
         let add = builder.compute_pass(scene, "add").storage_update(image).id();
-        let copy =
-            builder.transfer_pass(scene, "copy").transfer_source(image).transfer_destination(result).id();
+        let copy = builder
+            .transfer_pass(scene, "copy")
+            .transfer_source(image)
+            .transfer_destination(result)
+            .id();
         let frame = builder.build().expect("a sound frame");
         let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
         let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
@@ -47,16 +58,28 @@ fn secondary_command_buffers_of_both_kinds() {
         let adding = gpu.compute(&[vk::DescriptorType::STORAGE_IMAGE], ADD);
         let view = bound.image(image, Parity::Even).view;
         let storage = vk::DescriptorType::STORAGE_IMAGE;
-        let set = gpu.set(&adding, &[Binding::Image(storage, view, vk::ImageLayout::GENERAL)]);
+        let set = gpu.set(
+            &adding,
+            &[Binding::Image(storage, view, vk::ImageLayout::GENERAL)],
+        );
         let host = gpu.host_buffer(256);
         let primary = gpu.primaries(1)[0];
         let family = gpu.context.queues()[0].family;
         let secondaries = gpu.command_buffers(family, vk::CommandBufferLevel::SECONDARY, 3);
         let device = gpu.device().clone();
         for number in 0..3u32 {
-            let imported = [ImportedBuffer { resource: result, buffer: host.buffer }];
+            let imported = [ImportedBuffer {
+                resource: result,
+                buffer: host.buffer,
+            }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe { bound.begin(&Imports { buffers: &imported, ..Imports::default() }) }.expect("a turn");
+            let turn = unsafe {
+                bound.begin(&Imports {
+                    buffers: &imported,
+                    ..Imports::default()
+                })
+            }
+            .expect("a turn");
             for (half, &secondary) in secondaries[..2].iter().enumerate() {
                 // SAFETY: the frame before is complete.
                 unsafe { turn.begin_secondary(secondary, draw) }.expect("begun");
@@ -94,13 +117,24 @@ fn secondary_command_buffers_of_both_kinds() {
             commands
                 .pass(copy, |pass| {
                     let (from, to) = (pass.image(image).handle, pass.buffer(result));
-                    copy_to_buffer(&device, pass.command_buffer(), from, vk::ImageAspectFlags::COLOR, EXTENT, &to);
+                    copy_to_buffer(
+                        &device,
+                        pass.command_buffer(),
+                        from,
+                        vk::ImageAspectFlags::COLOR,
+                        EXTENT,
+                        &to,
+                    );
                 })
                 .expect("copy");
             commands.finish().expect("recorded");
             // SAFETY: the test has one thread.
             unsafe { turn.submit() }.expect("submitted");
-            assert!(bound.wait(FrameNumber(u64::from(number)), u64::MAX).expect("waited"));
+            assert!(
+                bound
+                    .wait(FrameNumber(u64::from(number)), u64::MAX)
+                    .expect("waited")
+            );
             let expected: Vec<u32> = (0..64).map(|at| number * 10 + 1 + at % 8 + 100).collect();
             assert_eq!(host.words(), expected, "frame {number}, {way}");
         }

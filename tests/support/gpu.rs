@@ -66,12 +66,20 @@ pub enum Binding {
 impl Gpu {
     /// The device of the environment, without some capabilities.
     pub fn new(without: Capabilities) -> Gpu {
-        Gpu::with(ContextDesc { without, ..ContextDesc::from_env("tileheap tests") })
+        Gpu::with(ContextDesc {
+            without,
+            ..ContextDesc::from_env("tileheap tests")
+        })
     }
 
     pub fn with(desc: ContextDesc<'_>) -> Gpu {
         let context = Context::new(&desc).unwrap_or_else(|error| panic!("{error}"));
-        Gpu { context, pools: Vec::new(), buffers: Vec::new(), pipelines: Vec::new() }
+        Gpu {
+            context,
+            pools: Vec::new(),
+            buffers: Vec::new(),
+            pipelines: Vec::new(),
+        }
     }
 
     pub fn device(&self) -> &ash::Device {
@@ -83,7 +91,12 @@ impl Gpu {
     }
 
     /// Command buffers of a new pool that can be reset one by one.
-    pub fn command_buffers(&mut self, family: u32, level: vk::CommandBufferLevel, count: u32) -> Vec<vk::CommandBuffer> {
+    pub fn command_buffers(
+        &mut self,
+        family: u32,
+        level: vk::CommandBufferLevel,
+        count: u32,
+    ) -> Vec<vk::CommandBuffer> {
         let info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
             .queue_family_index(family);
@@ -126,11 +139,21 @@ impl Gpu {
         unsafe { self.device().bind_buffer_memory(handle, memory, 0) }.expect("bound memory");
         let all = vk::MemoryMapFlags::empty();
         // SAFETY: host visible, and mapped once.
-        let bytes = unsafe { self.device().map_memory(memory, 0, vk::WHOLE_SIZE, all) }.expect("mapped memory");
+        let bytes =
+            unsafe { self.device().map_memory(memory, 0, vk::WHOLE_SIZE, all) }.expect("mapped memory");
         let bytes: *mut u8 = bytes.cast();
         // SAFETY: the mapping is at least that long.
         unsafe { bytes.write_bytes(0xEE, size as usize) };
-        let buffer = HostBuffer { buffer: Buffer { handle, offset: 0, size, address: 0 }, memory, bytes };
+        let buffer = HostBuffer {
+            buffer: Buffer {
+                handle,
+                offset: 0,
+                size,
+                address: 0,
+            },
+            memory,
+            bytes,
+        };
         self.buffers.push(buffer);
         buffer
     }
@@ -140,10 +163,14 @@ impl Gpu {
         let mut pipeline = self.layout(types, vk::PipelineBindPoint::COMPUTE);
         let module = self.module(ShaderStage::Compute, glsl);
         let stage = stage(vk::ShaderStageFlags::COMPUTE, module);
-        let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(pipeline.layout);
+        let info = vk::ComputePipelineCreateInfo::default()
+            .stage(stage)
+            .layout(pipeline.layout);
         // SAFETY: module and layout are alive and match.
-        let made =
-            unsafe { self.device().create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
+        let made = unsafe {
+            self.device()
+                .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
+        };
         pipeline.handle = made.expect("a compute pipeline")[0];
         // SAFETY: pipelines keep nothing of it.
         unsafe { self.device().destroy_shader_module(module, None) };
@@ -195,8 +222,13 @@ impl Gpu {
             max_depth: 1.0,
             ..Default::default()
         }];
-        let scissors = [vk::Rect2D { offset: Default::default(), extent: target.extent }];
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+        let scissors = [vk::Rect2D {
+            offset: Default::default(),
+            extent: target.extent,
+        }];
+        let viewport = vk::PipelineViewportStateCreateInfo::default()
+            .viewports(&viewports)
+            .scissors(&scissors);
         let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
         let multisample =
             vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
@@ -223,8 +255,10 @@ impl Gpu {
             .layout(pipeline.layout);
         let info = target.attach(info, &mut rendering);
         // SAFETY: modules and layout are alive and match.
-        let made =
-            unsafe { self.device().create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
+        let made = unsafe {
+            self.device()
+                .create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
+        };
         pipeline.handle = made.expect("a graphics pipeline")[0];
         for module in [vertex, fragment] {
             // SAFETY: pipelines keep nothing of it.
@@ -257,33 +291,53 @@ impl Gpu {
         let set_layout =
             unsafe { self.device().create_descriptor_set_layout(&info, None) }.expect("a set layout");
         let set_layouts = [set_layout];
-        let ranges = [vk::PushConstantRange { stage_flags: stages, offset: 0, size: 16 }];
-        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts).push_constant_ranges(&ranges);
+        let ranges = [vk::PushConstantRange {
+            stage_flags: stages,
+            offset: 0,
+            size: 16,
+        }];
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&set_layouts)
+            .push_constant_ranges(&ranges);
         // SAFETY: the set layout is alive.
         let layout = unsafe { self.device().create_pipeline_layout(&info, None) }.expect("a pipeline layout");
         let sizes: Vec<_> = types
             .iter()
-            .map(|kind| vk::DescriptorPoolSize { ty: *kind, descriptor_count: 16 })
+            .map(|kind| vk::DescriptorPoolSize {
+                ty: *kind,
+                descriptor_count: 16,
+            })
             .collect();
-        let info = vk::DescriptorPoolCreateInfo::default().max_sets(16).pool_sizes(&sizes);
+        let info = vk::DescriptorPoolCreateInfo::default()
+            .max_sets(16)
+            .pool_sizes(&sizes);
         let pool = if types.is_empty() {
             vk::DescriptorPool::null()
         } else {
             // SAFETY: sizes are not 0.
             unsafe { self.device().create_descriptor_pool(&info, None) }.expect("a descriptor pool")
         };
-        Pipeline { handle: vk::Pipeline::null(), layout, set_layout, pool, bind_point }
+        Pipeline {
+            handle: vk::Pipeline::null(),
+            layout,
+            set_layout,
+            pool,
+            bind_point,
+        }
     }
 
     /// A descriptor set of `pipeline` that points to `bindings`.
     pub fn set(&self, pipeline: &Pipeline, bindings: &[Binding]) -> vk::DescriptorSet {
         let layouts = [pipeline.set_layout];
-        let info =
-            vk::DescriptorSetAllocateInfo::default().descriptor_pool(pipeline.pool).set_layouts(&layouts);
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(pipeline.pool)
+            .set_layouts(&layouts);
         // SAFETY: pool and layout are alive.
         let set = unsafe { self.device().allocate_descriptor_sets(&info) }.expect("a descriptor set")[0];
         for (index, binding) in bindings.iter().enumerate() {
-            let write = vk::WriteDescriptorSet::default().dst_set(set).dst_binding(index as u32);
+            let write = vk::WriteDescriptorSet::default()
+                .dst_set(set)
+                .dst_binding(index as u32);
             let (buffers, images);
             let write = match binding {
                 Binding::Storage(buffer) => {
@@ -292,10 +346,14 @@ impl Gpu {
                         offset: buffer.offset,
                         range: buffer.size,
                     }];
-                    write.descriptor_type(vk::DescriptorType::STORAGE_BUFFER).buffer_info(&buffers)
+                    write
+                        .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                        .buffer_info(&buffers)
                 }
                 Binding::Image(kind, view, layout) => {
-                    images = [vk::DescriptorImageInfo::default().image_view(*view).image_layout(*layout)];
+                    images = [vk::DescriptorImageInfo::default()
+                        .image_view(*view)
+                        .image_layout(*layout)];
                     write.descriptor_type(*kind).image_info(&images)
                 }
             };
@@ -339,11 +397,22 @@ impl Gpu {
         }
         let validated = self.context.validation_version();
         let messages = self.context.destroy();
-        let texts: Vec<String> = messages.iter().map(|one| format!("{}: {}", one.id, one.text)).collect();
-        assert!(texts.is_empty(), "{} validation messages:\n{}", texts.len(), texts.join("\n"));
+        let texts: Vec<String> = messages
+            .iter()
+            .map(|one| format!("{}: {}", one.id, one.text))
+            .collect();
+        assert!(
+            texts.is_empty(),
+            "{} validation messages:\n{}",
+            texts.len(),
+            texts.join("\n")
+        );
         if std::env::var_os("TILEHEAP_VALIDATE").is_some_and(|value| value == "1") {
             let oldest = vk::make_api_version(0, 1, 4, 341);
-            assert!(validated.is_some_and(|version| version >= oldest), "the validation layer is too old");
+            assert!(
+                validated.is_some_and(|version| version >= oldest),
+                "the validation layer is too old"
+            );
         }
     }
 }
@@ -357,7 +426,10 @@ impl HostBuffer {
 
     /// The bytes as numbers.
     pub fn words(&self) -> Vec<u32> {
-        self.bytes().chunks_exact(4).map(|four| u32::from_ne_bytes(four.try_into().expect("four"))).collect()
+        self.bytes()
+            .chunks_exact(4)
+            .map(|four| u32::from_ne_bytes(four.try_into().expect("four")))
+            .collect()
     }
 }
 
@@ -368,7 +440,9 @@ impl Pipeline {
         unsafe { device.cmd_bind_pipeline(commands, self.bind_point, self.handle) };
         if let Some(set) = set {
             // SAFETY: recording; the set is of this layout.
-            unsafe { device.cmd_bind_descriptor_sets(commands, self.bind_point, self.layout, 0, &[set], &[]) };
+            unsafe {
+                device.cmd_bind_descriptor_sets(commands, self.bind_point, self.layout, 0, &[set], &[])
+            };
         }
     }
 
@@ -381,9 +455,15 @@ impl Pipeline {
     }
 }
 
-fn stage(stage: vk::ShaderStageFlags, module: vk::ShaderModule) -> vk::PipelineShaderStageCreateInfo<'static> {
+fn stage(
+    stage: vk::ShaderStageFlags,
+    module: vk::ShaderModule,
+) -> vk::PipelineShaderStageCreateInfo<'static> {
     const MAIN: &CStr = c"main";
-    vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(MAIN)
+    vk::PipelineShaderStageCreateInfo::default()
+        .stage(stage)
+        .module(module)
+        .name(MAIN)
 }
 
 /// GLSL to SPIR-V 1.3.
@@ -391,7 +471,10 @@ pub fn compile(stage: ShaderStage, glsl: &str) -> Vec<u32> {
     let source = ShaderSource::from(glsl.to_owned());
     let options = CompilerOptions {
         source_language: SourceLanguage::GLSL,
-        target: glslang::Target::Vulkan { version: VulkanVersion::Vulkan1_1, spirv_version: SpirvVersion::SPIRV1_3 },
+        target: glslang::Target::Vulkan {
+            version: VulkanVersion::Vulkan1_1,
+            spirv_version: SpirvVersion::SPIRV1_3,
+        },
         version_profile: Some((460, GlslProfile::None)),
         messages: ShaderMessage::SPV_RULES | ShaderMessage::VULKAN_RULES,
     };

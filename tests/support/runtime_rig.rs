@@ -1,8 +1,8 @@
 //! The runtime on the fake driver, with one small deferred frame that goes through everything the runtime does.
 //!
 //! ```text
-//! graphics  [ scene: gbuffer*, decals ][ light: occlusion, lighting ]   [ post: tonemap* ]──s──┐
-//! compute                                                                                      └─►[ reset, histogram ]
+//! graphics  [ scene: gbuffer*, decals ][ light: occlusion, lighting, meter ]   [ post: tonemap* ]──s──┐
+//! compute                                                                                             └─►[ reset, histogram ]
 //!             albedo ──► loaded ──────────────────► sampled
 //!             normal ─────────────────────────────► input attachment: a render pass object everywhere
 //!             depth ──────────────────► sampled
@@ -11,7 +11,7 @@
 //!                                                                         output (external)   bins: filled, updated
 //! ```
 //! `*` has secondary contents. The first batch is one discard window over two command buffers: albedo, normal, depth and ao
-//! can live in tile memory.
+//! can live in tile memory, up to lighting: `meter` runs with nothing bound.
 
 #![allow(
     dead_code,
@@ -109,6 +109,7 @@ pub fn describe() -> Described {
         .sampled(ao))
     .sampled_previous(past)
     .color(past, Before::Overwrite);
+    frame.compute_pass(light, "meter").sampled(past);
     let batch = frame.batch(submit);
     let post = frame.command_buffer(batch, "post");
     frame
@@ -136,6 +137,9 @@ pub fn describe() -> Described {
     }
 }
 
+/// Frames that can be in flight: more than the runtime counts with fences.
+pub const IN_FLIGHT: usize = 6;
+
 /// A device of the fake driver, as a caller of the runtime has one.
 pub struct Rig {
     pub driver: FakeDriver,
@@ -147,10 +151,10 @@ pub struct Rig {
     pub described: Described,
     /// A pool for each queue family.
     pub pools: [vk::CommandPool; 2],
-    /// Of two frames that take turns: one for each declared command buffer.
-    pub commands: [[vk::CommandBuffer; 4]; 2],
+    /// Of frames that take turns: one for each declared command buffer.
+    pub commands: [[vk::CommandBuffer; 4]; IN_FLIGHT],
     /// As above: for gbuffer and tonemap.
-    pub secondaries: [[vk::CommandBuffer; 2]; 2],
+    pub secondaries: [[vk::CommandBuffer; 2]; IN_FLIGHT],
     /// The external image, of two frames that take turns.
     pub outputs: [(vk::Image, vk::ImageView); 2],
     /// What lived below the device before the runtime came.
@@ -206,7 +210,7 @@ impl Rig {
             on_fake!(device.allocate_command_buffers(&info)).unwrap()[0]
         };
         let (primary, secondary) = (vk::CommandBufferLevel::PRIMARY, vk::CommandBufferLevel::SECONDARY);
-        let commands = [(); 2].map(|()| {
+        let commands = [(); IN_FLIGHT].map(|()| {
             let [graphics, compute] = pools;
             [
                 allocate(graphics, primary),
@@ -215,7 +219,7 @@ impl Rig {
                 allocate(compute, primary),
             ]
         });
-        let secondaries = [(); 2].map(|()| [(); 2].map(|()| allocate(pools[0], secondary)));
+        let secondaries = [(); IN_FLIGHT].map(|()| [(); 2].map(|()| allocate(pools[0], secondary)));
         let outputs = [(); 2].map(|()| output(&device, &support));
         let own_objects = driver.live_below_device();
         driver.clear_journal();
@@ -263,12 +267,11 @@ impl Rig {
         on_fake!(turn.submit())
     }
 
-    /// Records one frame.
+    /// Records one frame, into command buffers that the frame [`IN_FLIGHT`] before it used.
     pub fn record<'a>(&self, bound: &'a mut Bound) -> Result<Turn<'a>> {
         let described = &self.described;
         let frame = &described.frame;
-        let turn_of = bound.parity().index();
-        let (image, view) = self.outputs[turn_of];
+        let (image, view) = self.outputs[bound.parity().index()];
         let images = [ImportedImage {
             resource: described.output,
             image,
@@ -278,6 +281,7 @@ impl Rig {
             images: &images,
             ..Imports::default()
         }))?;
+        let turn_of = turn.number().0 as usize % IN_FLIGHT;
         let secondary_passes = [self.pass("gbuffer"), self.pass("tonemap")];
         for (handle, pass) in self.secondaries[turn_of].into_iter().zip(secondary_passes) {
             on_fake!(turn.begin_secondary(handle, pass))?;

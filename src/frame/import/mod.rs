@@ -149,10 +149,10 @@ pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Impo
 }
 
 impl Frame {
-    /// Reads a native or a loose description, whichever the text is; see [`import`](self::import).
+    /// Reads a native or a loose description, whichever the text is; see [`read`](fn@read).
     ///
     /// # Errors
-    /// As [`Frame::from_json`] and [`import::import`](import()).
+    /// As [`Frame::from_json`] and [`import`](fn@import).
     pub fn read(text: &str) -> crate::Result<Frame> {
         Ok(read(text, None)?.frame)
     }

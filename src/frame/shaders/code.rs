@@ -1,0 +1,265 @@
+//! SPIR-V as words: its header, its instructions, and where every id is defined.
+//!
+//! This reader, and not `rspirv`'s, since a hostile file must cost no more than its own length: `rspirv`'s parser builds a
+//! vector of operands for each instruction and its loader a tree of them. Its grammar tables alone are used.
+
+use std::sync::LazyLock;
+
+use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
+use rspirv::spirv::{self, Op};
+
+use super::ShaderFault;
+
+/// The most words of a module (64 MiB); the largest shaders known have a hundredth of it.
+const MOST_WORDS: usize = 1 << 24;
+const HEADER_WORDS: usize = 5;
+
+/// An instruction's place in the words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Instruction {
+    pub(super) op: Op,
+    /// Whether a result type, and a result, come first.
+    has_type: bool,
+    has_result: bool,
+    /// Words after the first one.
+    first: u32,
+    end: u32,
+}
+
+impl Instruction {
+    /// Where its first word is.
+    pub(super) fn word(&self) -> usize {
+        self.first as usize - 1
+    }
+}
+
+/// A definition's position in [`Code::definitions`]: what analyses keep their tables by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Node(pub(super) u32);
+
+impl Node {
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A module, cut into instructions.
+#[derive(Clone, Debug)]
+pub(super) struct Code {
+    pub(super) words: Vec<u32>,
+    pub(super) instructions: Vec<Instruction>,
+    /// Every result id and the instruction that defines it, sorted by id.
+    definitions: Vec<(u32, u32)>,
+}
+
+impl Code {
+    /// Cuts a module into instructions. O(words x log words), and as much memory as a few times the words.
+    pub(super) fn read(mut words: Vec<u32>) -> Result<Code, ShaderFault> {
+        if words.len() < HEADER_WORDS || words.len() > MOST_WORDS {
+            return Err(ShaderFault::Size {
+                words: words.len(),
+                most: MOST_WORDS,
+            });
+        }
+        if words[0] == spirv::MAGIC_NUMBER.swap_bytes() {
+            words.iter_mut().for_each(|word| *word = word.swap_bytes());
+        }
+        if words[0] != spirv::MAGIC_NUMBER {
+            return Err(ShaderFault::Magic { found: words[0] });
+        }
+        let version = words[1];
+        if !(0x0001_0000..=0x0001_0600).contains(&version) || version & 0xFF != 0 {
+            return Err(ShaderFault::Version { found: version });
+        }
+        let mut instructions = Vec::new();
+        let mut definitions = Vec::new();
+        let mut at = HEADER_WORDS;
+        while at < words.len() {
+            let instruction = cut(&words, at)?;
+            let number = instructions.len() as u32;
+            at = instruction.end as usize;
+            instructions.push(instruction);
+            if instruction.has_result {
+                let id = words[instruction.first as usize + usize::from(instruction.has_type)];
+                if id == 0 || id >= words[3] {
+                    return Err(malformed(
+                        instruction.word(),
+                        format!("id {id} is not below the bound {}", words[3]),
+                    ));
+                }
+                definitions.push((id, number));
+            }
+        }
+        definitions.sort_unstable();
+        if let Some(pair) = definitions.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            let second: &Instruction = &instructions[pair[1].1 as usize];
+            let problem = format!("id {} is defined twice", pair[0].0);
+            return Err(malformed(second.word(), problem));
+        }
+        Ok(Code {
+            words,
+            instructions,
+            definitions,
+        })
+    }
+
+    /// Major and minor version.
+    pub(super) fn version(&self) -> (u32, u32) {
+        (self.words[1] >> 16 & 0xFF, self.words[1] >> 8 & 0xFF)
+    }
+
+    /// The number of definitions.
+    pub(super) fn node_count(&self) -> usize {
+        self.definitions.len()
+    }
+
+    /// The definition of `id`.
+    pub(super) fn node(&self, id: u32) -> Option<Node> {
+        let position = self.definitions.binary_search_by_key(&id, |&(id, _)| id).ok()?;
+        Some(Node(position as u32))
+    }
+
+    /// The id that a definition defines.
+    pub(super) fn id(&self, node: Node) -> u32 {
+        self.definitions[node.index()].0
+    }
+
+    /// The number of the instruction that a definition is.
+    pub(super) fn number(&self, node: Node) -> usize {
+        self.definitions[node.index()].1 as usize
+    }
+
+    /// The instruction that defines `id`.
+    pub(super) fn definition(&self, id: u32) -> Option<&Instruction> {
+        Some(&self.instructions[self.number(self.node(id)?)])
+    }
+
+    /// All words of an instruction after the first one: result type and result, if it has them, and operands.
+    pub(super) fn all(&self, instruction: &Instruction) -> &[u32] {
+        &self.words[instruction.first as usize..instruction.end as usize]
+    }
+
+    /// The operands behind result type and result.
+    pub(super) fn operands(&self, instruction: &Instruction) -> &[u32] {
+        &self.all(instruction)[usize::from(instruction.has_type) + usize::from(instruction.has_result)..]
+    }
+
+    /// The n-th operand; 0, which is no id, where a malformed instruction has none.
+    pub(super) fn operand(&self, instruction: &Instruction, n: usize) -> u32 {
+        self.operands(instruction).get(n).copied().unwrap_or(0)
+    }
+
+    /// The id of the result; 0 if there is none.
+    pub(super) fn result(&self, instruction: &Instruction) -> u32 {
+        match instruction.has_result {
+            true => self.all(instruction)[usize::from(instruction.has_type)],
+            false => 0,
+        }
+    }
+
+    /// The id of the result's type; 0 if there is none.
+    pub(super) fn result_type(&self, instruction: &Instruction) -> u32 {
+        match instruction.has_type {
+            true => self.all(instruction)[0],
+            false => 0,
+        }
+    }
+
+    /// The result's type.
+    pub(super) fn type_of(&self, id: u32) -> Option<&Instruction> {
+        self.definition(self.result_type(self.definition(id)?))
+    }
+}
+
+/// A word that is wrong, and why.
+fn malformed(word: usize, problem: String) -> ShaderFault {
+    ShaderFault::Malformed { word, problem }
+}
+
+/// The instruction whose first word is at `at`.
+fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderFault> {
+    let (length, opcode) = ((words[at] >> 16) as usize, words[at] as u16);
+    let Some((op, shape)) = Op::from_u32(u32::from(opcode)).zip(GRAMMAR.shape(opcode)) else {
+        return Err(malformed(at, format!("opcode {opcode} is not known")));
+    };
+    let left = words.len() - at;
+    if length > left || length < 1 + usize::from(shape.least) {
+        let least = 1 + shape.least;
+        let problem = format!("Op{op:?} has {length} words, and needs {least} at least, {left} at most");
+        return Err(malformed(at, problem));
+    }
+    Ok(Instruction {
+        op,
+        has_type: shape.has_type,
+        has_result: shape.has_result,
+        first: at as u32 + 1,
+        end: (at + length) as u32,
+    })
+}
+
+/// What must be known of an opcode to cut its instruction up.
+#[derive(Clone, Copy)]
+struct InstructionShape {
+    has_type: bool,
+    has_result: bool,
+    /// The fewest words after the first.
+    least: u8,
+}
+
+/// The shapes, and per opcode 1 + its position among them: opcodes are 16 bits, and `rspirv` searches its table in order.
+struct Grammar {
+    shapes: Vec<InstructionShape>,
+    positions: Vec<u16>,
+}
+
+impl Grammar {
+    fn shape(&self, opcode: u16) -> Option<InstructionShape> {
+        let position = usize::from(self.positions[usize::from(opcode)]);
+        Some(self.shapes[position.checked_sub(1)?])
+    }
+}
+
+static GRAMMAR: LazyLock<Grammar> = LazyLock::new(|| {
+    let mut grammar = Grammar {
+        shapes: Vec::new(),
+        positions: vec![0; 1 << 16],
+    };
+    for instruction in INSTRUCTION_TABLE.iter() {
+        let has = |kind| instruction.operands.iter().any(|operand| operand.kind == kind);
+        let required = instruction.operands.iter();
+        let required = required.filter(|operand| operand.quantifier == OperandQuantifier::One);
+        grammar.shapes.push(InstructionShape {
+            has_type: has(OperandKind::IdResultType),
+            has_result: has(OperandKind::IdResult),
+            // Every operand takes one word at least.
+            least: required.count() as u8,
+        });
+        grammar.positions[instruction.opcode as usize & 0xFFFF] = grammar.shapes.len() as u16;
+    }
+    grammar
+});
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_first_in_every_instruction() {
+        for instruction in INSTRUCTION_TABLE.iter() {
+            let kinds: Vec<_> = instruction.operands.iter().map(|operand| operand.kind).collect();
+            let result = kinds.iter().position(|kind| *kind == OperandKind::IdResult);
+            let result_type = kinds.iter().position(|kind| *kind == OperandKind::IdResultType);
+            let expected = result_type.map_or(0, |position| position + 1);
+            assert!(
+                result.is_none_or(|position| position == expected),
+                "{}",
+                instruction.opname
+            );
+            assert!(
+                result_type.is_none_or(|position| position == 0 && result.is_some()),
+                "{}",
+                instruction.opname
+            );
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! What single instructions do to memory, and where their results come from.
+
+use rspirv::spirv::Op;
+
+use super::code::Instruction;
+use super::module::Module;
+
+/// What is done with memory through a handle, as bits.
+pub(super) type Bits = u8;
+
+/// Contents are read.
+pub(super) const READ: Bits = 1 << 0;
+/// Contents are written.
+pub(super) const WRITE: Bits = 1 << 1;
+/// Contents are read or written as decorations permit, by an instruction that is not known here.
+pub(super) const UNKNOWN: Bits = 1 << 2;
+/// All of that.
+pub(super) const CONTENTS: Bits = READ | WRITE | UNKNOWN;
+/// How far [`CONTENTS`] are shifted where they are done to the memory whose addresses the contents are.
+pub(super) const BY_ADDRESS: u32 = 3;
+
+/// Calls `report` with every handle that an instruction reads or writes memory through.
+///
+/// An instruction that is not known here may do anything through every handle it has as operand.
+pub(super) fn effects(module: &Module, instruction: &Instruction, mut report: impl FnMut(u32, Bits)) {
+    let code = &module.code;
+    let operand = |n| code.operand(instruction, n);
+    match instruction.op {
+        // Loading a descriptor's handle reads nothing.
+        Op::Load if module.is_opaque(code.result_type(instruction)) => {}
+        Op::Load
+        | Op::AtomicLoad
+        | Op::CooperativeMatrixLoadKHR
+        | Op::CooperativeMatrixLoadNV
+        | Op::CooperativeMatrixLoadTensorNV
+        | Op::CooperativeVectorLoadNV => report(operand(0), READ),
+        Op::Store
+        | Op::AtomicStore
+        | Op::AtomicFlagClear
+        | Op::CooperativeMatrixStoreKHR
+        | Op::CooperativeMatrixStoreNV
+        | Op::CooperativeMatrixStoreTensorNV
+        | Op::CooperativeVectorStoreNV
+        | Op::ImageWrite => report(operand(0), WRITE),
+        Op::CopyMemory | Op::CopyMemorySized => {
+            report(operand(0), WRITE);
+            report(operand(1), READ);
+        }
+        op if is_atomic_update(op) => report(operand(0), READ | WRITE),
+        op if reads_image(op) => report(operand(0), READ),
+        op if is_silent(op) => {}
+        Op::ExtInst if module.inert_sets.contains(&operand(0)) => {}
+        Op::FunctionCall if calls_a_defined_function(module, instruction) => {}
+        _ => {
+            for &id in code.operands(instruction) {
+                if module.is_handle(id) {
+                    report(id, UNKNOWN);
+                }
+            }
+        }
+    }
+}
+
+fn calls_a_defined_function(module: &Module, call: &Instruction) -> bool {
+    let callee = module.function(module.code.operand(call, 0));
+    callee.is_some_and(|callee| module.functions[callee].defined)
+}
+
+fn is_atomic_update(op: Op) -> bool {
+    matches!(
+        op,
+        Op::AtomicExchange
+            | Op::AtomicCompareExchange
+            | Op::AtomicCompareExchangeWeak
+            | Op::AtomicIIncrement
+            | Op::AtomicIDecrement
+            | Op::AtomicIAdd
+            | Op::AtomicISub
+            | Op::AtomicSMin
+            | Op::AtomicUMin
+            | Op::AtomicSMax
+            | Op::AtomicUMax
+            | Op::AtomicAnd
+            | Op::AtomicOr
+            | Op::AtomicXor
+            | Op::AtomicFlagTestAndSet
+            | Op::AtomicFMinEXT
+            | Op::AtomicFMaxEXT
+            | Op::AtomicFAddEXT
+    )
+}
+
+fn reads_image(op: Op) -> bool {
+    matches!(
+        op,
+        Op::ImageSampleImplicitLod
+            | Op::ImageSampleExplicitLod
+            | Op::ImageSampleDrefImplicitLod
+            | Op::ImageSampleDrefExplicitLod
+            | Op::ImageSampleProjImplicitLod
+            | Op::ImageSampleProjExplicitLod
+            | Op::ImageSampleProjDrefImplicitLod
+            | Op::ImageSampleProjDrefExplicitLod
+            | Op::ImageFetch
+            | Op::ImageGather
+            | Op::ImageDrefGather
+            | Op::ImageRead
+            | Op::ImageSparseSampleImplicitLod
+            | Op::ImageSparseSampleExplicitLod
+            | Op::ImageSparseSampleDrefImplicitLod
+            | Op::ImageSparseSampleDrefExplicitLod
+            | Op::ImageSparseSampleProjImplicitLod
+            | Op::ImageSparseSampleProjExplicitLod
+            | Op::ImageSparseSampleProjDrefImplicitLod
+            | Op::ImageSparseSampleProjDrefExplicitLod
+            | Op::ImageSparseFetch
+            | Op::ImageSparseGather
+            | Op::ImageSparseDrefGather
+            | Op::ImageSparseRead
+            | Op::ImageSampleFootprintNV
+            | Op::ColorAttachmentReadEXT
+    )
+}
+
+/// Instructions that touch no contents although handles, or literals that look like ids, are among their operands.
+fn is_silent(op: Op) -> bool {
+    matches!(
+        op,
+        Op::AccessChain
+            | Op::InBoundsAccessChain
+            | Op::PtrAccessChain
+            | Op::InBoundsPtrAccessChain
+            | Op::UntypedAccessChainKHR
+            | Op::UntypedInBoundsAccessChainKHR
+            | Op::UntypedPtrAccessChainKHR
+            | Op::UntypedInBoundsPtrAccessChainKHR
+            | Op::RawAccessChainNV
+            | Op::CopyObject
+            | Op::CopyLogical
+            | Op::Bitcast
+            | Op::ConvertPtrToU
+            | Op::ConvertUToPtr
+            | Op::PtrCastToGeneric
+            | Op::GenericCastToPtr
+            | Op::PtrEqual
+            | Op::PtrNotEqual
+            | Op::PtrDiff
+            | Op::Select
+            | Op::Phi
+            | Op::SampledImage
+            | Op::Image
+            | Op::ImageTexelPointer
+            | Op::UntypedImageTexelPointerEXT
+            | Op::ImageQueryFormat
+            | Op::ImageQueryOrder
+            | Op::ImageQuerySizeLod
+            | Op::ImageQuerySize
+            | Op::ImageQueryLod
+            | Op::ImageQueryLevels
+            | Op::ImageQuerySamples
+            | Op::ImageSparseTexelsResident
+            | Op::ArrayLength
+            | Op::UntypedArrayLengthKHR
+            | Op::CompositeConstruct
+            | Op::CompositeExtract
+            | Op::CompositeInsert
+            | Op::VectorShuffle
+            | Op::Variable
+            | Op::FunctionParameter
+            | Op::ReturnValue
+            | Op::Label
+            | Op::Branch
+            | Op::BranchConditional
+            | Op::Switch
+            | Op::LoopMerge
+            | Op::SelectionMerge
+            | Op::LifetimeStart
+            | Op::LifetimeStop
+            | Op::Line
+            | Op::NoLine
+    )
+}
+
+/// Where the value of an instruction's result comes from.
+pub(super) enum Origin<'a> {
+    /// From these operands, unchanged.
+    Operands(&'a [u32]),
+    /// From every other one of these operands, from the first.
+    EveryOther(&'a [u32]),
+    /// From memory.
+    Loaded,
+    /// From the callers.
+    Parameter,
+    /// From the callee with this id.
+    Call(u32),
+    /// From nowhere that could be followed.
+    Nowhere,
+}
+
+/// Where an instruction's result comes from, as far as handles and addresses can pass through it.
+pub(super) fn origin<'a>(module: &'a Module, instruction: &Instruction) -> Origin<'a> {
+    let operands = module.code.operands(instruction);
+    let first = |n: usize| Origin::Operands(&operands[..operands.len().min(n)]);
+    match instruction.op {
+        Op::AccessChain
+        | Op::InBoundsAccessChain
+        | Op::PtrAccessChain
+        | Op::InBoundsPtrAccessChain
+        | Op::RawAccessChainNV
+        | Op::CopyObject
+        | Op::CopyLogical
+        | Op::Bitcast
+        | Op::ConvertPtrToU
+        | Op::ConvertUToPtr
+        | Op::PtrCastToGeneric
+        | Op::GenericCastToPtr
+        | Op::SampledImage
+        | Op::Image
+        | Op::ImageTexelPointer
+        | Op::CompositeExtract
+        | Op::VectorExtractDynamic => first(1),
+        // The type of the base, or of the image, comes before it.
+        Op::UntypedAccessChainKHR
+        | Op::UntypedInBoundsAccessChainKHR
+        | Op::UntypedPtrAccessChainKHR
+        | Op::UntypedInBoundsPtrAccessChainKHR
+        | Op::UntypedImageTexelPointerEXT => Origin::Operands(operands.get(1..2).unwrap_or_default()),
+        // An address may be a sum, or put together from halves. What is multiplied or widened is an index.
+        Op::CompositeInsert | Op::VectorInsertDynamic | Op::VectorShuffle => first(2),
+        Op::IAdd | Op::ISub | Op::IAddCarry | Op::BitwiseOr | Op::BitwiseAnd => first(2),
+        Op::CompositeConstruct => Origin::Operands(operands),
+        Op::Select => Origin::Operands(operands.get(1..).unwrap_or_default()),
+        Op::Phi => Origin::EveryOther(operands),
+        Op::Load => Origin::Loaded,
+        Op::FunctionParameter => Origin::Parameter,
+        Op::FunctionCall => Origin::Call(operands.first().copied().unwrap_or(0)),
+        _ => Origin::Nowhere,
+    }
+}

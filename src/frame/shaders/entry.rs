@@ -1,0 +1,372 @@
+//! What one entry point does with memory, as plain data.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ash::vk;
+use rspirv::spirv::{BuiltIn, Op, StorageClass};
+
+use super::ShaderFault;
+use super::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
+use super::flow::Flow;
+use super::module::{Declared, Module};
+use super::reach::Reach;
+use crate::frame::AccessKind;
+use crate::frame::names::shortened;
+
+/// An entry point's use of descriptors, addresses and attachments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryPoint {
+    /// Its name.
+    pub name: String,
+    /// Its stage.
+    pub stage: vk::ShaderStageFlags,
+    /// Descriptors of images and buffers that it refers to, by set and binding; samplers and acceleration structures hold
+    /// no contents of a frame, and are left out.
+    pub bindings: Vec<Binding>,
+    /// Memory that it reaches by address, by where the address is.
+    pub addresses: Vec<AddressUse>,
+    /// For a fragment shader, the colour attachments that it writes, or reads in place, by location.
+    pub outputs: Vec<Output>,
+    /// Whether a fragment shader writes depth or the stencil reference itself.
+    pub writes_depth: bool,
+}
+
+/// A descriptor that an entry point refers to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// Descriptor set.
+    pub set: u32,
+    /// Binding in the set.
+    pub binding: u32,
+    /// What the descriptor is.
+    pub kind: AccessKind,
+    /// Name of the variable or its block, if the module has names.
+    pub name: String,
+    /// Whether contents are read.
+    pub reads: bool,
+    /// Whether contents are written. Neither: only the size is asked for.
+    pub writes: bool,
+    /// Pipeline stages that do so.
+    pub stages: vk::PipelineStageFlags2,
+    /// Descriptors in the array; `None` for an array without a fixed length.
+    pub count: Option<u32>,
+    /// For an input attachment, its index.
+    pub input_attachment_index: Option<u32>,
+    /// Declared `readonly`.
+    pub non_writable: bool,
+    /// Declared `writeonly`.
+    pub non_readable: bool,
+    /// Declared `coherent`.
+    pub coherent: bool,
+}
+
+/// Where a shader finds a buffer device address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AddressSource {
+    /// In the push constants.
+    PushConstant {
+        /// At this byte; `None` for an index or copy that could not be followed.
+        offset: Option<u32>,
+    },
+    /// In a buffer of a descriptor.
+    Descriptor {
+        /// Descriptor set.
+        set: u32,
+        /// Binding in the set.
+        binding: u32,
+        /// At this byte; `None` for an index or copy that could not be followed.
+        offset: Option<u32>,
+    },
+    /// In memory that was itself reached by address.
+    Memory,
+    /// Made by arithmetic, or handed over by another stage.
+    Computed,
+}
+
+/// Memory reached by address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AddressUse {
+    /// Where the address is.
+    pub source: AddressSource,
+    /// Whether contents are read.
+    pub reads: bool,
+    /// Whether contents are written.
+    pub writes: bool,
+    /// Pipeline stages that do so.
+    pub stages: vk::PipelineStageFlags2,
+}
+
+/// A colour attachment that a fragment shader accesses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Output {
+    /// Its location: the index of the attachment.
+    pub location: u32,
+    /// Whether it is read in place (tile images).
+    pub reads: bool,
+    /// Whether it is written.
+    pub writes: bool,
+}
+
+/// The most attachments that an array of outputs is spread over.
+const MOST_LOCATIONS: u32 = 32;
+
+pub(super) fn analyze(
+    module: &Module,
+    name: &str,
+    stage: vk::ShaderStageFlags,
+) -> Result<EntryPoint, ShaderFault> {
+    let declared = module
+        .entry_points
+        .iter()
+        .find(|entry| entry.name == name && entry.stage == stage);
+    let Some(declared) = declared else {
+        return Err(ShaderFault::EntryPoint {
+            name: shortened(name),
+            stage,
+            present: listed(&module.entry_points),
+        });
+    };
+    let Some(function) = module.function(declared.function) else {
+        return Err(ShaderFault::Malformed {
+            word: 0,
+            problem: format!("entry point `{}` has no function", shortened(name)),
+        });
+    };
+    let reach = Reach::new(module, function);
+    let flow = Flow::new(module, &reach);
+    let stages = pipeline_stages(stage);
+    let fragment = stage == vk::ShaderStageFlags::FRAGMENT;
+    Ok(EntryPoint {
+        name: declared.name.clone(),
+        stage,
+        bindings: bindings(module, &reach, &flow, stages),
+        addresses: addresses(module, &flow, stages),
+        outputs: if fragment {
+            outputs(module, &flow)
+        } else {
+            Vec::new()
+        },
+        writes_depth: fragment && writes_depth(module, &flow),
+    })
+}
+
+fn listed(entry_points: &[Declared]) -> String {
+    const MOST: usize = 8;
+    let names = entry_points.iter().take(MOST);
+    let names: Vec<String> = names
+        .map(|entry| format!("{:?} `{}`", entry.stage, shortened(&entry.name)))
+        .collect();
+    match entry_points.len() {
+        0 => "none".to_owned(),
+        count if count > MOST => format!("{}, …", names.join(", ")),
+        _ => names.join(", "),
+    }
+}
+
+/// The pipeline stages in which a shader stage runs.
+fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
+    use vk::PipelineStageFlags2 as P;
+    use vk::ShaderStageFlags as S;
+    match stage {
+        S::VERTEX => P::VERTEX_SHADER,
+        S::TESSELLATION_CONTROL => P::TESSELLATION_CONTROL_SHADER,
+        S::TESSELLATION_EVALUATION => P::TESSELLATION_EVALUATION_SHADER,
+        S::GEOMETRY => P::GEOMETRY_SHADER,
+        S::FRAGMENT => P::FRAGMENT_SHADER,
+        S::COMPUTE => P::COMPUTE_SHADER,
+        S::TASK_EXT => P::TASK_SHADER_EXT,
+        S::MESH_EXT => P::MESH_SHADER_EXT,
+        _ => P::RAY_TRACING_SHADER_KHR,
+    }
+}
+
+/// Every descriptor that a reachable instruction names.
+fn bindings(module: &Module, reach: &Reach, flow: &Flow, stages: vk::PipelineStageFlags2) -> Vec<Binding> {
+    let globals: BTreeSet<u32> = module.globals.iter().copied().collect();
+    let mut named = BTreeSet::new();
+    for &number in &reach.instructions {
+        let operands = module.code.operands(&module.code.instructions[number]);
+        named.extend(operands.iter().filter(|id| globals.contains(id)));
+    }
+    // Several variables may share a descriptor, as one kind or as several.
+    let mut bindings: BTreeMap<(u32, u32, AccessKind), Binding> = BTreeMap::new();
+    let mut blocks = BTreeMap::new();
+    for id in named {
+        let Some(binding) = binding(module, flow, &mut blocks, id, stages) else {
+            continue;
+        };
+        let key = (binding.set, binding.binding, binding.kind);
+        match bindings.get_mut(&key) {
+            Some(other) => {
+                other.reads |= binding.reads;
+                other.writes |= binding.writes;
+                other.non_writable &= binding.non_writable;
+                other.non_readable &= binding.non_readable;
+                other.coherent |= binding.coherent;
+            }
+            None => drop(bindings.insert(key, binding)),
+        }
+    }
+    bindings.into_values().collect()
+}
+
+/// What the decorations of a variable, or of all members of its block, permit.
+#[derive(Clone, Copy)]
+struct Permissions {
+    non_writable: bool,
+    non_readable: bool,
+    coherent: bool,
+}
+
+impl Permissions {
+    fn of_block(module: &Module, structure: u32) -> Permissions {
+        Permissions {
+            non_writable: module.all_members(structure, |it| it.non_writable),
+            non_readable: module.all_members(structure, |it| it.non_readable),
+            coherent: module.all_members(structure, |it| it.coherent),
+        }
+    }
+}
+
+fn binding(
+    module: &Module,
+    flow: &Flow,
+    blocks: &mut BTreeMap<u32, Permissions>,
+    id: u32,
+    stages: vk::PipelineStageFlags2,
+) -> Option<Binding> {
+    let variable = module.code.definition(id)?;
+    let descriptor = module.descriptor(variable)?;
+    let own = module.decorations(id);
+    // Kept, since many variables may share a block of many members.
+    let block = blocks
+        .entry(descriptor.structure)
+        .or_insert_with(|| Permissions::of_block(module, descriptor.structure));
+    let non_writable = own.non_writable || block.non_writable;
+    let non_readable = own.non_readable || block.non_readable;
+    let coherent = own.coherent || block.coherent;
+    let demand = flow.demand(module, id);
+    let can_write = !descriptor.kind.access_flags(false, true).is_empty();
+    let reads = READ | if non_readable { 0 } else { UNKNOWN };
+    let writes = WRITE | if non_writable { 0 } else { UNKNOWN };
+    let name = module.names.get(&id).filter(|name| !name.is_empty());
+    let name = name.or_else(|| module.names.get(&descriptor.structure));
+    Some(Binding {
+        set: own.set.unwrap_or(0),
+        binding: own.binding.unwrap_or(0),
+        kind: descriptor.kind,
+        name: name.map(|name| shortened(name)).unwrap_or_default(),
+        reads: demand & reads != 0,
+        writes: demand & writes != 0 && can_write,
+        stages,
+        count: descriptor.count,
+        input_attachment_index: own.input_attachment_index,
+        non_writable,
+        non_readable,
+        coherent,
+    })
+}
+
+/// Every place from which an address is taken.
+fn addresses(module: &Module, flow: &Flow, stages: vk::PipelineStageFlags2) -> Vec<AddressUse> {
+    let placed = flow.placed.iter();
+    let placed = placed.map(|(&(variable, offset), &bits)| (variable, Some(offset), bits));
+    let unplaced = flow
+        .unplaced
+        .iter()
+        .map(|(&variable, &bits)| (variable, None, bits));
+    let mut uses: BTreeMap<AddressSource, Bits> = BTreeMap::new();
+    for (variable, offset, bits) in placed.chain(unplaced) {
+        let source = address_source(module, variable, offset);
+        *uses.entry(source).or_default() |= bits;
+    }
+    if flow.chained != 0 {
+        uses.insert(AddressSource::Memory, flow.chained);
+    }
+    // What no source accounts for was made somewhere.
+    let found = uses.values().fold(0, |found, bits| found | bits);
+    let made = flow.by_address & CONTENTS & !found;
+    if made != 0 {
+        *uses.entry(AddressSource::Computed).or_default() |= made;
+    }
+    let uses = uses.into_iter().filter(|(_, bits)| *bits != 0);
+    uses.map(|(source, bits)| AddressUse {
+        source,
+        reads: bits & (READ | UNKNOWN) != 0,
+        writes: bits & (WRITE | UNKNOWN) != 0,
+        stages,
+    })
+    .collect()
+}
+
+fn address_source(module: &Module, variable: u32, offset: Option<u32>) -> AddressSource {
+    let definition = module.code.definition(variable);
+    match definition.and_then(|it| module.variable_class(it)) {
+        Some(StorageClass::PushConstant) => AddressSource::PushConstant { offset },
+        Some(StorageClass::Uniform | StorageClass::StorageBuffer | StorageClass::UniformConstant) => {
+            let own = module.decorations(variable);
+            AddressSource::Descriptor {
+                set: own.set.unwrap_or(0),
+                binding: own.binding.unwrap_or(0),
+                offset,
+            }
+        }
+        _ => AddressSource::Computed,
+    }
+}
+
+/// The colour attachments that are written or read in place.
+fn outputs(module: &Module, flow: &Flow) -> Vec<Output> {
+    let mut outputs: BTreeMap<u32, Bits> = BTreeMap::new();
+    for &id in &module.globals {
+        let Some(variable) = module.code.definition(id) else {
+            continue;
+        };
+        let bits = match module.variable_class(variable) {
+            Some(StorageClass::Output) if flow.demand(module, id) & (WRITE | UNKNOWN) != 0 => WRITE,
+            Some(StorageClass::TileImageEXT) if flow.demand(module, id) & (READ | UNKNOWN) != 0 => READ,
+            _ => continue,
+        };
+        for location in locations(module, id) {
+            *outputs.entry(location).or_default() |= bits;
+        }
+    }
+    let outputs = outputs.into_iter();
+    outputs
+        .map(|(location, bits)| Output {
+            location,
+            reads: bits & READ != 0,
+            writes: bits & WRITE != 0,
+        })
+        .collect()
+}
+
+/// The locations that a variable takes: its own and those after it for an array, or those of its members.
+fn locations(module: &Module, id: u32) -> Vec<u32> {
+    let Some(variable) = module.code.definition(id) else {
+        return Vec::new();
+    };
+    let kind = module.variable_type(variable);
+    if let Some(first) = module.decorations(id).location {
+        let count = match module.code.definition(kind) {
+            Some(array) if array.op == Op::TypeArray => {
+                module.constant(module.code.operand(array, 1)).unwrap_or(1)
+            }
+            _ => 1,
+        };
+        return (first..first.saturating_add(count.min(MOST_LOCATIONS))).collect();
+    }
+    let members = module.member_decorations.range((kind, 0)..=(kind, u32::MAX));
+    let members = members.take(MOST_LOCATIONS as usize);
+    members
+        .filter_map(|(_, decorations)| decorations.location)
+        .collect()
+}
+
+fn writes_depth(module: &Module, flow: &Flow) -> bool {
+    let depth = [BuiltIn::FragDepth, BuiltIn::FragStencilRefEXT].map(|built_in| Some(built_in as u32));
+    module.globals.iter().any(|&id| {
+        let built_in = depth.contains(&module.decorations(id).built_in);
+        built_in && flow.demand(module, id) & WRITE != 0
+    })
+}

@@ -1,0 +1,196 @@
+//! From what instructions do to handles, back to the variables that the handles come from.
+//!
+//! ```text
+//! %p = OpAccessChain %lights %i  ◄── write ── OpStore %p %v
+//!  └───► write ───► %lights                                the variable is written
+//!
+//! %a = OpAccessChain %push %0    ◄── addresses written through ──┐
+//! %b = OpLoad %a                 ◄── write ── OpStore %b %v      │ a pointer from memory
+//!  └─────────────────────────────────────────────────────────────┘
+//! ```
+//! Bits travel from use to definition: through chains, copies, selections and phis, from parameters to the arguments of
+//! every reachable call, from a loaded pointer to whatever was stored in the same private memory. Every id is visited at most
+//! once for each bit, so the work is a constant times the length of the module, whatever its graph looks like. The answer
+//! errs on one side: what might be accessed is reported.
+
+use std::collections::BTreeMap;
+
+use rspirv::spirv::Op;
+
+use super::code::Node;
+use super::effect::{BY_ADDRESS, Bits, CONTENTS, Origin, effects, origin};
+use super::module::Module;
+use super::private::{Class, PrivateMemory, Stored};
+use super::reach::Reach;
+use super::types::Memory;
+
+/// What an entry point does with the module's variables.
+pub(super) struct Flow {
+    /// Per definition, what is done through it.
+    demand: Vec<Bits>,
+    /// Addresses found at a known offset of a variable, and what is done at them.
+    pub(super) placed: BTreeMap<(u32, u32), Bits>,
+    /// Variable to what is done at addresses found anywhere in it.
+    pub(super) unplaced: BTreeMap<u32, Bits>,
+    /// What is done at addresses found in memory that was reached by address itself.
+    pub(super) chained: Bits,
+    /// What is done by address at all.
+    pub(super) by_address: Bits,
+}
+
+impl Flow {
+    /// What the reachable instructions do.
+    pub(super) fn new(module: &Module, reach: &Reach) -> Flow {
+        let mut tracer = Tracer {
+            module,
+            reach,
+            private: PrivateMemory::new(module, reach),
+            flow: Flow {
+                demand: vec![0; module.code.node_count()],
+                placed: BTreeMap::new(),
+                unplaced: BTreeMap::new(),
+                chained: 0,
+                by_address: 0,
+            },
+            returned: vec![0; module.functions.len()],
+            open: Vec::new(),
+        };
+        for &number in &reach.instructions {
+            let instruction = &module.code.instructions[number];
+            effects(module, instruction, |handle, bits| {
+                if module.pointee_memory(handle) == Some(Memory::Addressed) {
+                    tracer.flow.by_address |= bits;
+                }
+                tracer.push(handle, bits);
+            });
+            // What is settled early is not queued again; what is queued stays short.
+            tracer.settle();
+        }
+        tracer.flow
+    }
+
+    /// What is done with a variable's contents.
+    pub(super) fn demand(&self, module: &Module, variable: u32) -> Bits {
+        module
+            .code
+            .node(variable)
+            .map_or(0, |node| self.demand[node.index()])
+    }
+}
+
+/// Something with bits that its origins have not got yet.
+#[derive(Clone, Copy)]
+enum Open {
+    /// A definition.
+    Definition(Node),
+    /// Contents of private memory.
+    Class(Class),
+    /// Contents of the memory behind the pointer with this id.
+    Contents(u32),
+}
+
+struct Tracer<'a> {
+    module: &'a Module,
+    reach: &'a Reach,
+    private: PrivateMemory,
+    flow: Flow,
+    /// Per function, what is done through the values that it returns.
+    returned: Vec<Bits>,
+    open: Vec<(Open, Bits)>,
+}
+
+impl Tracer<'_> {
+    fn push(&mut self, id: u32, bits: Bits) {
+        if let Some(node) = self.module.code.node(id) {
+            self.push_node(node, bits);
+        }
+    }
+
+    fn push_node(&mut self, node: Node, bits: Bits) {
+        let demand = &mut self.flow.demand[node.index()];
+        let new = bits & !*demand;
+        if new != 0 {
+            *demand |= new;
+            self.open.push((Open::Definition(node), new));
+        }
+    }
+
+    fn settle(&mut self) {
+        while let Some((open, bits)) = self.open.pop() {
+            match open {
+                Open::Definition(node) => self.trace(node, bits),
+                Open::Class(class) => self.trace_stores(class, bits),
+                Open::Contents(pointer) => self.trace_contents(pointer, bits),
+            }
+        }
+    }
+
+    /// Hands the bits of a definition to where its value comes from.
+    fn trace(&mut self, node: Node, bits: Bits) {
+        let (module, reach) = (self.module, self.reach);
+        let number = module.code.number(node);
+        let instruction = &module.code.instructions[number];
+        match origin(module, instruction) {
+            Origin::Operands(ids) => ids.iter().for_each(|&id| self.push(id, bits)),
+            Origin::EveryOther(ids) => ids.iter().step_by(2).for_each(|&id| self.push(id, bits)),
+            Origin::Parameter => reach.arguments(module, number).for_each(|id| self.push(id, bits)),
+            Origin::Call(callee) => {
+                if let Some(callee) = module.function(callee) {
+                    // Once for each bit, and not once for each call.
+                    let new = bits & !self.returned[callee];
+                    self.returned[callee] |= new;
+                    if new != 0 {
+                        reach
+                            .returned(callee)
+                            .for_each(|value| self.push_node(value, new));
+                    }
+                }
+            }
+            Origin::Loaded if module.is_opaque(module.code.result_type(instruction)) => {
+                self.push(module.code.operand(instruction, 0), bits);
+            }
+            Origin::Loaded => self.trace_contents(module.code.operand(instruction, 0), bits),
+            Origin::Nowhere if is_variable(instruction.op) && bits >> BY_ADDRESS != 0 => {
+                let addresses = self.flow.unplaced.entry(module.code.id(node)).or_default();
+                *addresses |= bits >> BY_ADDRESS;
+            }
+            Origin::Nowhere => {}
+        }
+    }
+
+    /// Hands the bits of a value to where the memory it was loaded from has it from.
+    fn trace_contents(&mut self, pointer: u32, bits: Bits) {
+        let plain = bits & CONTENTS;
+        match self.module.pointee_memory(pointer) {
+            Some(Memory::Private) => {
+                let Some(node) = self.module.code.node(pointer) else {
+                    return;
+                };
+                let (class, new) = self.private.demand(node, bits);
+                if new != 0 {
+                    self.open.push((Open::Class(class), new));
+                }
+            }
+            Some(Memory::Addressed) => self.flow.chained |= plain,
+            Some(Memory::Interface) => match self.module.place(pointer) {
+                Some(place) => *self.flow.placed.entry(place).or_default() |= plain,
+                None => self.push(pointer, plain << BY_ADDRESS),
+            },
+            None => {}
+        }
+    }
+
+    /// Hands the bits of private memory to everything that is stored there.
+    fn trace_stores(&mut self, class: Class, bits: Bits) {
+        for index in self.private.stores_in(class) {
+            match self.private.stores[index].1 {
+                Stored::Value(id) => self.push(id, bits),
+                Stored::CopyOf(source) => self.open.push((Open::Contents(source), bits)),
+            }
+        }
+    }
+}
+
+fn is_variable(op: Op) -> bool {
+    matches!(op, Op::Variable | Op::UntypedVariableKHR)
+}

@@ -1,0 +1,139 @@
+//! What shaders do with memory: read from SPIR-V, compared with a pass's declared accesses, or taken as these.
+//!
+//! ```text
+//! SPIR-V words ──parse──► ShaderModule ──entry_point──► EntryPoint: bindings, addresses, outputs
+//!                                                          │  with resources: PipelineShaders
+//!                               Frame, PassId ──check──────┴──► mismatches
+//!                               PassBuilder::shaders ◄─────────┘ derived accesses
+//! ```
+//! Reads and writes are the loads, stores, samples and atomics that the entry point can reach, through access chains,
+//! function calls, selected and stored pointers, and buffer device addresses; decorations only narrow what an unknown
+//! instruction might do. Where it cannot be known what a pointer is, everything it might be is reported.
+//!
+//! Any words can be given to [`ShaderModule::parse`], up to SPIR-V 1.6 and 64 MiB: it never panics, takes time and memory
+//! in proportion to their number, and never recurses. It is no validator: an invalid module that can be read gets some
+//! answer.
+
+mod check;
+mod code;
+mod cross_check;
+mod effect;
+mod entry;
+mod flow;
+mod mismatch;
+mod module;
+mod pipeline;
+mod private;
+mod reach;
+mod types;
+
+use ash::vk;
+
+pub use check::check;
+pub use cross_check::{CrossCheck, Difference, cross_check};
+pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
+pub use mismatch::Mismatch;
+pub use pipeline::{PipelineShaders, Slot, Target};
+
+/// A SPIR-V module, read and indexed.
+#[derive(Clone, Debug)]
+pub struct ShaderModule {
+    module: module::Module,
+}
+
+/// Why words are no SPIR-V module, or have no such entry point.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ShaderFault {
+    /// Too short for a header, or longer than any shader.
+    #[error("a SPIR-V module has 5 to {most} words, and this has {words}")]
+    Size {
+        /// How many words there are.
+        words: usize,
+        /// How many there may be.
+        most: usize,
+    },
+    /// Bytes that are no whole number of words.
+    #[error("a SPIR-V module is made of 4-byte words, and this has {bytes} bytes")]
+    Bytes {
+        /// How many bytes there are.
+        bytes: usize,
+    },
+    /// Something else than SPIR-V.
+    #[error("a SPIR-V module begins with 0x07230203, and this with 0x{found:08X}")]
+    Magic {
+        /// The first word.
+        found: u32,
+    },
+    /// A version that is not known.
+    #[error("SPIR-V version word 0x{found:08X} is not supported: 1.0 to 1.6 are")]
+    Version {
+        /// The second word.
+        found: u32,
+    },
+    /// An instruction that cannot be.
+    #[error("SPIR-V word {word}: {problem}")]
+    Malformed {
+        /// Where.
+        word: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// No entry point of that name and stage.
+    #[error("the SPIR-V module has no {stage:?} entry point `{name}`: it has {present}")]
+    EntryPoint {
+        /// The name asked for.
+        name: String,
+        /// The stage asked for.
+        stage: vk::ShaderStageFlags,
+        /// What the module has.
+        present: String,
+    },
+}
+
+impl ShaderModule {
+    /// Reads a module's words, in either byte order. O(words x log words).
+    ///
+    /// # Errors
+    /// [`ShaderFault`] with the place of the first word that is wrong.
+    pub fn parse(words: &[u32]) -> Result<ShaderModule, ShaderFault> {
+        let code = code::Code::read(words.to_vec())?;
+        Ok(ShaderModule {
+            module: module::Module::read(code)?,
+        })
+    }
+
+    /// Reads a module's bytes, as they are in a file.
+    ///
+    /// # Errors
+    /// As [`ShaderModule::parse`], and where the bytes are no whole words.
+    pub fn from_bytes(bytes: &[u8]) -> Result<ShaderModule, ShaderFault> {
+        let (words, rest) = bytes.as_chunks::<4>();
+        if !rest.is_empty() {
+            return Err(ShaderFault::Bytes { bytes: bytes.len() });
+        }
+        let words = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        Ok(ShaderModule {
+            module: module::Module::read(code::Code::read(words)?)?,
+        })
+    }
+
+    /// Major and minor version of SPIR-V.
+    pub fn version(&self) -> (u32, u32) {
+        self.module.code.version()
+    }
+
+    /// Name and stage of every entry point, as declared.
+    pub fn entry_points(&self) -> impl ExactSizeIterator<Item = (&str, vk::ShaderStageFlags)> {
+        let declared = self.module.entry_points.iter();
+        declared.map(|entry| (entry.name.as_str(), entry.stage))
+    }
+
+    /// What an entry point does with memory. O(words x log words).
+    ///
+    /// # Errors
+    /// [`ShaderFault::EntryPoint`] where there is none of that name and stage.
+    pub fn entry_point(&self, name: &str, stage: vk::ShaderStageFlags) -> Result<EntryPoint, ShaderFault> {
+        entry::analyze(&self.module, name, stage)
+    }
+}

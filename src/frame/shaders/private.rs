@@ -1,0 +1,149 @@
+//! Memory that only the module itself can fill: variables of functions, of the invocation, of the workgroup.
+
+use rspirv::spirv::Op;
+
+use super::code::Node;
+use super::effect::{Bits, Origin, origin};
+use super::module::Module;
+use super::reach::Reach;
+use super::types::Memory;
+
+/// Private memory that some pointer may reach, by the definition that represents it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Class(u32);
+
+/// What is stored in private memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stored {
+    /// The value with this id.
+    Value(u32),
+    /// What the memory behind this pointer holds.
+    CopyOf(u32),
+}
+
+/// Which private pointers may reach the same memory, and what is stored there.
+///
+/// Pointers that may come from each other are one class (a union-find forest): not as sharp as sets of variables for each
+/// pointer, and linear. A variable that no pointer is mixed with is a class of its own.
+pub(super) struct PrivateMemory {
+    parents: Vec<u32>,
+    demands: Vec<Bits>,
+    /// Class and what is stored there, sorted.
+    pub(super) stores: Vec<(Class, Stored)>,
+}
+
+impl PrivateMemory {
+    pub(super) fn new(module: &Module, reach: &Reach) -> PrivateMemory {
+        let count = module.code.node_count();
+        let mut memory = PrivateMemory {
+            parents: (0..count as u32).collect(),
+            demands: vec![0; count],
+            stores: Vec::new(),
+        };
+        for &number in &reach.instructions {
+            memory.unite_origins(module, reach, number);
+        }
+        for pair in reach.returns.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            if is_private(module, pair[0].1) && is_private(module, pair[1].1) {
+                memory.unite(pair[0].1, pair[1].1);
+            }
+        }
+        let globals = module.globals.iter().filter_map(|&id| module.code.node(id));
+        let globals = globals.map(|node| module.code.number(node));
+        for number in globals.chain(reach.instructions.iter().copied()) {
+            memory.note_store(module, number);
+        }
+        memory.stores.sort_unstable();
+        memory
+    }
+
+    /// Adds bits to what is done with the contents behind a pointer; gives the class and the bits that are new to it.
+    pub(super) fn demand(&mut self, pointer: Node, bits: Bits) -> (Class, Bits) {
+        let class = self.class(pointer);
+        let demand = &mut self.demands[class.0 as usize];
+        let new = bits & !*demand;
+        *demand |= new;
+        (class, new)
+    }
+
+    /// The positions in [`PrivateMemory::stores`] of what is stored in a class.
+    pub(super) fn stores_in(&self, class: Class) -> std::ops::Range<usize> {
+        let first = self.stores.partition_point(|(other, _)| *other < class);
+        let end = self.stores.partition_point(|(other, _)| *other <= class);
+        first..end
+    }
+
+    fn class(&mut self, pointer: Node) -> Class {
+        let mut node = pointer.0;
+        while self.parents[node as usize] != node {
+            // Halving the path keeps it short.
+            let grandparent = self.parents[self.parents[node as usize] as usize];
+            self.parents[node as usize] = grandparent;
+            node = grandparent;
+        }
+        Class(node)
+    }
+
+    fn unite(&mut self, a: Node, b: Node) {
+        let (Class(a), Class(b)) = (self.class(a), self.class(b));
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
+
+    /// Puts a private pointer into one class with the pointers it comes from.
+    fn unite_origins(&mut self, module: &Module, reach: &Reach, number: usize) {
+        let instruction = &module.code.instructions[number];
+        let id = module.code.result(instruction);
+        if module.pointee_memory(id) != Some(Memory::Private) {
+            return;
+        }
+        let Some(pointer) = module.code.node(id) else {
+            return;
+        };
+        let mut unite = |other: Node| {
+            if is_private(module, other) {
+                self.unite(pointer, other);
+            }
+        };
+        let node = |id: &u32| module.code.node(*id);
+        match origin(module, instruction) {
+            Origin::Operands(ids) => ids.iter().filter_map(node).for_each(&mut unite),
+            Origin::EveryOther(ids) => ids.iter().step_by(2).filter_map(node).for_each(&mut unite),
+            Origin::Parameter => {
+                let arguments = reach.arguments(module, number);
+                arguments
+                    .filter_map(|id| module.code.node(id))
+                    .for_each(&mut unite);
+            }
+            Origin::Call(callee) => {
+                // One stands for all: what a function returns is united among itself.
+                let returned = module
+                    .function(callee)
+                    .and_then(|callee| reach.returned(callee).next());
+                returned.into_iter().for_each(&mut unite);
+            }
+            // Private pointers are not stored anywhere (they would need physical addressing of kernels).
+            Origin::Loaded | Origin::Nowhere => {}
+        }
+    }
+
+    fn note_store(&mut self, module: &Module, number: usize) {
+        let instruction = &module.code.instructions[number];
+        let operand = |n| module.code.operand(instruction, n);
+        let (pointer, stored) = match instruction.op {
+            Op::Store => (operand(0), Stored::Value(operand(1))),
+            Op::CopyMemory | Op::CopyMemorySized => (operand(0), Stored::CopyOf(operand(1))),
+            Op::Variable if operand(1) != 0 => (module.code.result(instruction), Stored::Value(operand(1))),
+            _ => return,
+        };
+        if module.pointee_memory(pointer) == Some(Memory::Private)
+            && let Some(node) = module.code.node(pointer)
+        {
+            let class = self.class(node);
+            self.stores.push((class, stored));
+        }
+    }
+}
+
+fn is_private(module: &Module, pointer: Node) -> bool {
+    module.pointee_memory(module.code.id(pointer)) == Some(Memory::Private)
+}

@@ -1,0 +1,101 @@
+//! What an entry point can reach: functions, calls, returned values.
+
+use std::cmp::Reverse;
+
+use rspirv::spirv::Op;
+
+use super::code::Node;
+use super::module::Module;
+
+/// The part of a module that an entry point can execute.
+pub(super) struct Reach {
+    /// Numbers of the instructions in reachable functions.
+    pub(super) instructions: Vec<usize>,
+    /// Calls of defined functions: callee, then those with the most arguments first, and the call's number. Sorted.
+    calls: Vec<(usize, (Reverse<usize>, usize))>,
+    /// Returned values: function, value. Sorted.
+    pub(super) returns: Vec<(usize, Node)>,
+    /// Parameters: number of the instruction, function, position. Sorted.
+    parameters: Vec<(usize, usize, usize)>,
+}
+
+impl Reach {
+    /// Follows calls from the function at position `entry`. O(instructions x log functions).
+    pub(super) fn new(module: &Module, entry: usize) -> Reach {
+        let code = &module.code;
+        let mut reach = Reach {
+            instructions: Vec::new(),
+            calls: Vec::new(),
+            returns: Vec::new(),
+            parameters: Vec::new(),
+        };
+        let mut seen = vec![false; module.functions.len()];
+        let mut open = vec![entry];
+        seen[entry] = true;
+        while let Some(function) = open.pop() {
+            let mut parameter = 0;
+            for number in module.functions[function].body.clone() {
+                let instruction = &code.instructions[number];
+                reach.instructions.push(number);
+                match instruction.op {
+                    Op::FunctionParameter => {
+                        reach.parameters.push((number, function, parameter));
+                        parameter += 1;
+                    }
+                    Op::ReturnValue => {
+                        let value = code.node(code.operand(instruction, 0));
+                        reach.returns.extend(value.map(|value| (function, value)));
+                    }
+                    Op::FunctionCall => {
+                        let callee = module.function(code.operand(instruction, 0));
+                        if let Some(callee) = callee.filter(|callee| module.functions[*callee].defined) {
+                            let arguments = code.operands(instruction).len().saturating_sub(1);
+                            reach.calls.push((callee, (Reverse(arguments), number)));
+                            if !std::mem::replace(&mut seen[callee], true) {
+                                open.push(callee);
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        reach.calls.sort_unstable();
+        reach.returns.sort_unstable();
+        reach.parameters.sort_unstable();
+        reach
+    }
+
+    /// The ids passed for a parameter, by the number of its instruction.
+    pub(super) fn arguments<'a>(
+        &'a self,
+        module: &'a Module,
+        parameter: usize,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let found = self
+            .parameters
+            .binary_search_by_key(&parameter, |&(number, ..)| number);
+        let found = found.ok().map(|index| self.parameters[index]);
+        found.into_iter().flat_map(move |(_, function, position)| {
+            // Calls without such an argument are not even looked at: nobody need pass what a function declares.
+            let calls = run(&self.calls, function).iter();
+            let calls = calls.take_while(move |(_, (arguments, _))| arguments.0 > position);
+            calls.map(move |&(_, (_, call))| {
+                let call = &module.code.instructions[call];
+                module.code.operand(call, 1 + position)
+            })
+        })
+    }
+
+    /// The values that a function returns.
+    pub(super) fn returned(&self, function: usize) -> impl Iterator<Item = Node> + '_ {
+        run(&self.returns, function).iter().map(|&(_, value)| value)
+    }
+}
+
+/// The elements of a sorted table that belong to `key`.
+fn run<K: Ord + Copy, V>(table: &[(K, V)], key: K) -> &[(K, V)] {
+    let first = table.partition_point(|(other, _)| *other < key);
+    let end = table.partition_point(|(other, _)| *other <= key);
+    &table[first..end]
+}

@@ -1,0 +1,241 @@
+//! What types say about memory: descriptors, addresses, offsets.
+
+use rspirv::spirv::{Dim, Op, StorageClass};
+
+use super::code::Instruction;
+use super::module::Module;
+use crate::frame::AccessKind;
+
+/// Arrays of arrays deeper than this are nobody's; a cycle of types would be endless.
+const DEEPEST: usize = 16;
+
+/// The most indices that are followed to an offset.
+const MOST_INDICES: usize = 64;
+
+/// What a descriptor variable stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DescriptorType {
+    pub(super) kind: AccessKind,
+    /// Elements of a descriptor array; `None` where the array has no fixed length.
+    pub(super) count: Option<u32>,
+    /// The id of the block's structure; 0 for images.
+    pub(super) structure: u32,
+}
+
+/// How a pointer's memory is followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// Memory of the pipeline: what is stored there comes from elsewhere in the module.
+    Private,
+    /// Descriptors, push constants, attachments: what is there comes from outside.
+    Interface,
+    /// Memory reached by address.
+    Addressed,
+}
+
+/// How memory of a storage class is followed.
+pub(super) fn memory_of(class: StorageClass) -> Memory {
+    use StorageClass as S;
+    match class {
+        S::PhysicalStorageBuffer => Memory::Addressed,
+        S::UniformConstant
+        | S::Uniform
+        | S::StorageBuffer
+        | S::PushConstant
+        | S::AtomicCounter
+        | S::Image
+        | S::TileImageEXT
+        | S::TileAttachmentQCOM
+        | S::ShaderRecordBufferKHR => Memory::Interface,
+        _ => Memory::Private,
+    }
+}
+
+impl Module {
+    /// The memory that an id points to, if it is a pointer.
+    pub(super) fn pointee_memory(&self, id: u32) -> Option<Memory> {
+        let pointer = self.code.definition(id)?;
+        Some(memory_of(self.storage_class(self.code.result_type(pointer))?))
+    }
+
+    /// Whether an id is a pointer, image or image with sampler: something through which contents are reached.
+    pub(super) fn is_handle(&self, id: u32) -> bool {
+        let handles = [
+            Op::TypePointer,
+            Op::TypeUntypedPointerKHR,
+            Op::TypeImage,
+            Op::TypeSampledImage,
+        ];
+        self.code
+            .type_of(id)
+            .is_some_and(|kind| handles.contains(&kind.op))
+    }
+
+    /// Whether values of the type are handles of descriptors, which loading them does not read.
+    pub(super) fn is_opaque(&self, id: u32) -> bool {
+        let Some((element, _)) = self.element(id) else {
+            return false;
+        };
+        matches!(
+            element.op,
+            Op::TypeImage
+                | Op::TypeSampler
+                | Op::TypeSampledImage
+                | Op::TypeAccelerationStructureKHR
+                | Op::TypeRayQueryKHR
+        )
+    }
+
+    /// The type inside arrays, and the number of elements of all of them; `None` for no fixed number.
+    fn element(&self, id: u32) -> Option<(&Instruction, Option<u32>)> {
+        let mut kind = self.code.definition(id)?;
+        let mut count = Some(1u32);
+        for _ in 0..DEEPEST {
+            match kind.op {
+                Op::TypeArray => {
+                    let length = self.constant(self.code.operand(kind, 1));
+                    count = count
+                        .zip(length)
+                        .and_then(|(count, length)| count.checked_mul(length));
+                }
+                Op::TypeRuntimeArray => count = None,
+                _ => return Some((kind, count)),
+            }
+            kind = self.code.definition(self.code.operand(kind, 0))?;
+        }
+        None
+    }
+
+    /// The type that a global variable has behind its pointer.
+    pub(super) fn variable_type(&self, variable: &Instruction) -> u32 {
+        match variable.op {
+            // An untyped variable names the type of its data itself.
+            Op::UntypedVariableKHR => self.code.operand(variable, 1),
+            _ => match self.code.definition(self.code.result_type(variable)) {
+                Some(pointer) => self.code.operand(pointer, 1),
+                None => 0,
+            },
+        }
+    }
+
+    /// The storage class of a global variable.
+    pub(super) fn variable_class(&self, variable: &Instruction) -> Option<StorageClass> {
+        StorageClass::from_u32(self.code.operand(variable, 0))
+    }
+
+    /// What a global variable with a descriptor stands for; none for samplers, acceleration structures and the rest.
+    pub(super) fn descriptor(&self, variable: &Instruction) -> Option<DescriptorType> {
+        use StorageClass as S;
+        let class = self.variable_class(variable)?;
+        let (element, count) = self.element(self.variable_type(variable))?;
+        let id = self.code.result(element);
+        let (kind, structure) = match (class, element.op) {
+            (S::UniformConstant | S::TileAttachmentQCOM, Op::TypeSampledImage) => {
+                let image = self.code.definition(self.code.operand(element, 0))?;
+                // Always sampled, whatever the image type says.
+                (self.image_kind(image, false)?, 0)
+            }
+            (S::UniformConstant | S::TileAttachmentQCOM, Op::TypeImage) => {
+                (self.image_kind(element, self.code.operand(element, 5) == 2)?, 0)
+            }
+            (S::StorageBuffer, Op::TypeStruct) => (AccessKind::StorageBuffer, id),
+            (S::Uniform, Op::TypeStruct) if self.decorations(id).buffer_block => {
+                (AccessKind::StorageBuffer, id)
+            }
+            (S::Uniform, Op::TypeStruct) => (AccessKind::UniformBuffer, id),
+            _ => return None,
+        };
+        Some(DescriptorType {
+            kind,
+            count,
+            structure,
+        })
+    }
+
+    fn image_kind(&self, image: &Instruction, storage: bool) -> Option<AccessKind> {
+        Some(match (Dim::from_u32(self.code.operand(image, 1))?, storage) {
+            (Dim::DimSubpassData, _) => AccessKind::InputAttachment,
+            (Dim::DimBuffer, false) => AccessKind::UniformTexelBuffer,
+            (Dim::DimBuffer, true) => AccessKind::StorageTexelBuffer,
+            (_, false) => AccessKind::SampledImage,
+            (_, true) => AccessKind::StorageImage,
+        })
+    }
+
+    /// Whether every member of a structure, or the structure's variable, is decorated so.
+    pub(super) fn all_members(
+        &self,
+        structure: u32,
+        has: impl Fn(&super::module::Decorations) -> bool,
+    ) -> bool {
+        let Some(definition) = self.code.definition(structure) else {
+            return false;
+        };
+        let members = self.code.operands(definition).len() as u32;
+        members > 0 && (0..members).all(|member| has(&self.member(structure, member)))
+    }
+
+    /// The value of an integer constant; a specialization constant has only its default.
+    pub(super) fn constant(&self, id: u32) -> Option<u32> {
+        let constant = self.code.definition(id)?;
+        (constant.op == Op::Constant).then(|| self.code.operand(constant, 0))
+    }
+
+    /// The global variable and byte offset that a chain of constant indices leads to; `None` for any other pointer.
+    pub(super) fn place(&self, pointer: u32) -> Option<(u32, u32)> {
+        let mut chains = Vec::new();
+        let mut id = pointer;
+        let variable = loop {
+            let definition = self.code.definition(id)?;
+            match definition.op {
+                Op::Variable => break definition,
+                Op::AccessChain | Op::InBoundsAccessChain if chains.len() < DEEPEST => {
+                    chains.push(definition);
+                    id = self.code.operand(definition, 0);
+                }
+                _ => return None,
+            }
+        };
+        if chains
+            .iter()
+            .map(|chain| self.code.operands(chain).len())
+            .sum::<usize>()
+            > MOST_INDICES
+        {
+            return None;
+        }
+        let mut kind = self.variable_type(variable);
+        let mut offset = 0u32;
+        for index in chains
+            .iter()
+            .rev()
+            .flat_map(|chain| &self.code.operands(chain)[1..])
+        {
+            let (inner, step) = self.step(kind, *index)?;
+            kind = inner;
+            offset = offset.checked_add(step)?;
+        }
+        Some((id, offset))
+    }
+
+    /// The type and the distance in bytes of an element or member.
+    fn step(&self, id: u32, index: u32) -> Option<(u32, u32)> {
+        let composite = self.code.definition(id)?;
+        match composite.op {
+            Op::TypeStruct => {
+                let member = self.constant(index)?;
+                let inner = *self.code.operands(composite).get(member as usize)?;
+                // A block's members have offsets; elements of descriptor arrays do not.
+                Some((inner, self.member(id, member).offset?))
+            }
+            Op::TypeArray | Op::TypeRuntimeArray => {
+                let stride = self.decorations(id).array_stride?;
+                Some((
+                    self.code.operand(composite, 0),
+                    self.constant(index)?.checked_mul(stride)?,
+                ))
+            }
+            _ => None,
+        }
+    }
+}

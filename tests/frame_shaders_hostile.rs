@@ -1,0 +1,359 @@
+//! Words that no compiler writes: the reader never panics, never loops, and takes time in proportion.
+
+#[path = "support/glsl.rs"]
+mod glsl;
+#[path = "support/spirv.rs"]
+mod spirv;
+
+use ash::vk;
+use glslang::ShaderStage as Stage;
+use proptest::prelude::*;
+use rspirv::spirv::{MAGIC_NUMBER, Op, StorageClass};
+use spirv::{Assembler, Types};
+use std::sync::LazyLock;
+use tileheap::frame::shaders::ShaderModule;
+
+const SOURCES: [(Stage, &str); 5] = [
+    (
+        Stage::Compute,
+        "#extension GL_EXT_buffer_reference : require
+        #extension GL_EXT_shader_image_load_formatted : require
+        layout(buffer_reference) buffer Node;
+        layout(buffer_reference, std430) buffer Node { uint value; Node next; };
+        layout(push_constant) uniform Push { uint count; Node head; };
+        layout(binding = 0) uniform image2D images[3];
+        layout(binding = 1) buffer Data { vec4 b[]; } data[2];
+        layout(local_size_x = 1) in;
+        float load(image2D source, int at) { return imageLoad(source, ivec2(at)).x; }
+        void main() {
+            Node node = head;
+            for (uint i = 0; i < count; ++i) { node.value += uint(load(images[1], int(i))); node = node.next; }
+            data[1].b[count] = data[0].b.length() > 3 ? data[0].b[2] : vec4(0);
+        }",
+    ),
+    (
+        Stage::Fragment,
+        "layout(input_attachment_index = 3, binding = 0) uniform subpassInput color;
+        layout(binding = 1) uniform sampler2D albedo;
+        layout(binding = 2) uniform Block { mat4 matrices[4]; float weights[8]; } block;
+        layout(location = 0) out vec4 first;
+        layout(location = 2) out vec4 more[2];
+        vec4 shade(sampler2D source) { return texture(source, gl_FragCoord.xy); }
+        void main() {
+            first = subpassLoad(color) + shade(albedo) * block.matrices[2];
+            more[1] = vec4(block.weights[3]);
+            gl_FragDepth = first.x;
+        }",
+    ),
+    (
+        Stage::Compute,
+        "struct Light { vec4 position; uint next[4]; };
+        layout(binding = 0) buffer Lights { Light lights[]; };
+        layout(binding = 1) buffer Whole { Light one; Light two; };
+        shared Light cache[16];
+        layout(local_size_x = 16) in;
+        void main() {
+            uint at = gl_LocalInvocationIndex;
+            cache[at] = lights[at];
+            barrier();
+            atomicMax(lights[at].next[1], cache[15 - at].next[0]);
+            one = two;
+        }",
+    ),
+    (Stage::Vertex, "layout(location = 0) in vec4 p; layout(location = 0) out vec4 v; void main() { v = p; gl_Position = p; }"),
+    (Stage::Compute, "layout(local_size_x = 1) in; void main() {}"),
+];
+
+/// Sound modules of several versions, to damage.
+static CORPUS: LazyLock<Vec<Vec<u32>>> = LazyLock::new(|| {
+    let versions = [0, 3, 6].into_iter();
+    let compile = |minor| SOURCES.map(|(stage, source)| glsl::compile(stage, source, minor));
+    versions.flat_map(compile).collect()
+});
+
+/// Reads the words and every entry point in them; says whether they could be read.
+fn survive(words: &[u32]) -> bool {
+    let Ok(module) = ShaderModule::parse(words) else {
+        return false;
+    };
+    let declared: Vec<_> = module
+        .entry_points()
+        .map(|(name, stage)| (name.to_owned(), stage))
+        .collect();
+    for (name, stage) in declared {
+        // A missing function is an answer too.
+        let _ = module.entry_point(&name, stage);
+    }
+    true
+}
+
+#[test]
+fn twenty_thousand_damaged_modules_are_survived() {
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut next = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below as u64) as usize
+    };
+    let mut readable = 0;
+    for round in 0..20_000 {
+        let mut words = CORPUS[round % CORPUS.len()].clone();
+        for _ in 0..=next(3) {
+            let at = next(words.len());
+            let other = words[next(words.len())];
+            match next(8) {
+                0 => words[at] ^= 1 << next(32),
+                1 => words[at] = other,
+                2 => words[at] = next(64) as u32,
+                3 => words.truncate(at.max(1)),
+                4 => words.insert(at, other),
+                5 => drop(words.remove(at)),
+                6 => words[at] = u32::MAX,
+                // Another length or opcode for what may be an instruction.
+                _ => words[at] = (next(8) as u32) << 16 | words[at] & 0xFFFF,
+            }
+            if words.is_empty() {
+                break;
+            }
+        }
+        readable += usize::from(survive(&words));
+    }
+    // The damage is neither always fatal nor never.
+    assert!((2_000..18_000).contains(&readable), "{readable}");
+}
+
+#[test]
+fn every_truncation_is_survived() {
+    for words in CORPUS.iter() {
+        for end in 0..words.len() {
+            survive(&words[..end]);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn flipped_bits_are_survived(which in 0..15usize, flips in prop::collection::vec((any::<u16>(), 0..32u32), 1..16)) {
+        let mut words = CORPUS[which].clone();
+        for (at, bit) in flips {
+            let at = usize::from(at) % words.len();
+            words[at] ^= 1 << bit;
+        }
+        survive(&words);
+    }
+
+    #[test]
+    fn random_words_are_survived(body in prop::collection::vec(any::<u32>(), 0..200), bound in any::<u32>()) {
+        survive(&body);
+        survive(&[&[MAGIC_NUMBER, 0x0001_0500, 0, bound, 0], &body[..]].concat());
+    }
+
+    #[test]
+    fn random_instructions_are_survived(instructions in prop::collection::vec((0..450u32, prop::collection::vec(0..40u32, 0..8)), 0..80)) {
+        let mut words = vec![MAGIC_NUMBER, 0x0001_0600, 0, 40, 0];
+        for (opcode, operands) in instructions {
+            words.push((operands.len() as u32 + 1) << 16 | opcode);
+            words.extend(operands);
+        }
+        survive(&words);
+    }
+}
+
+/// Begins the entry point's function.
+fn begin(assembler: &mut Assembler, types: &Types) {
+    assembler.push(Op::Function, &[types.void, Assembler::MAIN, 0, types.function]);
+    assembler.declare(Op::Label, &[]);
+}
+
+fn end(assembler: &mut Assembler) {
+    assembler.push(Op::Return, &[]);
+    assembler.push(Op::FunctionEnd, &[]);
+}
+
+/// Whether binding 0, a storage buffer, is written, after `build` has written the module's functions.
+fn writes(build: impl FnOnce(&mut Assembler, &Types, u32)) -> bool {
+    let mut assembler = Assembler::new();
+    let types = Types::new(&mut assembler);
+    let buffer = assembler.storage_buffer(types.pointer_to_block, 0);
+    build(&mut assembler, &types, buffer);
+    let module = ShaderModule::parse(&assembler.finish()).unwrap();
+    let entry = module.entry_point("main", vk::ShaderStageFlags::COMPUTE).unwrap();
+    entry.bindings.iter().any(|binding| binding.writes)
+}
+
+/// Large enough that anything quadratic would take hours.
+const MANY: u32 = 100_000;
+
+#[test]
+fn many_parameters_and_many_calls_are_not_multiplied() {
+    let found = writes(|assembler, types, buffer| {
+        let callee = assembler.id();
+        begin(assembler, types);
+        for _ in 0..MANY {
+            // Too few arguments.
+            assembler.value(Op::FunctionCall, types.void, &[callee]);
+        }
+        assembler.value(Op::FunctionCall, types.void, &[callee, buffer]);
+        end(assembler);
+        assembler.push(Op::Function, &[types.void, callee, 0, types.function]);
+        let parameters: Vec<u32> = (0..MANY)
+            .map(|_| assembler.value(Op::FunctionParameter, types.pointer, &[]))
+            .collect();
+        assembler.declare(Op::Label, &[]);
+        for parameter in parameters {
+            assembler.push(Op::Store, &[parameter, types.zero]);
+        }
+        end(assembler);
+    });
+    assert!(found);
+}
+
+#[test]
+fn many_returns_and_many_calls_are_not_multiplied() {
+    let found = writes(|assembler, types, buffer| {
+        let callee = assembler.id();
+        begin(assembler, types);
+        for _ in 0..MANY {
+            let pointer = assembler.value(Op::FunctionCall, types.pointer, &[callee]);
+            assembler.push(Op::Store, &[pointer, types.zero]);
+        }
+        end(assembler);
+        assembler.push(Op::Function, &[types.pointer, callee, 0, types.function]);
+        assembler.declare(Op::Label, &[]);
+        for _ in 0..MANY {
+            let pointer = assembler.value(Op::AccessChain, types.pointer, &[buffer, types.zero]);
+            assembler.push(Op::ReturnValue, &[pointer]);
+        }
+        end(assembler);
+    });
+    assert!(found);
+}
+
+#[test]
+fn many_private_calls_and_returns_are_not_multiplied() {
+    let found = writes(|assembler, types, buffer| {
+        let callee = assembler.id();
+        begin(assembler, types);
+        for _ in 0..MANY {
+            let private = assembler.value(Op::FunctionCall, types.pointer_to_pointer, &[callee]);
+            let pointer = assembler.value(Op::Load, types.pointer, &[private]);
+            assembler.push(Op::Store, &[pointer, types.zero]);
+        }
+        end(assembler);
+        assembler.push(
+            Op::Function,
+            &[types.pointer_to_pointer, callee, 0, types.function],
+        );
+        assembler.declare(Op::Label, &[]);
+        for _ in 0..MANY {
+            let function = StorageClass::Function as u32;
+            let private = assembler.value(Op::Variable, types.pointer_to_pointer, &[function]);
+            assembler.push(Op::Store, &[private, buffer]);
+            assembler.push(Op::ReturnValue, &[private]);
+        }
+        end(assembler);
+    });
+    assert!(found);
+}
+
+#[test]
+fn a_long_chain_is_followed_without_recursion() {
+    let found = writes(|assembler, types, buffer| {
+        begin(assembler, types);
+        let mut pointer = buffer;
+        for _ in 0..MANY {
+            pointer = assembler.value(Op::CopyObject, types.pointer, &[pointer]);
+        }
+        // Through memory too.
+        let function = StorageClass::Function as u32;
+        let mut private = assembler.value(Op::Variable, types.pointer_to_pointer, &[function]);
+        assembler.push(Op::Store, &[private, pointer]);
+        for _ in 0..MANY {
+            let copy = assembler.value(Op::Variable, types.pointer_to_pointer, &[function]);
+            assembler.push(Op::CopyMemory, &[copy, private]);
+            private = copy;
+        }
+        let pointer = assembler.value(Op::Load, types.pointer, &[private]);
+        assembler.push(Op::Store, &[pointer, types.zero]);
+        end(assembler);
+    });
+    assert!(found);
+}
+
+#[test]
+fn deep_calls_and_recursion_end() {
+    let found = writes(|assembler, types, buffer| {
+        let functions: Vec<u32> = (0..MANY).map(|_| assembler.id()).collect();
+        begin(assembler, types);
+        assembler.value(Op::FunctionCall, types.void, &[functions[0], buffer]);
+        end(assembler);
+        for (index, &id) in functions.iter().enumerate() {
+            assembler.push(Op::Function, &[types.void, id, 0, types.function]);
+            let parameter = assembler.value(Op::FunctionParameter, types.pointer, &[]);
+            assembler.declare(Op::Label, &[]);
+            // The last calls the first again.
+            let callee = functions[(index + 1) % functions.len()];
+            assembler.value(Op::FunctionCall, types.void, &[callee, parameter]);
+            if index + 1 == functions.len() {
+                assembler.push(Op::Store, &[parameter, types.zero]);
+            }
+            end(assembler);
+        }
+    });
+    assert!(found);
+}
+
+#[test]
+fn cycles_of_types_and_pointers_end() {
+    let mut assembler = Assembler::new();
+    let types = Types::new(&mut assembler);
+    let (array, pointer) = (assembler.id(), assembler.id());
+    assembler.push(Op::TypeArray, &[array, array, types.zero]);
+    assembler.push(
+        Op::TypePointer,
+        &[pointer, StorageClass::UniformConstant as u32, array],
+    );
+    let variable = assembler.value(Op::Variable, pointer, &[StorageClass::UniformConstant as u32]);
+    begin(&mut assembler, &types);
+    let (one, two) = (assembler.id(), assembler.id());
+    assembler.push(Op::AccessChain, &[pointer, one, two, types.zero]);
+    assembler.push(Op::AccessChain, &[pointer, two, one, types.zero]);
+    assembler.push(Op::Store, &[one, types.zero]);
+    let loaded = assembler.value(Op::Load, array, &[variable]);
+    assembler.push(Op::ImageWrite, &[loaded, types.zero, types.zero]);
+    let of_address = assembler.value(Op::Load, types.uint, &[one]);
+    assembler.push(Op::Store, &[of_address, types.zero]);
+    end(&mut assembler);
+    assert!(survive(&assembler.finish()));
+}
+
+#[test]
+fn many_variables_of_a_large_block_are_not_multiplied() {
+    let mut assembler = Assembler::new();
+    let types = Types::new(&mut assembler);
+    let block = assembler.declare(Op::TypeStruct, &vec![types.uint; 60_000]);
+    for member in 0..60_000 {
+        assembler.push(Op::MemberDecorate, &[block, member, 24]);
+    }
+    let pointer = assembler.declare(Op::TypePointer, &[StorageClass::StorageBuffer as u32, block]);
+    let variables: Vec<u32> = (0..MANY)
+        .map(|binding| assembler.storage_buffer(pointer, binding))
+        .collect();
+    begin(&mut assembler, &types);
+    for variable in &variables {
+        assembler.push(Op::Store, &[*variable, types.zero]);
+    }
+    end(&mut assembler);
+    let module = ShaderModule::parse(&assembler.finish()).unwrap();
+    let entry = module.entry_point("main", vk::ShaderStageFlags::COMPUTE).unwrap();
+    assert_eq!(entry.bindings.len(), variables.len());
+    assert!(
+        entry
+            .bindings
+            .iter()
+            .all(|binding| binding.non_writable && binding.writes)
+    );
+}
