@@ -1,6 +1,6 @@
 //! Compiles `shaders/*.{vert,frag,comp}` to SPIR-V 1.3 for Vulkan 1.1, when the feature `shaders` asks for it.
 //!
-//! Writes `OUT_DIR/shaders.rs` with one `pub static GBUFFER_FRAG: &[u32]` per file; `*.glsl` files are there to be
+//! Writes `OUT_DIR/shaders.rs` with one `pub(crate) static GBUFFER_FRAG: &[u32]` per file; `*.glsl` files are there to be
 //! included. A mistake in a shader stops the build with its file and line.
 
 fn main() {
@@ -44,7 +44,14 @@ mod shaders {
             let Some(stage) = stage_of(&name) else { continue };
             match compile(&name, stage) {
                 Ok(words) => write_static(&mut module, &name, &words),
-                Err(lines) => faults.extend(lines),
+                // A mistake in an included file comes back from every file that includes it.
+                Err(lines) => {
+                    for line in lines {
+                        if !faults.contains(&line) {
+                            faults.push(line);
+                        }
+                    }
+                }
             }
         }
         if !faults.is_empty() {
@@ -121,7 +128,7 @@ mod shaders {
             other => return vec![format!("{path}: {other}")],
         };
         log.lines()
-            .filter_map(|line| line.strip_prefix("ERROR: "))
+            .filter_map(|line| line.trim_end().strip_prefix("ERROR: "))
             // The closing count of errors says nothing new.
             .filter(|line| !line.ends_with("No code generated.") && !line.contains("compilation terminated"))
             .map(|line| match line.strip_prefix("0:") {
@@ -137,7 +144,7 @@ mod shaders {
         let constant = name.replace(['.', '-'], "_").to_uppercase();
         let written = writeln!(
             module,
-            "/// `{FOLDER}/{name}` as SPIR-V 1.3.\npub static {constant}: &[u32] = &{words:?};"
+            "/// `{FOLDER}/{name}` as SPIR-V 1.3.\npub(crate) static {constant}: &[u32] = &{words:?};"
         );
         written.expect("writing to a string does not fail");
     }

@@ -38,20 +38,39 @@ need_packages() {
     as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" </dev/null
 }
 
-# Puts a Rust that is new enough on the path.
+# Puts a Rust that is new enough on the path: the machine's, else rustup's, else one unpacked for this checkout alone.
 need_rust() {
     local wanted
     wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
-    [ -d "$HOME/.cargo/bin" ] && PATH=$PATH:$HOME/.cargo/bin
-    if rust_is_at_least "$wanted"; then
-        return
-    fi
+    PATH=$PATH:$HOME/.cargo/bin
+    rust_is_at_least "$wanted" && return
     if command -v rustup >/dev/null; then
         say "Installing Rust $wanted"
         rustup toolchain install "$wanted" --profile minimal --component clippy,rustfmt
         export RUSTUP_TOOLCHAIN=$wanted
+        return
     fi
-    rust_is_at_least "$wanted" || die "Rust $wanted or newer is needed: see https://www.rust-lang.org/tools/install"
+    if [ "$(uname -m)" != x86_64 ] || ! command -v apt-get >/dev/null; then
+        die "Rust $wanted or newer is needed: https://www.rust-lang.org/tools/install"
+    fi
+    unpack_rust "$root/target/rust"
+    PATH=$root/target/rust/bin:$PATH
+}
+
+unpack_rust() {
+    local tree=$1 libraries=$1/usr/lib/x86_64-linux-gnu name
+    [ ! -e "$tree/bin/cargo" ] || return 0
+    say "Unpacking a Rust for this checkout alone (about 200 MB to fetch)"
+    need_packages ca-certificates patchelf
+    bash scripts/unpack-forky.sh "$tree" cargo rustc rust-clippy rustfmt
+    patchelf --remove-rpath "$libraries"/libLLVM.so.* # It would hide the programs' own.
+    mkdir "$tree/links" # The other programs that came along are of no use here.
+    for name in cargo cargo-clippy cargo-fmt clippy-driver rustc rustdoc rustfmt; do
+        patchelf --force-rpath --set-rpath "$libraries" --set-interpreter "$libraries/ld-linux-x86-64.so.2" \
+            "$tree/usr/bin/$name"
+        ln -s "$tree/usr/bin/$name" "$tree/links/$name"
+    done
+    mv "$tree/links" "$tree/bin"
 }
 
 rust_is_at_least() {
@@ -73,5 +92,7 @@ export TILEHEAP_TESTBED=${TILEHEAP_TESTBED:-$root/target/testbed/forky}
 need_testbed() {
     [ ! -e "$TILEHEAP_TESTBED/complete" ] || return 0
     say "Unpacking the newest lavapipe and validation layers (about 75 MB to fetch) into $TILEHEAP_TESTBED"
-    bash scripts/make-testbed.sh "$TILEHEAP_TESTBED"
+    # The X11 libraries are those that windows load by name.
+    bash scripts/unpack-forky.sh "$TILEHEAP_TESTBED" libvulkan1 mesa-vulkan-drivers vulkan-validationlayers \
+        libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
 }

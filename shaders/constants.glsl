@@ -4,23 +4,20 @@
 
 #extension GL_EXT_samplerless_texture_functions : require
 
-// Mirrors `Constants` in examples/deferred/scene.rs.
+// Mirrors `Constants` in examples/deferred/camera.rs.
 layout(set = 0, binding = 0, std140) uniform Constants {
     mat4 view;                      // world to view; the eye looks along -z
     mat4 inverse_view;
     mat4 jittered_view_projection;  // world to clip, moved by this frame's sub-pixel offset
     mat4 view_projection;           // world to clip
     mat4 previous_view_projection;  // the same, a frame ago
-    mat4 sun_view_projection;       // world to the shadow map's clip space
+    mat4 moon_view_projection;      // world to the shadow map's clip space
     vec4 unproject;                 // xy: half the view's width and height at distance 1; z: near plane
     vec4 jitter;                    // xy: this frame's sub-pixel offset in clip space
-    vec4 sun_direction;             // xyz: towards the sun (or moon)
-    vec4 sun_colour;
-    vec4 extent;                    // width, height and their inverses
+    vec4 moon_direction;            // xyz: towards the moon
+    vec4 moon_colour;
     uint light_count;
     uint frame_index;
-    uint history_valid;             // 0 in the first frame: nothing has been written to the history yet
-    uint seed;
 } constants;
 
 struct Light {
@@ -56,6 +53,6 @@ const float KIND_METAL = 1.0 / 3.0;
 const float KIND_GLOWING = 2.0 / 3.0;
 
 // Eight bits of colour hold a glowing surface's hue; this is how bright it is.
-const float GLOW = 14.0;
+const float GLOW = 3.2;
 
 #endif

@@ -52,8 +52,8 @@ void pave(inout Surface surface) {
     vec2 edge = min(within, 1.0 - within) * slab_size;
     float joint = 1.0 - smoothstep(0.015, 0.05, min(edge.x, edge.y));
     float chance = cell_noise(ivec3(slab, ring < 15.0 ? 1 : 2));
-    float grain = rough_noise(world_position * vec3(6.0, 6.0, 6.0));
-    float wet = smoothstep(0.40, 0.66, rough_noise(vec3(plane * 0.23, 3.0)) + 0.10 * (chance - 0.5));
+    float grain = 0.55 * value_noise(world_position * 6.0) + 0.45 * value_noise(world_position * 29.0);
+    float wet = smoothstep(0.34, 0.56, rough_noise(vec3(plane * 0.23, 3.0)) + 0.10 * (chance - 0.5));
 
     surface.colour *= mix(0.70, 1.12, chance) * mix(0.75, 1.15, grain);
     surface.colour *= mix(1.0, 0.30, joint) * mix(1.0, 0.55, wet);
@@ -66,14 +66,13 @@ void pave(inout Surface surface) {
 // Weathered stone: veins, stains that run down, a slightly uneven surface.
 void weather(inout Surface surface) {
     float large = rough_noise(world_position * 0.9 + 11.0);
-    float fine = rough_noise(world_position * 5.0);
-    float stain = rough_noise(world_position * vec3(2.2, 0.35, 2.2) + 4.0);
-    surface.colour *= mix(0.62, 1.15, large) * mix(0.85, 1.08, fine);
-    surface.colour = mix(surface.colour, surface.colour * vec3(0.42, 0.46, 0.40), smoothstep(0.52, 0.75, stain));
+    float fine = value_noise(world_position * 6.0);
+    float stain = value_noise(world_position * vec3(2.2, 0.35, 2.2) + 4.0);
+    surface.colour *= mix(0.78, 1.12, large) * mix(0.85, 1.08, fine);
+    surface.colour = mix(surface.colour, surface.colour * vec3(0.42, 0.46, 0.40), smoothstep(0.55, 0.85, stain) * (1.0 - abs(surface.normal.y)));
     surface.roughness = clamp(surface.roughness + (fine - 0.5) * 0.3, 0.15, 1.0);
-    vec3 bump = vec3(value_noise(world_position * 9.0), value_noise(world_position * 9.0 + 40.0),
-                     value_noise(world_position * 9.0 + 80.0)) - 0.5;
-    surface.normal = normalize(surface.normal + bump * 0.16);
+    vec3 bump = vec3(fine, large, value_noise(world_position.yzx * 9.0)) - 0.5;
+    surface.normal = normalize(surface.normal + bump * 0.14);
 }
 
 // A dark tower with a few lit windows.
@@ -82,15 +81,15 @@ void light_windows(inout Surface surface) {
         return;
     }
     float along = abs(surface.normal.x) > abs(surface.normal.z) ? world_position.z : world_position.x;
-    vec2 grid = vec2(along / 0.55, world_position.y / 0.80);
+    vec2 grid = vec2(along / 0.50, world_position.y / 0.66);
     ivec2 window = ivec2(floor(grid));
     vec2 within = fract(grid);
     bool pane = all(greaterThan(within, vec2(0.28, 0.22))) && all(lessThan(within, vec2(0.72, 0.80)));
     float chance = cell_noise(ivec3(window, int(instance_index)));
-    if (pane && chance > 0.86) {
+    if (pane && chance > 0.88) {
         surface.kind = KIND_GLOWING;
         vec3 warm = mix(vec3(0.55, 0.22, 0.06), vec3(0.50, 0.36, 0.16), fract(chance * 37.0));
-        surface.colour = warm * mix(0.10, 0.45, fract(chance * 91.0));
+        surface.colour = warm * mix(0.10, 0.6, fract(chance * 91.0));
     } else if (pane) {
         surface.colour *= 0.35;
         surface.roughness = 0.12;

@@ -50,8 +50,8 @@ vec3 lit(Surface surface, vec3 to_light, float size) {
 }
 
 // Nine taps of the shadow map, weighed as if each were four.
-float sun_visibility(vec3 position, vec3 normal) {
-    vec4 clip = constants.sun_view_projection * vec4(position + normal * 0.06, 1.0);
+float moon_visibility(vec3 position, vec3 normal) {
+    vec4 clip = constants.moon_view_projection * vec4(position + normal * 0.06, 1.0);
     vec2 at = clip.xy * 0.5 + 0.5;
     if (any(lessThan(at, vec2(0.0))) || any(greaterThan(at, vec2(1.0)))) {
         return 1.0;
@@ -74,7 +74,7 @@ float sun_visibility(vec3 position, vec3 normal) {
 
 vec3 tile_lights(Surface surface) {
     uvec2 tile = uvec2(gl_FragCoord.xy) / TILE;
-    uint across = (uint(constants.extent.x) + TILE - 1) / TILE;
+    uint across = (uint(textureSize(depth_image, 0).x) + TILE - 1) / TILE;
     uint first = (tile.y * across + tile.x) * MASK_WORDS;
     vec3 sum = vec3(0.0);
     for (uint word = 0; word < MASK_WORDS; ++word) {
@@ -118,9 +118,9 @@ vec4 from_half_size(texture2D image, float along) {
 
 // Light from all around: the sky above, what the ground throws back below.
 vec3 ambient(vec3 direction) {
-    vec3 above = vec3(0.060, 0.078, 0.150);
-    vec3 around = vec3(0.080, 0.060, 0.085);
-    vec3 below = vec3(0.040, 0.030, 0.026);
+    vec3 above = vec3(0.046, 0.062, 0.130);
+    vec3 around = vec3(0.060, 0.046, 0.072);
+    vec3 below = vec3(0.034, 0.025, 0.022);
     return direction.y > 0.0 ? mix(around, above, direction.y) : mix(around, below, -direction.y);
 }
 
@@ -152,10 +152,10 @@ void main() {
     surface.roughness = max(albedo.a, 0.05);
 
     vec3 sum = tile_lights(surface);
-    vec3 sun = constants.sun_direction.xyz;
-    if (dot(surface.normal, sun) > 0.0) {
-        float visible = sun_visibility(position, surface.normal);
-        sum += constants.sun_colour.rgb * visible * lit(surface, sun, 0.01);
+    vec3 moon_direction = constants.moon_direction.xyz;
+    if (dot(surface.normal, moon_direction) > 0.0) {
+        float visible = moon_visibility(position, surface.normal);
+        sum += constants.moon_colour.rgb * visible * lit(surface, moon_direction, 0.01);
     }
 
     float open = from_half_size(ao_image, along).x;

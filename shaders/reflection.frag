@@ -33,7 +33,7 @@ void main() {
     ivec2 pixel = min(ivec2(gl_FragCoord.xy) * 2, size - 1);
     float depth = texelFetch(depth_image, pixel, 0).x;
     float roughness = texelFetch(albedo_image, pixel, 0).a;
-    if (constants.history_valid == 0 || depth == 0.0 || roughness > 0.55) {
+    if (depth == 0.0 || roughness > 0.55) {
         return;
     }
     vec3 world_normal = unpack_normal(texelFetch(normal_image, pixel, 0).xy * 2.0 - 1.0);
@@ -88,7 +88,8 @@ void main() {
     vec2 screen = clip.xy / clip.w * 0.5 + 0.5;
     vec2 border = smoothstep(vec2(0.0), vec2(0.08), screen) * smoothstep(vec2(0.0), vec2(0.08), 1.0 - screen);
     float sure = border.x * border.y * smoothstep(0.55, 0.25, roughness) * smoothstep(30.0, 18.0, along);
-    vec3 colour = textureLod(sampler2D(history_image, linear_clamp), screen, 0.0).rgb;
+    // The first frame has no history: it is cleared to 0, alpha too.
+    vec4 history = textureLod(sampler2D(history_image, linear_clamp), screen, 0.0);
     // A single bright texel must not flicker over the floor.
-    reflection = vec4(min(colour, vec3(12.0)), sure);
+    reflection = vec4(min(history.rgb, vec3(12.0)), sure * min(history.a, 1.0));
 }

@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// Depth alone, as the sun sees it.
+// Depth alone, as the moon sees it.
 
 #include "constants.glsl"
 
@@ -10,5 +10,5 @@ void main() {
     Instance instance = instances[gl_InstanceIndex];
     vec4 point = vec4(position, 1.0);
     vec3 world = vec3(dot(instance.rows[0], point), dot(instance.rows[1], point), dot(instance.rows[2], point));
-    gl_Position = constants.sun_view_projection * vec4(world, 1.0);
+    gl_Position = constants.moon_view_projection * vec4(world, 1.0);
 }

@@ -26,7 +26,9 @@ void main() {
     vec3 now = compress(texelFetch(hdr_image, pixel, 0).rgb);
     vec2 source = uv - texelFetch(motion_image, pixel, 0).xy;
     bool inside = all(greaterThanEqual(source, vec2(0.0))) && all(lessThanEqual(source, vec2(1.0)));
-    if (constants.history_valid == 0 || !inside) {
+    // Alpha counts the frames in the average; it is 0 where there is no history yet.
+    vec4 history = textureLod(sampler2D(history_image, linear_clamp), source, 0.0);
+    if (history.a == 0.0 || !inside) {
         resolved = vec4(expand(now), 1.0);
         return;
     }
@@ -43,10 +45,9 @@ void main() {
     }
     vec3 mean = sum / 9.0;
     vec3 deviation = sqrt(max(squares / 9.0 - mean * mean, vec3(0.0))) * 1.25;
-    vec4 history = textureLod(sampler2D(history_image, linear_clamp), source, 0.0);
     vec3 before = clamp(compress(history.rgb), mean - deviation, mean + deviation);
 
-    // Alpha counts the frames in the average: the first ones all weigh the same.
+    // The first frames all weigh the same.
     float frames = min(history.a + 1.0, 10.0);
     resolved = vec4(expand(mix(before, now, 1.0 / frames)), frames);
 }

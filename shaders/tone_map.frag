@@ -31,7 +31,7 @@ vec3 encode(vec3 linear) {
 
 void main() {
     ivec2 pixel = ivec2(gl_FragCoord.xy);
-    vec3 colour = texelFetch(scene_image, pixel, 0).rgb + grow(bloom_image, uv) * 0.16;
+    vec3 colour = texelFetch(scene_image, pixel, 0).rgb + tap(bloom_image, uv) * 0.16;
     vec2 off_centre = uv - 0.5;
     colour *= exposure * (1.0 - 0.9 * dot(off_centre, off_centre));
     vec3 encoded = encode(film(colour * 1.6));

@@ -14,6 +14,10 @@ pub enum Error {
     #[cfg(feature = "reflect")]
     #[error(transparent)]
     Shader(#[from] crate::frame::shaders::ShaderFault),
+    /// The driver or the way the runtime is used.
+    #[cfg(feature = "runtime")]
+    #[error(transparent)]
+    Runtime(#[from] crate::runtime::RuntimeFault),
     /// The frame cannot be planned for this device.
     #[error(transparent)]
     Plan(#[from] crate::plan::PlanFault),
@@ -29,4 +33,7 @@ pub enum Error {
     /// A driver lacks a command of an extension.
     #[error(transparent)]
     Ffi(#[from] crate::ffi::MissingCommand),
+    /// A plan breaks a rule.
+    #[error(transparent)]
+    Check(#[from] crate::plan::CheckFault),
 }

@@ -12,7 +12,14 @@ pub mod pack;
 pub mod plan;
 #[forbid(unsafe_code)]
 pub mod profile;
+#[cfg(feature = "runtime")]
+pub mod runtime;
 #[forbid(unsafe_code)]
 pub mod units;
 
 pub use error::{Error, Result};
+
+/// The README's example compiles.
+#[cfg(all(doctest, feature = "runtime"))]
+#[doc = include_str!("../README.md")]
+struct Readme;

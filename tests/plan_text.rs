@@ -1,5 +1,7 @@
 //! A plan as text: the report keeps to a terminal, and JSON gives the same plan back or says what is wrong.
 
+mod support;
+
 use std::sync::Arc;
 
 use ash::vk;
@@ -182,6 +184,36 @@ fn json_gives_the_same_plan_back() {
 }
 
 #[test]
+fn frames_of_others_are_planned_read_and_written() {
+    let Some(folder) = support::shared("frames") else {
+        return;
+    };
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    assert!(!files.is_empty());
+    for file in files {
+        let frame = Frame::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        for preset in PRESETS {
+            let plan = planned(&frame, DeviceProfile::preset(preset).unwrap(), Strategy::Greedy);
+            assert_eq!(
+                Plan::from_json(&frame, &plan.to_json()).unwrap(),
+                plan,
+                "{}",
+                file.display()
+            );
+            assert!(
+                plan.to_string().lines().all(|line| line.chars().count() <= 110),
+                "{plan}"
+            );
+        }
+    }
+}
+
+#[test]
 fn the_report_keeps_to_110_columns_and_says_why() {
     for plan in every_plan() {
         let text = plan.to_string();
@@ -262,7 +294,7 @@ fn what_is_wrong_with_a_plan_is_named() {
         (|v| v["frame"] = "another".into(), "frame `another`"),
         (
             |v| v["base_extent"][0] = 1920.into(),
-            "`base_extent[0]` is 1920, and 1280",
+            "1920 x 720 texels, and the frame is read at 1280 x 720",
         ),
         (|v| v["options"]["strategy"] = "best".into(), "options.strategy"),
         (

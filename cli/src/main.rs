@@ -1,2 +1,50 @@
-//! The `tileheap` command.
-fn main() {}
+//! The `tileheap` command: what this machine offers, what the plan of a frame looks like, whether a plan is right.
+//!
+//! Results go to standard output, errors as one line to standard error. Exit status: 0 done, 1 it could not be done, 2
+//! the command line was wrong.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod check;
+mod device;
+mod failure;
+mod input;
+mod output;
+mod plan;
+mod profile;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use arguments::{Arguments, Command};
+use failure::Failure;
+use output::Output;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return failure::usage(&error),
+    };
+    match run(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Device(arguments) => device::run(&arguments),
+        Command::Plan(arguments) => plan::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Profile(arguments) => profile::run(&arguments),
+        Command::Completions { shell } => completions(shell),
+    }
+}
+
+fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
+    // Into memory first: the generator panics where a pipe is closed.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Arguments::command(), "tileheap", &mut script);
+    Output::stdout().write(&String::from_utf8_lossy(&script))
+}

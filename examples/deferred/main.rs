@@ -1,2 +1,171 @@
-//! placeholder
-fn main() {}
+//! A deferred renderer on a planned frame.
+//!
+//! It shows how a renderer of your own would use the crate: `frame.rs` describes what a frame does, `renderer.rs` plans,
+//! binds and records it, and everything else is ordinary `ash`. Nineteen passes in two batches: shadow map, G-buffer, tiled
+//! light culling, ambient occlusion, reflections, lighting, halos; then temporal antialiasing, exposure, bloom, tone mapping.
+//!
+//! ```text
+//! cargo run --example deferred                     a picture, target/demo/frame.png
+//! cargo run --example deferred -- --window         a window
+//! cargo run --example deferred -- --compare        the picture again without aliasing: are they identical?
+//! cargo run --example deferred -- --profile adreno-830
+//! ```
+//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) serves where there is no GPU. Without Vulkan it says so in
+//! one line, after writing and printing what `--dump-frame` and `--profile` ask for, which need none.
+
+// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
+mod args;
+mod camera;
+mod descriptors;
+mod fault;
+mod frame;
+mod memory;
+mod mesh;
+mod pen;
+mod picture;
+mod pipelines;
+mod renderer;
+mod scene;
+mod slot;
+mod swapchain;
+mod window;
+
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use ash::vk;
+use clap::Parser;
+use tileheap::plan::{PlanOptions, Strategy, plan};
+use tileheap::profile::{DeviceProfile, estimate};
+use tileheap::runtime::{Context, ContextDesc, DeviceChoice, Message};
+
+use crate::args::Args;
+use crate::fault::{Fault, Result, create_file, file};
+use crate::frame::{Output, describe};
+use crate::scene::Scene;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            // Its other lines point to --help.
+            eprintln!("{}", error.to_string().lines().next().unwrap_or_default());
+            return ExitCode::from(2);
+        }
+    };
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("error: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<()> {
+    if let Some(path) = &args.dump_frame {
+        dump_frame(args.size, path)?;
+    }
+    if let Some(profile) = &args.profile {
+        print_plan_for(profile, args.size)?;
+    }
+    let mut desc = ContextDesc::from_env("tileheap: deferred");
+    desc.validate |= args.validate;
+    if let Some(device) = &args.device {
+        desc.device = DeviceChoice::parse(device);
+    }
+    let messages = if args.window {
+        window::run(args, desc)?
+    } else {
+        render(args, &desc)?
+    };
+    report(&messages)
+}
+
+/// What Vulkan had to say.
+fn report(messages: &[Message]) -> Result<()> {
+    for message in messages {
+        eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
+    }
+    match messages.len() {
+        0 => Ok(()),
+        count => Err(Fault::Validation(count)),
+    }
+}
+
+/// Renders to a file.
+fn render(args: &Args, desc: &ContextDesc<'_>) -> Result<Vec<Message>> {
+    let context = Context::new(desc)?;
+    let outcome = render_with(args, &context);
+    let messages = context.destroy();
+    outcome.map(|()| messages)
+}
+
+fn render_with(args: &Args, context: &Context) -> Result<()> {
+    let (tile, frames) = (context.tile(), args.frames.unwrap_or(4));
+    let scene = || Scene::build(args.seed);
+    let (objects, lights) = (scene().object_count(), scene().light_count());
+    let planned = PlanOptions::default();
+    let rendered = picture::render(tile, scene(), args.size, frames, planned, |plan| {
+        println!("{plan}")
+    })?;
+    rendered.write(&args.output)?;
+    let each = rendered.took.as_secs_f64() * 1e3 / f64::from(frames);
+    println!(
+        "{objects} objects under {lights} lights at {} x {} on {}: {frames} frames, {each:.0} ms each",
+        args.size.width,
+        args.size.height,
+        tile.profile().name,
+    );
+    println!("{}", args.output.display());
+
+    if args.compare {
+        let own = PlanOptions {
+            strategy: Strategy::Off,
+            aliasing: false,
+            lazy: false,
+            ..planned
+        };
+        let reference = picture::render(tile, scene(), args.size, frames, own, |_| ())?;
+        let of = rendered.texels.len() / 4;
+        match rendered.differences(&reference) {
+            0 => println!("identical: {of} texels with and without aliasing"),
+            texels => return Err(Fault::Differ { texels, of }),
+        }
+    }
+    Ok(())
+}
+
+/// Writes the frame as JSON; needs no Vulkan.
+fn dump_frame(size: vk::Extent2D, path: &Path) -> Result<()> {
+    let deferred = describe(size, Output::Buffer)?;
+    let json = deferred.frame.to_json();
+    create_file(path)?
+        .write_all(json.as_bytes())
+        .map_err(|error| file(path, error))
+}
+
+/// Prints the plan for a preset or a profile from a file; needs no Vulkan.
+fn print_plan_for(profile: &str, size: vk::Extent2D) -> Result<()> {
+    let profile = Arc::new(load_profile(profile)?);
+    let frame = describe(size, Output::Buffer)?.frame;
+    let requirements = Arc::new(estimate(&frame, &profile)?);
+    let plan = plan(&frame, &requirements, &profile, &PlanOptions::default())?;
+    println!("{plan}");
+    Ok(())
+}
+
+/// A preset by name, or else a JSON file.
+fn load_profile(name: &str) -> Result<DeviceProfile> {
+    let path = Path::new(name);
+    if !path.is_file() {
+        return Ok(DeviceProfile::preset(name)?);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| file(path, error))?;
+    DeviceProfile::from_json(&text).map_err(|error| file(path, error))
+}

@@ -9,6 +9,7 @@
 //! ```
 
 use super::Problem;
+use super::by_step::ByStep;
 use super::gap::{self, Fit};
 use super::in_order::{InOrder, UNPLACED};
 use crate::units::Alignment;
@@ -16,18 +17,18 @@ use crate::units::Alignment;
 /// Scratch memory of the birth orders.
 #[derive(Debug, Default)]
 pub(super) struct ByBirth {
-    /// First step, complement of the last, and index of each unit, as one number: sorted, the order of placing.
-    births: Vec<u128>,
-    /// Last step and index of each unit, as one number: sorted, the order of dying.
-    deaths: Vec<u64>,
-    order: Vec<u32>,
+    by_step: ByStep,
+    /// Units in the order of placing.
+    births: Vec<u32>,
+    /// Those that take bytes at some step, in the order of dying.
+    deaths: Vec<u32>,
     gaps: Gaps,
     /// What is in the way of a unit with conflicts.
     blocks: Vec<(u64, u64)>,
 }
 
 impl ByBirth {
-    /// Offsets of all units: in the order of births, at one step those that live longest first.
+    /// Offsets of all units: in the order of births, at one step those that live longest first; last those without a life.
     pub(super) fn place(
         &mut self,
         problem: &Problem,
@@ -38,47 +39,41 @@ impl ByBirth {
         self.sort(problem);
         // What is fixed, or wakes again, is in the way before it is born.
         if problem.has_fixed_or_groups() {
-            self.order.clear();
-            self.order.extend(self.births.iter().map(|&birth| birth as u32));
-            in_order.place(problem, &self.order, fit, offsets);
+            in_order.place(problem, &self.births, fit, offsets);
         } else {
             self.sweep(problem, fit, offsets);
         }
     }
 
     fn sort(&mut self, problem: &Problem) {
-        let units = problem.units.iter().enumerate();
-        self.births.clear();
-        self.births.extend(units.map(|(index, unit)| {
-            let (first, end) = (unit.hull.first.0, unit.hull.end.0);
-            u128::from(first) << 64 | u128::from(!end) << 32 | index as u128
-        }));
-        if !self.births.is_sorted() {
-            self.births.sort_unstable();
-        }
+        let units = &problem.units;
+        let last = units.iter().map(|unit| unit.hull.end.0).max().unwrap_or(0);
+        let all = 0..units.len() as u32;
+        let living = all
+            .clone()
+            .rev()
+            .filter(|&index| units[index as usize].takes_bytes());
+        let end = |index| units[index as usize].hull.end.0;
+        self.by_step.sort(living, end, last, &mut self.deaths);
+        // From the last death to the first, and then stable by birth.
+        let longest_first = self.deaths.iter().rev().copied();
+        let first = |index| units[index as usize].hull.first.0;
+        self.by_step.sort(longest_first, first, last, &mut self.births);
+        self.births
+            .extend(all.filter(|&index| !units[index as usize].takes_bytes()));
     }
 
     fn sweep(&mut self, problem: &Problem, fit: Fit, offsets: &mut Vec<u64>) {
         let units = &problem.units;
-        let lives = units.iter().enumerate().filter(|(_, unit)| unit.takes_bytes());
-        self.deaths.clear();
-        self.deaths
-            .extend(lives.map(|(index, unit)| u64::from(unit.hull.end.0) << 32 | index as u64));
-        self.deaths.sort_unstable();
         self.gaps.clear();
         offsets.clear();
         offsets.resize(units.len(), UNPLACED);
-        let mut dead = 0;
-        for &birth in &self.births {
-            let index = birth as u32 as usize;
+        let mut deaths = self.deaths.iter().map(|&index| index as usize).peekable();
+        for index in self.births.iter().map(|&index| index as usize) {
             let unit = &units[index];
             // A death at a step comes before the births there.
-            while let Some(&death) = self.deaths.get(dead)
-                && death >> 32 <= (birth >> 64) as u64
-            {
-                let gone = death as u32 as usize;
+            while let Some(gone) = deaths.next_if(|&other| units[other].hull.end <= unit.hull.first) {
                 self.gaps.release(offsets[gone], offsets[gone] + units[gone].size);
-                dead += 1;
             }
             let rivals = unit.rivals.of(&problem.rivals);
             offsets[index] = if unit.size == 0 {
@@ -199,5 +194,43 @@ impl Gaps {
             cursor = end;
             (block.0 < block.1).then_some(block)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::SplitMix64;
+    use crate::pack::{Item, ProblemDesc};
+    use crate::units::{Bytes, Span};
+
+    /// The sweep knows only gaps, placing in order looks at everything: they agree to the byte.
+    #[test]
+    fn the_sweep_places_as_placing_in_order_does() {
+        let mut random = SplitMix64::new(3);
+        let (mut by_birth, mut in_order) = (ByBirth::default(), InOrder::default());
+        let (mut swept, mut placed) = (Vec::new(), Vec::new());
+        for round in 0..400 {
+            let steps = random.pick(&[6, 40, 1_000_000]);
+            let items = (0..60).map(|_| {
+                let first = random.below(steps) as u32;
+                let end = first + random.below(1 + steps / 4) as u32;
+                let alignment = Alignment::new(random.pick(&[1, 2, 3, 7])).unwrap();
+                Item::new(Span::new(first, end), Bytes(random.below(20)), alignment)
+            });
+            let mut desc = ProblemDesc::new(items.collect());
+            for _ in 0..random.below(40) {
+                let (a, b) = (random.below(60) as u32, random.below(60) as u32);
+                if a != b {
+                    desc.conflicts.push((a, b));
+                }
+            }
+            let problem = desc.build().unwrap();
+            for fit in [Fit::First, Fit::Best] {
+                by_birth.place(&problem, fit, &mut in_order, &mut swept);
+                in_order.place(&problem, &by_birth.births, fit, &mut placed);
+                assert_eq!(swept, placed, "round {round}, {fit:?}");
+            }
+        }
     }
 }

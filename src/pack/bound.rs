@@ -1,6 +1,7 @@
 //! What no packing can go below.
 
 use super::Problem;
+use super::by_step::is_dense;
 use crate::units::{Bytes, Span};
 
 /// The peak of the live set: no packing is lower.
@@ -31,7 +32,7 @@ impl Bounder {
             least = least.max(unit.fixed.unwrap_or(0) + unit.size);
         }
         // A table of steps needs no sorting; it pays unless steps are sparse.
-        let peak = if end as usize <= 8 * units.len() + 64 {
+        let peak = if is_dense(end, units.len()) {
             self.changes.clear();
             self.changes.resize(end as usize + 1, 0);
             self.each_life(problem, |bounder, span, size| {

@@ -133,3 +133,52 @@ impl Latest {
         Some(position)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::SplitMix64;
+    use crate::pack::Item;
+    use crate::units::{Alignment, Bytes, Span, Step};
+
+    /// The rule as it is written down: for every step by live bytes, whoever lives there and has no place yet.
+    fn breadth_as_defined(items: &[Item]) -> Vec<u32> {
+        let live = |step| {
+            items
+                .iter()
+                .filter(move |item| item.span.contains(Step(step)) && !item.span.is_empty())
+        };
+        let mut steps: Vec<u32> = items.iter().map(|item| item.span.first.0).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps.sort_by_key(|&step| Reverse(live(step).map(|item| item.size).sum::<Bytes>()));
+        let mut order = Vec::new();
+        for step in steps {
+            let mut here: Vec<u32> = (0..items.len() as u32)
+                .filter(|&index| items[index as usize].span.contains(Step(step)) && !order.contains(&index))
+                .collect();
+            here.sort_by_key(|&index| Reverse(items[index as usize].size));
+            order.extend(here);
+        }
+        order.extend((0..items.len() as u32).filter(|&index| items[index as usize].span.is_empty()));
+        order
+    }
+
+    #[test]
+    fn breadth_takes_the_fullest_step_first() {
+        let mut random = SplitMix64::new(5);
+        let mut greedy = Greedy::default();
+        for _ in 0..200 {
+            let count = random.below(40);
+            let items: Vec<Item> = (0..count)
+                .map(|_| {
+                    let first = random.below(20) as u32;
+                    let span = Span::new(first, first + random.below(6) as u32);
+                    Item::new(span, Bytes(random.below(9)), Alignment::ONE)
+                })
+                .collect();
+            let problem = Problem::new(items.clone()).unwrap();
+            assert_eq!(greedy.by_breadth(&problem), breadth_as_defined(&items));
+        }
+    }
+}

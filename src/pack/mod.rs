@@ -33,6 +33,7 @@
 
 mod birth;
 mod bound;
+mod by_step;
 mod check;
 mod fault;
 mod gap;

@@ -91,7 +91,16 @@ impl Shelf {
 
     /// What is taken during `span`, by ascending offset as `[offset, end)`.
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
-        let alive = self.slots.iter().filter(move |slot| slot.span.overlaps(span));
+        // No slot's span is empty, and nothing overlaps an empty one: two comparisons do.
+        let Span { first, end } = if span.is_empty() {
+            Span::new(u32::MAX, 0)
+        } else {
+            span
+        };
+        let alive = self
+            .slots
+            .iter()
+            .filter(move |slot| slot.span.first < end && first < slot.span.end);
         alive.map(|slot| (slot.offset, slot.end))
     }
 

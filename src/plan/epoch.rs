@@ -94,7 +94,11 @@ pub(super) fn epochs_of(
         if access.version != version {
             continue;
         }
-        let next = Epoch::of(access, timeline.queue_of(access.pass), depth, store_none);
+        let mut next = Epoch::of(access, timeline.queue_of(access.pass), depth, store_none);
+        if !image.is_image() {
+            // The kinds that buffers share with images, transfers, have a layout for images alone.
+            next.layout = vk::ImageLayout::UNDEFINED;
+        }
         match &mut open {
             Some(pass) if pass.last == next.first => pass.join(next),
             _ => {

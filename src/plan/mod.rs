@@ -12,6 +12,7 @@
 
 mod arena;
 mod barrier;
+mod check;
 mod eligible;
 mod epoch;
 mod handover;
@@ -34,6 +35,10 @@ use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
 
+pub use check::{
+    BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
+    OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,
+};
 pub use json::PlanJsonFault;
 pub use planner::Planner;
 
@@ -151,6 +156,11 @@ macro_rules! plan_ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
+            /// The id of the thing at this position, for plans made by other planners.
+            pub const fn new(index: u32) -> $name {
+                $name(index)
+            }
+
             /// Position in the plan's table of such things.
             pub const fn index(self) -> usize {
                 self.0 as usize

@@ -15,7 +15,11 @@ pub(super) fn plan_accesses(frame: &Frame, profile: &DeviceProfile, placed: &Pla
         let copy = u32::from(access.version == Version::Previous);
         plans.push(AccessPlan {
             placement: PlacementId(placed.of_resource[access.resource.index()].first + copy),
-            layout: access.kind.layout(depth, access.writes),
+            layout: if resource.is_image() {
+                access.kind.layout(depth, access.writes)
+            } else {
+                vk::ImageLayout::UNDEFINED
+            },
             load_op: match access.before {
                 Before::Load => vk::AttachmentLoadOp::LOAD,
                 Before::Clear(_) => vk::AttachmentLoadOp::CLEAR,

@@ -35,13 +35,10 @@ impl fmt::Display for Plan {
 impl Plan {
     fn write_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let extent = self.frame.base_extent();
-        let name = table::cut(&quoted(self.frame.name()), WIDTH - 60);
         let device = table::cut(&printable(&self.profile.name), 30);
-        writeln!(
-            f,
-            "Frame {name}, {} x {}, on {device}",
-            extent.width, extent.height
-        )?;
+        let rest = format!(", {} x {}, on {device}", extent.width, extent.height);
+        let room = WIDTH - "Frame ".len() - rest.chars().count();
+        writeln!(f, "Frame {}{rest}", table::cut(&quoted(self.frame.name()), room))?;
         if !self.profile.source.is_empty() {
             write_wrapped(
                 f,

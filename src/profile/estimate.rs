@@ -56,10 +56,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
         };
         check_width(resource, profile)?;
         let size = check_size(resource, size, profile)?;
-        let tile = profile.tile.as_ref().and_then(|tile| match resource.kind {
-            ResourceKind::Image { .. } => tile.image(&image_info(resource)),
-            ResourceKind::Buffer { .. } => tile.buffer(&buffer_info(resource)),
-        });
+        let tile = tile_requirements(resource, profile);
         let lazy_type_bits = if attachment_only(resource) {
             profile.lazy_type_bits()
         } else {
@@ -83,9 +80,10 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
 /// The requirements of published tables: bytes that the contents have, and nothing a driver would add.
 ///
 /// Images are width x height x layers x bytes per texel, rounded up to 4 KiB; buffers are rounded up to 256 B; everything
-/// is aligned to 256 B. The tile requirement is the same where `tile_claims` says true and `None` elsewhere. Nothing is
-/// lazy, nothing dedicated. `texel_bytes` replaces what a format's name says. Both slices run parallel to the frame's
-/// resources; what they lack is `None`.
+/// is aligned to 256 B. The tile requirement is the same where `tile_claims` says true, and `None` where it says false;
+/// where it says nothing, [`TileHeap::image`](super::TileHeap::image) and [`TileHeap::buffer`](super::TileHeap::buffer)
+/// decide. Nothing is lazy, nothing dedicated. `texel_bytes` replaces what a format's name says, unless 0. Both slices run
+/// parallel to the frame's resources; what they lack is `None` and 0.
 ///
 /// # Errors
 /// [`ProfileFault::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
@@ -93,24 +91,21 @@ pub fn raw(
     frame: &Frame,
     profile: &DeviceProfile,
     tile_claims: &[Option<bool>],
-    texel_bytes: &[Option<u32>],
+    texel_bytes: &[u32],
 ) -> crate::Result<Requirements> {
     const ALIGNMENT: Alignment = Alignment::new(256).unwrap();
     let raw_one = |(index, resource): (usize, &Resource)| {
         let size = match &resource.kind {
             ResourceKind::Image { desc, extent, .. } => {
-                let stated = texel_bytes
-                    .get(index)
-                    .copied()
-                    .flatten()
-                    .filter(|bytes| *bytes > 0);
+                let stated = texel_bytes.get(index).copied().filter(|bytes| *bytes > 0);
                 content_bytes(desc.format, stated, *extent, desc.array_layers)
                     .and_then(|size| size.checked_align_up(IMAGE_ALIGNMENT))
             }
             ResourceKind::Buffer { desc, .. } => desc.size.checked_align_up(ALIGNMENT),
         };
         let size = check_size(resource, size, profile)?;
-        let claimed = tile_claims.get(index).copied().flatten() == Some(true);
+        let claim = tile_claims.get(index).copied().flatten();
+        let claimed = claim.unwrap_or_else(|| tile_requirements(resource, profile).is_some());
         Ok(ResourceRequirements {
             size,
             alignment: ALIGNMENT,
@@ -127,6 +122,14 @@ pub fn raw(
     Ok(Requirements {
         resources: resources?,
     })
+}
+
+fn tile_requirements(resource: &Resource, profile: &DeviceProfile) -> Option<TileRequirements> {
+    let tile = profile.tile.as_ref()?;
+    match resource.kind {
+        ResourceKind::Image { .. } => tile.image(&image_info(resource)),
+        ResourceKind::Buffer { .. } => tile.buffer(&buffer_info(resource)),
+    }
 }
 
 /// Whether an image is a colour, depth, stencil or input attachment and nothing else
@@ -314,7 +317,7 @@ mod tests {
         let mut desc = square(vk::Format::R8G8B8A8_UNORM, 100);
         desc.array_layers = 3;
         let frame = frame(desc, AccessKind::InputAttachment).unwrap();
-        let needs = raw(&frame, &adreno, &[Some(true), Some(false)], &[None, Some(8)])
+        let needs = raw(&frame, &adreno, &[Some(true), Some(false)], &[0, 8])
             .unwrap()
             .resources;
         // 100 x 100 x 3 x 4 = 120,000, in pages of 4,096.
@@ -322,7 +325,9 @@ mod tests {
         assert_eq!(needs[0].tile.unwrap().size, Bytes(122_880));
         assert_eq!(needs[0].lazy_type_bits, 0);
         assert_eq!(needs[1].size, Bytes(480 * 270 * 8).align_up(IMAGE_ALIGNMENT));
-        assert_eq!((needs[1].tile, needs[2].tile), (None, None));
+        assert_eq!(needs[1].tile, None);
+        // Of the buffer nothing is claimed, so the rules decide: storage is permitted.
         assert_eq!((needs[2].size, needs[2].alignment.get()), (Bytes(256), 256));
+        assert_eq!(needs[2].tile.unwrap().size, Bytes(256));
     }
 }

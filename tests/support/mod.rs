@@ -4,6 +4,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A file or folder of `../shared`, the data that lies beside a checkout; `None`, and the calling test listed as
 /// skipped, where that folder is not there.
@@ -38,6 +39,13 @@ pub fn skip(reason: &str) {
         let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
         written.unwrap_or_else(|error| panic!("TILEHEAP_SKIP_LOG={}: {error}", log.display()));
     }
+}
+
+/// An example, built if need be and run through Cargo's runner, with arguments to come.
+pub fn example(name: &str) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["run", "--quiet", "--example", name, "--"]);
+    command
 }
 
 /// The workspace's root, also for the tests of its members.

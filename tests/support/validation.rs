@@ -6,6 +6,7 @@
 use std::ffi::CStr;
 
 use ash::vk;
+use tileheap::runtime::{Capabilities, Context, ContextDesc, Message};
 
 /// The oldest layer that knows all rules of tile memory (the VUs 12327 to 12330 came with header 1.4.338), as released.
 pub const OLDEST_LAYER: u32 = vk::make_api_version(0, 1, 4, 341);
@@ -15,6 +16,66 @@ pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdFillBuffer-size-00028", "SYNC-HAZA
 
 /// The name of the object that both messages are about; whoever reads the layer's log lets these through.
 pub const DELIBERATE_NAME: &CStr = c"deliberate mistake";
+
+/// A context that is validated where the run is, and then has proven that it hears of mistakes: they are its first
+/// messages. One without `VK_EXT_debug_utils` hears nothing; what happens there only the layer's own log tells.
+///
+/// # Panics
+/// If the context cannot be made, or hears of anything but [`DELIBERATE`] mistakes.
+pub fn context(desc: &ContextDesc<'_>) -> Context {
+    let desc = ContextDesc {
+        validate: wanted(),
+        ..desc.clone()
+    };
+    let context = Context::new(&desc).unwrap_or_else(|error| panic!("{error}"));
+    if desc.validate && !desc.without.contains(Capabilities::DEBUG_UTILS) {
+        assert_new_enough(context.entry());
+        let family = context.queues()[0].family;
+        // SAFETY: all of one context, with a queue of that family.
+        unsafe {
+            make_mistakes(
+                context.instance(),
+                context.physical_device(),
+                context.device(),
+                family,
+            )
+        };
+        assert_eq!(
+            ids(&context.messages()),
+            DELIBERATE,
+            "the messages after deliberate mistakes"
+        );
+    }
+    context
+}
+
+/// Destroys a context of [`context`].
+///
+/// # Panics
+/// If Vulkan said anything but what the deliberate mistakes earned and `false_positives.txt` lists.
+pub fn finish(context: Context) {
+    let messages = context.destroy();
+    let others = match messages.split_at_checked(DELIBERATE.len()) {
+        Some((first, others)) if ids(first) == DELIBERATE => others,
+        _ => &messages[..],
+    };
+    let said: Vec<&Message> = others.iter().filter(|message| !is_excused(message)).collect();
+    assert!(said.is_empty(), "Vulkan said: {said:#?}");
+}
+
+fn ids(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|message| message.id.as_str()).collect()
+}
+
+/// Whether `false_positives.txt` lists the message.
+fn is_excused(message: &Message) -> bool {
+    let lines = include_str!("false_positives.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.splitn(3, " | ")).any(|mut fields| {
+        fields.next() == Some(&message.id) && fields.next().is_some_and(|place| message.text.contains(place))
+    })
+}
 
 /// Whether this run is validated.
 pub fn wanted() -> bool {

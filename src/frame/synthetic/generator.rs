@@ -210,7 +210,7 @@ impl Generator {
     }
 
     /// Something that this batch may use and this pass does not use yet: half the times the oldest that nobody has read,
-    /// else mostly a recent one.
+    /// else a recent one: in large frames, too, lives are short.
     pub(super) fn choose(&mut self, draft: &Draft, wanted: impl Fn(&Made) -> bool) -> Option<usize> {
         let (queue, ordered) = (self.queue, &self.ordered[self.queue]);
         let usable = |made: &Made| {
@@ -228,11 +228,8 @@ impl Generator {
         {
             return Some(unread);
         }
-        let reach = if self.random.one_in(8) {
-            candidates.len()
-        } else {
-            candidates.len().min(12)
-        };
+        let reach = if self.random.one_in(8) { 48 } else { 12 };
+        let reach = candidates.len().min(reach);
         let back = self.random.below(reach as u64) as usize;
         (reach > 0).then(|| candidates[candidates.len() - 1 - back])
     }

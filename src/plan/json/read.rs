@@ -131,6 +131,13 @@ fn check_frame(frame: &Frame, document: &Document) -> Result<(), PlanJsonFault> 
             "it is the plan of frame `{plan}`, and this frame is `{frame}`: plan it anew"
         )));
     }
+    let (planned, framed) = (document.base_extent, frame.base_extent());
+    if planned != [framed.width, framed.height] {
+        return Err(fault(format!(
+            "it is the plan at {} x {} texels, and the frame is read at {} x {}: read it at the plan's size",
+            planned[0], planned[1], framed.width, framed.height
+        )));
+    }
     let resources = document.resources.iter().map(|resource| resource.name.as_str());
     let passes = document.passes.iter().map(|pass| pass.name.as_str());
     same_names(

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# make-testbed.sh FOLDER: unpacks Debian forky's C library, Vulkan loader, lavapipe and validation layers there.
+# unpack-forky.sh FOLDER PACKAGE...: unpacks packages of Debian forky there, with all that they depend on, C library included.
 #
 # The work is done by apt with state of its own: it knows the machine's mirror and proxies, checks the signatures and
 # resolves dependencies, without root and without touching the machine's own state. (debootstrap would need root, a
@@ -7,17 +7,18 @@
 set -euo pipefail
 
 tree=$1
+shift
 apt=$tree.apt
 if ! command -v apt-get >/dev/null; then
-    echo "error: no apt here; unpack forky's mesa-vulkan-drivers and vulkan-validationlayers with all that they depend" \
-        "on into $tree by hand, and put an empty file \`complete\` there" >&2
+    echo "error: no apt here; unpack Debian forky's $* with all that they depend on into $tree by hand, and put" \
+        "an empty file \`complete\` there" >&2
     exit 1
 fi
 # shellcheck disable=SC2016 # apt's own placeholders
 mirror=$(apt-get indextargets --format '$(COMPONENT) $(RELEASE) $(REPO_URI)' 'Created-By: Packages' |
     awk -v release="$(. /etc/os-release && echo "${VERSION_CODENAME:-}")" '$1 == "main" && $2 == release {print $3; exit}')
 if [ -z "$mirror" ]; then
-    echo "error: apt's sources name no Debian mirror to fetch the test bed from" >&2
+    echo "error: apt's sources name no Debian mirror to fetch forky's packages from" >&2
     exit 1
 fi
 
@@ -38,10 +39,7 @@ APT::Sandbox::User ""; // Root's apt would hand downloads to a user who may not 
 CONF
 export APT_CONFIG=$apt/apt.conf
 apt-get update -qq
-# The X11 libraries are those that windows load by name.
-apt-get install -qq -y --no-install-recommends --download-only \
-    libvulkan1 mesa-vulkan-drivers vulkan-validationlayers \
-    libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
+apt-get install -qq -y --no-install-recommends --download-only "$@"
 for package in "$apt"/archives/*.deb; do
     dpkg-deb --extract "$package" "$tree"
 done

@@ -1,0 +1,168 @@
+//! What comes in: files, sizes, extents, device profiles.
+
+use std::io::Read;
+use std::path::Path;
+
+use tileheap::profile::{DeviceProfile, PRESETS};
+use tileheap::units::Bytes;
+
+use crate::failure::Failure;
+
+/// No description is larger; a mistaken path (a disk image, a device) need not fill the memory.
+const LARGEST_FILE: u64 = 256 << 20;
+
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let shown = shown(path);
+    let read = if is_stdin(path) {
+        std::io::stdin()
+            .lock()
+            .take(LARGEST_FILE + 1)
+            .read_to_end(&mut bytes)
+    } else {
+        std::fs::File::open(path).and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| {
+        Failure::new(format!(
+            "cannot read {what} {shown}: {error}: give a JSON file, or - for standard input"
+        ))
+    })?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err(Failure::new(format!(
+            "{what} {shown} is larger than {}: give a JSON file",
+            Bytes(LARGEST_FILE)
+        )));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::new(format!("{what} {shown} is not UTF-8 text: give a JSON file")))
+}
+
+/// A path as messages show it.
+pub(crate) fn shown(path: &Path) -> String {
+    if is_stdin(path) {
+        "from standard input".to_owned()
+    } else {
+        format!("`{}`", path.display())
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// A device by name, or from a file.
+pub(crate) fn profile(name_or_file: &str) -> Result<DeviceProfile, Failure> {
+    let path = Path::new(name_or_file);
+    let looks_like_a_file = is_stdin(path) || path.extension().is_some() || path.components().count() > 1;
+    if PRESETS.contains(&name_or_file) || (!looks_like_a_file && !path.exists()) {
+        return Ok(DeviceProfile::preset(name_or_file)?);
+    }
+    let text = read_text(path, "device profile")?;
+    DeviceProfile::from_json(&text).map_err(|error| Failure::of(shown(path), error))
+}
+
+/// `8355840`, `18MiB`, `8.5MB`: bytes, rounded down to whole ones.
+pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
+    const UNITS: [(&str, u64); 8] = [
+        ("", 1),
+        ("b", 1),
+        ("kib", 1 << 10),
+        ("mib", 1 << 20),
+        ("gib", 1 << 30),
+        ("kb", 1_000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+    ];
+    let help = || "write a number of bytes, or one with a unit: 8355840, 18MiB, 8.5MB".to_owned();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim_start().to_ascii_lowercase();
+    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(help)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty()
+        || (number.contains('.') && fraction.is_empty())
+        || fraction.contains('.')
+        || fraction.len() > 18
+    {
+        return Err(help());
+    }
+    // In 128 bits: 19 digits times a billion do not overflow.
+    let parse = |digits: &str| {
+        if digits.is_empty() {
+            Ok(0u64)
+        } else {
+            digits.parse::<u64>().map_err(|_| help())
+        }
+    };
+    let whole = u128::from(parse(whole)?) * u128::from(*scale);
+    let part = u128::from(parse(fraction)?) * u128::from(*scale) / 10u128.pow(fraction.len() as u32);
+    u64::try_from(whole + part)
+        .map(Bytes)
+        .map_err(|_| "more than 64 bits of bytes".to_owned())
+}
+
+/// `1920x1080`.
+pub(crate) fn parse_extent(text: &str) -> Result<(u32, u32), String> {
+    let help = || "write width and height in texels, both at least 1: 1920x1080".to_owned();
+    let (width, height) = text.split_once(['x', 'X']).ok_or_else(help)?;
+    let side = |digits: &str| {
+        let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
+        digits
+            .parse::<u32>()
+            .ok()
+            .filter(|side| plain && *side > 0)
+            .ok_or_else(help)
+    };
+    Ok((side(width)?, side(height)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units_and_fractions() {
+        assert_eq!(parse_bytes("8355840"), Ok(Bytes(8_355_840)));
+        assert_eq!(parse_bytes("18MiB"), Ok(Bytes::mib(18)));
+        assert_eq!(parse_bytes("18 mib"), Ok(Bytes::mib(18)));
+        assert_eq!(parse_bytes("8.5MB"), Ok(Bytes(8_500_000)));
+        assert_eq!(parse_bytes("0.1KiB"), Ok(Bytes(102)));
+        assert_eq!(parse_bytes("0"), Ok(Bytes(0)));
+        for wrong in [
+            "",
+            "MiB",
+            "1.MiB",
+            ".5MiB",
+            "1.2.3",
+            "18M",
+            "-1",
+            "1e6",
+            "99999999999GiB",
+            "18446744073709551616",
+        ] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn extents_have_two_sides() {
+        assert_eq!(parse_extent("1920x1080"), Ok((1920, 1080)));
+        for wrong in [
+            "",
+            "1920",
+            "1920x",
+            "x1080",
+            "0x1080",
+            "1920x0",
+            "-1x5",
+            "+1x5",
+            "1x2x3",
+            "4294967296x1",
+        ] {
+            assert!(parse_extent(wrong).is_err(), "{wrong}");
+        }
+    }
+}

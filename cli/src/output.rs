@@ -1,0 +1,85 @@
+//! Where results go, and how they look there.
+
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::path::PathBuf;
+
+use crate::failure::Failure;
+
+/// Standard output or a file.
+#[derive(Debug)]
+pub(crate) struct Output {
+    file: Option<PathBuf>,
+}
+
+impl Output {
+    pub(crate) fn stdout() -> Output {
+        Output { file: None }
+    }
+
+    /// The file, or standard output without one.
+    pub(crate) fn to(file: Option<PathBuf>) -> Output {
+        Output { file }
+    }
+
+    /// Writes the text as it is.
+    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        let Some(file) = &self.file else {
+            let mut stdout = std::io::stdout().lock();
+            let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+            return written.map_err(|error| match error.kind() {
+                ErrorKind::BrokenPipe => Failure::BrokenPipe,
+                _ => Failure::new(format!(
+                    "cannot write to standard output: {error}: give -o a file that can be written"
+                )),
+            });
+        };
+        std::fs::write(file, text).map_err(|error| {
+            Failure::new(format!(
+                "cannot write `{}`: {error}: give -o another path",
+                file.display()
+            ))
+        })
+    }
+
+    /// Writes a report, its headings bold on a terminal.
+    pub(crate) fn write_report(&self, text: &str) -> Result<(), Failure> {
+        if self.file.is_some() || !colours() {
+            return self.write(text);
+        }
+        self.write(&with_bold_headings(text))
+    }
+}
+
+/// Whether standard output is a terminal whose user has nothing against colours (https://no-color.org).
+fn colours() -> bool {
+    let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    std::io::stdout().is_terminal() && !no_color && !dumb
+}
+
+/// Headings are the lines that start with a letter.
+fn with_bold_headings(text: &str) -> String {
+    let mut bold = String::with_capacity(text.len() + 256);
+    for line in text.lines() {
+        if line.starts_with(char::is_alphabetic) {
+            bold += &format!("\x1b[1m{line}\x1b[0m\n");
+        } else {
+            bold += line;
+            bold.push('\n');
+        }
+    }
+    bold
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headings_are_bold_and_rows_are_not() {
+        assert_eq!(
+            with_bold_headings("Totals\n  a row\n"),
+            "\x1b[1mTotals\x1b[0m\n  a row\n"
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! `check`: plans of this command are right, damaged ones are refused.
+
+use serde_json::Value;
+
+use crate::run::{FRAME, Run, file, json, tileheap, tileheap_with};
+use crate::support::shared;
+
+#[test]
+fn every_plan_of_a_shared_frame_is_right() {
+    let Some(folder) = shared("frames") else { return };
+    for entry in std::fs::read_dir(folder).expect("a folder of frames") {
+        let path = entry.expect("an entry").path();
+        let frame = path.to_str().expect("a path in UTF-8");
+        if !frame.ends_with(".json") {
+            continue;
+        }
+        for arguments in [
+            &[][..],
+            &["--strategy", "first-come"],
+            &["--strategy", "fast", "--profile", "x2-85"],
+        ] {
+            let all: Vec<&str> = ["plan", frame, "--json"]
+                .iter()
+                .chain(arguments)
+                .copied()
+                .collect();
+            let plan = tileheap(&all).good();
+            let verdict = tileheap_with(plan.as_bytes(), &["check", frame, "-"]).good();
+            assert!(verdict.starts_with("right: "), "{verdict}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_at_another_size_is_checked_at_that_size() {
+    let frame = file("at another size.json", FRAME);
+    let plan = tileheap(&["plan", &frame, "--json", "--size", "640x360"]).good();
+    tileheap_with(plan.as_bytes(), &["check", &frame, "-", "--size", "640x360"]).good();
+    let message = tileheap_with(plan.as_bytes(), &["check", &frame, "-"]).bad(1);
+    assert!(
+        message.contains("640 x 360") && message.contains("1280 x 720"),
+        "{message}"
+    );
+}
+
+/// The verdict on the plan of the frame of two passes, changed by `damage`.
+fn damaged(name: &str, damage: impl FnOnce(&mut Value)) -> Run {
+    let frame = file(&format!("{name} frame.json"), FRAME);
+    let mut plan = json(&tileheap(&["plan", &frame, "--json"]).good());
+    damage(&mut plan);
+    tileheap_with(plan.to_string().as_bytes(), &["check", &frame, "-"])
+}
+
+#[test]
+fn damaged_plans_are_refused() {
+    let offset = damaged("offset", |plan| {
+        plan["resources"][0]["placements"][0]["offset"] = 1.into()
+    })
+    .bad(1);
+    assert!(offset.contains("albedo"), "{offset}");
+    let bound = damaged("bound", |plan| {
+        plan["passes"][1]["bound_object"] = Value::Null;
+        plan["passes"][1]["bound_bytes"] = 0.into();
+    });
+    assert!(bound.bad(1).contains("lighting"));
+    let barrier = damaged("barrier", |plan| {
+        plan["passes"][1]["barriers_before"][0]["src_stages"] = serde_json::json!([]);
+    });
+    barrier.bad(1);
+    let count = damaged("count", |plan| {
+        plan["resources"][0]["accesses"][0]["count"] = 9.into()
+    })
+    .bad(1);
+    assert!(count.contains("resources[0].accesses[0].count"), "{count}");
+    let total = damaged("total", |plan| plan["totals"]["on_chip_bytes"] = 1.into());
+    total.bad(1);
+}
+
+#[test]
+fn a_plan_of_another_frame_is_refused() {
+    let frame = file("mine.json", FRAME);
+    let other = file("theirs.json", &FRAME.replace("albedo", "colour"));
+    let plan = tileheap(&["plan", &other, "--json"]).good();
+    let message = tileheap_with(plan.as_bytes(), &["check", &frame, "-"]).bad(1);
+    assert!(
+        message.contains("`colour`") && message.contains("`albedo`"),
+        "{message}"
+    );
+    let message = tileheap_with(FRAME.as_bytes(), &["check", &frame, "-"]).bad(1);
+    assert!(message.contains("tileheap-plan"), "{message}");
+}

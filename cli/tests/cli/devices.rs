@@ -1,0 +1,76 @@
+//! `device`: what is here, and one line where nothing is.
+
+use std::process::Command;
+
+use crate::run::{Run, command, json, scratch, tileheap};
+use crate::support::skip;
+
+fn without_driver(arguments: &[&str]) -> Run {
+    // The loader takes its drivers from here alone, and there is none.
+    let missing = std::env::temp_dir().join("tileheap-no-such-driver.json");
+    let output = command()
+        .args(arguments)
+        .env("VK_DRIVER_FILES", &missing)
+        .env("VK_ICD_FILENAMES", &missing)
+        .output()
+        .expect("the command starts");
+    Run::new(&output)
+}
+
+#[test]
+fn every_device_is_told_with_what_it_lacks() {
+    let run = tileheap(&["device"]);
+    if run.err.contains("no Vulkan") {
+        return skip(run.bad(1).as_str());
+    }
+    let text = run.good();
+    let devices = json(&tileheap(&["device", "--json"]).good());
+    let devices = devices["devices"].as_array().expect("devices");
+    assert!(!devices.is_empty());
+    for device in devices {
+        assert!(text.contains(device["name"].as_str().expect("a name")), "{text}");
+        if device["tile_memory"] == false {
+            assert!(
+                device["missing"]
+                    .as_array()
+                    .is_some_and(|missing| !missing.is_empty())
+            );
+            assert!(
+                text.contains("Missing for tile memory") && text.contains("VK_QCOM_tile_memory_heap"),
+                "{text}"
+            );
+        }
+        assert_eq!(device["profile"]["format"], "tileheap-profile");
+    }
+}
+
+#[test]
+fn without_a_loader_one_line_says_what_to_do() {
+    // A library of the loader's name that is none, found first. Not on the test bed, whose libraries come before any.
+    let folder = scratch("no loader");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("libvulkan.so.1"), "").expect("an empty file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tileheap"));
+    let output = command
+        .arg("device")
+        .env("LD_LIBRARY_PATH", &folder)
+        .output()
+        .expect("the command starts");
+    let message = Run::new(&output).bad(1);
+    assert!(
+        message.contains("no Vulkan loader") && message.contains("install"),
+        "{message}"
+    );
+}
+
+#[test]
+fn without_a_driver_one_line_says_what_to_do() {
+    let message = without_driver(&["device"]).bad(1);
+    if message.contains("no Vulkan loader") {
+        return skip(&message);
+    }
+    assert!(
+        message.contains("no Vulkan device") && message.contains("install a driver"),
+        "{message}"
+    );
+}

@@ -1,0 +1,9 @@
+//! The `tileheap` command as its users meet it: a process, its output, its exit status.
+
+mod checks;
+mod devices;
+mod errors;
+mod frames;
+mod run;
+#[path = "../../../tests/support/mod.rs"]
+mod support;

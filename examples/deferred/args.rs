@@ -1,0 +1,84 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use ash::vk;
+use clap::Parser;
+
+/// Renders a night scene with a planned deferred frame, and prints where every resource lives and why.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "deferred")]
+pub(crate) struct Args {
+    /// Where the picture goes
+    #[arg(long, value_name = "FILE", default_value = "target/demo/frame.png")]
+    pub(crate) output: PathBuf,
+    /// Shows the frames in a window instead
+    #[arg(long, conflicts_with_all = ["output", "compare"])]
+    pub(crate) window: bool,
+    /// How many frames to render: 4 to a file, until it is closed in a window
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) frames: Option<u32>,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
+    pub(crate) size: vk::Extent2D,
+    /// Prints the plan for this device profile too: a preset's name or a JSON file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) profile: Option<String>,
+    /// Writes the frame's description as JSON, for `tileheap plan`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) dump_frame: Option<PathBuf>,
+    /// Renders again with everything in memory of its own, and compares the pictures exactly
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything
+    #[arg(long)]
+    pub(crate) validate: bool,
+    /// Which scene
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    pub(crate) seed: u64,
+    /// With --window: asks for another size after so many frames
+    #[arg(long, value_name = "N", requires = "window")]
+    pub(crate) resize_after: Option<u32>,
+}
+
+fn parse_size(text: &str) -> Result<vk::Extent2D, String> {
+    let sides = text
+        .split_once('x')
+        .map(|(width, height)| (width.parse(), height.parse()));
+    match sides {
+        Some((Ok(0), Ok(_)) | (Ok(_), Ok(0))) => Err("both sides must be at least 1 pixel".to_owned()),
+        Some((Ok(width), Ok(height))) => Ok(vk::Extent2D { width, height }),
+        _ => Err("write it as 1280x720".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_two_sides_of_at_least_one_pixel() {
+        assert_eq!(
+            parse_size("320x180"),
+            Ok(vk::Extent2D {
+                width: 320,
+                height: 180
+            })
+        );
+        for text in [
+            "320",
+            "320x",
+            "x180",
+            "0x180",
+            "320x0",
+            "320x-1",
+            "320x180x2",
+            "99999999999x2",
+        ] {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Where the scene is seen from, and the constants that all shaders share.
+
+use ash::vk;
+use bytemuck::{Pod, Zeroable};
+use glam::{Mat4, Vec2, Vec3, Vec4};
+
+use crate::scene::MOON;
+
+/// What every pass sees; `Constants` in shaders/constants.glsl.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Constants {
+    view: Mat4,
+    inverse_view: Mat4,
+    jittered_view_projection: Mat4,
+    view_projection: Mat4,
+    previous_view_projection: Mat4,
+    moon_view_projection: Mat4,
+    unproject: Vec4,
+    jitter: Vec4,
+    moon_direction: Vec4,
+    moon_colour: Vec4,
+    light_count: u32,
+    frame_index: u32,
+    padding: [u32; 2],
+}
+
+/// Nothing is nearer to the eye than this, in metres.
+const NEAR: f32 = 0.1;
+/// Half the height of the view at distance 1: 51 degrees from top to bottom.
+const HALF_HEIGHT: f32 = 0.477;
+/// Texels of the shadow map a side.
+pub(crate) const SHADOW_SIZE: u32 = 1536;
+
+impl Constants {
+    /// The constants of a frame of this extent.
+    pub(crate) fn of(frame: u32, extent: vk::Extent2D, light_count: usize) -> Constants {
+        let (view, before) = (view(frame), view(frame.saturating_sub(1)));
+        let size = Vec2::new(extent.width as f32, extent.height as f32);
+        let half = Vec2::new(HALF_HEIGHT * size.x / size.y, HALF_HEIGHT);
+        let projection = projection(half);
+        let jitter = (jitter(frame) * 2.0 - 1.0) / size;
+        let jittered = Mat4::from_translation(jitter.extend(0.0)) * projection;
+        Constants {
+            view,
+            inverse_view: view.inverse(),
+            jittered_view_projection: jittered * view,
+            view_projection: projection * view,
+            previous_view_projection: projection * before,
+            moon_view_projection: moon_view_projection(),
+            unproject: Vec4::new(half.x, half.y, NEAR, 0.0),
+            jitter: jitter.extend(0.0).extend(0.0),
+            moon_direction: MOON.normalize().extend(0.0),
+            moon_colour: Vec4::new(0.62, 0.74, 1.0, 0.0) * 1.1,
+            light_count: light_count as u32,
+            frame_index: frame,
+            padding: [0; 2],
+        }
+    }
+}
+
+/// World to view. The eye drifts sideways, slowly enough for the frames of one picture to agree.
+fn view(frame: u32) -> Mat4 {
+    let along = frame as f32 * 0.004;
+    let eye = Vec3::new(1.9 - along, 1.9, 23.6);
+    let target = Vec3::new(-1.1, 5.2, 0.0);
+    Mat4::look_at_rh(eye, target, Vec3::Y)
+}
+
+/// View to clip for a view of this half size at distance 1: y down, depth `NEAR / distance`.
+fn projection(half: Vec2) -> Mat4 {
+    Mat4::from_cols(
+        Vec4::new(1.0 / half.x, 0.0, 0.0, 0.0),
+        Vec4::new(0.0, -1.0 / half.y, 0.0, 0.0),
+        Vec4::new(0.0, 0.0, 0.0, -1.0),
+        Vec4::new(0.0, 0.0, NEAR, 0.0),
+    )
+}
+
+/// World to the shadow map's clip space: parallel rays, depth 1 at the moon's end.
+fn moon_view_projection() -> Mat4 {
+    let middle = Vec3::new(0.0, 2.0, 8.0);
+    let reach = 24.0;
+    let view = Mat4::look_at_rh(middle + MOON.normalize() * 60.0, middle, Vec3::Y);
+    // Near and far change places for reversed depth.
+    let projection = Mat4::orthographic_rh(-reach, reach, -reach, reach, 120.0, 1.0);
+    Mat4::from_scale(Vec3::new(1.0, -1.0, 1.0)) * projection * view
+}
+
+/// Where in the pixel a frame samples, 0 to 1: eight points of the Halton sequence.
+fn jitter(frame: u32) -> Vec2 {
+    let radical_inverse = |base: u32| {
+        let (mut rest, mut share, mut sum) = (frame % 8 + 1, 1.0, 0.0);
+        while rest > 0 {
+            share /= base as f32;
+            sum += share * (rest % base) as f32;
+            rest /= base;
+        }
+        sum
+    };
+    Vec2::new(radical_inverse(2), radical_inverse(3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXTENT: vk::Extent2D = vk::Extent2D {
+        width: 320,
+        height: 180,
+    };
+
+    /// What shaders/space.glsl does to get back from the screen.
+    fn view_position(constants: &Constants, clip: Vec2, distance: f32) -> Vec3 {
+        let [x, y, ..] = constants.unproject.to_array();
+        let at = clip - Vec2::new(constants.jitter.x, constants.jitter.y);
+        Vec3::new(at.x * x, -at.y * y, -1.0) * distance
+    }
+
+    #[test]
+    fn a_point_comes_back_from_the_screen() {
+        let constants = Constants::of(3, EXTENT, 0);
+        let world = Vec3::new(1.0, 2.0, -3.0);
+        let clip = constants.jittered_view_projection * world.extend(1.0);
+        let distance = NEAR / (clip.z / clip.w);
+        let back = view_position(&constants, Vec2::new(clip.x, clip.y) / clip.w, distance);
+        let world_back = constants.inverse_view.transform_point3(back);
+        assert!(world_back.distance(world) < 1e-3, "{world_back} is not {world}");
+    }
+
+    #[test]
+    fn jitter_stays_inside_the_pixel_and_varies() {
+        let points: Vec<Vec2> = (0..8).map(jitter).collect();
+        assert!(
+            points
+                .iter()
+                .all(|point| point.min_element() > 0.0 && point.max_element() < 1.0)
+        );
+        assert!(
+            points
+                .iter()
+                .enumerate()
+                .all(|(index, point)| !points[..index].contains(point))
+        );
+    }
+
+    #[test]
+    fn the_view_of_a_frame_ago_is_the_frame_before() {
+        let (before, now) = (Constants::of(4, EXTENT, 0), Constants::of(5, EXTENT, 0));
+        assert_eq!(now.previous_view_projection, before.view_projection);
+    }
+
+    #[test]
+    fn the_moon_sees_the_temple() {
+        let clip = moon_view_projection() * Vec4::new(0.0, 5.0, 0.0, 1.0);
+        assert!(
+            clip.x.abs() < 1.0 && clip.y.abs() < 1.0 && (0.0..1.0).contains(&clip.z),
+            "{clip}"
+        );
+    }
+}

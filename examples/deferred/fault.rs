@@ -1,0 +1,51 @@
+//! What can go wrong in the program, each in one line.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use ash::vk;
+
+pub(crate) type Result<T> = std::result::Result<T, Fault>;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error(transparent)]
+    Tileheap(#[from] tileheap::Error),
+    #[error("{call} failed: {result}")]
+    Vulkan { call: &'static str, result: vk::Result },
+    #[error("{}: {why}", path.display())]
+    File { path: PathBuf, why: String },
+    #[error("no window: {0} (without --window the picture goes to a file)")]
+    Window(String),
+    #[error("the pictures with and without aliasing differ in {texels} of {of} texels")]
+    Differ { texels: usize, of: usize },
+    #[error("Vulkan's validation found {0} faults, listed above")]
+    Validation(usize),
+}
+
+/// Names the call that returned a `vk::Result`.
+pub(crate) trait Called<T> {
+    fn called(self, call: &'static str) -> Result<T>;
+}
+
+impl<T> Called<T> for std::result::Result<T, vk::Result> {
+    fn called(self, call: &'static str) -> Result<T> {
+        self.map_err(|result| Fault::Vulkan { call, result })
+    }
+}
+
+/// Names the file that something went wrong with.
+pub(crate) fn file(path: &Path, why: impl ToString) -> Fault {
+    Fault::File {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}
+
+/// Creates a file, and the folders that lead to it.
+pub(crate) fn create_file(path: &Path) -> Result<File> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| file(folder, error))?;
+    }
+    File::create(path).map_err(|error| file(path, error))
+}

@@ -1,0 +1,397 @@
+//! The frame, described once: what there is, and which pass does what to it.
+//!
+//! ```text
+//! batch 0  geometry   shadow ─► gbuffer
+//!          lighting   cull   ao ─► ao_blur   reflection ─► lighting ─► glow
+//! batch 1  post       temporal ─► exposure   threshold ─► down ×3 ─► up ×3 ─► tone_map (─► read_back)
+//! ```
+//! What shaders read is declared in the order of their bindings in set 1: descriptor sets follow from the frame.
+
+use ash::vk;
+use tileheap::frame::{
+    Before, BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    PassId, QueueId, ResourceId, ResourceState, SemaphoreId,
+};
+use tileheap::units::Bytes;
+
+use crate::camera::SHADOW_SIZE;
+
+/// Where the picture goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// To an image of the caller, and from there to a buffer that the host reads.
+    Buffer,
+    /// To a swapchain image of this format, between an acquire and a present semaphore.
+    Swapchain(vk::Format),
+}
+
+impl Output {
+    pub(crate) fn format(self) -> vk::Format {
+        match self {
+            Output::Buffer => vk::Format::R8G8B8A8_UNORM,
+            Output::Swapchain(format) => format,
+        }
+    }
+}
+
+/// The frame, and the names of its parts.
+#[derive(Clone, Debug)]
+pub(crate) struct Deferred {
+    pub(crate) frame: Frame,
+    pub(crate) graphics: QueueId,
+    pub(crate) commands: CommandBuffers,
+    pub(crate) passes: Passes,
+    /// The picture, handed in with every frame.
+    pub(crate) picture: ResourceId,
+    /// For [`Output::Buffer`].
+    pub(crate) read_back: Option<ReadBack>,
+    /// For [`Output::Swapchain`].
+    pub(crate) semaphores: Option<Semaphores>,
+}
+
+/// Copies the picture to a buffer, handed in with every frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadBack {
+    pub(crate) pass: PassId,
+    pub(crate) texels: ResourceId,
+}
+
+/// Handed in with every frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Semaphores {
+    /// The swapchain image is there.
+    pub(crate) acquired: SemaphoreId,
+    /// The swapchain image may be shown.
+    pub(crate) presentable: SemaphoreId,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommandBuffers {
+    pub(crate) geometry: CommandBufferId,
+    pub(crate) lighting: CommandBufferId,
+    pub(crate) post: CommandBufferId,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Passes {
+    pub(crate) shadow: PassId,
+    pub(crate) gbuffer: PassId,
+    pub(crate) cull: PassId,
+    pub(crate) ao: PassId,
+    pub(crate) ao_blur: PassId,
+    pub(crate) reflection: PassId,
+    pub(crate) lighting: PassId,
+    pub(crate) glow: PassId,
+    pub(crate) temporal: PassId,
+    pub(crate) exposure: PassId,
+    pub(crate) threshold: PassId,
+    pub(crate) down: [PassId; 3],
+    pub(crate) up: [PassId; 3],
+    pub(crate) tone_map: PassId,
+}
+
+/// Pixels of a tile of light culling a side, and bytes of its mask; `TILE` and `MASK_WORDS` in shaders/constants.glsl.
+pub(crate) const TILE: u32 = 16;
+const MASK_BYTES: u64 = 32;
+
+/// Describes the frame for a picture of this extent.
+pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result<Deferred> {
+    const ZERO: Before = Before::Clear(ClearValue::ZERO);
+    // Depth is reversed: far away is 0.
+    const FAR: Before = Before::Clear(ClearValue::DepthStencil(0.0, 0));
+    use vk::Format as F;
+
+    let mut frame = FrameBuilder::new("deferred", extent);
+
+    // G-buffer, light lists, occlusion, reflections: written and read within batch 0.
+    let shadow_extent = vk::Extent2D {
+        width: SHADOW_SIZE,
+        height: SHADOW_SIZE,
+    };
+    let shadow = frame.image("shadow", ImageDesc::new(F::D16_UNORM, shadow_extent));
+    let albedo = frame.image("albedo", ImageDesc::new(F::R8G8B8A8_SRGB, extent));
+    let normal = frame.image("normal", ImageDesc::new(F::A2B10G10R10_UNORM_PACK32, extent));
+    let depth = frame.image("depth", ImageDesc::new(F::D32_SFLOAT, extent));
+    let tiles = u64::from(extent.width.div_ceil(TILE)) * u64::from(extent.height.div_ceil(TILE));
+    let light_masks = frame.buffer("light_masks", BufferDesc::new(Bytes(tiles * MASK_BYTES)));
+    let ao_noisy = frame.image("ao_noisy", ImageDesc::scaled(F::R8_UNORM, 0.5, 0.5));
+    let ao = frame.image("ao", ImageDesc::scaled(F::R8_UNORM, 0.5, 0.5));
+    let reflection = frame.image("reflection", ImageDesc::scaled(F::R16G16B16A16_SFLOAT, 0.5, 0.5));
+
+    // These two go on into batch 1, where what the frame before resolved is averaged with them.
+    let hdr = frame.image("hdr", ImageDesc::new(F::R16G16B16A16_SFLOAT, extent));
+    let motion = frame.image("motion", ImageDesc::new(F::R16G16_SFLOAT, extent));
+    let resolved_desc = ImageDesc::new(F::R16G16B16A16_SFLOAT, extent);
+    let resolved = frame.resource("resolved", resolved_desc, Lifetime::History);
+
+    // Bloom and exposure: batch 1.
+    let exposure = frame.buffer("exposure", BufferDesc::new(Bytes(4)));
+    let mut bloom_image =
+        |name: &str, scale: f32| frame.image(name, ImageDesc::scaled(F::R16G16B16A16_SFLOAT, scale, scale));
+    let bright = bloom_image("bright", 0.5);
+    let down = [
+        bloom_image("down_0", 0.25),
+        bloom_image("down_1", 0.125),
+        bloom_image("down_2", 0.0625),
+    ];
+    let up = [
+        bloom_image("up_2", 0.125),
+        bloom_image("up_1", 0.25),
+        bloom_image("up_0", 0.5),
+    ];
+
+    let picture_desc = ImageDesc::new(output.format(), extent);
+    let picture = frame.resource(
+        "picture",
+        picture_desc,
+        Lifetime::External(picture_states(output)),
+    );
+
+    let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(graphics);
+
+    let scene = frame.batch(submit);
+    let geometry = frame.command_buffer(scene, "geometry");
+    let shadow_pass = frame.render_pass(geometry, "shadow").depth(shadow, FAR).id();
+    let gbuffer_pass = frame
+        .render_pass(geometry, "gbuffer")
+        // Sky keeps these: the passes that read them look at the depth first, and motion is 0 there.
+        .color(albedo, ZERO)
+        .color(normal, ZERO)
+        .color(motion, ZERO)
+        .depth(depth, FAR)
+        .id();
+
+    let lighting = frame.command_buffer(scene, "lighting");
+    let cull_pass = frame
+        .compute_pass(lighting, "cull")
+        .sampled(depth)
+        .storage_write(light_masks)
+        .id();
+    let ao_pass = frame
+        .render_pass(lighting, "ao")
+        .sampled(depth)
+        .sampled(normal)
+        .color(ao_noisy, Before::Overwrite)
+        .id();
+    let ao_blur_pass = frame
+        .render_pass(lighting, "ao_blur")
+        .sampled(ao_noisy)
+        .sampled(depth)
+        .color(ao, Before::Overwrite)
+        .id();
+    let reflection_pass = frame
+        .render_pass(lighting, "reflection")
+        .sampled(albedo)
+        .sampled(normal)
+        .sampled(depth)
+        .sampled_previous(resolved)
+        .color(reflection, Before::Overwrite)
+        .id();
+    let lighting_pass = frame
+        .render_pass(lighting, "lighting")
+        .sampled(albedo)
+        .sampled(normal)
+        .sampled(depth)
+        .sampled(shadow)
+        .sampled(ao)
+        .sampled(reflection)
+        .storage_read(light_masks)
+        .color(hdr, Before::Overwrite)
+        .id();
+    let glow_pass = frame
+        .render_pass(lighting, "glow")
+        .color(hdr, Before::Load)
+        .depth_read_only(depth)
+        .id();
+
+    let post_batch = frame.batch(submit);
+    let post = frame.command_buffer(post_batch, "post");
+    let temporal_pass = frame
+        .render_pass(post, "temporal")
+        .sampled(hdr)
+        .sampled(motion)
+        .sampled_previous(resolved)
+        .color(resolved, Before::Overwrite)
+        .id();
+    let exposure_pass = frame
+        .compute_pass(post, "exposure")
+        .sampled(resolved)
+        .storage_write(exposure)
+        .id();
+    let mut shrink = |name: &str, from: ResourceId, to: ResourceId| {
+        frame
+            .render_pass(post, name)
+            .sampled(from)
+            .color(to, Before::Overwrite)
+            .id()
+    };
+    let threshold_pass = shrink("threshold", resolved, bright);
+    let down_passes = [
+        shrink("down_0", bright, down[0]),
+        shrink("down_1", down[0], down[1]),
+        shrink("down_2", down[1], down[2]),
+    ];
+    let mut grow = |name: &str, from: ResourceId, with: ResourceId, to: ResourceId| {
+        frame
+            .render_pass(post, name)
+            .sampled(from)
+            .sampled(with)
+            .color(to, Before::Overwrite)
+            .id()
+    };
+    let up_passes = [
+        grow("up_2", down[2], down[1], up[0]),
+        grow("up_1", up[0], down[0], up[1]),
+        grow("up_0", up[1], bright, up[2]),
+    ];
+    let tone_map_pass = frame
+        .render_pass(post, "tone_map")
+        .sampled(resolved)
+        .sampled(up[2])
+        .storage_read(exposure)
+        .color(picture, Before::Overwrite)
+        .id();
+
+    let (mut read_back, mut semaphores) = (None, None);
+    match output {
+        Output::Buffer => {
+            let size = Bytes(u64::from(extent.width) * u64::from(extent.height) * 4);
+            let texels = frame.resource("texels", BufferDesc::new(size), Lifetime::External(TEXELS_STATES));
+            let pass = frame.transfer_pass(post, "read_back").transfer_source(picture);
+            read_back = Some(ReadBack {
+                pass: pass.transfer_destination(texels).id(),
+                texels,
+            });
+        }
+        Output::Swapchain(_) => {
+            let acquired = frame.external_semaphore("acquired");
+            let presentable = frame.external_semaphore("presentable");
+            frame.wait(
+                post_batch,
+                acquired,
+                vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
+            );
+            frame.signal(post_batch, presentable, vk::PipelineStageFlags2::ALL_COMMANDS);
+            semaphores = Some(Semaphores {
+                acquired,
+                presentable,
+            });
+        }
+    }
+
+    Ok(Deferred {
+        frame: frame.build()?,
+        graphics,
+        commands: CommandBuffers {
+            geometry,
+            lighting,
+            post,
+        },
+        passes: Passes {
+            shadow: shadow_pass,
+            gbuffer: gbuffer_pass,
+            cull: cull_pass,
+            ao: ao_pass,
+            ao_blur: ao_blur_pass,
+            reflection: reflection_pass,
+            lighting: lighting_pass,
+            glow: glow_pass,
+            temporal: temporal_pass,
+            exposure: exposure_pass,
+            threshold: threshold_pass,
+            down: down_passes,
+            up: up_passes,
+            tone_map: tone_map_pass,
+        },
+        picture,
+        read_back,
+        semaphores,
+    })
+}
+
+fn picture_states(output: Output) -> ExternalDesc {
+    match output {
+        Output::Swapchain(_) => ExternalDesc::SWAPCHAIN,
+        // The frame before may still copy from it.
+        Output::Buffer => {
+            let copied = ResourceState {
+                layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+                stages: vk::PipelineStageFlags2::ALL_TRANSFER,
+                access: vk::AccessFlags2::NONE,
+            };
+            let entry = ResourceState {
+                layout: vk::ImageLayout::UNDEFINED,
+                ..copied
+            };
+            ExternalDesc { entry, exit: copied }
+        }
+    }
+}
+
+/// The frame before may still write the buffer; after the last frame the host reads it.
+const TEXELS_STATES: ExternalDesc = ExternalDesc {
+    entry: ResourceState {
+        layout: vk::ImageLayout::UNDEFINED,
+        stages: vk::PipelineStageFlags2::ALL_TRANSFER,
+        access: vk::AccessFlags2::TRANSFER_WRITE,
+    },
+    exit: ResourceState {
+        layout: vk::ImageLayout::UNDEFINED,
+        stages: vk::PipelineStageFlags2::HOST,
+        access: vk::AccessFlags2::HOST_READ,
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_sound_at_any_size_and_for_any_output() {
+        for (width, height) in [(1, 1), (17, 31), (320, 180), (1280, 720), (3840, 2160)] {
+            let extent = vk::Extent2D { width, height };
+            for output in [Output::Buffer, Output::Swapchain(vk::Format::B8G8R8A8_UNORM)] {
+                let deferred = describe(extent, output).expect("the description is sound");
+                assert!(deferred.frame.passes().len() >= 18);
+                assert_eq!(deferred.frame.batches().len(), 2);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_local_to_batch_0_stays_there_and_the_picture_goes_on() {
+        let extent = vk::Extent2D {
+            width: 1280,
+            height: 720,
+        };
+        let frame = describe(extent, Output::Buffer)
+            .expect("the description is sound")
+            .frame;
+        let batches = |name: &str| {
+            let uses = frame.uses_of(frame.resource_named(name).expect("declared"));
+            let mut batches: Vec<usize> = uses
+                .iter()
+                .map(|&use_index| frame.batch_of(frame.accesses()[use_index as usize].pass).index())
+                .collect();
+            batches.dedup();
+            batches
+        };
+        for name in [
+            "shadow",
+            "albedo",
+            "normal",
+            "depth",
+            "light_masks",
+            "ao_noisy",
+            "ao",
+            "reflection",
+        ] {
+            assert_eq!(batches(name), [0], "{name}");
+        }
+        for name in ["exposure", "bright", "down_0", "down_2", "up_0"] {
+            assert_eq!(batches(name), [1], "{name}");
+        }
+        assert_eq!(batches("hdr"), [0, 1]);
+    }
+}

@@ -1,0 +1,295 @@
+//! The scene: a round temple at the end of an avenue, by night, under floating lanterns. All of it follows from a seed.
+
+mod site;
+
+use bytemuck::{Pod, Zeroable};
+use glam::{Mat4, Quat, Vec3, Vec4};
+
+use crate::mesh::Shape;
+
+/// How a surface is varied over space; `PATTERN_*` in shaders/gbuffer.frag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pattern {
+    Plain = 0,
+    Paving = 1,
+    Stone = 2,
+    Windows = 3,
+}
+
+/// What light does at a surface; `KIND_*` in shaders/constants.glsl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Plain = 0,
+    Metal = 1,
+    Glowing = 2,
+}
+
+/// What an object is made of.
+#[derive(Clone, Copy, Debug)]
+struct Material {
+    colour: Vec3,
+    roughness: f32,
+    pattern: Pattern,
+    kind: Kind,
+}
+
+impl Material {
+    const MARBLE: Material = Material::stone(Vec3::new(0.58, 0.53, 0.46));
+    const GRANITE: Material = Material::stone(Vec3::new(0.23, 0.22, 0.23));
+    const PATINA: Material = Material::stone(Vec3::new(0.10, 0.30, 0.27));
+    const GOLD: Material = Material::metal(Vec3::new(1.0, 0.72, 0.30), 0.24);
+    const COPPER: Material = Material::metal(Vec3::new(0.93, 0.48, 0.33), 0.32);
+    const STEEL: Material = Material::metal(Vec3::new(0.62, 0.66, 0.72), 0.16);
+
+    const fn stone(colour: Vec3) -> Material {
+        Material {
+            colour,
+            roughness: 0.62,
+            pattern: Pattern::Stone,
+            kind: Kind::Plain,
+        }
+    }
+
+    const fn metal(colour: Vec3, roughness: f32) -> Material {
+        Material {
+            colour,
+            roughness,
+            pattern: Pattern::Plain,
+            kind: Kind::Metal,
+        }
+    }
+
+    const fn glaze(colour: Vec3) -> Material {
+        Material {
+            colour,
+            roughness: 0.12,
+            pattern: Pattern::Plain,
+            kind: Kind::Plain,
+        }
+    }
+
+    /// `colour` is that of a light; the surface shows its hue.
+    fn glowing(colour: Vec3) -> Material {
+        let hue = colour / colour.max_element();
+        Material {
+            colour: hue * 0.75,
+            roughness: 1.0,
+            pattern: Pattern::Plain,
+            kind: Kind::Glowing,
+        }
+    }
+}
+
+/// How a thing moves from frame to frame.
+#[derive(Clone, Copy, Debug)]
+enum Motion {
+    Still,
+    /// Turns around an axis through its middle, by so many radians a frame.
+    Spin(Vec3, f32),
+    /// Bobs up and down, from this phase on.
+    Float(f32),
+}
+
+impl Motion {
+    fn at(self, frame: f32) -> (Vec3, Quat) {
+        match self {
+            Motion::Still => (Vec3::ZERO, Quat::IDENTITY),
+            Motion::Spin(axis, speed) => (Vec3::ZERO, Quat::from_axis_angle(axis, speed * frame)),
+            Motion::Float(phase) => (Vec3::Y * 0.12 * (phase + frame * 0.05).sin(), Quat::IDENTITY),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Object {
+    shape: Shape,
+    at: Vec3,
+    rotation: Quat,
+    scale: Vec3,
+    material: Material,
+    motion: Motion,
+}
+
+impl Object {
+    fn transform(&self, frame: f32) -> Mat4 {
+        let (offset, turn) = self.motion.at(frame);
+        Mat4::from_scale_rotation_translation(self.scale, turn * self.rotation, self.at + offset)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Lamp {
+    at: Vec3,
+    /// No light further away than this, in metres.
+    radius: f32,
+    colour: Vec3,
+    motion: Motion,
+}
+
+/// A light as the shaders read it; `Light` in shaders/constants.glsl.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Light {
+    position_radius: Vec4,
+    colour: Vec4,
+}
+
+/// An object as the shaders read it; `Instance` in shaders/constants.glsl.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Instance {
+    rows: [Vec4; 3],
+    previous_rows: [Vec4; 3],
+    colour_roughness: Vec4,
+    material: [u32; 4],
+}
+
+/// Draw `instances` of `shape`: runs of the instance table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Draw {
+    pub(crate) shape: Shape,
+    pub(crate) instances: std::ops::Range<u32>,
+}
+
+/// Towards the moon, not normalized.
+pub(crate) const MOON: Vec3 = Vec3::new(-0.50, 0.34, -0.86);
+/// The most lights that a tile's mask has bits for; `MAX_LIGHTS` in shaders/constants.glsl.
+pub(crate) const MAX_LIGHTS: usize = 256;
+
+/// Everything there is to draw and to light it with.
+#[derive(Debug)]
+pub(crate) struct Scene {
+    /// Sorted by shape; the ground comes last, where most of it is hidden already.
+    objects: Vec<Object>,
+    lamps: Vec<Lamp>,
+}
+
+impl Scene {
+    /// The scene that follows from `seed`.
+    pub(crate) fn build(seed: u64) -> Scene {
+        let mut scene = Scene {
+            objects: Vec::new(),
+            lamps: Vec::new(),
+        };
+        site::furnish(&mut scene, seed);
+        scene.objects.sort_by_key(|object| object.shape);
+        assert!(
+            scene.lamps.len() <= MAX_LIGHTS,
+            "{} lights fit in a mask of 256 bits",
+            scene.lamps.len()
+        );
+        scene
+    }
+
+    pub(crate) fn object_count(&self) -> usize {
+        self.objects.len()
+    }
+
+    pub(crate) fn light_count(&self) -> usize {
+        self.lamps.len()
+    }
+
+    /// One draw per shape.
+    pub(crate) fn draws(&self) -> Vec<Draw> {
+        let mut first = 0;
+        let runs = self.objects.chunk_by(|one, other| one.shape == other.shape);
+        runs.map(|run| {
+            let instances = first..first + run.len() as u32;
+            first = instances.end;
+            Draw {
+                shape: run[0].shape,
+                instances,
+            }
+        })
+        .collect()
+    }
+
+    /// Where everything is in a frame, into one entry per object and per light.
+    pub(crate) fn write(&self, frame: u32, instances: &mut [Instance], lights: &mut [Light]) {
+        let (now, before) = (frame as f32, frame.saturating_sub(1) as f32);
+        for (instance, object) in instances.iter_mut().zip(&self.objects) {
+            *instance = Instance {
+                rows: rows(object.transform(now)),
+                previous_rows: rows(object.transform(before)),
+                colour_roughness: object.material.colour.extend(object.material.roughness),
+                material: [object.material.pattern as u32, object.material.kind as u32, 0, 0],
+            };
+        }
+        for (light, lamp) in lights.iter_mut().zip(&self.lamps) {
+            let at = lamp.at + lamp.motion.at(now).0;
+            *light = Light {
+                position_radius: at.extend(lamp.radius),
+                colour: lamp.colour.extend(0.0),
+            };
+        }
+    }
+}
+
+/// The first three rows of a matrix.
+fn rows(matrix: Mat4) -> [Vec4; 3] {
+    [matrix.row(0), matrix.row(1), matrix.row(2)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instances(scene: &Scene, frame: u32) -> (Vec<Instance>, Vec<Light>) {
+        let mut instances = vec![Instance::zeroed(); scene.object_count()];
+        let mut lights = vec![Light::zeroed(); scene.light_count()];
+        scene.write(frame, &mut instances, &mut lights);
+        (instances, lights)
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_scene_and_another_another() {
+        let (one, again, other) = (Scene::build(1), Scene::build(1), Scene::build(2));
+        assert_eq!(instances(&one, 3), instances(&again, 3));
+        assert_ne!(instances(&one, 3).1, instances(&other, 3).1);
+    }
+
+    #[test]
+    fn it_is_large_enough_to_be_worth_culling() {
+        for seed in 0..8 {
+            let scene = Scene::build(seed);
+            assert!(scene.object_count() >= 400, "{} objects", scene.object_count());
+            assert!(
+                (128..=MAX_LIGHTS).contains(&scene.light_count()),
+                "{} lights",
+                scene.light_count()
+            );
+        }
+    }
+
+    #[test]
+    fn draws_cover_every_object_once() {
+        let scene = Scene::build(7);
+        let mut next = 0;
+        for draw in scene.draws() {
+            assert_eq!(draw.instances.start, next);
+            next = draw.instances.end;
+            let inside = draw.instances.start as usize..draw.instances.end as usize;
+            assert!(
+                scene.objects[inside]
+                    .iter()
+                    .all(|object| object.shape == draw.shape)
+            );
+        }
+        assert_eq!(next as usize, scene.object_count());
+    }
+
+    #[test]
+    fn things_were_a_frame_ago_where_the_frame_before_put_them() {
+        let scene = Scene::build(7);
+        let ((before, _), (now, _)) = (instances(&scene, 4), instances(&scene, 5));
+        assert!(
+            now.iter()
+                .zip(&before)
+                .all(|(now, before)| now.previous_rows == before.rows)
+        );
+        assert!(
+            now.iter().any(|instance| instance.previous_rows != instance.rows),
+            "something moves"
+        );
+    }
+}

@@ -1,0 +1,325 @@
+//! What stands where: the temple and what floats around it, the avenue that leads there, the town behind.
+
+use std::f32::consts::{FRAC_PI_2, TAU};
+
+use glam::{Quat, Vec3};
+
+use super::{Lamp, Material, Motion, Object, Pattern, Scene};
+use crate::mesh::Shape;
+
+/// Everything, as `seed` has it.
+pub(super) fn furnish(scene: &mut Scene, seed: u64) {
+    let mut chance = Chance(seed);
+    scene.add_temple();
+    scene.add_avenue(&mut chance);
+    scene.add_towers(&mut chance);
+    scene.add_lanterns(&mut chance);
+    scene.add_ground();
+}
+
+impl Scene {
+    fn add(&mut self, shape: Shape, at: Vec3, scale: Vec3, material: Material) -> &mut Object {
+        self.objects.push(Object {
+            shape,
+            at,
+            rotation: Quat::IDENTITY,
+            scale,
+            material,
+            motion: Motion::Still,
+        });
+        self.objects.last_mut().expect("just pushed")
+    }
+
+    fn add_ground(&mut self) {
+        let paving = Material {
+            pattern: Pattern::Paving,
+            ..Material::stone(Vec3::new(0.27, 0.25, 0.24))
+        };
+        self.add(
+            Shape::Box,
+            Vec3::new(0.0, -1.0, 0.0),
+            Vec3::new(240.0, 1.0, 240.0),
+            paving,
+        );
+    }
+
+    /// A column with its base and capital; returns the height of its top.
+    fn add_column(&mut self, at: Vec3, radius: f32, height: f32, whole: bool, material: Material) -> f32 {
+        let plinth = radius * 0.5;
+        self.add(
+            Shape::Box,
+            at,
+            Vec3::new(radius * 2.9, plinth, radius * 2.9),
+            material,
+        );
+        let base = at + Vec3::Y * (plinth + radius * 0.18);
+        self.add(Shape::Torus, base, Vec3::splat(radius * 1.06), material);
+        let shaft = at + Vec3::Y * plinth;
+        self.add(Shape::Column, shaft, Vec3::new(radius, height, radius), material);
+        let top = shaft.y + height;
+        if !whole {
+            return top;
+        }
+        let neck = Vec3::new(at.x, top, at.z);
+        self.add(
+            Shape::Torus,
+            neck,
+            Vec3::new(radius * 0.92, radius * 0.9, radius * 0.92),
+            material,
+        );
+        let slab = Vec3::new(radius * 2.7, radius * 0.45, radius * 2.7);
+        self.add(Shape::Box, neck + Vec3::Y * radius * 0.15, slab, material);
+        top + radius * 0.6
+    }
+
+    fn add_temple(&mut self) {
+        let stone = Material::MARBLE;
+        for (step, radius) in [9.8, 9.0, 8.2].into_iter().enumerate() {
+            let low = Vec3::Y * (step as f32 * 0.32);
+            self.add(Shape::Drum, low, Vec3::new(radius, 0.32, radius), stone);
+        }
+        let floor = 0.96;
+        let mut top = floor;
+        for index in 0..14 {
+            let around = Quat::from_rotation_y((index as f32 + 0.5) / 14.0 * TAU);
+            let at = around * Vec3::new(0.0, floor, 6.9);
+            top = self.add_column(at, 0.46, 5.2, true, stone);
+            let lamp = around * Vec3::new(0.0, floor + 0.35, 5.75);
+            self.add_lamp(lamp, 5.5, Vec3::new(1.0, 0.46, 0.14) * 3.4, 0.10, Motion::Still);
+        }
+        self.add(Shape::Drum, Vec3::Y * top, Vec3::new(7.6, 0.45, 7.6), stone);
+        self.add(
+            Shape::Drum,
+            Vec3::Y * (top + 0.45),
+            Vec3::new(7.45, 0.7, 7.45),
+            stone,
+        );
+        self.add(
+            Shape::Ring,
+            Vec3::Y * (top + 1.2),
+            Vec3::new(7.6, 6.0, 7.6),
+            stone,
+        );
+        self.add(
+            Shape::Drum,
+            Vec3::Y * (top + 1.2),
+            Vec3::new(6.3, 0.9, TAU),
+            stone,
+        );
+        self.add(
+            Shape::Ring,
+            Vec3::Y * (top + 2.1),
+            Vec3::new(6.3, 4.0, TAU),
+            Material::GOLD,
+        );
+        self.add(
+            Shape::Dome,
+            Vec3::Y * (top + 2.1),
+            Vec3::new(6.1, 4.6, 6.1),
+            Material::PATINA,
+        );
+        for (height, radius) in [(1.5, 5.64), (3.0, 4.46)] {
+            let band = Vec3::Y * (top + 2.1 + height);
+            self.add(Shape::Ring, band, Vec3::new(radius, 2.4, radius), Material::GOLD);
+        }
+        self.add(
+            Shape::Drum,
+            Vec3::Y * (top + 6.55),
+            Vec3::new(0.7, 0.5, 0.7),
+            Material::GOLD,
+        );
+        self.add(
+            Shape::Sphere,
+            Vec3::Y * (top + 7.3),
+            Vec3::splat(0.55),
+            Material::GOLD,
+        );
+
+        let heart = Vec3::new(0.0, floor + 2.5, 0.0);
+        self.add(
+            Shape::Drum,
+            Vec3::Y * floor,
+            Vec3::new(1.5, 0.3, 1.5),
+            Material::GRANITE,
+        );
+        self.add(
+            Shape::Drum,
+            Vec3::Y * (floor + 0.3),
+            Vec3::new(1.1, 0.35, 1.1),
+            Material::GRANITE,
+        );
+        let axes = [
+            Vec3::new(1.0, 0.25, 0.1),
+            Vec3::new(0.2, 0.4, 1.0),
+            Vec3::new(-0.7, 0.6, 0.5),
+        ];
+        for (axis, radius) in axes.into_iter().zip([1.75, 1.45, 1.15]) {
+            let ring = self.add(Shape::Ring, heart, Vec3::splat(radius), Material::GOLD);
+            ring.rotation = Quat::from_rotation_arc(Vec3::Y, axis.normalize());
+            ring.motion = Motion::Spin(Vec3::new(0.3, 1.0, 0.2).normalize(), 0.012 / radius);
+        }
+        self.add_lamp(
+            heart,
+            15.0,
+            Vec3::new(1.0, 0.62, 0.28) * 46.0,
+            0.55,
+            Motion::Still,
+        );
+    }
+
+    fn add_avenue(&mut self, chance: &mut Chance) {
+        for index in 0..9 {
+            for side in [-1.0, 1.0] {
+                let at = Vec3::new(side * 5.4, 0.0, 12.5 + index as f32 * 4.2);
+                let whole = index < 2 || chance.unit() > 0.35;
+                let height = if whole { 3.7 } else { 0.9 + 2.2 * chance.unit() };
+                let top = self.add_column(at, 0.42, height, whole, Material::MARBLE);
+                let above = Vec3::new(at.x, top, at.z);
+                if whole {
+                    self.add(
+                        Shape::Torus,
+                        above + Vec3::Y * 0.12,
+                        Vec3::new(0.34, 0.6, 0.34),
+                        Material::COPPER,
+                    );
+                    let flame = Vec3::new(1.0, 0.40, 0.10) * 9.0;
+                    self.add_lamp(above + Vec3::Y * 0.30, 8.0, flame, 0.19, Motion::Still);
+                } else {
+                    // What has fallen off lies beside it.
+                    let lies = at + Vec3::new(side * (1.0 + chance.unit()), 0.38, chance.unit() - 0.5);
+                    let shaft = self.add(Shape::Column, lies, Vec3::new(0.40, 1.6, 0.40), Material::MARBLE);
+                    shaft.rotation =
+                        Quat::from_rotation_y(chance.unit() * TAU) * Quat::from_rotation_z(FRAC_PI_2);
+                }
+
+                let stand = Vec3::new(side * 3.3, 0.0, at.z + 2.1);
+                self.add(Shape::Box, stand, Vec3::new(0.85, 0.18, 0.85), Material::GRANITE);
+                self.add(
+                    Shape::Box,
+                    stand + Vec3::Y * 0.18,
+                    Vec3::new(0.62, 0.6, 0.62),
+                    Material::GRANITE,
+                );
+                let glazes = [
+                    Material::GOLD,
+                    Material::STEEL,
+                    Material::COPPER,
+                    Material::glaze(Vec3::new(0.03, 0.22, 0.24)),
+                    Material::glaze(Vec3::new(0.30, 0.03, 0.07)),
+                    Material::glaze(Vec3::new(0.05, 0.06, 0.30)),
+                ];
+                let material = glazes[chance.below(glazes.len())];
+                let middle = stand + Vec3::Y * 1.22;
+                if chance.unit() > 0.35 {
+                    self.add(Shape::Sphere, middle, Vec3::splat(0.46), material);
+                } else {
+                    let torus = self.add(Shape::Torus, middle, Vec3::splat(0.40), material);
+                    torus.rotation = Quat::from_rotation_x(FRAC_PI_2);
+                    torus.motion = Motion::Spin(Vec3::Y, 0.02);
+                }
+            }
+        }
+    }
+
+    /// The town behind: dark boxes with lit windows, denser further out.
+    fn add_towers(&mut self, chance: &mut Chance) {
+        for _ in 0..110 {
+            let angle = (chance.unit() - 0.5) * 4.6;
+            let far = 24.0 + 44.0 * chance.unit();
+            let at = Quat::from_rotation_y(angle) * Vec3::new(0.0, 0.0, -far);
+            if at.x.abs() < 9.0 && at.z > -20.0 {
+                continue;
+            }
+            let height = (0.10 + 0.22 * chance.unit() * chance.unit()) * far + 1.5;
+            let size = Vec3::new(2.2 + 3.0 * chance.unit(), height, 2.2 + 3.0 * chance.unit());
+            let shade = 0.05 + 0.06 * chance.unit();
+            let wall = Material {
+                pattern: Pattern::Windows,
+                ..Material::stone(Vec3::new(shade, shade, shade * 1.15))
+            };
+            self.add(Shape::Box, at, size, wall);
+            if chance.unit() > 0.5 {
+                let upper = size * Vec3::new(0.6, 0.35, 0.6);
+                self.add(Shape::Box, at + Vec3::Y * height, upper, wall);
+            }
+        }
+    }
+
+    /// Lanterns rise around the temple and drift over the avenue.
+    fn add_lanterns(&mut self, chance: &mut Chance) {
+        for index in 0..64 {
+            let share = index as f32 / 63.0;
+            let around = Quat::from_rotation_y(share * 21.0 + chance.unit() * 0.35);
+            let radius = 11.2 - 3.8 * share * share + 1.2 * chance.unit();
+            let at = around * Vec3::new(0.0, 1.2 + 15.5 * share + chance.unit(), radius);
+            self.add_lantern(at, chance);
+        }
+        for index in 0..48 {
+            let at = Vec3::new(
+                (chance.unit() - 0.5) * 17.0,
+                0.5 + 4.8 * chance.unit() * chance.unit(),
+                6.0 + 15.0 * (index as f32 / 48.0) + 3.0 * chance.unit(),
+            );
+            // Not in front of the lens, and not inside a column.
+            if (at - Vec3::new(2.4, 2.2, 23.0)).length() > 5.0 && (at.x.abs() - 5.4).abs() > 0.7 {
+                self.add_lantern(at, chance);
+            }
+        }
+        for _ in 0..28 {
+            let angle = (chance.unit() - 0.5) * 3.4;
+            let at = Quat::from_rotation_y(angle) * Vec3::new(0.0, 0.0, -(14.0 + 14.0 * chance.unit()));
+            self.add_lantern(at + Vec3::Y * (0.8 + 7.0 * chance.unit()), chance);
+        }
+    }
+
+    fn add_lantern(&mut self, at: Vec3, chance: &mut Chance) {
+        let palette = [
+            Vec3::new(1.0, 0.50, 0.14),
+            Vec3::new(1.0, 0.36, 0.10),
+            Vec3::new(1.0, 0.62, 0.26),
+            Vec3::new(1.0, 0.20, 0.26),
+            Vec3::new(0.86, 0.22, 0.80),
+            Vec3::new(0.36, 0.34, 1.0),
+            Vec3::new(0.12, 0.62, 1.0),
+            Vec3::new(0.12, 0.95, 0.72),
+        ];
+        let colour = palette[chance.below(palette.len())] * (3.4 + 2.6 * chance.unit());
+        let size = 0.085 + 0.05 * chance.unit();
+        self.add_lamp(at, 5.0, colour, size, Motion::Float(chance.unit() * TAU));
+    }
+
+    /// A light, and the sphere that it seems to come from.
+    fn add_lamp(&mut self, at: Vec3, radius: f32, colour: Vec3, size: f32, motion: Motion) {
+        let shape = if size < 0.3 { Shape::Bead } else { Shape::Sphere };
+        self.add(shape, at, Vec3::splat(size), Material::glowing(colour))
+            .motion = motion;
+        self.lamps.push(Lamp {
+            at,
+            radius,
+            colour,
+            motion,
+        });
+    }
+}
+
+/// Numbers that look random and follow from a seed (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    /// At least 0, below 1.
+    fn unit(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1u32 << 24) as f32
+    }
+
+    fn below(&mut self, count: usize) -> usize {
+        (self.next() % count as u64) as usize
+    }
+}

@@ -1,0 +1,121 @@
+//! What a frame under way needs for itself: command buffers, and the data that all its shaders see.
+
+use std::mem::offset_of;
+
+use ash::vk;
+use tileheap::runtime::{Device, FrameNumber};
+
+use crate::camera::Constants;
+use crate::descriptors::{allocate_set, write_buffer};
+use crate::fault::{Called, Result};
+use crate::memory::HostBuffer;
+use crate::scene::{Instance, Light, MAX_LIGHTS, Scene};
+
+/// What a frame under way needs for itself.
+pub(crate) struct Slot {
+    pub(crate) pool: vk::CommandPool,
+    /// For the frame's three command buffers.
+    pub(crate) command_buffers: Vec<vk::CommandBuffer>,
+    /// [`Constants`], then lights, then instances, as [`SharedLayout`] says.
+    pub(crate) data: HostBuffer,
+    /// Set 0.
+    pub(crate) shared: vk::DescriptorSet,
+    /// The frame that uses the slot.
+    pub(crate) pending: Option<FrameNumber>,
+}
+
+/// The start of a slot's data; instances follow. No device asks for a larger alignment than 256.
+#[repr(C, align(256))]
+#[derive(Clone, Copy)]
+struct SharedLayout {
+    constants: Constants,
+    padding: [u8; 512 - size_of::<Constants>()],
+    lights: [Light; MAX_LIGHTS],
+}
+
+impl Slot {
+    pub(crate) fn new(
+        tile: &Device,
+        family: u32,
+        descriptors: vk::DescriptorPool,
+        layout: vk::DescriptorSetLayout,
+        objects: usize,
+    ) -> Result<Slot> {
+        let device = tile.raw();
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+        // SAFETY: the family is one that the device was created with.
+        let pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")?;
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .command_buffer_count(3);
+        // SAFETY: the pool was just created.
+        let command_buffers =
+            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?;
+
+        let instances = (objects * size_of::<Instance>()) as vk::DeviceSize;
+        let size = size_of::<SharedLayout>() as vk::DeviceSize + instances;
+        let usage = vk::BufferUsageFlags::UNIFORM_BUFFER | vk::BufferUsageFlags::STORAGE_BUFFER;
+        let data = HostBuffer::new(tile, size, usage)?;
+        let shared = allocate_set(device, descriptors, layout)?;
+        let parts = [
+            (vk::DescriptorType::UNIFORM_BUFFER, 0, size_of::<Constants>()),
+            (
+                vk::DescriptorType::STORAGE_BUFFER,
+                offset_of!(SharedLayout, lights),
+                MAX_LIGHTS * size_of::<Light>(),
+            ),
+            (
+                vk::DescriptorType::STORAGE_BUFFER,
+                size_of::<SharedLayout>(),
+                instances as usize,
+            ),
+        ];
+        for (index, (kind, offset, range)) in parts.into_iter().enumerate() {
+            let write = vk::WriteDescriptorSet::default()
+                .dst_set(shared)
+                .dst_binding(index as u32)
+                .descriptor_type(kind);
+            write_buffer(device, write, data.handle, offset as u64, range as u64);
+        }
+        Ok(Slot {
+            pool,
+            command_buffers,
+            data,
+            shared,
+            pending: None,
+        })
+    }
+
+    /// Takes the slot for a frame: resets its command buffers and writes its data.
+    pub(crate) fn begin(
+        &mut self,
+        device: &ash::Device,
+        scene: &Scene,
+        frame: u32,
+        extent: vk::Extent2D,
+    ) -> Result<()> {
+        // SAFETY: the frame that used them is complete.
+        unsafe { device.reset_command_pool(self.pool, vk::CommandPoolResetFlags::empty()) }
+            .called("vkResetCommandPool")?;
+        let (start, instances) = self.data.bytes().split_at_mut(size_of::<SharedLayout>());
+        let constants = Constants::of(frame, extent, scene.light_count());
+        start[..size_of::<Constants>()].copy_from_slice(bytemuck::bytes_of(&constants));
+        let lights = &mut start[offset_of!(SharedLayout, lights)..];
+        scene.write(
+            frame,
+            bytemuck::cast_slice_mut(instances),
+            bytemuck::cast_slice_mut(lights),
+        );
+        Ok(())
+    }
+
+    /// # Safety
+    /// The slot's frame is complete.
+    pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
+        // SAFETY: the caller's duty; the pool frees its command buffers.
+        unsafe {
+            device.destroy_command_pool(self.pool, None);
+            self.data.destroy(device);
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! With a window: frames are rendered to swapchain images and shown.
+
+use std::ffi::CStr;
+use std::time::Instant;
+
+use ash::vk;
+use ash_window::{create_surface, enumerate_required_extensions};
+use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::{Context, ContextDesc, ImportedImage, ImportedSemaphore, Imports, Message};
+use winit::application::ApplicationHandler;
+use winit::dpi::PhysicalSize;
+use winit::event::WindowEvent;
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use winit::window::{Window, WindowId};
+
+use crate::args::Args;
+use crate::fault::{Called, Fault, Result};
+use crate::frame::Output;
+use crate::renderer::Renderer;
+use crate::scene::Scene;
+use crate::swapchain::Swapchain;
+
+/// Runs until the window is closed or all frames were shown; the messages of Vulkan.
+pub(crate) fn run(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
+    let event_loop = EventLoop::new().map_err(|error| no_window(&error))?;
+    event_loop.set_control_flow(ControlFlow::Poll);
+    let mut app = App {
+        args,
+        desc,
+        shown: None,
+        outcome: Ok(Vec::new()),
+    };
+    event_loop.run_app(&mut app).map_err(|error| no_window(&error))?;
+    app.outcome
+}
+
+struct App<'a> {
+    args: &'a Args,
+    desc: ContextDesc<'a>,
+    /// From the moment the event loop lets a window be.
+    shown: Option<Shown>,
+    /// The first fault; else, in the end, the messages of Vulkan.
+    outcome: Result<Vec<Message>>,
+}
+
+impl App<'_> {
+    /// Stops the loop at the first fault.
+    fn keep(&mut self, event_loop: &ActiveEventLoop, outcome: Result<()>) {
+        if let Err(fault) = outcome {
+            self.outcome = Err(fault);
+            event_loop.exit();
+        }
+    }
+}
+
+impl ApplicationHandler for App<'_> {
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        if self.shown.is_none() {
+            let outcome =
+                Shown::open(event_loop, self.args, &self.desc).map(|shown| self.shown = Some(shown));
+            self.keep(event_loop, outcome);
+        }
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let Some(shown) = &mut self.shown else { return };
+        match event {
+            WindowEvent::CloseRequested => event_loop.exit(),
+            WindowEvent::Resized(size) => shown.fits &= shown.swapchain.extent == extent_of(size),
+            WindowEvent::RedrawRequested => {
+                let outcome = shown.draw();
+                if self.args.frames.is_some_and(|frames| shown.frames >= frames) {
+                    event_loop.exit();
+                }
+                if self.args.resize_after == Some(shown.frames) {
+                    shown.ask_for_another_size();
+                }
+                self.keep(event_loop, outcome);
+            }
+            _ => {}
+        }
+    }
+
+    fn about_to_wait(&mut self, _: &ActiveEventLoop) {
+        if let Some(shown) = &self.shown {
+            shown.window.request_redraw();
+        }
+    }
+
+    /// Before the loop takes its connection to the display away, which the surface needs to the end.
+    fn exiting(&mut self, _: &ActiveEventLoop) {
+        let closed = self.shown.take().map_or(Ok(Vec::new()), Shown::close);
+        if self.outcome.is_ok() {
+            self.outcome = closed;
+        }
+    }
+}
+
+/// A window and what draws into it.
+struct Shown {
+    renderer: Renderer,
+    swapchain: Swapchain,
+    context: Context,
+    /// Goes last: the context's surface is on it.
+    window: Window,
+    /// Whether the swapchain has the window's size.
+    fits: bool,
+    frames: u32,
+    since: Instant,
+}
+
+impl Shown {
+    fn open(event_loop: &ActiveEventLoop, args: &Args, desc: &ContextDesc<'_>) -> Result<Shown> {
+        let size = PhysicalSize::new(args.size.width, args.size.height);
+        let attributes = Window::default_attributes()
+            .with_title("tileheap: deferred")
+            .with_inner_size(size);
+        let window = event_loop
+            .create_window(attributes)
+            .map_err(|error| no_window(&error))?;
+        let display = window
+            .display_handle()
+            .map_err(|error| no_window(&error))?
+            .as_raw();
+        let handle = window
+            .window_handle()
+            .map_err(|error| no_window(&error))?
+            .as_raw();
+        let extensions = enumerate_required_extensions(display).map_err(|error| no_window(&error))?;
+        // SAFETY: the extensions are in the description, and the window outlives the context (see `Shown::close`).
+        let surface = |entry: &ash::Entry, instance: &ash::Instance| unsafe {
+            create_surface(entry, instance, display, handle, None)
+        };
+        let mut desc = desc.clone();
+        // SAFETY: the names are static strings of ash.
+        desc.instance_extensions
+            .extend(extensions.iter().map(|&name| unsafe { CStr::from_ptr(name) }));
+        desc.surface = Some(&surface);
+        let context = Context::new(&desc)?;
+
+        let mut swapchain = Swapchain::new(&context)?;
+        // SAFETY: there are no images yet.
+        let fits = unsafe { swapchain.resize(&context, extent_of(window.inner_size())) }?;
+        let extent = if fits { swapchain.extent } else { args.size };
+        let output = Output::Swapchain(swapchain.format.format);
+        let scene = Scene::build(args.seed);
+        let renderer = Renderer::new(context.tile(), scene, extent, output, PlanOptions::default())?;
+        println!("{}", renderer.plan());
+        Ok(Shown {
+            renderer,
+            swapchain,
+            context,
+            window,
+            fits,
+            frames: 0,
+            since: Instant::now(),
+        })
+    }
+
+    /// Draws a frame and shows it, if the window has a size.
+    fn draw(&mut self) -> Result<()> {
+        if !self.fits && !self.follow_window()? {
+            return Ok(());
+        }
+        let slot = self.renderer.next_slot()?;
+        let Some((image, acquired)) = self.swapchain.acquire(slot)? else {
+            self.fits = false;
+            return Ok(());
+        };
+        let deferred = self.renderer.deferred();
+        let semaphores = deferred.semaphores.expect("the frame was described with them");
+        let images = [ImportedImage {
+            resource: deferred.picture,
+            image: image.image,
+            view: image.view,
+        }];
+        let binary = |semaphore, handle| ImportedSemaphore {
+            semaphore,
+            handle,
+            value: 0,
+        };
+        let semaphores = [
+            binary(semaphores.acquired, acquired),
+            binary(semaphores.presentable, image.presentable),
+        ];
+        let imports = Imports {
+            images: &images,
+            semaphores: &semaphores,
+            ..Imports::default()
+        };
+        // SAFETY: the image was acquired, and swapchain and semaphores outlive the frames.
+        unsafe { self.renderer.draw(&imports) }?;
+        self.fits &= self.swapchain.present(self.renderer.queue(), image)?;
+        self.frames += 1;
+        Ok(())
+    }
+
+    /// Gives swapchain and frame the window's size; false while it has none.
+    fn follow_window(&mut self) -> Result<bool> {
+        self.wait()?;
+        let size = extent_of(self.window.inner_size());
+        // SAFETY: nothing is under way.
+        self.fits = unsafe { self.swapchain.resize(&self.context, size) }?;
+        if self.fits {
+            let (extent, format) = (self.swapchain.extent, self.swapchain.format.format);
+            self.renderer.resize(extent, Output::Swapchain(format))?;
+            println!("resized to {} x {}", extent.width, extent.height);
+        }
+        Ok(self.fits)
+    }
+
+    fn ask_for_another_size(&self) {
+        let size = self.window.inner_size();
+        // Where the size changes at once there is no event: the next frame finds out.
+        let _ = self
+            .window
+            .request_inner_size(PhysicalSize::new(size.width * 3 / 4, size.height * 2 / 3));
+    }
+
+    /// Waits for frames, and for their showing.
+    fn wait(&mut self) -> Result<()> {
+        self.renderer.wait_idle()?;
+        // SAFETY: this thread alone uses the device.
+        unsafe { self.context.device().device_wait_idle() }.called("vkDeviceWaitIdle")
+    }
+
+    fn close(mut self) -> Result<Vec<Message>> {
+        self.wait()?;
+        let took = self.since.elapsed().as_secs_f64() * 1e3 / f64::from(self.frames.max(1));
+        println!("presented {} frames, {took:.1} ms each", self.frames);
+        // SAFETY: nothing is under way.
+        unsafe { self.swapchain.destroy(self.context.device()) };
+        self.renderer.destroy()?;
+        let messages = self.context.destroy();
+        drop(self.window);
+        Ok(messages)
+    }
+}
+
+/// What a window system says, without the place in the code that winit puts before it.
+fn no_window(error: &dyn std::fmt::Display) -> Fault {
+    let text = error.to_string();
+    let why = text.rsplit(": ").next().unwrap_or(&text);
+    Fault::Window(why.trim_end_matches('.').to_owned())
+}
+
+fn extent_of(size: PhysicalSize<u32>) -> vk::Extent2D {
+    vk::Extent2D {
+        width: size.width,
+        height: size.height,
+    }
+}

@@ -1,0 +1,55 @@
+//! Sorting by step: counted where steps are few, compared where they are sparse.
+
+/// Scratch memory of sorting by step.
+#[derive(Debug, Default)]
+pub(super) struct ByStep {
+    /// Where the next id of each step goes.
+    next: Vec<u32>,
+    /// Step and position of each id, as one number.
+    keys: Vec<u64>,
+}
+
+impl ByStep {
+    /// Replaces `sorted` by `ids` in ascending order of their steps, which are all at most `last`; ids of one step keep their
+    /// order.
+    pub(super) fn sort(
+        &mut self,
+        ids: impl Iterator<Item = u32> + Clone,
+        step: impl Fn(u32) -> u32,
+        last: u32,
+        sorted: &mut Vec<u32>,
+    ) {
+        sorted.clear();
+        let count = ids.clone().count();
+        if !is_dense(last, count) {
+            self.keys.clear();
+            self.keys
+                .extend(ids.map(|id| u64::from(step(id)) << 32 | u64::from(id)));
+            // Stable, and fast on what is nearly sorted.
+            self.keys.sort_by_key(|&key| key >> 32);
+            sorted.extend(self.keys.iter().map(|&key| key as u32));
+            return;
+        }
+        self.next.clear();
+        self.next.resize(last as usize + 2, 0);
+        for id in ids.clone() {
+            self.next[step(id) as usize + 1] += 1;
+        }
+        let mut before = 0;
+        for next in &mut self.next {
+            before += *next;
+            *next = before;
+        }
+        sorted.resize(count, 0);
+        for id in ids {
+            let next = &mut self.next[step(id) as usize];
+            sorted[*next as usize] = id;
+            *next += 1;
+        }
+    }
+}
+
+/// Whether a table of all steps up to `last` costs less than sorting `count` things.
+pub(super) fn is_dense(last: u32, count: usize) -> bool {
+    last as usize <= 8 * count + 64
+}

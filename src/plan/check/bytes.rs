@@ -1,0 +1,439 @@
+//! Bytes: memory objects on the right heaps, placements aligned, large enough and inside, and no two alive in the same
+//! bytes.
+
+use super::Judge;
+use super::sites::{Site, sites};
+use crate::frame::PassId;
+use crate::plan::{Home, Placement};
+use crate::profile::Dedicated;
+use crate::units::{Alignment, Bytes, Span};
+
+/// Memory objects, offsets and sizes that do not go together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BytesFault {
+    /// A memory object of a type that its home must not, or has to, use.
+    #[error("object {object} of home {home:?} has memory type {memory_type}, which {why}")]
+    ObjectType {
+        /// The object.
+        object: usize,
+        /// Its home.
+        home: Home,
+        /// Its memory type.
+        memory_type: u32,
+        /// What does not fit.
+        why: &'static str,
+    },
+    /// A memory object of no bytes (VUID-VkMemoryAllocateInfo-allocationSize-07897).
+    #[error("object {object} has no bytes (VUID-VkMemoryAllocateInfo-allocationSize-07897)")]
+    ObjectEmpty {
+        /// The object.
+        object: usize,
+    },
+    /// A memory object larger than its heap, or than the device allocates at once.
+    #[error("object {object} has {size}, and {limit} is {most}")]
+    ObjectTooLarge {
+        /// The object.
+        object: usize,
+        /// Its size.
+        size: Bytes,
+        /// Which limit, with its VUID.
+        limit: &'static str,
+        /// The limit.
+        most: Bytes,
+    },
+    /// A placement in an object that is for another home, or in none.
+    #[error("resource `{resource}` lives in {home:?}, and its object is {object}")]
+    WrongObject {
+        /// The resource.
+        resource: String,
+        /// Home of the placement.
+        home: Home,
+        /// What the object is.
+        object: String,
+    },
+    /// A memory type that the resource does not allow (VUID-vkBindImageMemory-memory-01047, -vkBindBufferMemory-memory-01035).
+    #[error(
+        "resource `{resource}` is in memory type {memory_type} and allows types {bits:#b} (VUID-vkBindImageMemory-memory-01047)"
+    )]
+    TypeNotAllowed {
+        /// The resource.
+        resource: String,
+        /// The object's memory type.
+        memory_type: u32,
+        /// The types that the resource allows in this home.
+        bits: u32,
+    },
+    /// An offset that is no multiple of the alignment of its home.
+    #[error(
+        "resource `{resource}` is at offset {offset} in {home:?}, no multiple of its alignment {alignment} ({rule})"
+    )]
+    Misaligned {
+        /// The resource.
+        resource: String,
+        /// The home.
+        home: Home,
+        /// The offset.
+        offset: Bytes,
+        /// The alignment of that home.
+        alignment: Alignment,
+        /// The VUID.
+        rule: &'static str,
+    },
+    /// Fewer bytes than the requirement of its home.
+    #[error("resource `{resource}` has {size} in {home:?} and needs {needs} there")]
+    TooSmall {
+        /// The resource.
+        resource: String,
+        /// The home.
+        home: Home,
+        /// What it has.
+        size: Bytes,
+        /// What it needs.
+        needs: Bytes,
+    },
+    /// A placement that ends past its object (VUID-VkBindImageMemoryInfo-pNext-12330 and -01617 and their like).
+    #[error(
+        "resource `{resource}` takes {size} at offset {offset} of object {object}, which has {object_size} (VUID-VkBindImageMemoryInfo-pNext-12330)"
+    )]
+    PastObject {
+        /// The resource.
+        resource: String,
+        /// Its offset.
+        offset: Bytes,
+        /// Its size.
+        size: Bytes,
+        /// The object.
+        object: usize,
+        /// The object's size.
+        object_size: Bytes,
+    },
+    /// Two resources alive at once share bytes.
+    #[error(
+        "`{first}` {first_span} and `{second}` {second_span} are alive at once and share {bytes} from offset {offset}"
+    )]
+    Overlap {
+        /// The one resource.
+        first: String,
+        /// Its span.
+        first_span: Span,
+        /// The other.
+        second: String,
+        /// Its span.
+        second_span: Span,
+        /// The first shared byte.
+        offset: Bytes,
+        /// Shared bytes.
+        bytes: Bytes,
+    },
+    /// A buffer and an image alive at once in one page.
+    #[error(
+        "`{first}` and `{second}`, one a buffer and one an image, are alive at once in one page of {granularity} (bufferImageGranularity)"
+    )]
+    Granularity {
+        /// The one resource.
+        first: String,
+        /// The other.
+        second: String,
+        /// The page.
+        granularity: Alignment,
+    },
+    /// Two resources share bytes, and their uses on different queues are in no order.
+    #[error(
+        "`{first}` and `{second}` share bytes, and their uses in passes `{first_pass}` and `{second_pass}` are on two queues in no order"
+    )]
+    Concurrent {
+        /// The one resource.
+        first: String,
+        /// The other.
+        second: String,
+        /// A use of the first.
+        first_pass: String,
+        /// A use of the second.
+        second_pass: String,
+    },
+    /// A resource that must have an allocation of its own shares one.
+    #[error("resource `{resource}` shares object {object} with `{other}`: {why}")]
+    Shared {
+        /// The resource.
+        resource: String,
+        /// The object.
+        object: usize,
+        /// Who else is there.
+        other: String,
+        /// Why it must not.
+        why: &'static str,
+    },
+    /// A resource that requires a dedicated allocation is not in one (VUID-vkBindImageMemory-image-01445).
+    #[error(
+        "resource `{resource}` requires a dedicated allocation and lives in {home:?} at offset {offset} (VUID-vkBindImageMemory-image-01445)"
+    )]
+    NotDedicated {
+        /// The resource.
+        resource: String,
+        /// Its home.
+        home: Home,
+        /// Its offset.
+        offset: Bytes,
+    },
+    /// Bytes are shared although the plan was asked not to.
+    #[error("`{first}` and `{second}` share bytes, and the plan was asked for without aliasing")]
+    AliasedAgainstOptions {
+        /// The one resource.
+        first: String,
+        /// The other.
+        second: String,
+    },
+}
+
+pub(super) fn check(judge: &mut Judge<'_>) {
+    check_objects(judge);
+    for index in 0..judge.plan.placements.len() {
+        check_placement(judge, index);
+    }
+    let sites = sites(judge.plan);
+    for second in 0..sites.len() {
+        for first in 0..second {
+            check_sharing(judge, first, second);
+            check_pair(judge, &sites, first, second);
+        }
+    }
+}
+
+fn check_objects(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    let profile = &plan.profile;
+    for (index, object) in plan.objects.iter().enumerate() {
+        let bit = 1 << object.memory_type;
+        let heap = profile.memory_types[object.memory_type as usize].heap;
+        let tile = profile.tile_type_bits() & bit != 0;
+        let lazy = profile.lazy_type_bits() & bit != 0;
+        let why = match (object.home, profile.tile) {
+            (Home::Tile, None) => Some("is of a device without a tile heap"),
+            (Home::Tile, Some(_)) if !tile => {
+                Some("is not on a tile heap (VUID-VkTileMemoryBindInfoQCOM-memory-10726)")
+            }
+            (Home::Tile, Some(usable)) if heap != usable.heap => {
+                Some("is on another tile heap than the profile's")
+            }
+            (Home::Tile, Some(_)) => None,
+            (_, _) if tile => Some("is on a tile heap: ordinary resources must keep out"),
+            (Home::Lazy, _) if !lazy => Some("is not lazily allocated"),
+            (Home::Arena | Home::Own, _) if lazy => Some("is lazily allocated"),
+            _ => None,
+        };
+        if let Some(why) = why {
+            judge.report(BytesFault::ObjectType {
+                object: index,
+                home: object.home,
+                memory_type: object.memory_type,
+                why,
+            });
+        }
+        if object.size == Bytes::ZERO {
+            judge.report(BytesFault::ObjectEmpty { object: index });
+        }
+        let heap_size = profile.heaps[heap as usize].size;
+        let limits = [
+            (
+                "the size of its heap (VUID-vkAllocateMemory-pAllocateInfo-01713)",
+                heap_size,
+            ),
+            ("maxMemoryAllocationSize", profile.limits.max_allocation),
+        ];
+        let usable = profile.tile.filter(|_| object.home == Home::Tile);
+        let tile_limit = usable.map(|tile| {
+            (
+                "the size of the tile heap (VUID-vkAllocateMemory-pAllocateInfo-01713)",
+                tile.size,
+            )
+        });
+        for (limit, most) in limits.into_iter().chain(tile_limit) {
+            if object.size > most {
+                judge.report(BytesFault::ObjectTooLarge {
+                    object: index,
+                    size: object.size,
+                    limit,
+                    most,
+                });
+            }
+        }
+    }
+}
+
+fn check_placement(judge: &mut Judge<'_>, index: usize) {
+    let plan = judge.plan;
+    let placement = plan.placements[index];
+    // The caller's memory is the caller's: residence checks that only external resources are there.
+    let Some(id) = placement.object else { return };
+    let object = plan.objects[id.index()];
+    let requirement = plan.requirements.resources[placement.resource.index()];
+    let Placement {
+        home, offset, size, ..
+    } = placement;
+    let resource = judge.resident(index);
+    if object.home != home {
+        judge.report(BytesFault::WrongObject {
+            resource: resource.clone(),
+            home,
+            object: format!("object {} of home {:?}", id.index(), object.home),
+        });
+    }
+    // What tile memory accepts is said by the tile requirement alone; residence checks that there is one.
+    let (needs, alignment, bits, rule) = match home {
+        Home::Tile => match requirement.tile {
+            Some(tile) => (
+                tile.size,
+                tile.alignment,
+                plan.profile.tile_type_bits(),
+                "VUID-VkBindImageMemoryInfo-pNext-12329, -VkBindBufferMemoryInfo-memory-10740",
+            ),
+            None => return,
+        },
+        Home::Lazy | Home::Arena | Home::Own => (
+            requirement.size,
+            requirement.alignment,
+            if home == Home::Lazy {
+                requirement.lazy_type_bits
+            } else {
+                requirement.memory_type_bits
+            },
+            "VUID-VkBindImageMemoryInfo-pNext-01616, -VkBindBufferMemoryInfo-None-10739",
+        ),
+    };
+    if bits & 1 << object.memory_type == 0 {
+        judge.report(BytesFault::TypeNotAllowed {
+            resource: resource.clone(),
+            memory_type: object.memory_type,
+            bits,
+        });
+    }
+    if !offset.is_aligned(alignment) {
+        judge.report(BytesFault::Misaligned {
+            resource: resource.clone(),
+            home,
+            offset,
+            alignment,
+            rule,
+        });
+    }
+    if size < needs {
+        judge.report(BytesFault::TooSmall {
+            resource: resource.clone(),
+            home,
+            size,
+            needs,
+        });
+    }
+    if offset.0.checked_add(size.0).is_none_or(|end| end > object.size.0) {
+        judge.report(BytesFault::PastObject {
+            resource: resource.clone(),
+            offset,
+            size,
+            object: id.index(),
+            object_size: object.size,
+        });
+    }
+    // A lazily allocated object of one resource is as dedicated as any; who shares it is judged by pairs.
+    let dedicated = matches!(home, Home::Own | Home::Lazy) && offset == Bytes::ZERO;
+    if requirement.dedicated == Dedicated::Required && !dedicated {
+        judge.report(BytesFault::NotDedicated {
+            resource,
+            home,
+            offset,
+        });
+    }
+}
+
+/// Who must be alone in its object is.
+fn check_sharing(judge: &mut Judge<'_>, first: usize, second: usize) {
+    let plan = judge.plan;
+    let (a, b) = (plan.placements[first], plan.placements[second]);
+    let Some(object) = a.object.filter(|_| a.object == b.object) else {
+        return;
+    };
+    for (index, placement, other) in [(first, a, second), (second, b, first)] {
+        let requirement = plan.requirements.resources[placement.resource.index()];
+        let why = if requirement.dedicated == Dedicated::Required {
+            "it requires a dedicated allocation (VUID-vkBindImageMemory-image-01445)"
+        } else if placement.home == Home::Own {
+            "an allocation of its own is for one placement"
+        } else {
+            continue;
+        };
+        let (resource, other) = (judge.resident(index), judge.resident(other));
+        judge.report(BytesFault::Shared {
+            resource,
+            object: object.index(),
+            other,
+            why,
+        });
+    }
+}
+
+/// Two placements that are the same memory take turns.
+fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize) {
+    let plan = judge.plan;
+    let granularity = plan.profile.limits.buffer_image_granularity;
+    let (a, b) = (plan.placements[first], plan.placements[second]);
+    if !sites[first].aliases(sites[second], granularity) {
+        return;
+    }
+    // Aliases of one transient resource in several tile objects share its bytes and contents.
+    if a.resource == b.resource && sites[first] == sites[second] && a.object != b.object {
+        return;
+    }
+    let (one, other) = (judge.resident(first), judge.resident(second));
+    let start = a.offset.max(b.offset);
+    let end = sites[first].end.min(sites[second].end);
+    if a.span.overlaps(b.span) {
+        if start.0 < end {
+            judge.report(BytesFault::Overlap {
+                first: one,
+                first_span: a.span,
+                second: other,
+                second_span: b.span,
+                offset: start,
+                bytes: Bytes(end) - start,
+            });
+        } else {
+            judge.report(BytesFault::Granularity {
+                first: one,
+                second: other,
+                granularity,
+            });
+        }
+        return;
+    }
+    if !plan.options.aliasing {
+        judge.report(BytesFault::AliasedAgainstOptions {
+            first: one.clone(),
+            second: other.clone(),
+        });
+    }
+    let (earlier, later) = if a.span.first < b.span.first {
+        (first, second)
+    } else {
+        (second, first)
+    };
+    let unordered = uses(judge, earlier)
+        .flat_map(|before| uses(judge, later).map(move |after| (before, after)))
+        .find(|&(before, after)| !plan.frame.happens_before(before, after));
+    if let Some((before, after)) = unordered {
+        judge.report(BytesFault::Concurrent {
+            first: judge.resident(earlier),
+            second: judge.resident(later),
+            first_pass: judge.pass(before),
+            second_pass: judge.pass(after),
+        });
+    }
+}
+
+/// The passes that use a placement.
+fn uses<'a>(judge: &Judge<'a>, placement: usize) -> impl Iterator<Item = PassId> + use<'a> {
+    let plan = judge.plan;
+    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
+    accesses
+        .filter(move |(_, planned)| planned.placement.index() == placement)
+        .map(|(access, _)| access.pass)
+}

@@ -1,0 +1,220 @@
+//! Contents: what the bytes of every placement hold, step by step.
+
+use super::Judge;
+use super::sites::{Site, Space};
+use crate::frame::{PassId, QueueId};
+use crate::plan::Plan;
+use crate::units::Bytes;
+
+/// Contents that are needed and gone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ContentsFault {
+    /// A pass needs what a resource held.
+    #[error("pass `{pass}` needs the contents of `{resource}`: {loss}")]
+    Lost {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// Where they went.
+        loss: Loss,
+    },
+    /// The caller gets an external resource back without its contents.
+    #[error("external `{resource}` leaves the frame without its contents: {loss}")]
+    Exit {
+        /// The resource.
+        resource: String,
+        /// Where they went.
+        loss: Loss,
+    },
+}
+
+/// What made contents undefined.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Loss {
+    /// Nothing wrote them.
+    #[error("nothing wrote them")]
+    NeverWritten,
+    /// The batch or submit ended, and tile memory forgets.
+    #[error("they were in tile memory when the discard window ended after pass `{last}`")]
+    WindowEnded {
+        /// The window's last pass.
+        last: String,
+    },
+    /// An action command with nothing bound discards all tile contents.
+    #[error("pass `{pass}` ran with no tile memory bound")]
+    Unbound {
+        /// The pass.
+        pass: String,
+    },
+    /// An action command discards what is above the bound object.
+    #[error("pass `{pass}` ran with {bound} of tile memory bound, and they reach to {end}")]
+    BoundTooSmall {
+        /// The pass.
+        pass: String,
+        /// Size of the bound object.
+        bound: Bytes,
+        /// Where the contents end.
+        end: Bytes,
+    },
+    /// Another resource wrote, or was initialised in, the same bytes.
+    #[error("`{by}` took their bytes at pass `{pass}`")]
+    Overwritten {
+        /// The other resource.
+        by: String,
+        /// The pass.
+        pass: String,
+    },
+    /// A barrier with old layout `UNDEFINED` discards them.
+    #[error("a barrier at pass `{pass}` discards them: its old layout is UNDEFINED")]
+    Discarded {
+        /// The pass.
+        pass: String,
+    },
+    /// The attachment's store operation drops them.
+    #[error("pass `{pass}` does not store them")]
+    NotStored {
+        /// The pass.
+        pass: String,
+    },
+}
+
+/// What every placement holds.
+pub(super) struct Contents {
+    /// Per placement, why its contents are undefined, if they are.
+    lost: Vec<Option<Loss>>,
+    /// Per placement, the first one of the same resource in the same bytes: aliases in several tile objects share their
+    /// contents.
+    shared: Vec<usize>,
+}
+
+impl Contents {
+    /// Nothing is written yet but what an earlier frame left in the `kept` placements.
+    pub(super) fn new(plan: &Plan, sites: &[Site], kept: impl Fn(usize) -> bool) -> Contents {
+        let same = |a: usize, b: usize| {
+            plan.placements[a].resource == plan.placements[b].resource && sites[a] == sites[b]
+        };
+        let placements = 0..sites.len();
+        Contents {
+            lost: placements
+                .clone()
+                .map(|index| (!kept(index)).then_some(Loss::NeverWritten))
+                .collect(),
+            shared: placements
+                .map(|index| (0..index).find(|&other| same(other, index)).unwrap_or(index))
+                .collect(),
+        }
+    }
+
+    /// Whether two placements share their contents: they are one, or aliases of one resource.
+    pub(super) fn share(&self, a: usize, b: usize) -> bool {
+        self.shared[a] == self.shared[b]
+    }
+
+    /// The contents are whole from here on.
+    pub(super) fn define(&mut self, placement: usize) {
+        self.lost[self.shared[placement]] = None;
+    }
+
+    /// The contents are undefined from here on. Of several losses the first is remembered.
+    pub(super) fn lose(&mut self, placement: usize, loss: Loss) {
+        self.lost[self.shared[placement]].get_or_insert(loss);
+    }
+
+    /// Why the contents are undefined, if they are.
+    pub(super) fn loss(&self, placement: usize) -> Option<&Loss> {
+        self.lost[self.shared[placement]].as_ref()
+    }
+
+    /// A pass needs the contents. What is missing is reported once and taken for whole afterwards.
+    pub(super) fn need(&mut self, judge: &mut Judge<'_>, placement: usize, pass: PassId) {
+        if let Some(loss) = self.lost[self.shared[placement]].take() {
+            let (pass, resource) = (judge.pass(pass), judge.resident(placement));
+            judge.report(ContentsFault::Lost { pass, resource, loss });
+        }
+    }
+
+    /// An action command on `queue`: tile memory outside of what is bound forgets.
+    ///
+    /// Every command buffer begins with nothing bound; the plan says for each of its passes what is bound by then.
+    pub(super) fn act(&mut self, judge: &Judge<'_>, sites: &[Site], pass: PassId) {
+        let plan = judge.plan;
+        let bound = plan.passes[pass.index()]
+            .bound
+            .map(|object| plan.objects[object.index()].size);
+        let queue = plan.frame.queue_of(pass);
+        for (index, site) in sites
+            .iter()
+            .enumerate()
+            .filter(|(_, site)| is_tile_of(site, queue))
+        {
+            match bound {
+                None => self.lose(
+                    index,
+                    Loss::Unbound {
+                        pass: judge.pass(pass),
+                    },
+                ),
+                Some(bound) if site.end > bound.0 => self.lose(
+                    index,
+                    Loss::BoundTooSmall {
+                        pass: judge.pass(pass),
+                        bound,
+                        end: Bytes(site.end),
+                    },
+                ),
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The end of a discard window on `queue`.
+    pub(super) fn end_window(&mut self, judge: &Judge<'_>, sites: &[Site], queue: QueueId, last: PassId) {
+        for (index, _) in sites
+            .iter()
+            .enumerate()
+            .filter(|(_, site)| is_tile_of(site, queue))
+        {
+            self.lose(
+                index,
+                Loss::WindowEnded {
+                    last: judge.pass(last),
+                },
+            );
+        }
+    }
+
+    /// The placements that lose their bytes when `writer` writes or is initialised.
+    pub(super) fn overwrite(
+        &mut self,
+        judge: &Judge<'_>,
+        sites: &[Site],
+        writer: usize,
+        pass: PassId,
+    ) -> Vec<usize> {
+        let granularity = judge.plan.profile.limits.buffer_image_granularity;
+        let others = (0..sites.len()).filter(|&other| !self.share(other, writer));
+        let victims: Vec<usize> = others
+            .filter(|&other| sites[other].aliases(sites[writer], granularity))
+            .collect();
+        for &victim in &victims {
+            self.lose(
+                victim,
+                Loss::Overwritten {
+                    by: judge.resident(writer),
+                    pass: judge.pass(pass),
+                },
+            );
+        }
+        victims
+    }
+}
+
+fn is_tile_of(site: &Site, queue: QueueId) -> bool {
+    match site.space {
+        Space::Tile(of) => of.is_none_or(|of| of == queue),
+        Space::Object(_) | Space::Caller(_) => false,
+    }
+}

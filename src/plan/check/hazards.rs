@@ -1,0 +1,581 @@
+//! Hazards: for every use of bytes, which later uses have been made to wait for it, and see what it wrote.
+//!
+//! ```text
+//!        write ──► barrier A ──────────────► barrier B ─────────► read
+//! record:  at COLOR  source has COLOR          source meets what    its stage must be reached,
+//!                    → reached: FRAGMENT       is reached           its access visible
+//!                    → visible: FRAGMENT/READ  → reached: + COMPUTE
+//! ```
+//! Every use leaves a [`Record`] per stage. A barrier reaches what its second scope holds, for each record that its first
+//! scope holds, or that an earlier barrier has brought into its first scope: this is how chains form. Execution is ordered
+//! by any barrier on the queue; memory only by barriers of the same image or buffer, by the global memory barrier that a
+//! hand-over is as well, and by semaphores. A write replaces the records of the bytes it takes, since whoever waits for
+//! it waits for them too.
+//!
+//! Source: Vulkan specification, "Execution and Memory Dependencies".
+
+use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+
+use super::Judge;
+use super::scopes::{Scope, WRITES, each, each_access, expand, made_at};
+use super::sites::Site;
+use crate::frame::{PassId, QueueId, ResourceState, SemaphoreId};
+use crate::units::{Alignment, Bytes};
+
+/// Two uses of the same bytes, of which at least one writes, with too little between them.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{second} at bytes [{}, {}) after {first}{}: {lack}", .bytes.0, .bytes.1, when(*.around))]
+#[non_exhaustive]
+pub struct HazardFault {
+    /// The earlier use.
+    pub first: Touch,
+    /// The later use.
+    pub second: Touch,
+    /// Whether the earlier use was in the frame before.
+    pub around: bool,
+    /// The bytes of the later use, `[first, end)` in its object or the tile heap.
+    pub bytes: (Bytes, Bytes),
+    /// What is missing.
+    pub lack: Lack,
+}
+
+fn when(around: bool) -> &'static str {
+    if around { " in the frame before" } else { "" }
+}
+
+/// A use of a resource.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Touch {
+    /// A pass reads it.
+    #[error("pass `{pass}` reads `{resource}`")]
+    Read {
+        /// The pass.
+        pass: Box<str>,
+        /// The resource.
+        resource: Box<str>,
+    },
+    /// A pass writes it.
+    #[error("pass `{pass}` writes `{resource}`")]
+    Write {
+        /// The pass.
+        pass: Box<str>,
+        /// The resource.
+        resource: Box<str>,
+    },
+    /// A barrier changes its layout or owner, which writes.
+    #[error("a barrier at pass `{pass}` changes the layout or owner of `{resource}`")]
+    Transition {
+        /// The pass.
+        pass: Box<str>,
+        /// The resource.
+        resource: Box<str>,
+    },
+    /// The caller used it before the frame.
+    #[error("`{resource}` enters the frame")]
+    Entry {
+        /// The resource.
+        resource: Box<str>,
+    },
+    /// The caller uses it after the frame.
+    #[error("`{resource}` leaves the frame")]
+    Exit {
+        /// The resource.
+        resource: Box<str>,
+    },
+}
+
+impl Touch {
+    /// The resource.
+    pub fn resource(&self) -> &str {
+        match self {
+            Touch::Read { resource, .. }
+            | Touch::Write { resource, .. }
+            | Touch::Transition { resource, .. }
+            | Touch::Entry { resource }
+            | Touch::Exit { resource } => resource,
+        }
+    }
+
+    /// The pass; `None` for the caller's uses.
+    pub fn pass(&self) -> Option<&str> {
+        match self {
+            Touch::Read { pass, .. } | Touch::Write { pass, .. } | Touch::Transition { pass, .. } => {
+                Some(pass)
+            }
+            Touch::Entry { .. } | Touch::Exit { .. } => None,
+        }
+    }
+}
+
+/// What is missing between two uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Lack {
+    /// Nothing makes the later use wait.
+    #[error("no chain of barriers makes it wait")]
+    Execution,
+    /// It waits, but what was written is not made available or visible to it.
+    #[error("it waits, but what was written is not made visible to it")]
+    Memory,
+}
+
+/// One recorded use of bytes, at one stage.
+struct Record {
+    placement: usize,
+    /// The bytes that no later write took, in ranges `[first, end)`.
+    bytes: Vec<(u64, u64)>,
+    queue: QueueId,
+    frame: usize,
+    pass: PassId,
+    by: By,
+    /// Empty for transitions: those are at no stage, and only chains reach what follows.
+    stage: S,
+    access: A,
+    conflicts: Conflicts,
+    /// Per queue, what comes after.
+    reach: Vec<Reach>,
+    /// Semaphores that carry it to other queues.
+    carried: Vec<SemaphoreId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Pass,
+    Barrier { release: bool },
+    Caller,
+}
+
+/// What may not come after without being ordered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Conflicts {
+    /// A read: writes have to wait.
+    Writes,
+    /// The caller's hand-over without accesses: everything has to wait, nothing has to be made visible.
+    AllWait,
+    /// A write: everything has to wait and to see it.
+    AllSee,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Reach {
+    /// Stages that wait for the use.
+    ordered: S,
+    /// Stages that wait until the written bytes are available.
+    available: S,
+    /// Stages and accesses that see them.
+    visible: Vec<(S, A)>,
+}
+
+impl Reach {
+    fn add(&mut self, scope: &Scope, available: bool, visible: bool) {
+        self.ordered |= scope.execution;
+        if available {
+            self.available |= scope.execution;
+            let sees = (scope.named, scope.access);
+            if visible && !self.visible.contains(&sees) {
+                self.visible.push(sees);
+            }
+        }
+    }
+
+    fn sees(&self, stage: S, access: A) -> bool {
+        each_access(access).all(|flag| {
+            let mut visible = self.visible.iter();
+            visible.any(|(stages, flags)| stages.contains(stage) && flags.contains(flag))
+        })
+    }
+}
+
+/// A barrier as the hazards see it.
+pub(super) struct Dependency {
+    /// The placement of this frame.
+    pub(super) placement: usize,
+    pub(super) source: Scope,
+    pub(super) destination: Scope,
+    /// A global memory barrier besides.
+    pub(super) global: bool,
+    pub(super) kind: DependencyKind,
+}
+
+/// What a barrier does besides ordering.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DependencyKind {
+    /// Nothing.
+    Plain,
+    /// Changes the layout.
+    Transition,
+    /// Gives the resource to another queue.
+    Release,
+    /// Takes it from another queue: ordered after the release by a semaphore, not by its first scope.
+    Acquire,
+}
+
+/// A use of a placement by a pass.
+pub(super) struct Use {
+    /// The placement of this frame.
+    pub(super) placement: usize,
+    pub(super) stages: S,
+    pub(super) access: A,
+    pub(super) writes: bool,
+}
+
+/// Everything that later uses may have to wait for.
+pub(super) struct Hazards {
+    records: Vec<Record>,
+    sites: Vec<Site>,
+    granularity: Alignment,
+    queues: usize,
+    frame: usize,
+}
+
+impl Hazards {
+    pub(super) fn new(judge: &Judge<'_>, sites: &[Site]) -> Hazards {
+        Hazards {
+            records: Vec::new(),
+            sites: sites.to_vec(),
+            granularity: judge.plan.profile.limits.buffer_image_granularity,
+            queues: judge.plan.frame.queues().len(),
+            frame: 0,
+        }
+    }
+
+    /// The next frame begins: every queue waits for all that the *other* queues did in the frame before.
+    pub(super) fn begin_frame(&mut self, frame: usize) {
+        self.frame = frame;
+        for record in &mut self.records {
+            record.carried.clear();
+            for (queue, reach) in record.reach.iter_mut().enumerate() {
+                if queue != record.queue.index() {
+                    reach.add(&Scope::all(), true, true);
+                }
+            }
+        }
+    }
+
+    /// An external resource comes in: its first use, by `pass`, waits for what the caller did.
+    pub(super) fn enter(&mut self, judge: &Judge<'_>, placement: usize, pass: PassId, entry: ResourceState) {
+        self.records.retain(|record| record.placement != placement);
+        for stage in each(entry.stages) {
+            let access = made_at(stage, entry.access);
+            let conflicts = if entry.access.is_empty() {
+                Conflicts::AllWait
+            } else if access.intersects(WRITES) {
+                Conflicts::AllSee
+            } else {
+                Conflicts::Writes
+            };
+            let queue = judge.plan.frame.queue_of(pass);
+            self.record(placement, queue, pass, By::Caller, stage, access, conflicts);
+        }
+    }
+
+    /// An external resource goes out: what the caller does next, on the queue of its last use, waits for the frame.
+    pub(super) fn exit(
+        &mut self,
+        judge: &mut Judge<'_>,
+        placement: usize,
+        pass: PassId,
+        exit: ResourceState,
+    ) {
+        let queue = judge.plan.frame.queue_of(pass);
+        let writes = exit.access.is_empty() || exit.access.intersects(WRITES);
+        for stage in each(exit.stages) {
+            let access = made_at(stage, exit.access);
+            if access.is_empty() && !exit.access.is_empty() {
+                continue;
+            }
+            let second = Touch::Exit {
+                resource: judge.resident(placement).into(),
+            };
+            self.demand(
+                judge,
+                placement,
+                queue,
+                stage,
+                access,
+                writes,
+                &second,
+                |record| record.by == By::Caller,
+            );
+        }
+    }
+
+    /// Barriers recorded together on the queue of `pass`.
+    pub(super) fn depend(&mut self, judge: &mut Judge<'_>, pass: PassId, barriers: &[Dependency]) {
+        let queue = judge.plan.frame.queue_of(pass);
+        for barrier in barriers
+            .iter()
+            .filter(|barrier| barrier.kind != DependencyKind::Plain)
+        {
+            self.demand_of_transition(judge, queue, pass, barrier);
+        }
+        // All barriers of one dependency take effect at once: none sees what another one reaches.
+        for record in &mut self.records {
+            let before = record.reach[queue.index()].clone();
+            for barrier in barriers {
+                let (ordered, available) = record.passes_through(&before, queue, barrier);
+                if ordered {
+                    let visible = barrier.covers(record.placement);
+                    record.reach[queue.index()].add(&barrier.destination, available, visible);
+                }
+            }
+        }
+        for barrier in barriers
+            .iter()
+            .filter(|barrier| barrier.kind != DependencyKind::Plain)
+        {
+            let release = barrier.kind == DependencyKind::Release;
+            self.supersede(barrier.placement, |_| true);
+            let by = By::Barrier { release };
+            let record = self.record(
+                barrier.placement,
+                queue,
+                pass,
+                by,
+                S::NONE,
+                A::NONE,
+                Conflicts::AllSee,
+            );
+            record.reach[queue.index()].add(&barrier.destination, true, true);
+        }
+    }
+
+    /// The uses of one pass, which are in no order among themselves.
+    pub(super) fn access(&mut self, judge: &mut Judge<'_>, pass: PassId, uses: &[Use]) {
+        let queue = judge.plan.frame.queue_of(pass);
+        for access in uses {
+            let resource = judge.resident(access.placement).into();
+            let pass = judge.pass(pass).into();
+            let second = if access.writes {
+                Touch::Write { pass, resource }
+            } else {
+                Touch::Read { pass, resource }
+            };
+            for stage in each(access.stages) {
+                self.demand(
+                    judge,
+                    access.placement,
+                    queue,
+                    stage,
+                    access.access,
+                    access.writes,
+                    &second,
+                    |_| false,
+                );
+            }
+        }
+        let frame = self.frame;
+        for access in uses.iter().filter(|access| access.writes) {
+            self.supersede(access.placement, |record| {
+                (record.frame, record.pass, record.by) != (frame, pass, By::Pass)
+            });
+            for stage in each(access.stages) {
+                self.record(
+                    access.placement,
+                    queue,
+                    pass,
+                    By::Pass,
+                    stage,
+                    access.access & WRITES,
+                    Conflicts::AllSee,
+                );
+            }
+        }
+        for access in uses.iter().filter(|access| !access.writes) {
+            for stage in each(access.stages) {
+                self.record(
+                    access.placement,
+                    queue,
+                    pass,
+                    By::Pass,
+                    stage,
+                    access.access,
+                    Conflicts::Writes,
+                );
+            }
+        }
+    }
+
+    /// A batch on `queue` has run: the semaphore carries what its `stages` did, and all that they waited for.
+    pub(super) fn signal(&mut self, queue: QueueId, semaphore: SemaphoreId, stages: S) {
+        let source = Scope::source(stages, A::NONE);
+        for record in &mut self.records {
+            let here = record.queue == queue;
+            let released = here && record.by == By::Barrier { release: true };
+            let direct = here && record.stage.intersects(source.execution);
+            if released || direct || record.reach[queue.index()].ordered.intersects(source.execution) {
+                record.carried.push(semaphore);
+            }
+        }
+    }
+
+    /// The `stages` of a batch on `queue`, and all that follow, wait for the semaphore and see everything.
+    pub(super) fn wait(&mut self, queue: QueueId, semaphore: SemaphoreId, stages: S) {
+        let mut scope = Scope::destination(stages, A::MEMORY_READ | A::MEMORY_WRITE);
+        scope.named = expand(stages);
+        for record in &mut self.records {
+            if record.carried.contains(&semaphore) {
+                record.reach[queue.index()].add(&scope, true, true);
+            }
+        }
+    }
+
+    /// What a transition overwrites must have been waited for by the barrier itself.
+    fn demand_of_transition(
+        &self,
+        judge: &mut Judge<'_>,
+        queue: QueueId,
+        pass: PassId,
+        barrier: &Dependency,
+    ) {
+        for record in &self.records {
+            if !self.touches(record, barrier.placement) {
+                continue;
+            }
+            let reach = &record.reach[queue.index()];
+            let (ordered, available) = record.passes_through(reach, queue, barrier);
+            let lack = match record.conflicts {
+                _ if !ordered => Lack::Execution,
+                Conflicts::AllSee if !available => Lack::Memory,
+                _ => continue,
+            };
+            let second = Touch::Transition {
+                pass: judge.pass(pass).into(),
+                resource: judge.resident(barrier.placement).into(),
+            };
+            self.report(judge, record, second, barrier.placement, lack);
+        }
+    }
+
+    /// A use at `stage` has to wait for every record that it conflicts with, and to see what those wrote.
+    fn demand(
+        &self,
+        judge: &mut Judge<'_>,
+        placement: usize,
+        queue: QueueId,
+        stage: S,
+        access: A,
+        writes: bool,
+        second: &Touch,
+        ignored: impl Fn(&Record) -> bool,
+    ) {
+        for record in &self.records {
+            let conflict = writes || record.conflicts != Conflicts::Writes;
+            if !conflict || ignored(record) || !self.touches(record, placement) {
+                continue;
+            }
+            let reach = &record.reach[queue.index()];
+            let lack = if !reach.ordered.contains(stage) {
+                Lack::Execution
+            } else if record.conflicts == Conflicts::AllSee && !reach.sees(stage, access) {
+                Lack::Memory
+            } else {
+                continue;
+            };
+            self.report(judge, record, second.clone(), placement, lack);
+        }
+    }
+
+    fn report(&self, judge: &mut Judge<'_>, record: &Record, second: Touch, placement: usize, lack: Lack) {
+        let pass = judge.pass(record.pass).into();
+        let resource = judge.resident(record.placement).into();
+        let first = match record.by {
+            By::Caller => Touch::Entry { resource },
+            By::Barrier { .. } => Touch::Transition { pass, resource },
+            By::Pass if record.conflicts == Conflicts::Writes => Touch::Read { pass, resource },
+            By::Pass => Touch::Write { pass, resource },
+        };
+        let site = self.sites[placement];
+        judge.report(HazardFault {
+            first,
+            second,
+            around: record.frame != self.frame,
+            bytes: (Bytes(site.first), Bytes(site.end)),
+            lack,
+        });
+    }
+
+    /// Whether some of the bytes that a record still stands for are the placement's.
+    fn touches(&self, record: &Record, placement: usize) -> bool {
+        let (mine, theirs) = (self.sites[placement], self.sites[record.placement]);
+        let (first, end) = mine.seen_by(theirs, self.granularity);
+        let same_space = mine.space == theirs.space;
+        same_space && record.bytes.iter().any(|&(from, to)| from < end && first < to)
+    }
+
+    /// A write to `placement` replaces what is recorded of its bytes.
+    fn supersede(&mut self, placement: usize, replaced: impl Fn(&Record) -> bool) {
+        let mine = self.sites[placement];
+        for record in &mut self.records {
+            let theirs = self.sites[record.placement];
+            if mine.space != theirs.space || !replaced(record) {
+                continue;
+            }
+            let (first, end) = mine.seen_by(theirs, self.granularity);
+            let mut left = Vec::new();
+            for &(from, to) in &record.bytes {
+                // Ranges of no bytes vanish.
+                left.push((from, to.min(first)));
+                left.push((from.max(end), to));
+            }
+            left.retain(|(from, to)| from < to);
+            record.bytes = left;
+        }
+        self.records.retain(|record| !record.bytes.is_empty());
+    }
+
+    fn record(
+        &mut self,
+        placement: usize,
+        queue: QueueId,
+        pass: PassId,
+        by: By,
+        stage: S,
+        access: A,
+        conflicts: Conflicts,
+    ) -> &mut Record {
+        let site = self.sites[placement];
+        self.records.push(Record {
+            placement,
+            bytes: vec![(site.first, site.end)],
+            queue,
+            frame: self.frame,
+            pass,
+            by,
+            stage,
+            access,
+            conflicts,
+            reach: vec![Reach::default(); self.queues],
+            carried: Vec::new(),
+        });
+        let last = self.records.len() - 1;
+        &mut self.records[last]
+    }
+}
+
+impl Dependency {
+    /// Whether the memory of a placement is covered: its own image or buffer, or everything.
+    fn covers(&self, placement: usize) -> bool {
+        self.global || self.placement == placement
+    }
+}
+
+impl Record {
+    /// Whether a barrier on `queue` waits for the use, and whether what it wrote is available after the barrier, given
+    /// what was reached `before`.
+    fn passes_through(&self, before: &Reach, queue: QueueId, barrier: &Dependency) -> (bool, bool) {
+        let source = &barrier.source;
+        let here = self.queue == queue;
+        // The first scope of an acquire is ignored: the semaphore must hold the stages that the acquire is for.
+        let acquire = barrier.kind == DependencyKind::Acquire && barrier.covers(self.placement);
+        let held = |stages: S| acquire && !stages.is_empty() && stages.contains(barrier.destination.named);
+        let reached = |stages: S| stages.intersects(source.execution) || held(stages);
+        let ordered = here && self.stage.intersects(source.execution) || reached(before.ordered);
+        let makes = here
+            && self.stage.intersects(source.named)
+            && source.access.contains(self.access)
+            && barrier.covers(self.placement);
+        (ordered, makes || reached(before.available))
+    }
+}

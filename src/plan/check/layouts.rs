@@ -1,0 +1,420 @@
+//! Layouts: in which layout every image is, and which queue owns every resource, step by step.
+
+use ash::vk::{self, ImageLayout as L};
+
+use super::Judge;
+use super::barriers::is_transition;
+use crate::frame::{AccessKind, Lifetime, PassId, QueueId};
+use crate::plan::{Barrier, QueueTransfer, TransferHalf};
+
+/// An image in another layout, or a resource with another queue, than the plan says.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LayoutFault {
+    /// A barrier names a layout that the image is not in (VUID-VkImageMemoryBarrier2-oldLayout-01197).
+    #[error(
+        "a barrier at pass `{pass}` takes `{resource}` from {named:?}, and it is in {tracked:?} (VUID-VkImageMemoryBarrier2-oldLayout-01197)"
+    )]
+    Old {
+        /// The pass.
+        pass: String,
+        /// The image.
+        resource: String,
+        /// The barrier's old layout.
+        named: L,
+        /// The image's layout.
+        tracked: L,
+    },
+    /// A pass uses an image in another layout than it is in (VUID-vkCmdDraw-None-09600 and the like).
+    #[error(
+        "pass `{pass}` uses `{resource}` in {needs:?}, and it is in {tracked:?} (VUID-vkCmdDraw-None-09600)"
+    )]
+    Use {
+        /// The pass.
+        pass: String,
+        /// The image.
+        resource: String,
+        /// The access's layout.
+        needs: L,
+        /// The image's layout.
+        tracked: L,
+    },
+    /// A layout in which such an access is not allowed.
+    #[error("pass `{pass}` uses `{resource}` as {kind:?} in {layout:?}, which does not allow it")]
+    Unfit {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// The access.
+        kind: AccessKind,
+        /// Its layout.
+        layout: L,
+    },
+    /// A queue uses contents that another queue owns.
+    #[error(
+        "pass `{pass}` on queue `{queue}` uses `{resource}`, which queue `{owner}` owns: release and acquire are missing"
+    )]
+    Owner {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// The pass's queue.
+        queue: String,
+        /// Who owns the contents.
+        owner: String,
+    },
+    /// An acquire without the release that belongs to it.
+    #[error(
+        "the acquire of `{resource}` at pass `{pass}` follows no release from `{from}` to `{to}` in these layouts"
+    )]
+    NotReleased {
+        /// The resource.
+        resource: String,
+        /// The pass.
+        pass: String,
+        /// The queue that should have released it.
+        from: String,
+        /// The acquiring queue.
+        to: String,
+    },
+    /// A release without an acquire.
+    #[error(
+        "`{resource}` is released from `{from}` to `{to}` at pass `{pass}` and not acquired there before its next use"
+    )]
+    NotAcquired {
+        /// The resource.
+        resource: String,
+        /// The pass of the release.
+        pass: String,
+        /// The releasing queue.
+        from: String,
+        /// The queue that should acquire it.
+        to: String,
+    },
+    /// An external image leaves the frame in another layout than agreed.
+    #[error("external `{resource}` leaves the frame in {tracked:?} and has to leave in {needs:?}")]
+    Exit {
+        /// The resource.
+        resource: String,
+        /// The agreed layout.
+        needs: L,
+        /// The image's layout.
+        tracked: L,
+    },
+}
+
+/// Layout and owner of every placement.
+pub(super) struct Layouts {
+    states: Vec<State>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct State {
+    /// `None` where only an earlier frame could say.
+    layout: Option<L>,
+    owner: Owner,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Owner {
+    /// Nobody holds contents in it, or only an earlier frame could say who does.
+    Anyone,
+    Queue(QueueId),
+    /// Released, not yet acquired.
+    Between(QueueTransfer, Release),
+}
+
+/// The release that is on its way.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    pass: PassId,
+    frame: usize,
+    layouts: [L; 2],
+}
+
+impl Layouts {
+    /// Before the first frame: images are in `UNDEFINED`, histories as an earlier frame left them.
+    pub(super) fn new(judge: &Judge<'_>) -> Layouts {
+        let plan = judge.plan;
+        let state = |lifetime| State {
+            layout: (lifetime != Lifetime::History).then_some(L::UNDEFINED),
+            owner: Owner::Anyone,
+        };
+        let placements = plan.placements.iter();
+        Layouts {
+            states: placements
+                .map(|placement| state(plan.frame.resource(placement.resource).lifetime))
+                .collect(),
+        }
+    }
+
+    /// An external resource comes in.
+    pub(super) fn enter(&mut self, placement: usize, layout: L) {
+        self.states[placement] = State {
+            layout: Some(layout),
+            owner: Owner::Anyone,
+        };
+    }
+
+    /// Whether an image is known to hold nothing: what a barrier from `UNDEFINED` discards then is nothing either.
+    pub(super) fn is_undefined(&self, placement: usize) -> bool {
+        self.states[placement].layout == Some(L::UNDEFINED)
+    }
+
+    /// Another resource took the bytes: the image is as good as new.
+    pub(super) fn clobber(&mut self, placement: usize) {
+        self.states[placement] = State {
+            layout: Some(L::UNDEFINED),
+            owner: Owner::Anyone,
+        };
+    }
+
+    /// A barrier of `placement` (the one of this frame) at `pass`.
+    pub(super) fn barrier(
+        &mut self,
+        judge: &mut Judge<'_>,
+        placement: usize,
+        barrier: &Barrier,
+        pass: PassId,
+        frame: usize,
+    ) {
+        let image = judge.plan.frame.resource(barrier.resource).is_image();
+        let discards = image && barrier.old_layout == L::UNDEFINED;
+        let queue = judge.plan.frame.queue_of(pass);
+        if image && !discards && !self.is_acquired_in(placement, barrier) {
+            self.expect(judge, placement, barrier, pass);
+        }
+        match barrier.transfer {
+            None if discards => {
+                self.drop_release(judge, placement);
+                self.states[placement].owner = Owner::Queue(queue);
+            }
+            None if image => self.own(judge, placement, queue, pass),
+            None => {}
+            Some(transfer) if transfer.half == TransferHalf::Release => {
+                self.own(judge, placement, transfer.from, pass);
+                let layouts = [barrier.old_layout, barrier.new_layout];
+                let release = Release { pass, frame, layouts };
+                self.states[placement].owner = Owner::Between(transfer, release);
+                // The layout changes once, between the halves; either half then leaves the image in the new one.
+                return;
+            }
+            Some(transfer) => self.acquire(judge, placement, barrier, transfer, pass),
+        }
+        if image && is_transition(barrier) {
+            self.states[placement].layout = Some(barrier.new_layout);
+        }
+    }
+
+    /// A pass on its queue uses `placement` in `layout`; `fresh` if nothing of what it held is needed.
+    pub(super) fn access(
+        &mut self,
+        judge: &mut Judge<'_>,
+        placement: usize,
+        layout: L,
+        pass: PassId,
+        fresh: bool,
+    ) {
+        let queue = judge.plan.frame.queue_of(pass);
+        let image = judge
+            .plan
+            .frame
+            .resource(judge.plan.placements[placement].resource)
+            .is_image();
+        if image {
+            let tracked = self.states[placement].layout.unwrap_or(layout);
+            if tracked != layout {
+                let (pass, resource) = (judge.pass(pass), judge.resident(placement));
+                judge.report(LayoutFault::Use {
+                    pass,
+                    resource,
+                    needs: layout,
+                    tracked,
+                });
+            }
+            self.states[placement].layout = Some(layout);
+        } else if fresh {
+            self.drop_release(judge, placement);
+            self.states[placement].owner = Owner::Queue(queue);
+        }
+        self.own(judge, placement, queue, pass);
+    }
+
+    /// The frame ends: external images are as agreed.
+    pub(super) fn exit(&mut self, judge: &mut Judge<'_>, placement: usize, needs: L) {
+        let image = judge
+            .plan
+            .frame
+            .resource(judge.plan.placements[placement].resource)
+            .is_image();
+        let tracked = self.states[placement].layout.unwrap_or(needs);
+        if image && needs != L::UNDEFINED && tracked != needs {
+            let resource = judge.resident(placement);
+            judge.report(LayoutFault::Exit {
+                resource,
+                needs,
+                tracked,
+            });
+        }
+        self.drop_release(judge, placement);
+    }
+
+    /// The replay ends: releases of the frame before the last were acquired.
+    pub(super) fn finish(&mut self, judge: &mut Judge<'_>, last_frame: usize) {
+        for placement in 0..self.states.len() {
+            if matches!(self.states[placement].owner, Owner::Between(_, release) if release.frame < last_frame)
+            {
+                self.drop_release(judge, placement);
+            }
+        }
+    }
+
+    fn expect(&mut self, judge: &mut Judge<'_>, placement: usize, barrier: &Barrier, pass: PassId) {
+        let tracked = self.states[placement].layout.unwrap_or(barrier.old_layout);
+        if tracked != barrier.old_layout {
+            let (pass, resource) = (judge.pass(pass), judge.resident(placement));
+            judge.report(LayoutFault::Old {
+                pass,
+                resource,
+                named: barrier.old_layout,
+                tracked,
+            });
+        }
+    }
+
+    /// Whether the barrier acquires what was released with the same layouts: the release was checked against the layout.
+    fn is_acquired_in(&self, placement: usize, barrier: &Barrier) -> bool {
+        let acquire = barrier
+            .transfer
+            .is_some_and(|transfer| transfer.half == TransferHalf::Acquire);
+        acquire && matches!(self.states[placement].owner, Owner::Between(..))
+    }
+
+    fn acquire(
+        &mut self,
+        judge: &mut Judge<'_>,
+        placement: usize,
+        barrier: &Barrier,
+        transfer: QueueTransfer,
+        pass: PassId,
+    ) {
+        let layouts = [barrier.old_layout, barrier.new_layout];
+        let first_frame = self.states[placement].layout.is_none();
+        let released = match self.states[placement].owner {
+            Owner::Between(release, how) => {
+                (release.from, release.to) == (transfer.from, transfer.to) && how.layouts == layouts
+            }
+            // Only the frame before the first could have released it.
+            Owner::Anyone => first_frame || self.is_history_buffer(judge, placement),
+            Owner::Queue(_) => false,
+        };
+        if !released {
+            judge.report(LayoutFault::NotReleased {
+                resource: judge.resident(placement),
+                pass: judge.pass(pass),
+                from: queue_name(judge, transfer.from),
+                to: queue_name(judge, transfer.to),
+            });
+        }
+        self.states[placement].owner = Owner::Queue(transfer.to);
+    }
+
+    fn is_history_buffer(&self, judge: &Judge<'_>, placement: usize) -> bool {
+        let resource = judge
+            .plan
+            .frame
+            .resource(judge.plan.placements[placement].resource);
+        resource.lifetime == Lifetime::History && !resource.is_image()
+    }
+
+    /// `queue` uses the contents.
+    fn own(&mut self, judge: &mut Judge<'_>, placement: usize, queue: QueueId, pass: PassId) {
+        match self.states[placement].owner {
+            Owner::Queue(owner) if owner != queue => {
+                judge.report(LayoutFault::Owner {
+                    pass: judge.pass(pass),
+                    resource: judge.resident(placement),
+                    queue: queue_name(judge, queue),
+                    owner: queue_name(judge, owner),
+                });
+            }
+            Owner::Between(..) => self.drop_release(judge, placement),
+            Owner::Queue(_) | Owner::Anyone => {}
+        }
+        self.states[placement].owner = Owner::Queue(queue);
+    }
+
+    /// Something else than the acquire follows a release.
+    fn drop_release(&mut self, judge: &mut Judge<'_>, placement: usize) {
+        if let Owner::Between(transfer, release) = self.states[placement].owner {
+            judge.report(LayoutFault::NotAcquired {
+                resource: judge.resident(placement),
+                pass: judge.pass(release.pass),
+                from: queue_name(judge, transfer.from),
+                to: queue_name(judge, transfer.to),
+            });
+            self.states[placement].owner = Owner::Anyone;
+        }
+    }
+}
+
+/// Whether every access is allowed in its layout.
+pub(super) fn check_fit(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
+        let fits = if plan.frame.resource(access.resource).is_image() {
+            allows(planned.layout, access.kind, access.writes)
+        } else {
+            planned.layout == L::UNDEFINED
+        };
+        if !fits {
+            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
+            judge.report(LayoutFault::Unfit {
+                pass,
+                resource,
+                kind: access.kind,
+                layout: planned.layout,
+            });
+        }
+    }
+}
+
+/// Whether images in `layout` can be accessed so.
+///
+/// Source: Vulkan specification, "Image Layouts".
+fn allows(layout: L, kind: AccessKind, writes: bool) -> bool {
+    const DEPTH_READ_ONLY: [L; 4] = [
+        L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+        L::DEPTH_READ_ONLY_OPTIMAL,
+        L::STENCIL_READ_ONLY_OPTIMAL,
+        L::READ_ONLY_OPTIMAL,
+    ];
+    const DEPTH: [L; 4] = [
+        L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+        L::DEPTH_ATTACHMENT_OPTIMAL,
+        L::STENCIL_ATTACHMENT_OPTIMAL,
+        L::ATTACHMENT_OPTIMAL,
+    ];
+    // `VK_IMAGE_LAYOUT_RENDERING_LOCAL_READ`, which ash 0.38 lacks.
+    let local_read = layout == vk::ImageLayout::from_raw(1_000_232_000);
+    let color = [L::COLOR_ATTACHMENT_OPTIMAL, L::ATTACHMENT_OPTIMAL].contains(&layout);
+    let depth = DEPTH.contains(&layout);
+    let depth_read = DEPTH_READ_ONLY.contains(&layout);
+    let specific = match kind {
+        AccessKind::ColorAttachment => color || local_read,
+        AccessKind::ResolveAttachment => color || depth,
+        AccessKind::DepthStencilAttachment => depth || local_read || depth_read && !writes,
+        AccessKind::InputAttachment => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read || local_read,
+        AccessKind::SampledImage => layout == L::SHADER_READ_ONLY_OPTIMAL || depth_read,
+        AccessKind::TransferSource => layout == L::TRANSFER_SRC_OPTIMAL,
+        AccessKind::TransferDestination => layout == L::TRANSFER_DST_OPTIMAL,
+        _ => false,
+    };
+    specific || layout == L::GENERAL
+}
+
+fn queue_name(judge: &Judge<'_>, queue: QueueId) -> String {
+    judge.plan.frame.queues()[queue.index()].name.clone()
+}

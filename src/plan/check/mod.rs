@@ -1,0 +1,143 @@
+//! The plan checker: replays a plan against the rules, and knows nothing of how it was made.
+//!
+//! ```text
+//! structure ─► bytes, residence, operations, barriers, totals ─► replay of two frames
+//!  indices      who may live where, and how much of it            even: ► pass ► pass ► …  odd: ► pass ► …
+//!                                                                  │ each step changes a model of
+//!                                                                  ├ contents   what every byte holds
+//!                                                                  ├ layouts    and the queue that owns it
+//!                                                                  └ hazards    who has been waited for
+//! ```
+//! Slow and obvious on purpose: every rule is looked up where it is stated, quadratic loops are fine, and no code is
+//! shared with the planner. If the tables do not even refer to each other soundly, nothing else is judged.
+//!
+//! The replay walks the frame twice in a row, an even frame and an odd one, so that hazards and contents that go around
+//! from one frame to the next are seen, with the two placements of a history pair swapped. In the first frame only what
+//! an earlier frame would have left in history resources is taken for granted.
+//!
+//! Not judged: whether a plan is a good one, the truth of the reasons that it gives, and hazards inside a pass, which are
+//! the caller's.
+
+mod barriers;
+mod bytes;
+mod contents;
+mod hazards;
+mod layouts;
+mod operations;
+mod replay;
+mod residence;
+mod scopes;
+mod sites;
+mod structure;
+mod totals;
+
+pub use barriers::BarrierFault;
+pub use bytes::BytesFault;
+pub use contents::{ContentsFault, Loss};
+pub use hazards::{HazardFault, Lack, Touch};
+pub use layouts::LayoutFault;
+pub use operations::OperationFault;
+pub use residence::{ResidenceFault, TileRule};
+pub use structure::StructureFault;
+pub use totals::TotalFault;
+
+use super::Plan;
+use crate::frame::{PassId, ResourceId};
+
+/// What is wrong with a plan, by the kind of rule it breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckFault {
+    /// The tables do not refer to each other soundly.
+    #[error(transparent)]
+    Structure(#[from] StructureFault),
+    /// Memory objects, offsets and sizes.
+    #[error(transparent)]
+    Bytes(#[from] BytesFault),
+    /// Something lives where it must not.
+    #[error(transparent)]
+    Residence(#[from] ResidenceFault),
+    /// Contents are needed and gone, or cannot be reached.
+    #[error(transparent)]
+    Contents(#[from] ContentsFault),
+    /// A barrier that Vulkan does not allow.
+    #[error(transparent)]
+    Barrier(#[from] BarrierFault),
+    /// An image is in another layout, or with another queue, than is said.
+    #[error(transparent)]
+    Layout(#[from] LayoutFault),
+    /// Two uses of the same bytes with too little between them.
+    #[error(transparent)]
+    Hazard(#[from] HazardFault),
+    /// Load and store operations.
+    #[error(transparent)]
+    Operation(#[from] OperationFault),
+    /// A sum that is not the sum.
+    #[error(transparent)]
+    Total(#[from] TotalFault),
+}
+
+impl Plan {
+    /// Judges the plan by the rules of the specification, without knowing how it was made.
+    ///
+    /// O(barriers x uses). Meant for tests, debug builds, and plans that come from elsewhere.
+    ///
+    /// # Errors
+    /// The first fault of [`Plan::faults`].
+    pub fn check(&self) -> Result<(), CheckFault> {
+        match self.faults().into_iter().next() {
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
+    }
+
+    /// Everything that is wrong with the plan: first what is seen by looking, then what a replay of two frames meets, in
+    /// the order of the passes. Empty for a plan that may be executed.
+    pub fn faults(&self) -> Vec<CheckFault> {
+        let mut judge = Judge {
+            plan: self,
+            faults: Vec::new(),
+        };
+        structure::check_tables(&mut judge);
+        if !judge.faults.is_empty() {
+            return judge.faults;
+        }
+        structure::check_lives(&mut judge);
+        bytes::check(&mut judge);
+        residence::check(&mut judge);
+        operations::check(&mut judge);
+        barriers::check(&mut judge);
+        totals::check(&mut judge);
+        replay::run(&mut judge);
+        judge.faults
+    }
+}
+
+/// The plan being judged, and what was found so far.
+struct Judge<'a> {
+    plan: &'a Plan,
+    faults: Vec<CheckFault>,
+}
+
+impl Judge<'_> {
+    /// Adds a fault, once: the second frame of the replay meets most faults of the first again.
+    fn report(&mut self, fault: impl Into<CheckFault>) {
+        let fault = fault.into();
+        if !self.faults.contains(&fault) {
+            self.faults.push(fault);
+        }
+    }
+
+    fn resource(&self, id: ResourceId) -> String {
+        self.plan.frame.resource(id).name.clone()
+    }
+
+    fn pass(&self, id: PassId) -> String {
+        self.plan.frame.pass(id).name.clone()
+    }
+
+    /// The name of the resource of a placement.
+    fn resident(&self, placement: usize) -> String {
+        self.resource(self.plan.placements[placement].resource)
+    }
+}

@@ -1,0 +1,283 @@
+//! The replay: two frames in a row, step by step.
+
+use super::Judge;
+use super::barriers::is_transition;
+use super::contents::{Contents, ContentsFault, Loss};
+use super::hazards::{Dependency, DependencyKind, Hazards, Use};
+use super::layouts::{Layouts, check_fit};
+use super::operations::{Effect, effect};
+use super::residence::window_of;
+use super::scopes::Scope;
+use super::sites::{Site, sites};
+use super::structure::reads_previous;
+use crate::frame::{BatchId, ExternalDesc, Lifetime, PassId, ResourceId, SubmitId};
+use crate::plan::{Barrier, Cause, PlacementId, TransferHalf};
+use crate::units::Run;
+use ash::vk;
+
+/// An even frame and an odd one.
+const FRAMES: usize = 2;
+
+/// Replays the plan and reports what it meets.
+pub(super) fn run(judge: &mut Judge<'_>) {
+    check_fit(judge);
+    let mut replay = Replay::new(judge);
+    for frame in 0..FRAMES {
+        replay.enter(judge, frame);
+        for submit in 0..judge.plan.frame.submits().len() as u32 {
+            replay.submit(judge, SubmitId(submit));
+        }
+        replay.exit(judge);
+    }
+    replay.layouts.finish(judge, FRAMES - 1);
+}
+
+struct Replay {
+    frame: usize,
+    sites: Vec<Site>,
+    contents: Contents,
+    layouts: Layouts,
+    hazards: Hazards,
+    /// Per placement, whether the frame wrote it.
+    written: Vec<bool>,
+}
+
+impl Replay {
+    fn new(judge: &Judge<'_>) -> Replay {
+        let plan = judge.plan;
+        let sites = sites(plan);
+        // What the frame before the first left: the previous versions of histories.
+        let kept = |index: usize| {
+            let resource = plan.placements[index].resource;
+            let first = plan.resources[resource.index()].placements.first as usize;
+            plan.frame.resource(resource).lifetime == Lifetime::History && index != first
+        };
+        Replay {
+            frame: 0,
+            contents: Contents::new(plan, &sites, kept),
+            layouts: Layouts::new(judge),
+            hazards: Hazards::new(judge, &sites),
+            written: vec![false; sites.len()],
+            sites,
+        }
+    }
+
+    /// The caller hands in the external resources.
+    fn enter(&mut self, judge: &mut Judge<'_>, frame: usize) {
+        self.frame = frame;
+        self.written.fill(false);
+        self.hazards.begin_frame(frame);
+        for (placement, id, external) in externals(judge) {
+            let first = PassId(judge.plan.frame.life_of(id).first.0);
+            self.contents.define(placement);
+            self.layouts.enter(placement, external.entry.layout);
+            self.hazards.enter(judge, placement, first, external.entry);
+        }
+    }
+
+    /// The caller gets them back.
+    fn exit(&mut self, judge: &mut Judge<'_>) {
+        for (placement, id, external) in externals(judge) {
+            let last = PassId(judge.plan.frame.life_of(id).end.0 - 1);
+            self.layouts.exit(judge, placement, external.exit.layout);
+            self.hazards.exit(judge, placement, last, external.exit);
+            let image = judge.plan.frame.resource(id).is_image();
+            let held = !image || external.entry.layout != vk::ImageLayout::UNDEFINED;
+            if let Some(loss) = self
+                .contents
+                .loss(placement)
+                .filter(|_| held || self.written[placement])
+            {
+                let resource = judge.resource(id);
+                judge.report(ContentsFault::Exit {
+                    resource,
+                    loss: loss.clone(),
+                });
+            }
+        }
+    }
+
+    fn submit(&mut self, judge: &mut Judge<'_>, submit: SubmitId) {
+        let frame = &judge.plan.frame;
+        for index in frame.submits()[submit.index()].batches.indices() {
+            self.batch(judge, BatchId(index as u32));
+        }
+    }
+
+    fn batch(&mut self, judge: &mut Judge<'_>, id: BatchId) {
+        let plan = judge.plan;
+        let batch = &plan.frame.batches()[id.index()];
+        let queue = plan.frame.submits()[batch.submit.index()].queue;
+        for wait in &batch.waits {
+            self.hazards.wait(queue, wait.semaphore, wait.stages);
+        }
+        for commands in batch.command_buffers.of(plan.frame.command_buffers()) {
+            for pass in commands.passes.indices() {
+                self.pass(judge, PassId(pass as u32));
+            }
+        }
+        for signal in &batch.signals {
+            self.hazards.signal(queue, signal.semaphore, signal.stages);
+        }
+        self.end_window(judge, id);
+    }
+
+    /// Tile memory forgets after the last batch of a window.
+    fn end_window(&mut self, judge: &Judge<'_>, id: BatchId) {
+        let plan = judge.plan;
+        let window = window_of(plan, id);
+        let batches = 0..plan.frame.batches().len() as u32;
+        let ends = !batches
+            .skip(id.index() + 1)
+            .any(|later| window_of(plan, BatchId(later)) == window);
+        let last = plan
+            .frame
+            .pass_ids()
+            .filter(|&pass| plan.frame.batch_of(pass) <= id)
+            .last();
+        if let Some(last) = last.filter(|_| ends) {
+            let queue = plan.frame.submits()[plan.frame.batches()[id.index()].submit.index()].queue;
+            self.contents.end_window(judge, &self.sites, queue, last);
+        }
+    }
+
+    fn pass(&mut self, judge: &mut Judge<'_>, pass: PassId) {
+        let planned = judge.plan.passes[pass.index()];
+        self.barriers(judge, pass, planned.before);
+        self.contents.act(judge, &self.sites, pass);
+        self.accesses(judge, pass);
+        self.barriers(judge, pass, planned.after);
+    }
+
+    /// One dependency: everything between the passes before and after it.
+    fn barriers(&mut self, judge: &mut Judge<'_>, pass: PassId, run: Run) {
+        let barriers = run.of(&judge.plan.barriers);
+        let dependencies: Vec<Dependency> = barriers
+            .iter()
+            .map(|barrier| Dependency {
+                placement: self.turn(judge, barrier.placement),
+                source: Scope::source(barrier.src_stages, barrier.src_access),
+                destination: Scope::destination(barrier.dst_stages, barrier.dst_access),
+                global: barrier.cause == Cause::HandOver,
+                kind: dependency_kind(barrier),
+            })
+            .collect();
+        self.hazards.depend(judge, pass, &dependencies);
+        for (barrier, dependency) in barriers.iter().zip(&dependencies) {
+            self.transition(judge, pass, barrier, dependency.placement);
+        }
+    }
+
+    /// What a barrier does to layout, owner and contents.
+    fn transition(&mut self, judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier, placement: usize) {
+        let resource = judge.plan.frame.resource(barrier.resource);
+        let discards = resource.is_image() && barrier.old_layout == vk::ImageLayout::UNDEFINED;
+        // The caller of an image in `UNDEFINED` makes do with whatever is in it.
+        let external = matches!(resource.lifetime, Lifetime::External(_));
+        let indifferent = external && !self.written[placement] && self.layouts.is_undefined(placement);
+        self.layouts.barrier(judge, placement, barrier, pass, self.frame);
+        if discards && !indifferent {
+            self.contents.lose(
+                placement,
+                Loss::Discarded {
+                    pass: judge.pass(pass),
+                },
+            );
+        }
+        if resource.is_image() && is_transition(barrier) {
+            self.take_bytes(judge, placement, pass);
+        }
+    }
+
+    fn accesses(&mut self, judge: &mut Judge<'_>, pass: PassId) {
+        let plan = judge.plan;
+        let run = plan.frame.pass(pass).accesses;
+        let accesses = run.of(plan.frame.accesses()).iter().zip(run.of(&plan.accesses));
+        let effects: Vec<(usize, vk::ImageLayout, Effect)> = accesses
+            .map(|(access, planned)| {
+                let placement = self.turn(judge, planned.placement);
+                (placement, planned.layout, effect(plan, access, planned))
+            })
+            .collect();
+        for &(placement, layout, _) in &effects {
+            let mut same = effects.iter().filter(|&&(other, ..)| other == placement);
+            let fresh = same.all(|(.., effect)| !effect.needs);
+            self.layouts.access(judge, placement, layout, pass, fresh);
+        }
+        for &(placement, ..) in effects.iter().filter(|(.., effect)| effect.needs) {
+            self.contents.need(judge, placement, pass);
+        }
+        let uses: Vec<Use> = effects
+            .iter()
+            .map(|&(placement, _, effect)| Use {
+                placement,
+                stages: effect.stages,
+                access: effect.access,
+                writes: effect.writes,
+            })
+            .collect();
+        self.hazards.access(judge, pass, &uses);
+        for &(placement, ..) in effects.iter().filter(|(.., effect)| effect.writes) {
+            self.take_bytes(judge, placement, pass);
+            self.contents.define(placement);
+            self.written[placement] = true;
+        }
+        for &(placement, ..) in effects.iter().filter(|(.., effect)| effect.drops) {
+            self.contents.lose(
+                placement,
+                Loss::NotStored {
+                    pass: judge.pass(pass),
+                },
+            );
+        }
+    }
+
+    /// Whoever else had these bytes has lost them.
+    fn take_bytes(&mut self, judge: &Judge<'_>, placement: usize, pass: PassId) {
+        for victim in self.contents.overwrite(judge, &self.sites, placement, pass) {
+            self.layouts.clobber(victim);
+        }
+    }
+
+    /// The placement that `even` stands for in this frame: the versions of a history take turns.
+    fn turn(&self, judge: &Judge<'_>, even: PlacementId) -> usize {
+        let plan = judge.plan;
+        let index = even.index();
+        let resource = plan.placements[index].resource;
+        let pair = plan.resources[resource.index()].placements;
+        let takes_turns = plan.frame.resource(resource).lifetime == Lifetime::History
+            && pair.len() == 2
+            && reads_previous(judge, resource);
+        if takes_turns && self.frame % 2 == 1 {
+            (pair.first + pair.end - 1) as usize - index
+        } else {
+            index
+        }
+    }
+}
+
+fn dependency_kind(barrier: &Barrier) -> DependencyKind {
+    match barrier.transfer.map(|transfer| transfer.half) {
+        Some(TransferHalf::Release) => DependencyKind::Release,
+        Some(TransferHalf::Acquire) => DependencyKind::Acquire,
+        None if is_transition(barrier) => DependencyKind::Transition,
+        None => DependencyKind::Plain,
+    }
+}
+
+/// The external resources that the frame uses, each with its placement.
+fn externals(judge: &Judge<'_>) -> Vec<(usize, ResourceId, ExternalDesc)> {
+    let plan = judge.plan;
+    let used = plan
+        .frame
+        .resource_ids()
+        .filter(|&id| !plan.frame.uses_of(id).is_empty());
+    let external = used.filter_map(|id| match plan.frame.resource(id).lifetime {
+        Lifetime::External(desc) => {
+            let mut placements = plan.resources[id.index()].placements.indices();
+            Some((placements.next()?, id, desc))
+        }
+        Lifetime::Transient | Lifetime::History => None,
+    });
+    external.collect()
+}

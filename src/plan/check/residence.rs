@@ -1,0 +1,414 @@
+//! Residence: who may live in which kind of memory, and what must be bound for it.
+
+use ash::vk;
+
+use super::Judge;
+use super::structure::reads_previous;
+use crate::frame::{Access, AccessKind, BatchId, Lifetime, ResourceId, ResourceKind, SubmitId};
+use crate::plan::{Home, Placement, Plan, Strategy, WindowRule};
+use crate::units::Span;
+
+/// Something lives where it must not.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResidenceFault {
+    /// A resource in tile memory that the rules keep out.
+    #[error("resource `{resource}` must not live in tile memory: {rule}")]
+    Tile {
+        /// The resource.
+        resource: String,
+        /// The rule.
+        rule: TileRule,
+    },
+    /// A lazily allocated resource that needs real memory.
+    #[error("resource `{resource}` must not be lazily allocated: {why}")]
+    Lazy {
+        /// The resource.
+        resource: String,
+        /// What it needs.
+        why: &'static str,
+    },
+    /// A history resource whose bytes others may take, or that lives in memory that forgets.
+    #[error(
+        "history resource `{resource}` lives in {home:?} and spans {span}: it must keep its bytes for the whole frame"
+    )]
+    History {
+        /// The resource.
+        resource: String,
+        /// Its home.
+        home: Home,
+        /// Its span.
+        span: Span,
+    },
+    /// An external resource in the plan's memory, or another one in the caller's.
+    #[error("resource `{resource}` lives in {home:?} {object}: {why}")]
+    External {
+        /// The resource.
+        resource: String,
+        /// Its home.
+        home: Home,
+        /// `with` or `without` an object.
+        object: &'static str,
+        /// What is wrong with that.
+        why: &'static str,
+    },
+    /// A home that the plan was asked to leave alone.
+    #[error("resource `{resource}` lives in {home:?}, and the plan was asked for {asked}")]
+    AgainstOptions {
+        /// The resource.
+        resource: String,
+        /// Its home.
+        home: Home,
+        /// The option.
+        asked: &'static str,
+    },
+    /// A pass uses a tile resource while another object, or none, is bound (VUID-vkCmdDraw-commandBuffer-10746).
+    #[error(
+        "pass `{pass}` uses `{resource}` of tile object {object} with {bound} bound: it must be that object (VUID-vkCmdDraw-commandBuffer-10746)"
+    )]
+    WrongObjectBound {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// The object that the placement is in.
+        object: usize,
+        /// What is bound.
+        bound: String,
+    },
+    /// What is bound is no tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
+    #[error(
+        "pass `{pass}` binds object {object}, which is {home:?} memory, as tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
+    )]
+    BoundNotTile {
+        /// The pass.
+        pass: String,
+        /// The object.
+        object: usize,
+        /// What it is.
+        home: Home,
+    },
+    /// Tile memory is bound on a queue that cannot (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
+    #[error(
+        "pass `{pass}` binds tile memory on queue `{queue}`, which neither draws nor computes (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool)"
+    )]
+    BoundOnTransferQueue {
+        /// The pass.
+        pass: String,
+        /// Its queue.
+        queue: String,
+    },
+}
+
+/// A rule that keeps a resource out of tile memory.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TileRule {
+    /// No tile heap.
+    #[error("the device has no tile heap")]
+    NoTileHeap,
+    /// The contents must outlive the frame, or are the caller's.
+    #[error("only transient resources may forget their contents")]
+    NotTransient,
+    /// No tile requirement, or one of no bytes.
+    #[error("the driver reports no tile requirement for it")]
+    Refused,
+    /// Used on two queues, each of which has tile contents of its own.
+    #[error("passes `{first}` and `{second}` use it on two queues")]
+    TwoQueues {
+        /// A pass on the one queue.
+        first: String,
+        /// A pass on the other.
+        second: String,
+    },
+    /// Used in two discard windows.
+    #[error("passes `{first}` and `{second}` are in two discard windows")]
+    TwoWindows {
+        /// A pass in the one window.
+        first: String,
+        /// A pass in the other.
+        second: String,
+    },
+    /// Copied, or declared so.
+    #[error("it is copied{}", by_pass(.pass))]
+    Transfer {
+        /// The pass, if not by declared usage alone.
+        pass: Option<String>,
+    },
+    /// A resolve target.
+    #[error(
+        "pass `{pass}` resolves into it (VUID-VkRenderingAttachmentInfo-resolveImageView-10728, -VkFramebufferCreateInfo-pAttachments-12327)"
+    )]
+    ResolveTarget {
+        /// The pass.
+        pass: String,
+    },
+    /// A buffer with usage outside the permitted set.
+    #[error("a tile buffer cannot have usage {usage:?} (VUID-VkBufferCreateInfo-usage-10764)")]
+    BufferUsage {
+        /// The usage that is too much.
+        usage: vk::BufferUsageFlags,
+    },
+}
+
+fn by_pass(pass: &Option<String>) -> String {
+    match pass {
+        Some(pass) => format!(" by pass `{pass}`"),
+        None => ", by its declared usage".to_owned(),
+    }
+}
+
+pub(super) fn check(judge: &mut Judge<'_>) {
+    for index in 0..judge.plan.placements.len() {
+        match judge.plan.placements[index].home {
+            Home::Tile => check_tile(judge, index),
+            Home::Lazy => check_lazy(judge, index),
+            Home::Arena | Home::Own => {}
+        }
+        check_lifetime(judge, index);
+    }
+    check_bindings(judge);
+}
+
+/// The rule that keeps `resource` out of tile memory, if any: the rules alone, not whether there is room.
+pub(super) fn tile_rule(judge: &Judge<'_>, resource: ResourceId) -> Option<TileRule> {
+    let plan = judge.plan;
+    let Some(tile) = plan.profile.tile else {
+        return Some(TileRule::NoTileHeap);
+    };
+    let requirement = plan.requirements.resources[resource.index()];
+    if requirement.tile.is_none_or(|tile| tile.size.0 == 0) {
+        return Some(TileRule::Refused);
+    }
+    // There, the requirements alone decide.
+    if plan.options.windows == WindowRule::WholeFrame {
+        return None;
+    }
+    if plan.frame.resource(resource).lifetime != Lifetime::Transient {
+        return Some(TileRule::NotTransient);
+    }
+    let uses: Vec<&Access> = uses_of(plan, resource).collect();
+    if let Some(rule) = window_rule(judge, &uses) {
+        return Some(rule);
+    }
+    let resolve = uses
+        .iter()
+        .find(|access| access.kind == AccessKind::ResolveAttachment);
+    if let Some(access) = resolve {
+        let pass = judge.pass(access.pass);
+        return Some(TileRule::ResolveTarget { pass });
+    }
+    let copied = uses.iter().find(|access| access.kind.is_transfer());
+    let pass = copied.map(|access| judge.pass(access.pass));
+    match plan.frame.resource(resource).kind {
+        ResourceKind::Image { usage, .. } => {
+            let copies = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+            usage.intersects(copies).then_some(TileRule::Transfer { pass })
+        }
+        ResourceKind::Buffer { usage, .. } => {
+            let copies = vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST;
+            if usage.intersects(copies) && !tile.buffer_transfers {
+                return Some(TileRule::Transfer { pass });
+            }
+            let beyond = usage & !(TILE_BUFFER_USAGE | copies);
+            (!beyond.is_empty()).then_some(TileRule::BufferUsage { usage: beyond })
+        }
+    }
+}
+
+/// The usage that tile buffers may have, copies aside.
+const TILE_BUFFER_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(
+    vk::BufferUsageFlags::UNIFORM_TEXEL_BUFFER.as_raw()
+        | vk::BufferUsageFlags::STORAGE_TEXEL_BUFFER.as_raw()
+        | vk::BufferUsageFlags::UNIFORM_BUFFER.as_raw()
+        | vk::BufferUsageFlags::STORAGE_BUFFER.as_raw()
+        | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS.as_raw()
+        // `VK_BUFFER_USAGE_TILE_MEMORY_BIT_QCOM` itself.
+        | 0x0800_0000,
+);
+
+/// The stretch over which tile memory keeps what passes write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Window {
+    /// `queueSubmitBoundary`.
+    Submit(SubmitId),
+    /// Without it.
+    Batch(BatchId),
+    /// For comparison with published tables.
+    Frame,
+}
+
+/// The discard window of a batch.
+pub(super) fn window_of(plan: &Plan, batch: BatchId) -> Window {
+    let boundary = plan.profile.tile.is_some_and(|tile| tile.queue_submit_boundary);
+    match plan.options.windows {
+        WindowRule::WholeFrame => Window::Frame,
+        WindowRule::Device if boundary => Window::Submit(plan.frame.batches()[batch.index()].submit),
+        WindowRule::Device => Window::Batch(batch),
+    }
+}
+
+/// All of `uses` are on one queue and in one window.
+fn window_rule(judge: &Judge<'_>, uses: &[&Access]) -> Option<TileRule> {
+    let frame = &judge.plan.frame;
+    let first = uses.first()?;
+    for access in uses {
+        let (first, second) = (first.pass, access.pass);
+        if frame.queue_of(first) != frame.queue_of(second) {
+            let (first, second) = (judge.pass(first), judge.pass(second));
+            return Some(TileRule::TwoQueues { first, second });
+        }
+        let window = |pass| window_of(judge.plan, frame.batch_of(pass));
+        if window(first) != window(second) {
+            let (first, second) = (judge.pass(first), judge.pass(second));
+            return Some(TileRule::TwoWindows { first, second });
+        }
+    }
+    None
+}
+
+fn check_tile(judge: &mut Judge<'_>, index: usize) {
+    let plan = judge.plan;
+    let id = plan.placements[index].resource;
+    if plan.options.strategy == Strategy::Off {
+        let resource = judge.resident(index);
+        judge.report(ResidenceFault::AgainstOptions {
+            resource,
+            home: Home::Tile,
+            asked: "nothing in tile memory",
+        });
+    }
+    if let Some(rule) = tile_rule(judge, id) {
+        let resource = judge.resident(index);
+        judge.report(ResidenceFault::Tile { resource, rule });
+    }
+}
+
+/// Lazily allocated memory lives inside one render pass, as an attachment.
+fn check_lazy(judge: &mut Judge<'_>, index: usize) {
+    let plan = judge.plan;
+    let id = plan.placements[index].resource;
+    let resource = judge.resident(index);
+    if !plan.options.lazy {
+        judge.report(ResidenceFault::AgainstOptions {
+            resource: resource.clone(),
+            home: Home::Lazy,
+            asked: "nothing lazily allocated",
+        });
+    }
+    let transient = vk::ImageUsageFlags::COLOR_ATTACHMENT
+        | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
+        | vk::ImageUsageFlags::INPUT_ATTACHMENT
+        | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT;
+    let uses: Vec<&Access> = uses_of(plan, id).collect();
+    let usage_fits = match plan.frame.resource(id).kind {
+        ResourceKind::Image { usage, .. } => transient.contains(usage),
+        ResourceKind::Buffer { .. } => false,
+    };
+    let why = if plan.frame.resource(id).lifetime != Lifetime::Transient {
+        "its contents are needed outside the frame"
+    } else if !usage_fits || !uses.iter().all(|access| on_chip(access.kind)) {
+        "it is more than an attachment (VUID-VkImageCreateInfo-usage-00963)"
+    } else if uses.iter().any(|access| access.pass != uses[0].pass) {
+        "two passes use it"
+    } else {
+        return;
+    };
+    judge.report(ResidenceFault::Lazy { resource, why });
+}
+
+/// Histories keep their bytes, external resources bring theirs.
+fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
+    let plan = judge.plan;
+    let Placement {
+        resource: id,
+        home,
+        object,
+        span,
+        ..
+    } = plan.placements[index];
+    let whole = Span::new(0, plan.passes.len() as u32);
+    let resource = judge.resident(index);
+    match plan.frame.resource(id).lifetime {
+        Lifetime::Transient => {}
+        Lifetime::History => {
+            let keeps = matches!(home, Home::Arena | Home::Own) && span == whole;
+            let needed = plan.options.windows == WindowRule::Device || reads_previous(judge, id);
+            if !keeps && needed {
+                let resource = resource.clone();
+                judge.report(ResidenceFault::History { resource, home, span });
+            }
+        }
+        Lifetime::External(_) => {
+            if object.is_some() || home != Home::Own {
+                judge.report(ResidenceFault::External {
+                    resource,
+                    home,
+                    object: if object.is_some() { "with" } else { "without" },
+                    why: "its memory is the caller's: home Own and no object",
+                });
+            }
+            return;
+        }
+    }
+    if object.is_none() {
+        judge.report(ResidenceFault::External {
+            resource,
+            home,
+            object: "without",
+            why: "only an external resource needs no object",
+        });
+    }
+}
+
+/// Every pass has the right object bound for what it uses.
+fn check_bindings(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    for (id, pass) in plan.frame.pass_ids().zip(&plan.passes) {
+        let Some(bound) = pass.bound else { continue };
+        let home = plan.objects[bound.index()].home;
+        if home != Home::Tile {
+            let (pass, object) = (judge.pass(id), bound.index());
+            judge.report(ResidenceFault::BoundNotTile { pass, object, home });
+        }
+        let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()];
+        if !queue
+            .capabilities
+            .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
+        {
+            let (pass, queue) = (judge.pass(id), queue.name.clone());
+            judge.report(ResidenceFault::BoundOnTransferQueue { pass, queue });
+        }
+    }
+    for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
+        let placement = plan.placements[planned.placement.index()];
+        let bound = plan.passes[access.pass.index()].bound;
+        let Some(object) = placement.object.filter(|_| placement.home == Home::Tile) else {
+            continue;
+        };
+        if bound != Some(object) {
+            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
+            judge.report(ResidenceFault::WrongObjectBound {
+                pass,
+                resource,
+                object: object.index(),
+                bound: match bound {
+                    Some(other) => format!("object {}", other.index()),
+                    None => "nothing".to_owned(),
+                },
+            });
+        }
+    }
+}
+
+/// Whether such an access never needs the memory behind an attachment.
+fn on_chip(kind: AccessKind) -> bool {
+    kind.is_attachment() || kind == AccessKind::InputAttachment
+}
+
+fn uses_of(plan: &Plan, resource: ResourceId) -> impl Iterator<Item = &Access> {
+    plan.frame
+        .accesses()
+        .iter()
+        .filter(move |access| access.resource == resource)
+}

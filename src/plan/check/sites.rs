@@ -1,0 +1,101 @@
+//! Sites: which bytes of which memory a placement takes.
+
+use crate::frame::{QueueId, ResourceId};
+use crate::plan::{Home, Placement, Plan, WindowRule};
+use crate::units::{Alignment, Bytes};
+
+/// A range of addresses in which equal offsets mean the same byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Space {
+    /// The tile heap as one queue sees it: every tile object starts at its address 0, and each queue has contents of its
+    /// own (`None` where the whole frame is one window).
+    Tile(Option<QueueId>),
+    /// An ordinary memory object.
+    Object(usize),
+    /// The caller's memory of an external resource.
+    Caller(ResourceId),
+}
+
+/// The bytes of a placement: `[first, end)` of a space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Site {
+    pub(super) space: Space,
+    pub(super) first: u64,
+    pub(super) end: u64,
+    /// Whether a buffer lives here: buffers are linear, images optimally tiled.
+    pub(super) linear: bool,
+}
+
+impl Site {
+    /// Whether two sites are the same memory, in whole or in part.
+    ///
+    /// A buffer and an image in one page of `granularity` bytes alias each other even if no byte is shared (Vulkan
+    /// specification, "Buffer-Image Granularity"); tile memory has no such pages.
+    pub(super) fn aliases(self, other: Site, granularity: Alignment) -> bool {
+        let mine = self.seen_by(other, granularity);
+        self.space == other.space && mine.0 < other.end && other.first < mine.1
+    }
+
+    /// The bytes of this site as far as `other` is concerned: whole pages where one is linear and the other is not.
+    pub(super) fn seen_by(self, other: Site, granularity: Alignment) -> (u64, u64) {
+        if self.linear == other.linear || !matches!(self.space, Space::Object(_)) {
+            return (self.first, self.end);
+        }
+        let page = granularity.get();
+        let end = Bytes(self.end)
+            .checked_align_up(granularity)
+            .unwrap_or(Bytes(u64::MAX));
+        (self.first - self.first % page, end.0)
+    }
+}
+
+/// The site of every placement. Of a tile placement on several queues (a fault) the first counts.
+pub(super) fn sites(plan: &Plan) -> Vec<Site> {
+    let site = |(index, placement): (usize, &Placement)| Site {
+        space: space(plan, index, placement),
+        first: placement.offset.0,
+        end: placement.offset.0.saturating_add(placement.size.0),
+        linear: !plan.frame.resource(placement.resource).is_image(),
+    };
+    plan.placements.iter().enumerate().map(site).collect()
+}
+
+fn space(plan: &Plan, index: usize, placement: &Placement) -> Space {
+    match placement.object {
+        None => Space::Caller(placement.resource),
+        Some(object) if placement.home != Home::Tile => Space::Object(object.index()),
+        Some(_) if plan.options.windows == WindowRule::WholeFrame => Space::Tile(None),
+        Some(_) => {
+            let mut uses = plan.frame.accesses().iter().zip(&plan.accesses);
+            let first = uses.find(|(_, planned)| planned.placement.index() == index);
+            Space::Tile(first.map(|(access, _)| plan.frame.queue_of(access.pass)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(space: Space, first: u64, end: u64, linear: bool) -> Site {
+        Site {
+            space,
+            first,
+            end,
+            linear,
+        }
+    }
+
+    #[test]
+    fn a_buffer_and_an_image_in_one_page_are_the_same_memory() {
+        let page = Alignment::new(1024).unwrap();
+        let object = Space::Object(0);
+        let buffer = site(object, 0, 100, true);
+        assert!(!buffer.aliases(site(object, 256, 2048, true), page));
+        assert!(buffer.aliases(site(object, 256, 2048, false), page));
+        assert!(!buffer.aliases(site(object, 1024, 2048, false), page));
+        assert!(!buffer.aliases(site(Space::Object(1), 0, 2048, true), page));
+        let tile = Space::Tile(None);
+        assert!(!site(tile, 0, 100, true).aliases(site(tile, 256, 2048, false), page));
+    }
+}

@@ -1,0 +1,490 @@
+//! Structure: table lengths, indices, runs; every barrier and placement in its one place; spans that cover the uses.
+
+use super::Judge;
+use crate::frame::{Lifetime, ResourceId, Version};
+use crate::plan::{Home, NotTile, Reason};
+use crate::units::{Run, Span};
+
+/// Tables that do not refer to each other soundly.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StructureFault {
+    /// A table that must run parallel to one of the frame does not.
+    #[error("the plan has {entries} entries in `{table}` and its frame has {needs}: they must run parallel")]
+    Length {
+        /// The table.
+        table: &'static str,
+        /// Its length.
+        entries: usize,
+        /// The length it must have.
+        needs: usize,
+    },
+    /// More memory types than Vulkan has (`VK_MAX_MEMORY_TYPES`).
+    #[error("the profile has {entries} memory types: at most 32 are possible")]
+    MemoryTypes {
+        /// How many.
+        entries: usize,
+    },
+    /// An index past the end of a table.
+    #[error("{by} refers to entry {index} of `{table}`, which has {entries}")]
+    Index {
+        /// What refers.
+        by: String,
+        /// The table.
+        table: &'static str,
+        /// The index.
+        index: usize,
+        /// The table's length.
+        entries: usize,
+    },
+    /// A run that is not inside its table.
+    #[error("{by} refers to entries [{first}, {end}) of `{table}`, which has {entries}")]
+    RunOutside {
+        /// What refers.
+        by: String,
+        /// The table.
+        table: &'static str,
+        /// The run's first index.
+        first: u32,
+        /// The index after its last.
+        end: u32,
+        /// The table's length.
+        entries: usize,
+    },
+    /// An entry that is in no run, or in several.
+    #[error("entry {index} of `{table}` is in {times} runs: each belongs to exactly one")]
+    Covered {
+        /// The table.
+        table: &'static str,
+        /// The entry.
+        index: usize,
+        /// How many runs hold it.
+        times: usize,
+    },
+    /// Something refers to another resource's placement.
+    #[error("{by} is of `{resource}` and refers to placement {placement}, which is of `{owner}`")]
+    Foreign {
+        /// What refers.
+        by: String,
+        /// Its resource.
+        resource: String,
+        /// The placement.
+        placement: usize,
+        /// Who lives there.
+        owner: String,
+    },
+    /// A resource with too few or too many placements.
+    #[error("resource `{resource}` has {has} placements and needs {needs}")]
+    PlacementCount {
+        /// The resource.
+        resource: String,
+        /// What it has.
+        has: usize,
+        /// What it needs: none if unused, one for each version that is kept, at least one if transient.
+        needs: &'static str,
+    },
+    /// An access to the wrong version of a history resource.
+    #[error(
+        "pass `{pass}` uses the {version} version of `{resource}` and refers to the placement of the other one"
+    )]
+    WrongVersion {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// The version that the frame asks for.
+        version: &'static str,
+    },
+    /// A placement that nothing uses.
+    #[error("placement {placement} of `{resource}` is used by no pass")]
+    Idle {
+        /// The placement.
+        placement: usize,
+        /// The resource.
+        resource: String,
+    },
+    /// A use outside the span of its placement.
+    #[error("pass `{pass}` uses `{resource}` at step {step}, outside the span {span} of its placement")]
+    SpanMissesUse {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// The pass's step.
+        step: u32,
+        /// The span.
+        span: Span,
+    },
+    /// A span that is empty or leaves the frame.
+    #[error("the placement of `{resource}` spans {span}, and the frame has steps [0, {steps})")]
+    SpanOutside {
+        /// The resource.
+        resource: String,
+        /// The span.
+        span: Span,
+        /// Number of passes.
+        steps: usize,
+    },
+    /// The reason names another home than the placements have.
+    #[error("resource `{resource}` lives in {home:?}, and its reason is {reason}")]
+    Reason {
+        /// The resource.
+        resource: String,
+        /// Where it lives.
+        home: Home,
+        /// The reason's name.
+        reason: &'static str,
+    },
+}
+
+/// Lengths, indices and runs: what must hold before anything else can be read.
+pub(super) fn check_tables(judge: &mut Judge<'_>) {
+    check_lengths(judge);
+    if judge.faults.is_empty() {
+        check_profile(judge);
+        check_placements(judge);
+        check_runs(judge);
+        check_references(judge);
+    }
+    if judge.faults.is_empty() {
+        check_owners(judge);
+    }
+}
+
+/// What the indices mean: counts, versions, spans, reasons.
+pub(super) fn check_lives(judge: &mut Judge<'_>) {
+    check_counts(judge);
+    check_versions(judge);
+    check_spans(judge);
+    check_reasons(judge);
+}
+
+fn check_lengths(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    let frame = &plan.frame;
+    let tables = [
+        ("resources", plan.resources.len(), frame.resources().len()),
+        (
+            "requirements",
+            plan.requirements.resources.len(),
+            frame.resources().len(),
+        ),
+        ("passes", plan.passes.len(), frame.passes().len()),
+        ("accesses", plan.accesses.len(), frame.accesses().len()),
+    ];
+    for (table, entries, needs) in tables {
+        if entries != needs {
+            judge.report(StructureFault::Length {
+                table,
+                entries,
+                needs,
+            });
+        }
+    }
+}
+
+fn check_profile(judge: &mut Judge<'_>) {
+    let profile = &judge.plan.profile;
+    let entries = profile.memory_types.len();
+    if entries > 32 {
+        judge.report(StructureFault::MemoryTypes { entries });
+    }
+    for (index, kind) in profile.memory_types.iter().enumerate() {
+        let by = || format!("memory type {index}");
+        check_index(judge, by, "heaps", kind.heap as usize, profile.heaps.len());
+    }
+    if let Some(tile) = profile.tile {
+        let by = || "the tile heap".to_owned();
+        check_index(judge, by, "heaps", tile.heap as usize, profile.heaps.len());
+        let types = profile.memory_types.len();
+        check_index(judge, by, "memory_types", tile.memory_type as usize, types);
+    }
+}
+
+fn check_placements(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    for (index, object) in plan.objects.iter().enumerate() {
+        let types = plan.profile.memory_types.len();
+        let by = || format!("object {index}");
+        check_index(judge, by, "memory_types", object.memory_type as usize, types);
+    }
+    for (index, placement) in plan.placements.iter().enumerate() {
+        let by = || format!("placement {index}");
+        let resources = plan.resources.len();
+        check_index(judge, by, "resources", placement.resource.index(), resources);
+        if let Some(object) = placement.object {
+            check_index(judge, by, "objects", object.index(), plan.objects.len());
+        }
+    }
+}
+
+fn check_runs(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    let mut placed = vec![0; plan.placements.len()];
+    for (index, resource) in plan.resources.iter().enumerate() {
+        let by = || format!("resource {index}");
+        check_run(judge, by, "placements", resource.placements, &mut placed);
+        if let Reason::Arena(NotTile::NoRoom { beside, .. })
+        | Reason::Dedicated(NotTile::NoRoom { beside, .. }) = resource.reason
+        {
+            // Runs of collisions may share entries: what they cover is of no interest.
+            let mut ignored = vec![0; plan.collisions.len()];
+            check_run(judge, by, "collisions", beside, &mut ignored);
+        }
+    }
+    let mut recorded = vec![0; plan.barriers.len()];
+    for (index, pass) in plan.passes.iter().enumerate() {
+        for run in [pass.before, pass.after] {
+            check_run(judge, || format!("pass {index}"), "barriers", run, &mut recorded);
+        }
+    }
+    for (table, covered) in [("placements", placed), ("barriers", recorded)] {
+        for (index, times) in covered.into_iter().enumerate().filter(|&(_, times)| times != 1) {
+            judge.report(StructureFault::Covered { table, index, times });
+        }
+    }
+}
+
+fn check_references(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    for (index, pass) in plan.passes.iter().enumerate() {
+        if let Some(object) = pass.bound {
+            let by = || format!("pass {index}");
+            check_index(judge, by, "objects", object.index(), plan.objects.len());
+        }
+    }
+    for (index, access) in plan.accesses.iter().enumerate() {
+        let by = || format!("access {index}");
+        check_index(
+            judge,
+            by,
+            "placements",
+            access.placement.index(),
+            plan.placements.len(),
+        );
+    }
+    for (index, barrier) in plan.barriers.iter().enumerate() {
+        let by = || format!("barrier {index}");
+        check_index(
+            judge,
+            by,
+            "resources",
+            barrier.resource.index(),
+            plan.resources.len(),
+        );
+        check_index(
+            judge,
+            by,
+            "placements",
+            barrier.placement.index(),
+            plan.placements.len(),
+        );
+        if let Some(transfer) = barrier.transfer {
+            for queue in [transfer.from, transfer.to] {
+                check_index(judge, by, "queues", queue.index(), plan.frame.queues().len());
+            }
+        }
+    }
+    for (index, resource) in plan.collisions.iter().enumerate() {
+        let by = || format!("collision {index}");
+        check_index(judge, by, "resources", resource.index(), plan.resources.len());
+    }
+}
+
+/// Runs, accesses and barriers refer to placements of their own resource.
+fn check_owners(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
+        for placement in resource.placements.indices() {
+            check_owner(
+                judge,
+                || format!("the run of resource {}", id.index()),
+                id,
+                placement,
+            );
+        }
+    }
+    for (index, (access, planned)) in plan.frame.accesses().iter().zip(&plan.accesses).enumerate() {
+        let placement = planned.placement.index();
+        check_owner(judge, || format!("access {index}"), access.resource, placement);
+    }
+    for (index, barrier) in plan.barriers.iter().enumerate() {
+        let placement = barrier.placement.index();
+        check_owner(judge, || format!("barrier {index}"), barrier.resource, placement);
+    }
+}
+
+fn check_counts(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
+        let has = resource.placements.len();
+        let (fits, needs) = if plan.frame.uses_of(id).is_empty() {
+            (has == 0, "none: no pass uses it")
+        } else {
+            match plan.frame.resource(id).lifetime {
+                Lifetime::Transient => (has >= 1, "at least one"),
+                Lifetime::External(_) => (has == 1, "one: the caller's memory"),
+                Lifetime::History if reads_previous(judge, id) => {
+                    (has == 2, "two: the current and the previous version")
+                }
+                Lifetime::History => (has == 1, "one: nothing reads the previous version"),
+            }
+        };
+        if !fits {
+            let resource = judge.resource(id);
+            judge.report(StructureFault::PlacementCount { resource, has, needs });
+        }
+    }
+}
+
+fn check_versions(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
+        let placements = plan.resources[access.resource.index()].placements;
+        let history = plan.frame.resource(access.resource).lifetime == Lifetime::History;
+        if !history || placements.len() != 2 {
+            continue;
+        }
+        let (version, expected) = match access.version {
+            Version::Current => ("current", placements.first),
+            Version::Previous => ("previous", placements.first + 1),
+        };
+        if planned.placement.index() != expected as usize {
+            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
+            judge.report(StructureFault::WrongVersion {
+                pass,
+                resource,
+                version,
+            });
+        }
+    }
+}
+
+fn check_spans(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    let steps = plan.passes.len();
+    for (index, placement) in plan.placements.iter().enumerate() {
+        let span = placement.span;
+        if span.is_empty() || span.end.0 as usize > steps {
+            let resource = judge.resident(index);
+            judge.report(StructureFault::SpanOutside {
+                resource,
+                span,
+                steps,
+            });
+        }
+        if !plan
+            .accesses
+            .iter()
+            .any(|access| access.placement.index() == index)
+        {
+            let resource = judge.resident(index);
+            judge.report(StructureFault::Idle {
+                placement: index,
+                resource,
+            });
+        }
+    }
+    for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
+        let span = plan.placements[planned.placement.index()].span;
+        if !span.contains(access.pass.step()) {
+            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
+            let step = access.pass.step().0;
+            judge.report(StructureFault::SpanMissesUse {
+                pass,
+                resource,
+                step,
+                span,
+            });
+        }
+    }
+}
+
+fn check_reasons(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
+        let homes: Vec<Home> = resource
+            .placements
+            .of(&plan.placements)
+            .iter()
+            .map(|placement| placement.home)
+            .collect();
+        let external = matches!(plan.frame.resource(id).lifetime, Lifetime::External(_));
+        let all = |home| homes.iter().all(|&other| other == home);
+        let (reason, fits) = match resource.reason {
+            Reason::Unused => ("unused", homes.is_empty()),
+            Reason::Lazy { .. } => ("lazy", all(Home::Lazy)),
+            // Of a life that is split, a part may live elsewhere.
+            Reason::Tile { .. } => ("tile", homes.contains(&Home::Tile)),
+            Reason::Arena(_) => ("arena", all(Home::Arena)),
+            Reason::Dedicated(_) => ("dedicated", all(Home::Own) && !external),
+            Reason::External => ("external", external),
+        };
+        let Some(&home) = homes.first() else { continue };
+        if !fits {
+            let resource = judge.resource(id);
+            judge.report(StructureFault::Reason {
+                resource,
+                home,
+                reason,
+            });
+        }
+    }
+}
+
+/// Whether some pass reads what the frame before left in `resource`.
+pub(super) fn reads_previous(judge: &Judge<'_>, resource: ResourceId) -> bool {
+    let accesses = judge.plan.frame.accesses();
+    accesses
+        .iter()
+        .any(|access| access.resource == resource && access.version == Version::Previous)
+}
+
+fn check_index(
+    judge: &mut Judge<'_>,
+    by: impl Fn() -> String,
+    table: &'static str,
+    index: usize,
+    entries: usize,
+) {
+    if index >= entries {
+        let by = by();
+        judge.report(StructureFault::Index {
+            by,
+            table,
+            index,
+            entries,
+        });
+    }
+}
+
+fn check_run(
+    judge: &mut Judge<'_>,
+    by: impl Fn() -> String,
+    table: &'static str,
+    run: Run,
+    covered: &mut [usize],
+) {
+    let (first, end, entries) = (run.first, run.end, covered.len());
+    match covered.get_mut(first as usize..end as usize) {
+        Some(covered) => covered.iter_mut().for_each(|times| *times += 1),
+        None => judge.report(StructureFault::RunOutside {
+            by: by(),
+            table,
+            first,
+            end,
+            entries,
+        }),
+    }
+}
+
+fn check_owner(judge: &mut Judge<'_>, by: impl Fn() -> String, id: ResourceId, placement: usize) {
+    if judge.plan.placements[placement].resource != id {
+        judge.report(StructureFault::Foreign {
+            by: by(),
+            resource: judge.resource(id),
+            placement,
+            owner: judge.resident(placement),
+        });
+    }
+}

@@ -1,0 +1,152 @@
+//! Totals: every sum of the plan, from scratch.
+
+use super::Judge;
+use super::residence::tile_rule;
+use super::sites::{Site, Space, sites};
+use crate::frame::{Access, PassId};
+use crate::plan::{Home, Placement, Totals};
+use crate::units::{Bytes, Step};
+
+/// A sum that is not the sum.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TotalFault {
+    /// A sum over the frame.
+    #[error("the plan's `{total}` says {says}, and it is {is}")]
+    Frame {
+        /// The field of [`Totals`].
+        total: &'static str,
+        /// What the plan says.
+        says: Bytes,
+        /// What it is.
+        is: Bytes,
+    },
+    /// The tile residents of one pass.
+    #[error("the plan says that {says} of tile residents live in pass `{pass}`, and it is {is}")]
+    Live {
+        /// The pass.
+        pass: String,
+        /// What the plan says.
+        says: Bytes,
+        /// What it is.
+        is: Bytes,
+    },
+}
+
+pub(super) fn check(judge: &mut Judge<'_>) {
+    let plan = judge.plan;
+    let sites = sites(plan);
+    let steps = plan.passes.len() as u32;
+    let live_tile: Vec<Bytes> = plan
+        .frame
+        .pass_ids()
+        .map(|pass| live_tile(&plan.placements, &sites, judge, pass))
+        .collect();
+    for ((id, pass), &is) in plan.frame.pass_ids().zip(&plan.passes).zip(&live_tile) {
+        if pass.live_tile != is {
+            let (pass, says) = (judge.pass(id), pass.live_tile);
+            judge.report(TotalFault::Live { pass, says, is });
+        }
+    }
+    let arena = |placement: &&Placement| placement.home == Home::Arena;
+    let arena_live = |step| {
+        let alive = plan
+            .placements
+            .iter()
+            .filter(arena)
+            .filter(|placement| placement.span.contains(Step(step)));
+        alive.map(|placement| placement.size).fold(Bytes::ZERO, add)
+    };
+    let objects = |home| {
+        plan.objects
+            .iter()
+            .filter(move |object| object.home == home)
+            .map(|object| object.size)
+    };
+    let says = plan.totals;
+    let is = Totals {
+        eligible_bytes: eligible(judge),
+        on_chip_bytes: on_chip(judge),
+        arena_bytes: objects(Home::Arena).fold(Bytes::ZERO, add),
+        arena_bytes_without_aliasing: plan
+            .placements
+            .iter()
+            .filter(arena)
+            .map(|placement| placement.size)
+            .fold(Bytes::ZERO, add),
+        arena_peak_live: (0..steps).map(arena_live).max().unwrap_or_default(),
+        tile_peak_live: live_tile.into_iter().max().unwrap_or_default(),
+        tile_bytes: objects(Home::Tile).max().unwrap_or_default(),
+    };
+    let pairs = [
+        ("eligible_bytes", says.eligible_bytes, is.eligible_bytes),
+        ("on_chip_bytes", says.on_chip_bytes, is.on_chip_bytes),
+        ("arena_bytes", says.arena_bytes, is.arena_bytes),
+        (
+            "arena_bytes_without_aliasing",
+            says.arena_bytes_without_aliasing,
+            is.arena_bytes_without_aliasing,
+        ),
+        ("arena_peak_live", says.arena_peak_live, is.arena_peak_live),
+        ("tile_peak_live", says.tile_peak_live, is.tile_peak_live),
+        ("tile_bytes", says.tile_bytes, is.tile_bytes),
+    ];
+    for (total, says, is) in pairs {
+        if says != is {
+            judge.report(TotalFault::Frame { total, says, is });
+        }
+    }
+}
+
+/// Bytes of tile residents of the pass's own queue whose spans hold the pass.
+fn live_tile(placements: &[Placement], sites: &[Site], judge: &Judge<'_>, pass: PassId) -> Bytes {
+    let queue = judge.plan.frame.queue_of(pass);
+    let here = |site: &Site| match site.space {
+        Space::Tile(of) => of.is_none_or(|of| of == queue),
+        Space::Object(_) | Space::Caller(_) => false,
+    };
+    let alive = placements
+        .iter()
+        .zip(sites)
+        .filter(|(placement, site)| here(site) && placement.span.contains(pass.step()));
+    alive.map(|(placement, _)| placement.size).fold(Bytes::ZERO, add)
+}
+
+/// Access count times tile size over every resource that the rules admit to tile memory, room or not; what is lazily
+/// allocated takes no tile memory and does not count.
+fn eligible(judge: &Judge<'_>) -> Bytes {
+    let plan = judge.plan;
+    let mut sum = Bytes::ZERO;
+    for access in plan.frame.accesses() {
+        let resource = access.resource;
+        let placements = plan.resources[resource.index()].placements.of(&plan.placements);
+        let lazy = placements.iter().any(|placement| placement.home == Home::Lazy);
+        let tile = plan.requirements.resources[resource.index()].tile;
+        if let Some(tile) = tile.filter(|_| !lazy && tile_rule(judge, resource).is_none()) {
+            sum = add(sum, moved(access, tile.size));
+        }
+    }
+    sum
+}
+
+/// Access count times size over the accesses of tile placements.
+fn on_chip(judge: &Judge<'_>) -> Bytes {
+    let plan = judge.plan;
+    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
+    let of_tile = accesses.filter_map(|(access, planned)| {
+        let placement = plan.placements[planned.placement.index()];
+        let bytes = moved(access, placement.size);
+        (placement.home == Home::Tile).then_some(bytes)
+    });
+    of_tile.fold(Bytes::ZERO, add)
+}
+
+/// Bytes that an access moves.
+fn moved(access: &Access, size: Bytes) -> Bytes {
+    Bytes(u64::from(access.count()).saturating_mul(size.0))
+}
+
+/// Adds without overflow: the plan may come from anywhere.
+fn add(sum: Bytes, more: Bytes) -> Bytes {
+    Bytes(sum.0.saturating_add(more.0))
+}

@@ -1,0 +1,208 @@
+//! Bind: from a plan to images, views, buffers and memory.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::attachment::{Attachment, Attachments};
+use super::barrier::Barriers;
+use super::bound::{Bound, Parity, Place, Tables};
+use super::device::Inner;
+use super::names::c_name;
+use super::owned::{Guard, Owned};
+use super::progress::Progress;
+use super::render_pass::{self, PassObject};
+use super::rendering::{Dynamic, Rendering};
+use super::resources::{self, Created};
+use super::submit::Submission;
+use super::turn::Slot;
+use super::{DeviceQueue, RuntimeFault, Target, history};
+use crate::Result;
+use crate::frame::{Lifetime, Pass, PassId, PassKind, Version};
+use crate::plan::Plan;
+
+/// How often a frame is planned anew because requirements grew, before it is given up.
+const ATTEMPTS: usize = 3;
+
+pub(super) fn bind(inner: &Arc<Inner>, plan: &Arc<Plan>, queues: Vec<DeviceQueue>) -> Result<Bound> {
+    let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
+    if plan.profile != inner.profile {
+        let (planned, device) = (plan.profile.name.clone(), inner.profile.name.clone());
+        return Err(RuntimeFault::OtherDevice { planned, device }.into());
+    }
+    let mut plan = plan.clone();
+    for attempt in 1.. {
+        let mut guard = Guard::new(inner);
+        match resources::create(inner, &plan, &mut guard.owned)? {
+            Created::All(places) => return complete(inner, plan, queues, guard, places),
+            Created::Grown { requirements, fault } if attempt < ATTEMPTS => {
+                tracing::info!(reason = %fault, "planning anew");
+                plan = inner.plan(&plan.frame, &Arc::new(requirements), &plan.options)?;
+            }
+            Created::Grown { fault, .. } => return Err(fault.into()),
+        }
+    }
+    unreachable!("the last attempt returns")
+}
+
+/// Everything after the resources themselves.
+fn complete(
+    inner: &Arc<Inner>,
+    plan: Arc<Plan>,
+    queues: Vec<DeviceQueue>,
+    mut guard: Guard<'_>,
+    places: Vec<Place>,
+) -> Result<Bound> {
+    let owned = &mut guard.owned;
+    let passes = render_passes(inner, &plan, owned)?;
+    let parities = if has_previous(&plan) { 2 } else { 1 };
+    let mut tables = Vec::with_capacity(parities);
+    for parity in Parity::BOTH.into_iter().take(parities) {
+        let places = in_parity(&plan, &places, parity);
+        tables.push(Tables {
+            barriers: Barriers::new(
+                &plan,
+                &places,
+                &queues,
+                inner.functions.synchronization_2.is_some(),
+            ),
+            renderings: renderings(inner, &plan, owned, &passes, &places)?,
+            places,
+        });
+    }
+    let progress = Progress::new(inner, &plan, owned)?;
+    let submission = Submission::new(inner, &plan, &progress, owned)?;
+    history::clear(inner, &plan, &queues, &places)?;
+    let labels = if inner.functions.debug_utils.is_some() {
+        plan.frame
+            .passes()
+            .iter()
+            .map(|pass| c_name(&pass.name))
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let memory = owned.blocks.iter().map(|block| block.place().0).collect();
+    let slots = plan
+        .frame
+        .command_buffers()
+        .iter()
+        .map(|_| Slot::default())
+        .collect();
+    let objects = plan.objects.len();
+    tracing::info!(
+        objects,
+        images = owned.images.len(),
+        buffers = owned.buffers.len(),
+        "bound"
+    );
+    Ok(Bound {
+        targets: passes
+            .into_iter()
+            .map(|pass| pass.map(|(_, target)| target))
+            .collect(),
+        inner: inner.clone(),
+        queues,
+        memory,
+        tables,
+        labels,
+        slots,
+        progress,
+        submission,
+        external_passes: external_passes(&plan),
+        owned: Some(guard.keep()),
+        plan,
+    })
+}
+
+/// The render passes with external attachments, whose views change from frame to frame.
+fn external_passes(plan: &Plan) -> Vec<PassId> {
+    let external = |attachment: &Attachment| {
+        let resource = plan.placements[attachment.placement.index()].resource;
+        matches!(plan.frame.resource(resource).lifetime, Lifetime::External(_))
+    };
+    plan.frame
+        .pass_ids()
+        .filter(|pass| Attachments::of(plan, *pass).all().any(external))
+        .collect()
+}
+
+/// Whether any pass reads what the frame before left.
+fn has_previous(plan: &Plan) -> bool {
+    plan.frame
+        .accesses()
+        .iter()
+        .any(|access| access.version == Version::Previous)
+}
+
+/// The objects that stand for the plan's placements in frames of `parity`: the two of a history pair take turns.
+fn in_parity(plan: &Plan, places: &[Place], parity: Parity) -> Vec<Place> {
+    let mut places = places.to_vec();
+    if parity == Parity::Odd {
+        for (resource, planned) in plan.frame.resources().iter().zip(&plan.resources) {
+            if resource.lifetime == Lifetime::History && planned.placements.len() == 2 {
+                places.swap(
+                    planned.placements.indices().start,
+                    planned.placements.indices().start + 1,
+                );
+            }
+        }
+    }
+    places
+}
+
+/// The render pass objects (null where rendering is dynamic) and targets.
+fn render_passes(
+    inner: &Inner,
+    plan: &Plan,
+    owned: &mut Owned,
+) -> Result<Vec<Option<(vk::RenderPass, Target)>>> {
+    let create = |(id, pass): (PassId, &Pass)| {
+        if pass.kind != PassKind::Render {
+            return Ok(None);
+        }
+        let attachments = Attachments::of(plan, id);
+        let dynamic = inner.functions.dynamic_rendering.is_some() && attachments.inputs.is_empty();
+        let render_pass = if dynamic {
+            vk::RenderPass::null()
+        } else {
+            let reason = if attachments.inputs.is_empty() {
+                "no dynamic rendering"
+            } else {
+                "input attachments"
+            };
+            tracing::debug!(pass = pass.name, reason, "recorded as a render pass object");
+            render_pass::create(inner, owned, pass, &attachments)?
+        };
+        Ok(Some((render_pass, Target::new(pass, &attachments, render_pass))))
+    };
+    plan.frame
+        .pass_ids()
+        .zip(plan.frame.passes())
+        .map(create)
+        .collect()
+}
+
+fn renderings(
+    inner: &Inner,
+    plan: &Plan,
+    owned: &mut Owned,
+    passes: &[Option<(vk::RenderPass, Target)>],
+    places: &[Place],
+) -> Result<Vec<Option<Rendering>>> {
+    let create = |(id, planned): (PassId, &Option<(vk::RenderPass, Target)>)| {
+        let Some((render_pass, _)) = planned else {
+            return Ok(None);
+        };
+        let pass = plan.frame.pass(id);
+        let attachments = Attachments::of(plan, id);
+        if *render_pass == vk::RenderPass::null() {
+            let dynamic = Dynamic::new(attachments, pass.area, pass.layers, places);
+            return Ok(Some(Rendering::Dynamic(dynamic)));
+        }
+        let mut object = PassObject::new(*render_pass, &attachments, pass.area, pass.layers);
+        object.refresh(inner, owned, places, pass)?;
+        Ok(Some(Rendering::Object(object)))
+    };
+    plan.frame.pass_ids().zip(passes).map(create).collect()
+}

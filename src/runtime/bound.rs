@@ -1,0 +1,360 @@
+//! A plan with everything bound, and how to find it there.
+
+use std::ffi::CString;
+use std::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::barrier::Barriers;
+use super::device::Inner;
+use super::owned::Owned;
+use super::progress::Progress;
+use super::rendering::Rendering;
+use super::retire::Retired;
+use super::submit::Submission;
+use super::turn::Slot;
+use super::{DeviceQueue, FrameNumber, Target};
+use crate::Result;
+use crate::frame::{Access, Lifetime, PassId, QueueId, ResourceId, Version};
+use crate::plan::{PlacementId, Plan};
+
+/// Which copy of a history resource is the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Parity {
+    /// Frames 0, 2, 4, ….
+    Even,
+    /// Frames 1, 3, 5, ….
+    Odd,
+}
+
+impl Parity {
+    /// Both, even first.
+    pub const BOTH: [Parity; 2] = [Parity::Even, Parity::Odd];
+
+    /// 0 or 1.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// An image and its views. Owned by the [`Bound`] (or, of an external resource, by the caller).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Image {
+    /// The image.
+    pub handle: vk::Image,
+    /// All levels and layers, to sample, load and store; of combined depth and stencil formats the depth.
+    ///
+    /// Null where the image's usage allows no view (transfers only).
+    pub view: vk::ImageView,
+    /// Level 0 with all aspects, as an attachment.
+    pub attachment: vk::ImageView,
+}
+
+/// A buffer. Owned by the [`Bound`] (or, of an external resource, by the caller).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffer {
+    /// The buffer.
+    pub handle: vk::Buffer,
+    /// First byte of the resource in it.
+    pub offset: vk::DeviceSize,
+    /// Size of the resource in bytes.
+    pub size: vk::DeviceSize,
+    /// Device address of the first byte; 0 unless the frame uses it as `DeviceAddress`.
+    pub address: vk::DeviceAddress,
+}
+
+/// The object that stands for a placement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Place {
+    /// External, and not handed in yet.
+    #[default]
+    Nothing,
+    Image(Image),
+    Buffer(Buffer),
+}
+
+impl Place {
+    /// The view as attachment; null for buffers and what is not there.
+    pub(super) fn attachment(self) -> vk::ImageView {
+        if let Place::Image(image) = self {
+            image.attachment
+        } else {
+            vk::ImageView::null()
+        }
+    }
+}
+
+/// What is recorded in frames of one parity.
+pub(super) struct Tables {
+    /// Per placement of the plan (named as in even frames), the object that stands for it.
+    pub(super) places: Vec<Place>,
+    pub(super) barriers: Barriers,
+    /// Per pass; `None` for compute and transfer passes.
+    pub(super) renderings: Vec<Option<Rendering>>,
+}
+
+/// A plan with everything it asks for created and bound.
+pub struct Bound {
+    pub(super) inner: Arc<Inner>,
+    pub(super) plan: Arc<Plan>,
+    /// Per queue of the frame.
+    pub(super) queues: Vec<DeviceQueue>,
+    /// Per object of the plan.
+    pub(super) memory: Vec<vk::DeviceMemory>,
+    /// Per parity; one only if no pass reads a previous version.
+    pub(super) tables: Vec<Tables>,
+    /// Per pass; `None` for compute and transfer passes.
+    pub(super) targets: Vec<Option<Target>>,
+    /// Per pass, its name as debuggers want it; empty where none listens.
+    pub(super) labels: Vec<CString>,
+    /// Per command buffer of the frame.
+    pub(super) slots: Vec<Slot>,
+    pub(super) progress: Progress,
+    pub(super) submission: Submission,
+    /// The render passes with external attachments.
+    pub(super) external_passes: Vec<PassId>,
+    /// `None` once it was destroyed or retired.
+    pub(super) owned: Option<Owned>,
+}
+
+impl Bound {
+    /// The plan that holds (another than was handed in, if requirements had grown).
+    pub fn plan(&self) -> &Arc<Plan> {
+        &self.plan
+    }
+
+    /// The device queue that runs a queue of the frame.
+    pub fn queue(&self, queue: QueueId) -> DeviceQueue {
+        self.queues[queue.index()]
+    }
+
+    /// What the pipelines of a render pass are built from.
+    ///
+    /// # Panics
+    /// If the pass is no render pass.
+    pub fn target(&self, pass: PassId) -> &Target {
+        match &self.targets[pass.index()] {
+            Some(target) => target,
+            None => panic!("pass `{}` is no render pass", self.plan.frame.pass(pass).name),
+        }
+    }
+
+    /// The image of `resource` as current version in frames of `parity` (for descriptor sets written once).
+    ///
+    /// # Panics
+    /// If the resource is a buffer, external, or used by no pass.
+    pub fn image(&self, resource: ResourceId, parity: Parity) -> Image {
+        self.image_at(resource, self.current_place(resource, parity))
+    }
+
+    /// The image that a pass's access of `resource` uses in frames of `parity`.
+    ///
+    /// Differs from [`Bound::image`] for the previous version, and for a tile resident with an alias per memory object.
+    ///
+    /// # Panics
+    /// If the pass does not declare such an access, or the resource is external.
+    pub fn image_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Image {
+        self.image_at(resource, self.place_in(pass, resource, version, parity))
+    }
+
+    /// The layout that the image of `resource` has during a pass that declares the access (for descriptor sets).
+    ///
+    /// # Panics
+    /// If the pass does not declare such an access.
+    pub fn layout_in(&self, pass: PassId, resource: ResourceId, version: Version) -> vk::ImageLayout {
+        self.plan.accesses[self.access_of(pass, resource, version)].layout
+    }
+
+    /// The buffer of `resource` as current version in frames of `parity`.
+    ///
+    /// # Panics
+    /// If the resource is an image, external, or used by no pass.
+    pub fn buffer(&self, resource: ResourceId, parity: Parity) -> Buffer {
+        self.buffer_at(resource, self.current_place(resource, parity))
+    }
+
+    /// The buffer that a pass's access of `resource` uses in frames of `parity`.
+    ///
+    /// # Panics
+    /// If the pass does not declare such an access, or the resource is external.
+    pub fn buffer_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Buffer {
+        self.buffer_at(resource, self.place_in(pass, resource, version, parity))
+    }
+
+    /// The parity of the next frame.
+    pub fn parity(&self) -> Parity {
+        if self.progress.submitted().is_multiple_of(2) {
+            Parity::Even
+        } else {
+            Parity::Odd
+        }
+    }
+
+    /// The newest frame that is complete on the device, and with it all before it; `None` before the first.
+    ///
+    /// # Errors
+    /// When the device is lost.
+    pub fn completed(&self) -> Result<Option<FrameNumber>> {
+        self.progress.completed(&self.inner)
+    }
+
+    /// Waits until `frame` is complete on the device, for at most `timeout` nanoseconds; false if time ran out.
+    ///
+    /// # Errors
+    /// When the device is lost, or the frame was not submitted.
+    pub fn wait(&self, frame: FrameNumber, timeout: u64) -> Result<bool> {
+        self.progress.wait(&self.inner, frame, timeout)
+    }
+
+    /// Forgets what is cached for an external image view, before the caller destroys the view. Only passes that are
+    /// recorded as render pass objects keep anything.
+    ///
+    /// # Safety
+    /// No frame that uses the view is in flight.
+    pub unsafe fn forget(&mut self, view: vk::ImageView) {
+        let owned = self
+            .owned
+            .as_mut()
+            .expect("a bound plan owns its objects until it is given up");
+        let renderings = self
+            .tables
+            .iter_mut()
+            .flat_map(|tables| tables.renderings.iter_mut().flatten());
+        for rendering in renderings {
+            if let Rendering::Object(object) = rendering {
+                for framebuffer in object.forget(view) {
+                    owned.framebuffers.retain(|other| *other != framebuffer);
+                    // SAFETY: the caller's duty; both lists have forgotten it.
+                    unsafe { self.inner.device.destroy_framebuffer(framebuffer, None) };
+                }
+            }
+        }
+    }
+
+    /// Leaves it to [`Device::collect`](super::Device::collect) to destroy everything when its last frame is complete.
+    pub fn retire(mut self) {
+        if let Some(owned) = self.owned.take() {
+            let progress = std::mem::take(&mut self.progress);
+            self.inner.retire(Retired { owned, progress });
+        }
+    }
+
+    /// Destroys everything now.
+    ///
+    /// # Safety
+    /// None of its frames is in flight.
+    pub unsafe fn destroy(mut self) {
+        if let Some(mut owned) = self.owned.take() {
+            // SAFETY: the caller's duty.
+            unsafe { owned.destroy(&self.inner) };
+        }
+    }
+
+    /// The tables for frames of `parity`.
+    pub(super) fn tables(&self, parity: Parity) -> &Tables {
+        &self.tables[parity.index() % self.tables.len()]
+    }
+
+    /// The object of the current version.
+    pub(super) fn current_place(&self, resource: ResourceId, parity: Parity) -> Place {
+        let placements = self.plan.resources[resource.index()].placements;
+        assert!(
+            !placements.is_empty(),
+            "resource `{}` is used by no pass",
+            self.name_of(resource)
+        );
+        self.tables(parity).places[placements.indices().start]
+    }
+
+    /// The object of the previous version.
+    pub(super) fn previous_place(&self, resource: ResourceId, parity: Parity) -> Place {
+        let placements = self.plan.resources[resource.index()].placements;
+        let pair = placements.len() == 2 && self.plan.frame.resource(resource).lifetime == Lifetime::History;
+        assert!(
+            pair,
+            "resource `{}` has no previous version",
+            self.name_of(resource)
+        );
+        self.tables(parity).places[placements.indices().start + 1]
+    }
+
+    /// The object that an access uses.
+    pub(super) fn place_in(
+        &self,
+        pass: PassId,
+        resource: ResourceId,
+        version: Version,
+        parity: Parity,
+    ) -> Place {
+        let PlacementId(placement) = self.plan.accesses[self.access_of(pass, resource, version)].placement;
+        self.tables(parity).places[placement as usize]
+    }
+
+    /// Index of the first access of `version` of `resource` in `pass`.
+    fn access_of(&self, pass: PassId, resource: ResourceId, version: Version) -> usize {
+        let frame = &self.plan.frame;
+        let accesses = frame.pass(pass).accesses;
+        let wanted = |access: &Access| access.resource == resource && access.version == version;
+        match accesses.of(frame.accesses()).iter().position(wanted) {
+            Some(position) => accesses.indices().start + position,
+            None => panic!(
+                "pass `{}` declares no access of the {} version of `{}`",
+                frame.pass(pass).name,
+                if version == Version::Current {
+                    "current"
+                } else {
+                    "previous"
+                },
+                self.name_of(resource)
+            ),
+        }
+    }
+
+    pub(super) fn image_at(&self, resource: ResourceId, place: Place) -> Image {
+        match place {
+            Place::Image(image) => image,
+            Place::Buffer(_) => panic!("resource `{}` is a buffer", self.name_of(resource)),
+            Place::Nothing => panic!(
+                "external resource `{}` is known during a turn only",
+                self.name_of(resource)
+            ),
+        }
+    }
+
+    pub(super) fn buffer_at(&self, resource: ResourceId, place: Place) -> Buffer {
+        match place {
+            Place::Buffer(buffer) => buffer,
+            Place::Image(_) => panic!("resource `{}` is an image", self.name_of(resource)),
+            Place::Nothing => panic!(
+                "external resource `{}` is known during a turn only",
+                self.name_of(resource)
+            ),
+        }
+    }
+
+    fn name_of(&self, resource: ResourceId) -> &str {
+        &self.plan.frame.resource(resource).name
+    }
+}
+
+impl fmt::Debug for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bound")
+            .field("frame", &self.plan.frame.name())
+            .field("submitted", &self.progress.submitted())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Bound {
+    fn drop(&mut self) {
+        if self.owned.is_some() {
+            let frame = self.plan.frame.name();
+            tracing::warn!(
+                frame,
+                "runtime::Bound dropped without retire or destroy: its objects leak"
+            );
+        }
+    }
+}

@@ -1,0 +1,277 @@
+//! Which physical device a [`Context`](super::Context) takes, and the device made on it.
+
+use std::fmt;
+
+use ash::vk;
+
+use super::fault::Called;
+use super::instance::Instance;
+use super::support::text_of;
+use super::{Capabilities, ContextDesc, DeviceQueue, RuntimeFault, Support};
+use crate::Result;
+
+/// Which physical device to take.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// One with tile memory, else discrete, integrated, virtual, software; the first of its kind.
+    #[default]
+    Best,
+    /// The n-th that Vulkan lists.
+    Index(usize),
+    /// The first whose name contains this, in any case.
+    Name(String),
+}
+
+impl DeviceChoice {
+    /// A number is an index, anything else part of a name.
+    pub fn parse(text: &str) -> DeviceChoice {
+        match text.parse() {
+            Ok(index) => DeviceChoice::Index(index),
+            Err(_) => DeviceChoice::Name(text.to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceChoice::Best => f.write_str("that draws and computes with Vulkan 1.1"),
+            DeviceChoice::Index(index) => {
+                write!(f, "of index {index} that draws and computes with Vulkan 1.1")
+            }
+            DeviceChoice::Name(name) => {
+                write!(
+                    f,
+                    "whose name contains `{name}` that draws and computes with Vulkan 1.1"
+                )
+            }
+        }
+    }
+}
+
+/// A physical device that fits, with the family of its first queue.
+pub(super) struct Candidate {
+    pub(super) physical_device: vk::PhysicalDevice,
+    pub(super) support: Support,
+    families: Vec<vk::QueueFamilyProperties>,
+    main: u32,
+}
+
+/// The best device of those that were asked for.
+pub(super) fn choose(instance: &Instance, desc: &ContextDesc<'_>) -> Result<Candidate> {
+    // SAFETY: the instance is alive.
+    let devices = unsafe { instance.raw.enumerate_physical_devices() }
+        .called("vkEnumeratePhysicalDevices", || "the instance")?;
+    let mut names = Vec::new();
+    let mut best: Option<(u32, Candidate)> = None;
+    for (index, &physical_device) in devices.iter().enumerate() {
+        // SAFETY: one of the instance's.
+        let properties = unsafe { instance.raw.get_physical_device_properties(physical_device) };
+        let name = text_of(&properties.device_name);
+        let wanted = match &desc.device {
+            DeviceChoice::Best => true,
+            DeviceChoice::Index(wanted) => *wanted == index,
+            DeviceChoice::Name(part) => name.to_lowercase().contains(&part.to_lowercase()),
+        };
+        names.push(name);
+        if !wanted {
+            continue;
+        }
+        match candidate(instance, physical_device) {
+            Ok(Some(candidate)) => {
+                let rank = rank(&properties, &candidate.support);
+                if best.as_ref().is_none_or(|(other, _)| rank > *other) {
+                    best = Some((rank, candidate));
+                }
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!(device = names[index], %error, "passed over"),
+        }
+    }
+    let found = if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    };
+    best.map(|(_, candidate)| candidate).ok_or_else(|| {
+        RuntimeFault::NoDevice {
+            wanted: desc.device.to_string(),
+            found,
+        }
+        .into()
+    })
+}
+
+fn rank(properties: &vk::PhysicalDeviceProperties, support: &Support) -> u32 {
+    let kind = match properties.device_type {
+        vk::PhysicalDeviceType::DISCRETE_GPU => 4,
+        vk::PhysicalDeviceType::INTEGRATED_GPU => 3,
+        vk::PhysicalDeviceType::VIRTUAL_GPU => 2,
+        vk::PhysicalDeviceType::CPU => 1,
+        _ => 0,
+    };
+    if support.missing().is_empty() {
+        10 + kind
+    } else {
+        kind
+    }
+}
+
+/// The device with the family of its first queue, if it has one that draws and computes (and presents).
+fn candidate(instance: &Instance, physical_device: vk::PhysicalDevice) -> Result<Option<Candidate>> {
+    // SAFETY: one of the instance's, which was created with this version.
+    let support = unsafe { Support::query(&instance.raw, physical_device, instance.api_version) }?;
+    // SAFETY: one of the instance's.
+    let families = unsafe {
+        instance
+            .raw
+            .get_physical_device_queue_family_properties(physical_device)
+    };
+    let both = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
+    let mut main = None;
+    for (index, family) in families.iter().enumerate() {
+        let index = index as u32;
+        if main.is_none() && family.queue_flags.contains(both) && instance.presents(physical_device, index)? {
+            main = Some(index);
+        }
+    }
+    Ok(main.map(|main| Candidate {
+        physical_device,
+        support,
+        families,
+        main,
+    }))
+}
+
+pub(super) fn create_device(
+    instance: &Instance,
+    candidate: &Candidate,
+    desc: &ContextDesc<'_>,
+) -> Result<(ash::Device, Capabilities)> {
+    let Candidate {
+        physical_device,
+        support,
+        families,
+        main,
+    } = candidate;
+    let by = || support.profile().name.clone();
+    let mut extensions = desc.device_extensions.clone();
+    if desc.surface.is_some() {
+        extensions.push(ash::khr::swapchain::NAME);
+    }
+    for extension in &extensions {
+        if !support.lists(extension) {
+            let what = extension.to_string_lossy().into_owned();
+            return Err(RuntimeFault::Lacks { by: by(), what }.into());
+        }
+    }
+    // SAFETY: one of the instance's.
+    let offered = unsafe { instance.raw.get_physical_device_features(*physical_device) };
+    if let Some(feature) = missing_feature(&desc.features, &offered) {
+        return Err(RuntimeFault::Lacks {
+            by: by(),
+            what: format!("feature {feature}"),
+        }
+        .into());
+    }
+    let mut wanted = Capabilities::USUAL;
+    if desc.buffer_device_address {
+        wanted |= Capabilities::BUFFER_DEVICE_ADDRESS;
+        if !support.offers().contains(Capabilities::BUFFER_DEVICE_ADDRESS) {
+            return Err(RuntimeFault::Lacks {
+                by: by(),
+                what: "feature bufferDeviceAddress".to_owned(),
+            }
+            .into());
+        }
+    }
+    wanted.set(Capabilities::DEBUG_UTILS, instance.names_objects());
+    let queues: Vec<_> = queue_families(families, *main)
+        .map(|family| {
+            vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(family)
+                .queue_priorities(&[1.0])
+        })
+        .collect();
+    let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&names)
+        .enabled_features(&desc.features);
+    // SAFETY: the names are alive, and nothing is chained.
+    let mut enable = unsafe { support.enable(&info, wanted & !desc.without) };
+    let capabilities = enable.capabilities();
+    let info = enable.info(&info);
+    // SAFETY: extensions and features were looked up; one queue of each family.
+    let device =
+        unsafe { instance.raw.create_device(*physical_device, &info, None) }.called("vkCreateDevice", by)?;
+    Ok((device, capabilities))
+}
+
+/// The families that get a queue: the first queue's, then every other one that draws, computes or copies.
+fn queue_families(families: &[vk::QueueFamilyProperties], main: u32) -> impl Iterator<Item = u32> {
+    let useful = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE | vk::QueueFlags::TRANSFER;
+    let others = families
+        .iter()
+        .enumerate()
+        .filter(move |(index, family)| *index as u32 != main && family.queue_flags.intersects(useful));
+    std::iter::once(main).chain(others.map(|(index, _)| index as u32))
+}
+
+pub(super) fn queues_of(device: &ash::Device, candidate: &Candidate) -> Vec<DeviceQueue> {
+    let families = queue_families(&candidate.families, candidate.main);
+    let queue = |family: u32| DeviceQueue {
+        // SAFETY: the device was created with one queue of this family.
+        handle: unsafe { device.get_device_queue(family, 0) },
+        family,
+        capabilities: candidate.families[family as usize].queue_flags,
+    };
+    families.map(queue).collect()
+}
+
+/// The first feature that is wanted and not offered, by name.
+fn missing_feature(
+    wanted: &vk::PhysicalDeviceFeatures,
+    offered: &vk::PhysicalDeviceFeatures,
+) -> Option<String> {
+    // Printed side by side: `PhysicalDeviceFeatures { robust_buffer_access: 0, …`.
+    let (wanted, offered) = (format!("{wanted:?}"), format!("{offered:?}"));
+    let fields = |text: &str| -> Vec<String> {
+        let body = text.split_once('{').map_or("", |(_, body)| body);
+        body.trim_end_matches(['}', ' '])
+            .split(", ")
+            .map(|field| field.trim().to_owned())
+            .collect()
+    };
+    let (wanted, offered) = (fields(&wanted), fields(&offered));
+    let missing = wanted.iter().zip(&offered).find(|(wanted, offered)| {
+        let is_on = |field: &str| field.split_once(": ").is_some_and(|(_, value)| value != "0");
+        is_on(wanted) && !is_on(offered)
+    })?;
+    missing.0.split_once(": ").map(|(name, _)| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_feature_is_named() {
+        let offered = vk::PhysicalDeviceFeatures::default().sampler_anisotropy(true);
+        let wanted = offered.geometry_shader(true);
+        assert_eq!(missing_feature(&offered, &offered), None);
+        assert_eq!(
+            missing_feature(&wanted, &offered),
+            Some("geometry_shader".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_choice_is_an_index_or_a_name() {
+        assert_eq!(DeviceChoice::parse("1"), DeviceChoice::Index(1));
+        assert_eq!(
+            DeviceChoice::parse("llvmpipe"),
+            DeviceChoice::Name("llvmpipe".to_owned())
+        );
+    }
+}

@@ -1,0 +1,146 @@
+//! How the frame's resources are created: one home for their creation infos, for measuring and for binding.
+
+use ash::vk;
+
+use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
+use crate::frame::{Lifetime, Resource, ResourceKind};
+use crate::plan::Home;
+
+/// How the image of `resource` is created to live in `home`; `None` for buffers.
+///
+/// Images that merely take turns in the same bytes need no `VK_IMAGE_CREATE_ALIAS_BIT`: each starts from `UNDEFINED`. `alias`
+/// is for images that share bytes *and contents*, one per memory object of a tile resident.
+pub(super) fn image_info(
+    resource: &Resource,
+    home: Home,
+    alias: bool,
+) -> Option<vk::ImageCreateInfo<'static>> {
+    let ResourceKind::Image {
+        desc,
+        extent,
+        mut usage,
+    } = resource.kind
+    else {
+        return None;
+    };
+    usage |= match home {
+        Home::Tile => IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
+        Home::Lazy => vk::ImageUsageFlags::TRANSIENT_ATTACHMENT,
+        Home::Arena | Home::Own => vk::ImageUsageFlags::empty(),
+    };
+    if resource.lifetime == Lifetime::History {
+        // Cleared once, before the first frame reads what no frame wrote.
+        usage |= vk::ImageUsageFlags::TRANSFER_DST;
+    }
+    let alias = if alias {
+        vk::ImageCreateFlags::ALIAS
+    } else {
+        vk::ImageCreateFlags::empty()
+    };
+    Some(
+        vk::ImageCreateInfo::default()
+            .flags(desc.flags | alias)
+            .image_type(desc.image_type)
+            .format(desc.format)
+            .extent(extent)
+            .mip_levels(desc.mip_levels)
+            .array_layers(desc.array_layers)
+            .samples(desc.samples)
+            .tiling(vk::ImageTiling::OPTIMAL)
+            .usage(usage)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE)
+            .initial_layout(vk::ImageLayout::UNDEFINED),
+    )
+}
+
+/// How the buffer of `resource` is created to live in `home`; `None` for images.
+pub(super) fn buffer_info(resource: &Resource, home: Home) -> Option<vk::BufferCreateInfo<'static>> {
+    let ResourceKind::Buffer { desc, mut usage } = resource.kind else {
+        return None;
+    };
+    if home == Home::Tile {
+        usage |= BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+    }
+    if resource.lifetime == Lifetime::History {
+        usage |= vk::BufferUsageFlags::TRANSFER_DST;
+    }
+    Some(
+        vk::BufferCreateInfo::default()
+            .size(desc.size.0)
+            .usage(usage)
+            .sharing_mode(vk::SharingMode::EXCLUSIVE),
+    )
+}
+
+/// The usages that go through a view (VUID-VkImageViewCreateInfo-image-04441).
+pub(super) const VIEWED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::SAMPLED.as_raw() | vk::ImageUsageFlags::STORAGE.as_raw() | ATTACHED.as_raw(),
+);
+
+/// The usages as attachment.
+pub(super) const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
+    vk::ImageUsageFlags::COLOR_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT.as_raw()
+        | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
+);
+
+/// Every level and layer.
+pub(super) fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
+    vk::ImageSubresourceRange {
+        aspect_mask: aspects,
+        base_mip_level: 0,
+        level_count: vk::REMAINING_MIP_LEVELS,
+        base_array_layer: 0,
+        layer_count: vk::REMAINING_ARRAY_LAYERS,
+    }
+}
+
+/// The views of an image: the one for shaders, and the one for attachments.
+///
+/// `None` where the usage allows none; the second is `None` too where the first serves for both.
+pub(super) fn view_infos(
+    resource: &Resource,
+    info: &vk::ImageCreateInfo<'_>,
+    image: vk::Image,
+) -> (
+    Option<vk::ImageViewCreateInfo<'static>>,
+    Option<vk::ImageViewCreateInfo<'static>>,
+) {
+    if !info.usage.intersects(VIEWED) {
+        return (None, None);
+    }
+    let aspects = resource.aspects();
+    let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+    // A shader reads one aspect (VUID-VkDescriptorImageInfo-imageView-01976).
+    let read = if aspects.contains(both) {
+        vk::ImageAspectFlags::DEPTH
+    } else {
+        aspects
+    };
+    let cube =
+        info.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && info.array_layers.is_multiple_of(6);
+    let plain = match (info.image_type, info.array_layers) {
+        (vk::ImageType::TYPE_1D, 1) => vk::ImageViewType::TYPE_1D,
+        (vk::ImageType::TYPE_1D, _) => vk::ImageViewType::TYPE_1D_ARRAY,
+        (vk::ImageType::TYPE_3D, _) => vk::ImageViewType::TYPE_3D,
+        (_, 1) => vk::ImageViewType::TYPE_2D,
+        _ => vk::ImageViewType::TYPE_2D_ARRAY,
+    };
+    let shaped = match (cube, info.array_layers) {
+        (true, 6) => vk::ImageViewType::CUBE,
+        (true, _) => vk::ImageViewType::CUBE_ARRAY,
+        (false, _) => plain,
+    };
+    let view = vk::ImageViewCreateInfo::default()
+        .image(image)
+        .format(info.format);
+    let reading = view.view_type(shaped).subresource_range(whole(read));
+    let level_0 = vk::ImageSubresourceRange {
+        level_count: 1,
+        ..whole(aspects)
+    };
+    let attachment = view.view_type(plain).subresource_range(level_0);
+    let differ = read != aspects || shaped != plain || info.mip_levels > 1;
+    let attached = info.usage.intersects(ATTACHED) && differ;
+    (Some(reading), attached.then_some(attachment))
+}

@@ -1,0 +1,278 @@
+//! The first contents of history: zero, so that frame 0 reads something, and always the same.
+
+use ash::vk;
+
+use super::DeviceQueue;
+use super::RuntimeFault;
+use super::barrier::families_of;
+use super::bound::Place;
+use super::create::whole;
+use super::device::Inner;
+use super::fault::Called;
+use crate::Result;
+use crate::frame::{Lifetime, PassId, Resource, ResourceId, Version};
+use crate::plan::{Barrier, PlacementId, Plan, TransferHalf};
+
+/// One copy of a history resource, to be cleared.
+struct Copy<'a> {
+    resource: &'a Resource,
+    place: Place,
+    /// The layout in which the first frame expects the previous version.
+    layout: vk::ImageLayout,
+    queue: DeviceQueue,
+    /// From and to which family the first frame acquires it; ignored where it does not.
+    families: (u32, u32),
+}
+
+/// Clears both copies of every history resource of which the previous version is read, and waits for it.
+pub(super) fn clear(inner: &Inner, plan: &Plan, queues: &[DeviceQueue], places: &[Place]) -> Result<()> {
+    let copies: Vec<Copy<'_>> = plan
+        .frame
+        .resource_ids()
+        .flat_map(|id| copies_of(plan, queues, places, id))
+        .collect();
+    for (index, queue) in queues.iter().enumerate() {
+        // Queues of the frame may share one of the device.
+        let first = !queues[..index].contains(queue);
+        let mine: Vec<_> = copies
+            .iter()
+            .filter(|copy| first && copy.queue == *queue)
+            .collect();
+        if !mine.is_empty() {
+            tracing::debug!(copies = mine.len(), "clearing history");
+            let mut errand = Errand::new(inner, *queue)?;
+            for copy in mine {
+                clear_one(inner, errand.commands, copy)?;
+            }
+            errand.run()?;
+        }
+    }
+    Ok(())
+}
+
+fn copies_of<'a>(plan: &'a Plan, queues: &[DeviceQueue], places: &[Place], id: ResourceId) -> Vec<Copy<'a>> {
+    let resource = plan.frame.resource(id);
+    let placements = plan.resources[id.index()].placements.indices();
+    let reads = plan.frame.uses_of(id).iter().map(|&index| index as usize);
+    let first = reads
+        .into_iter()
+        .find(|&index| plan.frame.accesses()[index].version == Version::Previous);
+    let Some(read) = first.filter(|_| resource.lifetime == Lifetime::History && placements.len() == 2) else {
+        return Vec::new();
+    };
+    let previous = PlacementId(placements.start as u32 + 1);
+    let entry = entry_of(plan, previous);
+    let ignored = (vk::QUEUE_FAMILY_IGNORED, vk::QUEUE_FAMILY_IGNORED);
+    let reader = queues[plan.frame.queue_of(plan.frame.accesses()[read].pass).index()];
+    let layout = entry.map_or(plan.accesses[read].layout, |barrier| barrier.old_layout);
+    let transfer = entry.and_then(|barrier| {
+        let families = families_of(barrier, queues).filter(|families| *families != ignored)?;
+        Some((queues[barrier.transfer?.from.index()], families))
+    });
+    let (queue, families) = transfer.unwrap_or((reader, ignored));
+    placements
+        .map(|index| {
+            // Only the copy that frame 0 reads is acquired in it; the other one is written first, its contents discarded.
+            let families = if index == previous.index() {
+                families
+            } else {
+                ignored
+            };
+            Copy {
+                resource,
+                place: places[index],
+                layout,
+                queue,
+                families,
+            }
+        })
+        .collect()
+}
+
+/// The barrier through which the previous version comes into a frame.
+fn entry_of(plan: &Plan, previous: PlacementId) -> Option<&Barrier> {
+    let before = |pass: PassId| plan.passes[pass.index()].before.of(&plan.barriers).iter();
+    let release = |barrier: &&Barrier| {
+        barrier
+            .transfer
+            .is_some_and(|one| one.half == TransferHalf::Release)
+    };
+    let barriers = plan.frame.pass_ids().flat_map(before);
+    barriers
+        .filter(|barrier| !release(barrier))
+        .find(|barrier| barrier.placement == previous)
+}
+
+/// Records: to the layout for clearing, clear, to the layout for the first frame.
+fn clear_one(inner: &Inner, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Result<()> {
+    use vk::{AccessFlags as A, PipelineStageFlags as S};
+    let device = &inner.device;
+    // A release makes available only; what acquires makes visible.
+    let released = copy.families.0 != vk::QUEUE_FAMILY_IGNORED;
+    let visible = if released {
+        A::empty()
+    } else {
+        A::MEMORY_READ | A::MEMORY_WRITE
+    };
+    let (from, to) = copy.families;
+    match copy.place {
+        Place::Image(image) => {
+            let aspects = copy.resource.aspects();
+            let colour = aspects.contains(vk::ImageAspectFlags::COLOR);
+            let needed = if colour {
+                vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE
+            } else {
+                vk::QueueFlags::GRAPHICS
+            };
+            if !copy.queue.capabilities.intersects(needed) {
+                let why =
+                    format!("its first contents need a queue of {needed:?} where its history is first used");
+                return Err(RuntimeFault::Unsupported {
+                    resource: copy.resource.name.clone(),
+                    why,
+                }
+                .into());
+            }
+            let range = whole(aspects);
+            let into = vk::ImageMemoryBarrier::default()
+                .dst_access_mask(A::TRANSFER_WRITE)
+                .old_layout(vk::ImageLayout::UNDEFINED)
+                .new_layout(vk::ImageLayout::TRANSFER_DST_OPTIMAL)
+                .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+                .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+                .image(image.handle)
+                .subresource_range(range);
+            barrier(inner, commands, (S::TOP_OF_PIPE, S::TRANSFER), &[], &[into]);
+            let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
+            if colour {
+                let zero = vk::ClearColorValue { uint32: [0; 4] };
+                // SAFETY: recording on a graphics or compute queue; history images have TRANSFER_DST usage.
+                unsafe { device.cmd_clear_color_image(commands, image.handle, layout, &zero, &[range]) };
+            } else {
+                let zero = vk::ClearDepthStencilValue {
+                    depth: 0.0,
+                    stencil: 0,
+                };
+                // SAFETY: recording on a graphics queue; history images have TRANSFER_DST usage.
+                unsafe {
+                    device.cmd_clear_depth_stencil_image(commands, image.handle, layout, &zero, &[range])
+                };
+            }
+            let out = into
+                .src_access_mask(A::TRANSFER_WRITE)
+                .dst_access_mask(visible)
+                .old_layout(layout)
+                .new_layout(copy.layout)
+                .src_queue_family_index(from)
+                .dst_queue_family_index(to);
+            barrier(inner, commands, (S::TRANSFER, S::ALL_COMMANDS), &[], &[out]);
+        }
+        Place::Buffer(buffer) => {
+            // SAFETY: recording; history buffers have TRANSFER_DST usage; the size's rest below 4 bytes is left out.
+            unsafe { device.cmd_fill_buffer(commands, buffer.handle, 0, vk::WHOLE_SIZE, 0) };
+            let out = vk::BufferMemoryBarrier::default()
+                .src_access_mask(A::TRANSFER_WRITE)
+                .dst_access_mask(visible)
+                .src_queue_family_index(from)
+                .dst_queue_family_index(to)
+                .buffer(buffer.handle)
+                .size(vk::WHOLE_SIZE);
+            barrier(inner, commands, (S::TRANSFER, S::ALL_COMMANDS), &[out], &[]);
+        }
+        Place::Nothing => {}
+    }
+    Ok(())
+}
+
+fn barrier(
+    inner: &Inner,
+    commands: vk::CommandBuffer,
+    (src, dst): (vk::PipelineStageFlags, vk::PipelineStageFlags),
+    buffers: &[vk::BufferMemoryBarrier<'_>],
+    images: &[vk::ImageMemoryBarrier<'_>],
+) {
+    let none = vk::DependencyFlags::empty();
+    // SAFETY: recording outside render passes; the handles are alive.
+    unsafe {
+        inner
+            .device
+            .cmd_pipeline_barrier(commands, src, dst, none, &[], buffers, images)
+    };
+}
+
+/// A command buffer that is submitted once and waited for.
+struct Errand<'a> {
+    inner: &'a Inner,
+    queue: DeviceQueue,
+    pool: vk::CommandPool,
+    fence: vk::Fence,
+    commands: vk::CommandBuffer,
+}
+
+impl<'a> Errand<'a> {
+    /// Begins to record.
+    fn new(inner: &'a Inner, queue: DeviceQueue) -> Result<Errand<'a>> {
+        let device = &inner.device;
+        let what = || "clearing history";
+        let mut errand = Errand {
+            inner,
+            queue,
+            pool: vk::CommandPool::null(),
+            fence: vk::Fence::null(),
+            commands: vk::CommandBuffer::null(),
+        };
+        let info = vk::CommandPoolCreateInfo::default()
+            .flags(vk::CommandPoolCreateFlags::TRANSIENT)
+            .queue_family_index(queue.family);
+        // SAFETY: the family is one that the device has queues of (the caller's `DeviceDesc`).
+        errand.pool =
+            unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool", what)?;
+        // SAFETY: nothing is asked for but a fence.
+        errand.fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }
+            .called("vkCreateFence", what)?;
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(errand.pool)
+            .command_buffer_count(1);
+        // SAFETY: the pool was just created.
+        errand.commands =
+            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers", what)?[0];
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: just allocated.
+        unsafe { device.begin_command_buffer(errand.commands, &info) }
+            .called("vkBeginCommandBuffer", what)?;
+        Ok(errand)
+    }
+
+    /// Submits and waits.
+    fn run(&mut self) -> Result<()> {
+        let device = &self.inner.device;
+        let what = || "clearing history";
+        // SAFETY: recording was begun by `new`.
+        unsafe { device.end_command_buffer(self.commands) }.called("vkEndCommandBuffer", what)?;
+        let commands = [self.commands];
+        let info = vk::SubmitInfo::default().command_buffers(&commands);
+        // SAFETY: nobody else uses the queue (`Device::bind` says so).
+        unsafe { device.queue_submit(self.queue.handle, &[info], self.fence) }
+            .called("vkQueueSubmit", what)?;
+        // SAFETY: the fence was just submitted.
+        let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
+        if waited.is_err() {
+            // What the commands use is destroyed next, and a wait can fail for want of memory: one more, which needs less. If
+            // that fails too, the device is lost or as good as lost.
+            // SAFETY: nobody else uses the queue.
+            let _ = unsafe { device.queue_wait_idle(self.queue.handle) };
+        }
+        waited.called("vkWaitForFences", what)?;
+        Ok(())
+    }
+}
+
+impl Drop for Errand<'_> {
+    fn drop(&mut self) {
+        let device = &self.inner.device;
+        // SAFETY: never submitted, or waited for (a failed wait means a lost device, which runs nothing).
+        unsafe { device.destroy_fence(self.fence, None) };
+        // SAFETY: as above; frees its command buffer too.
+        unsafe { device.destroy_command_pool(self.pool, None) };
+    }
+}

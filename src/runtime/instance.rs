@@ -1,0 +1,357 @@
+//! The instance of a [`Context`](super::Context): loader, layers, messages, surface.
+
+use std::ffi::{CStr, CString, c_void};
+use std::sync::{Mutex, PoisonError};
+
+use ash::vk;
+
+use super::context::{ContextDesc, SurfaceMaker};
+use super::fault::Called;
+use super::support::{c_text_of, version_text};
+use super::{Capabilities, RuntimeFault};
+use crate::Result;
+
+const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// A message of the validation layers, a warning at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// How bad it is.
+    pub severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    /// The VUID or other id.
+    pub id: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// Collects messages; the messenger holds its address, so it stays where it is.
+type Messages = Box<Mutex<Vec<Message>>>;
+
+/// An instance with what is destroyed together with it: surface, messenger, and the device once there is one.
+pub(super) struct Instance {
+    pub(super) entry: ash::Entry,
+    pub(super) raw: ash::Instance,
+    pub(super) api_version: u32,
+    /// The layer's version.
+    pub(super) validation: Option<u32>,
+    pub(super) device: Option<ash::Device>,
+    /// Whether `VK_EXT_debug_utils` is enabled.
+    names: bool,
+    messenger: Option<(ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT)>,
+    surface: Option<(ash::khr::surface::Instance, vk::SurfaceKHR)>,
+    messages: Messages,
+    /// Whether dropping it destroys it: until its context is complete.
+    unfinished: bool,
+}
+
+/// What the installation offers, and what of it is enabled.
+struct Offer {
+    api_version: u32,
+    names: Vec<&'static CStr>,
+    debug: bool,
+    portability: bool,
+    /// The validation layer's version, and whether it takes `VkLayerSettingsCreateInfoEXT`.
+    validation: Option<(u32, bool)>,
+}
+
+impl Instance {
+    pub(super) fn new(entry: ash::Entry, desc: &ContextDesc<'_>) -> Result<Instance> {
+        let offer = look_up(&entry, desc)?;
+        let messages: Messages = Box::default();
+        let application = CString::new(desc.application.replace('\0', "")).expect("zeros are replaced");
+        let info = vk::ApplicationInfo::default()
+            .application_name(&application)
+            .engine_name(c"tileheap")
+            .api_version(offer.api_version);
+        let names: Vec<_> = offer
+            .names
+            .iter()
+            .chain(&desc.instance_extensions)
+            .map(|name| name.as_ptr())
+            .collect();
+        let layers = [VALIDATION.as_ptr()];
+        let mut messenger = messenger_info(&messages);
+        let on = vk::TRUE.to_ne_bytes();
+        let mut setting = vk::LayerSettingEXT::default()
+            .layer_name(VALIDATION)
+            .setting_name(c"validate_sync")
+            .ty(vk::LayerSettingTypeEXT::BOOL32)
+            .values(&on);
+        // One boolean; ash counts its bytes.
+        setting.value_count = 1;
+        let settings = [setting];
+        let mut settings = vk::LayerSettingsCreateInfoEXT::default().settings(&settings);
+        let enabled = [vk::ValidationFeatureEnableEXT::SYNCHRONIZATION_VALIDATION];
+        let mut features = vk::ValidationFeaturesEXT::default().enabled_validation_features(&enabled);
+        let mut create = vk::InstanceCreateInfo::default()
+            .application_info(&info)
+            .enabled_extension_names(&names);
+        if offer.portability {
+            create = create.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
+        }
+        if let Some((_, layer_settings)) = offer.validation {
+            create = create.enabled_layer_names(&layers);
+            if offer.debug {
+                create = create.push_next(&mut messenger);
+            }
+            create = if layer_settings {
+                create.push_next(&mut settings)
+            } else {
+                create.push_next(&mut features)
+            };
+        }
+        // SAFETY: names, layers and structs were looked up; everything chained is alive.
+        let raw = match unsafe { entry.create_instance(&create, None) } {
+            // What the loader says where no driver is installed.
+            Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => return Err(no_device().into()),
+            raw => raw.called("vkCreateInstance", || desc.application.as_str())?,
+        };
+        let mut instance = Instance {
+            entry,
+            raw,
+            api_version: offer.api_version,
+            validation: offer.validation.map(|(version, _)| version),
+            device: None,
+            names: offer.debug,
+            messenger: None,
+            surface: None,
+            messages,
+            unfinished: true,
+        };
+        if offer.debug && offer.validation.is_some() {
+            instance.listen()?;
+        }
+        Ok(instance)
+    }
+
+    /// Creates the messenger.
+    fn listen(&mut self) -> Result<()> {
+        let debug = ash::ext::debug_utils::Instance::new(&self.entry, &self.raw);
+        let info = messenger_info(&self.messages);
+        // SAFETY: the extension is enabled; the list of messages lives as long as the messenger.
+        let messenger = unsafe { debug.create_debug_utils_messenger(&info, None) }
+            .called("vkCreateDebugUtilsMessengerEXT", || "the instance")?;
+        self.messenger = Some((debug, messenger));
+        Ok(())
+    }
+
+    pub(super) fn make_surface(&mut self, maker: SurfaceMaker<'_>) -> Result<()> {
+        let surface = maker(&self.entry, &self.raw).called("vkCreate…SurfaceKHR", || "the window")?;
+        self.surface = Some((ash::khr::surface::Instance::new(&self.entry, &self.raw), surface));
+        Ok(())
+    }
+
+    pub(super) fn surface(&self) -> vk::SurfaceKHR {
+        self.surface
+            .as_ref()
+            .map_or(vk::SurfaceKHR::null(), |(_, surface)| *surface)
+    }
+
+    /// Whether `VK_EXT_debug_utils` is enabled.
+    pub(super) fn names_objects(&self) -> bool {
+        self.names
+    }
+
+    /// Whether a queue family can present to the surface, if there is one.
+    pub(super) fn presents(&self, physical_device: vk::PhysicalDevice, family: u32) -> Result<bool> {
+        let Some((functions, surface)) = &self.surface else {
+            return Ok(true);
+        };
+        // SAFETY: device and surface are the instance's.
+        let presents =
+            unsafe { functions.get_physical_device_surface_support(physical_device, family, *surface) };
+        Ok(presents.called("vkGetPhysicalDeviceSurfaceSupportKHR", || "the window")?)
+    }
+
+    pub(super) fn messages(&self) -> Vec<Message> {
+        self.messages
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// The context is complete: it destroys the instance from now on.
+    pub(super) fn keep(&mut self) {
+        self.unfinished = false;
+    }
+
+    /// Destroys the device, surface, messenger and instance. Nothing of theirs may be used afterwards.
+    pub(super) fn destroy(&mut self) {
+        self.unfinished = false;
+        if let Some(device) = self.device.take() {
+            // SAFETY: idle, and everything on it is destroyed (see `Context::destroy`), or it was just created.
+            unsafe { device.destroy_device(None) };
+        }
+        if let Some((functions, surface)) = self.surface.take() {
+            // SAFETY: its swapchains went with the device.
+            unsafe { functions.destroy_surface(surface, None) };
+        }
+        if let Some((functions, messenger)) = self.messenger.take() {
+            // SAFETY: the instance's own.
+            unsafe { functions.destroy_debug_utils_messenger(messenger, None) };
+        }
+        // SAFETY: everything made from it is destroyed.
+        unsafe { self.raw.destroy_instance(None) };
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        if self.unfinished {
+            self.destroy();
+        }
+    }
+}
+
+/// Loads the machine's Vulkan library.
+pub(super) fn load() -> Result<ash::Entry> {
+    // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
+    let entry = unsafe { ash::Entry::load() };
+    let no_loader = |error: ash::LoadingError| RuntimeFault::NoLoader {
+        reason: error.to_string(),
+    };
+    Ok(entry.map_err(no_loader)?)
+}
+
+/// There is Vulkan, and nothing to run it on.
+pub(super) fn no_device() -> RuntimeFault {
+    let (wanted, found) = ("at all".to_owned(), "none".to_owned());
+    RuntimeFault::NoDevice { wanted, found }
+}
+
+/// What is there of what the context wants; an error for what the caller wants and is not.
+fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
+    // SAFETY: the loader is loaded.
+    let version = unsafe { entry.try_enumerate_instance_version() }
+        .called("vkEnumerateInstanceVersion", || "the loader")?
+        .unwrap_or(vk::API_VERSION_1_0);
+    let most = if desc.api_version == 0 {
+        vk::API_VERSION_1_3
+    } else {
+        desc.api_version
+    };
+    let api_version = version.min(most);
+    if api_version < vk::API_VERSION_1_1 {
+        let (device, version) = ("the Vulkan loader".to_owned(), version_text(api_version));
+        return Err(RuntimeFault::OldVersion { device, version }.into());
+    }
+    let listed = extensions(entry, None)?;
+    let has = |name: &CStr| listed.iter().any(|other| other.as_c_str() == name);
+    let by = || "the Vulkan installation".to_owned();
+    for name in &desc.instance_extensions {
+        if !has(name) {
+            let what = name.to_string_lossy().into_owned();
+            return Err(RuntimeFault::Lacks { by: by(), what }.into());
+        }
+    }
+    let mut names = Vec::new();
+    let validation = if desc.validate {
+        Some(find_validation(entry)?)
+    } else {
+        None
+    };
+    if let Some((_, layer_settings)) = validation {
+        names.push(if layer_settings {
+            ash::ext::layer_settings::NAME
+        } else {
+            ash::ext::validation_features::NAME
+        });
+    }
+    // The validation layer brings the extension itself where the loader does not.
+    let debug = (has(ash::ext::debug_utils::NAME) || desc.validate)
+        && !desc.without.contains(Capabilities::DEBUG_UTILS);
+    let asked = desc.instance_extensions.contains(&ash::ext::debug_utils::NAME);
+    if debug && !asked {
+        names.push(ash::ext::debug_utils::NAME);
+    }
+    let portability = has(ash::khr::portability_enumeration::NAME);
+    if portability
+        && !desc
+            .instance_extensions
+            .contains(&ash::khr::portability_enumeration::NAME)
+    {
+        names.push(ash::khr::portability_enumeration::NAME);
+    }
+    Ok(Offer {
+        api_version,
+        names,
+        debug,
+        portability,
+        validation,
+    })
+}
+
+/// The validation layer's version, and whether it takes layer settings.
+fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
+    // SAFETY: the loader is loaded.
+    let layers = unsafe { entry.enumerate_instance_layer_properties() }
+        .called("vkEnumerateInstanceLayerProperties", || "the loader")?;
+    let layer = layers
+        .iter()
+        .find(|layer| c_text_of(&layer.layer_name).as_c_str() == VALIDATION);
+    let Some(layer) = layer else {
+        let what = "VK_LAYER_KHRONOS_validation (install vulkan-validationlayers, or set VK_LAYER_PATH)";
+        let by = "the Vulkan installation".to_owned();
+        return Err(RuntimeFault::Lacks {
+            by,
+            what: what.to_owned(),
+        }
+        .into());
+    };
+    let brings = extensions(entry, Some(VALIDATION))?;
+    let settings = brings
+        .iter()
+        .any(|name| name.as_c_str() == ash::ext::layer_settings::NAME);
+    Ok((layer.spec_version, settings))
+}
+
+fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>> {
+    // SAFETY: the loader is loaded, and the layer listed.
+    let listed = unsafe { entry.enumerate_instance_extension_properties(layer) }
+        .called("vkEnumerateInstanceExtensionProperties", || "the loader")?;
+    Ok(listed.iter().map(|one| c_text_of(&one.extension_name)).collect())
+}
+
+fn messenger_info(messages: &Messages) -> vk::DebugUtilsMessengerCreateInfoEXT<'static> {
+    use vk::{DebugUtilsMessageSeverityFlagsEXT as Severity, DebugUtilsMessageTypeFlagsEXT as Kind};
+    let messages: *const Mutex<Vec<Message>> = &**messages;
+    vk::DebugUtilsMessengerCreateInfoEXT::default()
+        .message_severity(Severity::WARNING | Severity::ERROR)
+        // Not GENERAL: the loader's remarks about drivers that do not load.
+        .message_type(Kind::VALIDATION)
+        .pfn_user_callback(Some(collect))
+        .user_data(messages.cast_mut().cast())
+}
+
+/// Takes a message into the list that `user_data` points to.
+unsafe extern "system" fn collect(
+    severity: vk::DebugUtilsMessageSeverityFlagsEXT,
+    _kind: vk::DebugUtilsMessageTypeFlagsEXT,
+    data: *const vk::DebugUtilsMessengerCallbackDataEXT<'_>,
+    user_data: *mut c_void,
+) -> vk::Bool32 {
+    // SAFETY: the layers hand in a valid struct.
+    let Some(data) = (unsafe { data.as_ref() }) else {
+        return vk::FALSE;
+    };
+    // SAFETY: `messenger_info` put the list there, which lives as long as the messenger and is shared by reference only.
+    let Some(messages) = (unsafe { user_data.cast::<Mutex<Vec<Message>>>().cast_const().as_ref() }) else {
+        return vk::FALSE;
+    };
+    // SAFETY: null or a C string.
+    let id = unsafe { data.message_id_name_as_c_str() };
+    // SAFETY: null or a C string.
+    let text = unsafe { data.message_as_c_str() };
+    let owned = |text: Option<&CStr>| text.map_or(String::new(), |text| text.to_string_lossy().into_owned());
+    let message = Message {
+        severity,
+        id: owned(id),
+        text: owned(text),
+    };
+    tracing::warn!(id = message.id, text = message.text, "validation");
+    messages
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .push(message);
+    vk::FALSE
+}

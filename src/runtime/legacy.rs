@@ -1,0 +1,144 @@
+//! The flags and structs of Vulkan 1.1 for those of synchronization2.
+
+use ash::vk;
+
+/// The older access flags. Those that synchronization2 split are joined again.
+///
+/// Source: VK_KHR_synchronization2, "Interactions": the low 32 bits are the same flags.
+pub(super) fn access(flags: vk::AccessFlags2) -> vk::AccessFlags {
+    use vk::AccessFlags2 as A;
+    let mut old = vk::AccessFlags::from_raw(flags.as_raw() as u32);
+    if flags.intersects(A::SHADER_SAMPLED_READ | A::SHADER_STORAGE_READ) {
+        old |= vk::AccessFlags::SHADER_READ;
+    }
+    if flags.intersects(A::SHADER_STORAGE_WRITE) {
+        old |= vk::AccessFlags::SHADER_WRITE;
+    }
+    old
+}
+
+/// The older stages that are waited for; the top of the pipe where there are none.
+pub(super) fn source_stages(flags: vk::PipelineStageFlags2) -> vk::PipelineStageFlags {
+    stages(flags, vk::PipelineStageFlags::TOP_OF_PIPE)
+}
+
+/// The older stages that wait; the bottom of the pipe where there are none.
+pub(super) fn destination_stages(flags: vk::PipelineStageFlags2) -> vk::PipelineStageFlags {
+    stages(flags, vk::PipelineStageFlags::BOTTOM_OF_PIPE)
+}
+
+fn stages(flags: vk::PipelineStageFlags2, none: vk::PipelineStageFlags) -> vk::PipelineStageFlags {
+    use vk::PipelineStageFlags2 as S;
+    let mut old = vk::PipelineStageFlags::from_raw(flags.as_raw() as u32);
+    if flags.intersects(S::COPY | S::RESOLVE | S::BLIT | S::CLEAR) {
+        old |= vk::PipelineStageFlags::TRANSFER;
+    }
+    if flags.intersects(S::INDEX_INPUT | S::VERTEX_ATTRIBUTE_INPUT) {
+        old |= vk::PipelineStageFlags::VERTEX_INPUT;
+    }
+    if flags.contains(S::PRE_RASTERIZATION_SHADERS) {
+        // Naming tessellation or geometry shaders needs their features.
+        old |= vk::PipelineStageFlags::ALL_GRAPHICS;
+    }
+    if old.is_empty() { none } else { old }
+}
+
+/// One batch in the older structs.
+#[derive(Default)]
+pub(super) struct OlderBatch {
+    waits: Vec<vk::Semaphore>,
+    wait_stages: Vec<vk::PipelineStageFlags>,
+    wait_values: Vec<u64>,
+    commands: Vec<vk::CommandBuffer>,
+    signals: Vec<vk::Semaphore>,
+    signal_values: Vec<u64>,
+}
+
+/// The list behind a pointer and its count.
+///
+/// # Safety
+/// They are those of one slice, which is alive.
+unsafe fn list<'a, T>(pointer: *const T, count: u32) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's duty.
+    unsafe { std::slice::from_raw_parts(pointer, count as usize) }
+}
+
+impl OlderBatch {
+    /// # Safety
+    /// The lists of `batch` are alive.
+    pub(super) unsafe fn new(batch: &vk::SubmitInfo2<'_>) -> OlderBatch {
+        let mut older = OlderBatch::default();
+        // SAFETY: the caller's duty.
+        let waits = unsafe { list(batch.p_wait_semaphore_infos, batch.wait_semaphore_info_count) };
+        for wait in waits {
+            older.waits.push(wait.semaphore);
+            older.wait_stages.push(destination_stages(wait.stage_mask));
+            older.wait_values.push(wait.value);
+        }
+        // SAFETY: the caller's duty.
+        let commands = unsafe { list(batch.p_command_buffer_infos, batch.command_buffer_info_count) };
+        older
+            .commands
+            .extend(commands.iter().map(|one| one.command_buffer));
+        // SAFETY: the caller's duty.
+        let signals = unsafe { list(batch.p_signal_semaphore_infos, batch.signal_semaphore_info_count) };
+        for signal in signals {
+            older.signals.push(signal.semaphore);
+            older.signal_values.push(signal.value);
+        }
+        older
+    }
+
+    pub(super) fn values(&self) -> vk::TimelineSemaphoreSubmitInfo<'_> {
+        vk::TimelineSemaphoreSubmitInfo::default()
+            .wait_semaphore_values(&self.wait_values)
+            .signal_semaphore_values(&self.signal_values)
+    }
+
+    pub(super) fn info<'a>(
+        &'a self,
+        values: Option<&'a mut vk::TimelineSemaphoreSubmitInfo<'_>>,
+    ) -> vk::SubmitInfo<'a> {
+        let info = vk::SubmitInfo::default()
+            .wait_semaphores(&self.waits)
+            .wait_dst_stage_mask(&self.wait_stages)
+            .command_buffers(&self.commands)
+            .signal_semaphores(&self.signals);
+        match values {
+            Some(values) => info.push_next(values),
+            None => info,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn split_flags_are_joined_again() {
+        use vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
+        assert_eq!(access(A::SHADER_SAMPLED_READ | A::UNIFORM_READ), {
+            vk::AccessFlags::SHADER_READ | vk::AccessFlags::UNIFORM_READ
+        });
+        assert_eq!(access(A::SHADER_STORAGE_WRITE), vk::AccessFlags::SHADER_WRITE);
+        assert_eq!(source_stages(S::ALL_TRANSFER), vk::PipelineStageFlags::TRANSFER);
+        assert_eq!(source_stages(S::COPY), vk::PipelineStageFlags::TRANSFER);
+        assert_eq!(
+            source_stages(S::INDEX_INPUT),
+            vk::PipelineStageFlags::VERTEX_INPUT
+        );
+        assert_eq!(source_stages(S::NONE), vk::PipelineStageFlags::TOP_OF_PIPE);
+        assert_eq!(
+            destination_stages(S::NONE),
+            vk::PipelineStageFlags::BOTTOM_OF_PIPE
+        );
+        assert_eq!(
+            destination_stages(S::ALL_COMMANDS),
+            vk::PipelineStageFlags::ALL_COMMANDS
+        );
+    }
+}

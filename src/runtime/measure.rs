@@ -1,0 +1,290 @@
+//! Measure: what every resource of a frame needs of memory, by the driver's word.
+
+use ash::vk;
+
+use super::RuntimeFault;
+use super::create::{ATTACHED, buffer_info, image_info};
+use super::device::Inner;
+use super::fault::Called;
+use crate::Result;
+use crate::ffi::{
+    BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
+};
+use crate::frame::{Frame, Lifetime, Resource};
+use crate::plan::Home;
+use crate::profile::{Dedicated, Requirements, ResourceRequirements, TileRequirements};
+use crate::units::{Alignment, Bytes};
+
+/// What the driver says about one creation info.
+#[derive(Clone, Copy)]
+pub(super) struct Answer {
+    pub(super) size: Bytes,
+    pub(super) alignment: Alignment,
+    pub(super) memory_type_bits: u32,
+    pub(super) dedicated: Dedicated,
+    /// Asked only for resources with the tile usage bit.
+    pub(super) tile: Option<TileRequirements>,
+}
+
+/// No memory: external resources bring their own, unused ones get none.
+const NOTHING: ResourceRequirements = ResourceRequirements {
+    size: Bytes::ZERO,
+    alignment: Alignment::ONE,
+    memory_type_bits: 0,
+    dedicated: Dedicated::No,
+    tile: None,
+    lazy_type_bits: 0,
+};
+
+impl Inner {
+    /// Asks about every resource of the frame.
+    pub(super) fn measure(&self, frame: &Frame) -> Result<Requirements> {
+        let _span = tracing::info_span!("measure", frame = frame.name()).entered();
+        if self.functions.maintenance_4.is_none() {
+            tracing::debug!(
+                reason = "maintenance4 is not enabled",
+                "measuring by creating every resource"
+            );
+        }
+        let ids = frame.resource_ids().zip(frame.resources());
+        let measured = ids.map(|(id, resource)| {
+            let external = matches!(resource.lifetime, Lifetime::External(_));
+            if external || frame.uses_of(id).is_empty() {
+                return Ok(NOTHING);
+            }
+            self.measure_one(resource)
+        });
+        Ok(Requirements {
+            resources: measured.collect::<Result<_>>()?,
+        })
+    }
+
+    fn measure_one(&self, resource: &Resource) -> Result<ResourceRequirements> {
+        let answer = if let Some(info) = image_info(resource, Home::Arena, false) {
+            self.image_is_supported(resource, &info)?;
+            self.ask_image(&resource.name, &info)?
+        } else {
+            let info = buffer_info(resource, Home::Arena).expect("a resource is an image or a buffer");
+            self.addresses_are_supported(resource, &info)?;
+            self.ask_buffer(&resource.name, &info)?
+        };
+        Ok(ResourceRequirements {
+            size: answer.size,
+            alignment: answer.alignment,
+            memory_type_bits: answer.memory_type_bits,
+            dedicated: answer.dedicated,
+            tile: self.measure_tile(resource)?,
+            lazy_type_bits: self.measure_lazy(resource)?,
+        })
+    }
+
+    /// What it needs of the tile heap; `None` where rules or driver refuse it.
+    fn measure_tile(&self, resource: &Resource) -> Result<Option<TileRequirements>> {
+        let Some(tile) = &self.profile.tile else {
+            return Ok(None);
+        };
+        let answer = if let Some(info) = image_info(resource, Home::Tile, false) {
+            // The extension guarantees a set of parameters; beyond it, the driver is asked.
+            if tile.image(&info).is_none() && !self.image_fits(&resource.name, &info)? {
+                return Ok(None);
+            }
+            self.ask_image(&resource.name, &info)?
+        } else {
+            let info = buffer_info(resource, Home::Tile).expect("a resource is an image or a buffer");
+            // What the extension does not permit must not even be asked for (VUID-VkBufferCreateInfo-usage-10764).
+            if tile.buffer(&info).is_none() {
+                return Ok(None);
+            }
+            self.ask_buffer(&resource.name, &info)?
+        };
+        Ok(answer
+            .tile
+            .filter(|_| answer.memory_type_bits >> tile.memory_type & 1 == 1))
+    }
+
+    /// The lazily allocated types for it as a transient attachment; 0 where it is used otherwise.
+    fn measure_lazy(&self, resource: &Resource) -> Result<u32> {
+        let lazy = self.profile.lazy_type_bits() & !self.profile.tile_type_bits();
+        let Some(info) = image_info(resource, Home::Lazy, false).filter(|_| lazy != 0) else {
+            return Ok(0);
+        };
+        // VUID-VkImageCreateInfo-usage-00963
+        let attachment_only = (ATTACHED | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT).contains(info.usage);
+        if !attachment_only || !self.image_fits(&resource.name, &info)? {
+            return Ok(0);
+        }
+        Ok(self.ask_image(&resource.name, &info)?.memory_type_bits & lazy)
+    }
+
+    /// Whether the device can create images of this kind, this large.
+    fn image_fits(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
+        let question = vk::PhysicalDeviceImageFormatInfo2::default()
+            .format(info.format)
+            .ty(info.image_type)
+            .tiling(info.tiling)
+            .usage(info.usage)
+            .flags(info.flags);
+        let mut answer = vk::ImageFormatProperties2::default();
+        // SAFETY: the physical device is one of the instance; the tile usage bit is asked about only where the feature is on.
+        let asked = unsafe {
+            self.instance.get_physical_device_image_format_properties2(
+                self.physical_device,
+                &question,
+                &mut answer,
+            )
+        };
+        if asked == Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) {
+            return Ok(false);
+        }
+        asked.called("vkGetPhysicalDeviceImageFormatProperties2", || name)?;
+        let (limits, wanted) = (answer.image_format_properties, info.extent);
+        let most = limits.max_extent;
+        Ok(wanted.width <= most.width
+            && wanted.height <= most.height
+            && wanted.depth <= most.depth
+            && info.mip_levels <= limits.max_mip_levels
+            && info.array_layers <= limits.max_array_layers
+            && limits.sample_counts.contains(info.samples))
+    }
+
+    /// An error if the device cannot create such an image.
+    pub(super) fn image_is_supported(
+        &self,
+        resource: &Resource,
+        info: &vk::ImageCreateInfo<'_>,
+    ) -> Result<()> {
+        if self.image_fits(&resource.name, info)? {
+            return Ok(());
+        }
+        let vk::Extent3D { width, height, depth } = info.extent;
+        let why = format!(
+            "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples is more than it offers",
+            info.format, info.usage, info.mip_levels, info.array_layers, info.samples
+        );
+        Err(RuntimeFault::Unsupported {
+            resource: resource.name.clone(),
+            why,
+        }
+        .into())
+    }
+
+    /// An error if the buffer's address is used and cannot be asked for.
+    pub(super) fn addresses_are_supported(
+        &self,
+        resource: &Resource,
+        info: &vk::BufferCreateInfo<'_>,
+    ) -> Result<()> {
+        let wanted = info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        if !wanted || self.functions.buffer_device_address.is_some() {
+            return Ok(());
+        }
+        let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
+        Err(RuntimeFault::Unsupported {
+            resource: resource.name.clone(),
+            why,
+        }
+        .into())
+    }
+
+    /// What an image created so needs; the image itself is created only where the driver must see it.
+    pub(super) fn ask_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<Answer> {
+        let tile = info.usage.contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
+        if let Some(functions) = &self.functions.maintenance_4 {
+            let question = vk::DeviceImageMemoryRequirements::default().create_info(info);
+            return Ok(Answer::ask(tile, |answer| {
+                // SAFETY: the device has maintenance4; the creation info is valid (its limits were asked for).
+                unsafe {
+                    (functions.get_device_image_memory_requirements_khr)(
+                        self.device.handle(),
+                        &question,
+                        answer,
+                    );
+                }
+            }));
+        }
+        // SAFETY: the creation info is valid (its limits were asked for).
+        let image = unsafe { self.device.create_image(info, None) }.called("vkCreateImage", || name)?;
+        let answer = self.ask_created_image(image, tile);
+        // SAFETY: just created, and used by nothing.
+        unsafe { self.device.destroy_image(image, None) };
+        Ok(answer)
+    }
+
+    /// What a buffer created so needs.
+    pub(super) fn ask_buffer(&self, name: &str, info: &vk::BufferCreateInfo<'_>) -> Result<Answer> {
+        let tile = info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
+        if let Some(functions) = &self.functions.maintenance_4 {
+            let question = vk::DeviceBufferMemoryRequirements::default().create_info(info);
+            return Ok(Answer::ask(tile, |answer| {
+                // SAFETY: the device has maintenance4; the creation info is valid.
+                unsafe {
+                    (functions.get_device_buffer_memory_requirements_khr)(
+                        self.device.handle(),
+                        &question,
+                        answer,
+                    );
+                }
+            }));
+        }
+        // SAFETY: the creation info is valid.
+        let buffer = unsafe { self.device.create_buffer(info, None) }.called("vkCreateBuffer", || name)?;
+        let answer = self.ask_created_buffer(buffer, tile);
+        // SAFETY: just created, and used by nothing.
+        unsafe { self.device.destroy_buffer(buffer, None) };
+        Ok(answer)
+    }
+
+    /// What a created image needs; `tile` says that it has the tile usage bit.
+    pub(super) fn ask_created_image(&self, image: vk::Image, tile: bool) -> Answer {
+        let question = vk::ImageMemoryRequirementsInfo2::default().image(image);
+        Answer::ask(tile, |answer| {
+            // SAFETY: the image is alive.
+            unsafe { self.device.get_image_memory_requirements2(&question, answer) };
+        })
+    }
+
+    /// What a created buffer needs; `tile` says that it has the tile usage bit.
+    pub(super) fn ask_created_buffer(&self, buffer: vk::Buffer, tile: bool) -> Answer {
+        let question = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
+        Answer::ask(tile, |answer| {
+            // SAFETY: the buffer is alive.
+            unsafe { self.device.get_buffer_memory_requirements2(&question, answer) };
+        })
+    }
+}
+
+impl Answer {
+    fn ask(with_tile: bool, ask: impl FnOnce(&mut vk::MemoryRequirements2<'_>)) -> Answer {
+        let mut tile = TileMemoryRequirementsQCOM::default();
+        let mut dedicated = vk::MemoryDedicatedRequirements::default();
+        let mut answer = vk::MemoryRequirements2::default().push_next(&mut dedicated);
+        if with_tile {
+            answer = answer.push_next(&mut tile);
+        }
+        ask(&mut answer);
+        let needs = answer.memory_requirements;
+        let dedicated = match dedicated {
+            vk::MemoryDedicatedRequirements {
+                requires_dedicated_allocation: 1..,
+                ..
+            } => Dedicated::Required,
+            vk::MemoryDedicatedRequirements {
+                prefers_dedicated_allocation: 1..,
+                ..
+            } => Dedicated::Preferred,
+            _ => Dedicated::No,
+        };
+        // Size and alignment 0: refused.
+        let alignment = Alignment::new(tile.alignment).filter(|_| tile.size > 0);
+        Answer {
+            size: Bytes(needs.size),
+            alignment: Alignment::new(needs.alignment).unwrap_or(Alignment::ONE),
+            memory_type_bits: needs.memory_type_bits,
+            dedicated,
+            tile: alignment.map(|alignment| TileRequirements {
+                size: Bytes(tile.size),
+                alignment,
+            }),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Everything that touches Vulkan: detect, measure, bind, record, submit.
+//!
+//! ```text
+//! instance, physical device ──► Support ──► Device ──► measure, plan ──► Bound ──► Turn ──► Commands ──► queue
+//!                               what is     borrows     Requirements     images,   one per   one per
+//!                               there, and  the         and Plan         memory    frame     command buffer
+//!                               what not    caller's
+//! ```
+//! The caller's instance, device, queues, command pools and command buffers stay the caller's; raw `ash` handles go in and
+//! out. What this module creates it owns, and destroys when told to ([`Bound::destroy`], [`Bound::retire`],
+//! [`Device::destroy`]); dropping something that was not destroyed leaks it and says so through `tracing`.
+//!
+//! ```no_run
+//! # use ash::vk;
+//! # use tileheap::frame::*;
+//! # use tileheap::plan::PlanOptions;
+//! # use tileheap::runtime::*;
+//! # fn main() -> tileheap::Result<()> {
+//! // A program without a Vulkan device of its own gets one here; others call `Support::query` and `Device::new`.
+//! let context = Context::new(&ContextDesc::from_env("demo"))?;
+//! let tile = context.tile();
+//!
+//! // When size or features change: describe, plan, bind.
+//! # let frame: Frame = unreachable!();
+//! # let (gbuffer, lighting, scene, albedo): (PassId, PassId, CommandBufferId, ResourceId) = unreachable!();
+//! let plan = tile.plan(&frame, &PlanOptions::default())?;
+//! let mut bound = tile.bind(&plan)?;
+//! let target = bound.target(gbuffer); // formats, samples, render pass: what a pipeline is built from
+//!
+//! // Every frame.
+//! # let command_buffer = vk::CommandBuffer::null();
+//! // SAFETY: nothing external is handed in.
+//! let turn = unsafe { bound.begin(&Imports::default()) }?;
+//! // SAFETY: the command buffer is in the initial state, and nothing else uses it until the frame is complete.
+//! let mut commands = unsafe { turn.record(command_buffer, scene) }?;
+//! commands.pass(gbuffer, |pass| { /* bind pipelines, draw, into pass.command_buffer() */ })?;
+//! commands.pass(lighting, |pass| { let _view = pass.image(albedo).view; })?;
+//! commands.finish()?;
+//! // SAFETY: no other thread uses the queues at the same time.
+//! let number = unsafe { turn.submit() }?;
+//! bound.wait(number, u64::MAX)?; // before the command buffer is used again
+//! # Ok(()) }
+//! ```
+//!
+//! # What it needs, and what it does without
+//! Vulkan 1.1. `synchronization2`, `dynamicRendering`, timeline semaphores and `maintenance4` are used where they are
+//! enabled; without them barriers are `vkCmdPipelineBarrier`, passes are `VkRenderPass` objects, frames are counted by fences, and
+//! requirements come from resources created for the question. [`DeviceDesc::without`] forces each of these ways. A pass
+//! with input attachments is always a `VkRenderPass`, since only that gives input attachments on every device.
+//!
+//! # Not done
+//! Sparse resources, protected memory, multiview, multi-planar formats, device groups.
+
+mod attachment;
+mod barrier;
+mod bind;
+mod bound;
+mod choose;
+mod context;
+mod create;
+mod device;
+mod enable;
+mod fault;
+mod functions;
+mod history;
+mod import;
+mod instance;
+mod legacy;
+mod measure;
+mod memory;
+mod names;
+mod owned;
+mod progress;
+mod record;
+mod render_pass;
+mod rendering;
+mod resources;
+mod retire;
+mod submit;
+mod support;
+mod survey;
+mod target;
+mod turn;
+
+pub use bound::{Bound, Buffer, Image, Parity};
+pub use choose::DeviceChoice;
+pub use context::{Context, ContextDesc, SurfaceMaker};
+pub use device::{Device, DeviceDesc, DeviceQueue};
+pub use enable::Enable;
+pub use fault::RuntimeFault;
+pub use import::{ImportedBuffer, ImportedImage, ImportedSemaphore, Imports};
+pub use instance::Message;
+pub use record::{Commands, PassCommands};
+pub use submit::SubmitCall;
+pub use support::{Capabilities, Missing, Support};
+pub use survey::{Surveyed, survey};
+pub use target::Target;
+pub use turn::{FrameNumber, Turn};

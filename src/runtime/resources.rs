@@ -1,0 +1,335 @@
+//! The images and buffers of a plan: created, asked about again, given memory, seen through views.
+
+use ash::vk;
+
+use super::RuntimeFault;
+use super::bound::{Buffer, Image, Place};
+use super::create::{buffer_info, image_info, view_infos};
+use super::device::Inner;
+use super::fault::Called;
+use super::measure::Answer;
+use super::memory::{BlockDesc, Dedication};
+use super::owned::Owned;
+use crate::Result;
+use crate::frame::{Lifetime, Resource};
+use crate::plan::{Home, Object, Placement, Plan};
+use crate::profile::{Dedicated, Requirements, ResourceRequirements};
+use crate::units::{Alignment, Bytes};
+
+/// What became of creating a plan's resources.
+pub(super) enum Created {
+    /// One place for each placement; those of external resources are empty.
+    All(Vec<Place>),
+    /// Something needs more than was planned.
+    Grown {
+        /// What everything needs now.
+        requirements: Requirements,
+        /// The first to have grown.
+        fault: RuntimeFault,
+    },
+}
+
+/// A placement's image or buffer before it has memory.
+#[derive(Clone, Copy)]
+enum Bare {
+    External,
+    Image(vk::Image, Answer),
+    Buffer(vk::Buffer, Answer),
+}
+
+impl Bare {
+    fn answer(&self) -> Option<&Answer> {
+        match self {
+            Bare::External => None,
+            Bare::Image(_, answer) | Bare::Buffer(_, answer) => Some(answer),
+        }
+    }
+}
+
+/// Creates everything into `owned`.
+pub(super) fn create(inner: &Inner, plan: &Plan, owned: &mut Owned) -> Result<Created> {
+    let work = Work { inner, plan };
+    let bare: Vec<Bare> = plan
+        .placements
+        .iter()
+        .map(|placement| work.create_bare(placement, owned))
+        .collect::<Result<_>>()?;
+    if let Some(grown) = work.grown(&bare) {
+        return Ok(grown);
+    }
+    work.allocate(&bare, owned)?;
+    let mut places = Vec::with_capacity(bare.len());
+    for (placement, bare) in plan.placements.iter().zip(&bare) {
+        work.bind(placement, bare, owned)?;
+        places.push(work.complete(placement, bare, owned)?);
+    }
+    Ok(Created::All(places))
+}
+
+struct Work<'a> {
+    inner: &'a Inner,
+    plan: &'a Plan,
+}
+
+impl<'a> Work<'a> {
+    fn resource(&self, placement: &Placement) -> &'a Resource {
+        self.plan.frame.resource(placement.resource)
+    }
+
+    /// Whether several images of the resource stand for the same contents.
+    fn is_ladder(&self, placement: &Placement) -> bool {
+        placement.home == Home::Tile && self.plan.resources[placement.resource.index()].placements.len() > 1
+    }
+
+    fn image_info(&self, placement: &Placement) -> Option<vk::ImageCreateInfo<'static>> {
+        image_info(
+            self.resource(placement),
+            placement.home,
+            self.is_ladder(placement),
+        )
+    }
+
+    fn create_bare(&self, placement: &Placement, owned: &mut Owned) -> Result<Bare> {
+        let resource = self.resource(placement);
+        let (inner, device) = (self.inner, &self.inner.device);
+        if matches!(resource.lifetime, Lifetime::External(_)) {
+            return Ok(Bare::External);
+        }
+        let tile = placement.home == Home::Tile;
+        if let Some(info) = self.image_info(placement) {
+            if !tile {
+                // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
+                inner.image_is_supported(resource, &info)?;
+            }
+            // SAFETY: within the device's limits for such images.
+            let image =
+                unsafe { device.create_image(&info, None) }.called("vkCreateImage", || &resource.name)?;
+            owned.images.push(image);
+            inner.name(image, &resource.name);
+            return Ok(Bare::Image(image, inner.ask_created_image(image, tile)));
+        }
+        let info = buffer_info(resource, placement.home).expect("a resource is an image or a buffer");
+        inner.addresses_are_supported(resource, &info)?;
+        // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
+        let buffer =
+            unsafe { device.create_buffer(&info, None) }.called("vkCreateBuffer", || &resource.name)?;
+        owned.buffers.push(buffer);
+        inner.name(buffer, &resource.name);
+        Ok(Bare::Buffer(buffer, inner.ask_created_buffer(buffer, tile)))
+    }
+
+    /// The requirements to plan with anew, if anything needs more than its placement gives.
+    fn grown(&self, bare: &[Bare]) -> Option<Created> {
+        let mut requirements = None;
+        for (placement, bare) in self.plan.placements.iter().zip(bare) {
+            let Some(answer) = bare.answer() else {
+                continue;
+            };
+            let Some(needed) = self.needs_more(placement, answer) else {
+                continue;
+            };
+            let (requirements, _) = requirements.get_or_insert_with(|| {
+                let fault = RuntimeFault::Grown {
+                    resource: self.resource(placement).name.clone(),
+                    planned: format!("{} at offset {}", placement.size, placement.offset),
+                    needed: needed.clone(),
+                };
+                (Requirements::clone(&self.plan.requirements), fault)
+            });
+            grow(
+                &mut requirements.resources[placement.resource.index()],
+                placement.home,
+                answer,
+            );
+        }
+        requirements.map(|(requirements, fault)| Created::Grown { requirements, fault })
+    }
+
+    /// What a created resource needs, if its placement does not give it.
+    fn needs_more(&self, placement: &Placement, answer: &Answer) -> Option<String> {
+        let object = placement
+            .object
+            .map(|object| &self.plan.objects[object.index()])?;
+        if answer.memory_type_bits >> object.memory_type & 1 == 0 {
+            return Some(format!(
+                "memory types {:#x} without type {}",
+                answer.memory_type_bits, object.memory_type
+            ));
+        }
+        let (size, alignment) = match (placement.home, answer.tile) {
+            (Home::Tile, None) => {
+                return Some("ordinary memory: the driver refuses it tile memory".to_owned());
+            }
+            (Home::Tile, Some(tile)) => (tile.size, tile.alignment),
+            // Its own allocation is made as large as it has to be.
+            (Home::Lazy, _) => return None,
+            (Home::Arena | Home::Own, _) => (answer.size, answer.alignment),
+        };
+        let fits = size <= placement.size && placement.offset.is_aligned(alignment);
+        (!fits).then(|| format!("{size} at alignment {alignment}"))
+    }
+
+    /// One block for each object of the plan.
+    fn allocate(&self, bare: &[Bare], owned: &mut Owned) -> Result<()> {
+        let frame = &self.plan.frame;
+        for (index, object) in self.plan.objects.iter().enumerate() {
+            let placements = self.plan.placements.iter().zip(bare);
+            let residents = placements.filter(|(one, _)| one.object.is_some_and(|id| id.index() == index));
+            let (mut alignment, mut device_address, mut count) = (1, false, 0);
+            let mut last = None;
+            for (placement, bare) in residents {
+                let answer = bare.answer().expect("external resources have no object");
+                alignment = alignment.max(answer.alignment.get());
+                device_address |= has_address(self.resource(placement));
+                count += 1;
+                last = Some((placement, bare, answer));
+            }
+            let mut desc = BlockDesc {
+                name: &format!("{:?} {index} of frame `{}`", object.home, frame.name()),
+                object: *object,
+                alignment,
+                dedication: Dedication::None,
+                device_address,
+            };
+            if let Some((placement, bare, answer)) = last.filter(|_| count == 1) {
+                adapt_to_only(&mut desc, placement, bare, answer);
+            }
+            let block = self
+                .inner
+                .memory
+                .allocate(&self.inner.device, &self.inner.profile, &desc)?;
+            if let super::memory::Block::Raw(memory) = &block {
+                self.inner.name(*memory, desc.name);
+            }
+            owned.blocks.push(block);
+        }
+        Ok(())
+    }
+
+    fn bind(&self, placement: &Placement, bare: &Bare, owned: &Owned) -> Result<()> {
+        let Some(object) = placement.object else {
+            return Ok(());
+        };
+        let device = &self.inner.device;
+        let (memory, start) = owned.blocks[object.index()].place();
+        let offset = start + placement.offset.0;
+        let what = || {
+            let name = &self.resource(placement).name;
+            format!("`{name}` at offset {}", placement.offset)
+        };
+        match *bare {
+            Bare::External => {}
+            Bare::Image(image, _) => {
+                // SAFETY: created above and not bound yet; size, alignment and type were compared.
+                unsafe { device.bind_image_memory(image, memory, offset) }
+                    .called("vkBindImageMemory", what)?;
+            }
+            Bare::Buffer(buffer, _) => {
+                // SAFETY: created above and not bound yet; size, alignment and type were compared.
+                unsafe { device.bind_buffer_memory(buffer, memory, offset) }
+                    .called("vkBindBufferMemory", what)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Views and addresses.
+    fn complete(&self, placement: &Placement, bare: &Bare, owned: &mut Owned) -> Result<Place> {
+        let resource = self.resource(placement);
+        match *bare {
+            Bare::External => Ok(Place::Nothing),
+            Bare::Image(image, _) => {
+                let info = self.image_info(placement).expect("it was created as an image");
+                let (view, attachment) = view_infos(resource, &info, image);
+                let mut create = |info: vk::ImageViewCreateInfo<'static>| -> Result<vk::ImageView> {
+                    // SAFETY: the image is alive and bound, and its usage goes through views.
+                    let view = unsafe { self.inner.device.create_image_view(&info, None) }
+                        .called("vkCreateImageView", || &resource.name)?;
+                    owned.views.push(view);
+                    self.inner.name(view, &resource.name);
+                    Ok(view)
+                };
+                let view = view.map(&mut create).transpose()?.unwrap_or_default();
+                let attachment = attachment.map(&mut create).transpose()?.unwrap_or(view);
+                Ok(Place::Image(Image {
+                    handle: image,
+                    view,
+                    attachment,
+                }))
+            }
+            Bare::Buffer(buffer, _) => {
+                let address = if has_address(resource) {
+                    self.address(buffer)
+                } else {
+                    0
+                };
+                let crate::frame::ResourceKind::Buffer { desc, .. } = resource.kind else {
+                    unreachable!("it was created as a buffer");
+                };
+                Ok(Place::Buffer(Buffer {
+                    handle: buffer,
+                    offset: 0,
+                    size: desc.size.0,
+                    address,
+                }))
+            }
+        }
+    }
+
+    fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
+        let functions = self.inner.functions.buffer_device_address.as_ref();
+        let functions = functions.expect("asked for before the buffer was created");
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+        let device = self.inner.device.handle();
+        // SAFETY: the feature is on; the buffer has the usage and memory with the flag.
+        unsafe { (functions.get_buffer_device_address_khr)(device, &info) }
+    }
+}
+
+/// A block with one resident can be dedicated to it, and must then be exactly as large.
+fn adapt_to_only(desc: &mut BlockDesc<'_>, placement: &Placement, bare: &Bare, answer: &Answer) {
+    if placement.home == Home::Lazy {
+        desc.object.size = Ord::max(desc.object.size, answer.size);
+    }
+    if placement.home != Home::Own || answer.dedicated == Dedicated::No {
+        return;
+    }
+    desc.object = Object {
+        size: answer.size,
+        ..desc.object
+    };
+    desc.dedication = match *bare {
+        Bare::Image(image, _) => Dedication::Image(image),
+        Bare::Buffer(buffer, _) => Dedication::Buffer(buffer),
+        Bare::External => Dedication::None,
+    };
+}
+
+/// Whether a device address of the resource is asked for.
+fn has_address(resource: &Resource) -> bool {
+    let info = buffer_info(resource, Home::Own);
+    info.is_some_and(|info| info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS))
+}
+
+/// Raises what was planned with to what is needed.
+fn grow(planned: &mut ResourceRequirements, home: Home, answer: &Answer) {
+    let more = |size: &mut Bytes, alignment: &mut Alignment, new: (Bytes, Alignment)| {
+        *size = Ord::max(*size, new.0);
+        *alignment = alignment.lcm(new.1).unwrap_or(new.1);
+    };
+    match (home, &mut planned.tile, answer.tile) {
+        (Home::Tile, Some(tile), Some(new)) => {
+            more(&mut tile.size, &mut tile.alignment, (new.size, new.alignment));
+        }
+        (Home::Tile, tile, _) => *tile = None,
+        (Home::Lazy, _, _) => planned.lazy_type_bits &= answer.memory_type_bits,
+        (Home::Arena | Home::Own, _, _) => {
+            more(
+                &mut planned.size,
+                &mut planned.alignment,
+                (answer.size, answer.alignment),
+            );
+            planned.memory_type_bits &= answer.memory_type_bits;
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! Detect: what a physical device offers, and what of tile memory is missing.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString};
+use std::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+use bitflags::bitflags;
+
+use super::RuntimeFault;
+use super::fault::Called;
+use crate::Result;
+use crate::ffi::{self, tile_memory_heap};
+use crate::profile::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileBlock, TileHeap};
+use crate::units::{Alignment, Bytes};
+
+bitflags! {
+    /// What a device offers ([`Support::offers`]) or has enabled ([`DeviceDesc::enabled`](super::DeviceDesc::enabled)).
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+    pub struct Capabilities: u32 {
+        /// `vkCmdPipelineBarrier2` and `vkQueueSubmit2`.
+        const SYNCHRONIZATION_2 = 1 << 0;
+        /// `vkCmdBeginRendering`.
+        const DYNAMIC_RENDERING = 1 << 1;
+        /// Timeline semaphores.
+        const TIMELINE_SEMAPHORE = 1 << 2;
+        /// Requirements without creating the resource.
+        const MAINTENANCE_4 = 1 << 3;
+        /// `VK_ATTACHMENT_STORE_OP_NONE`.
+        const STORE_OP_NONE = 1 << 4;
+        /// Buffer device addresses.
+        const BUFFER_DEVICE_ADDRESS = 1 << 5;
+        /// The whole chain of `VK_QCOM_tile_memory_heap`.
+        const TILE_MEMORY = 1 << 6;
+        /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. No device can be asked for it.
+        const DEBUG_UTILS = 1 << 7;
+    }
+}
+
+impl Capabilities {
+    /// What a renderer wants that uses no buffer device addresses.
+    pub const USUAL: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
+}
+
+/// A link of the chain to tile memory that a device lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Missing {
+    /// The driver does not list `VK_QCOM_tile_memory_heap`.
+    Extension,
+    /// The driver lists the extension and denies the feature `tileMemoryHeap`.
+    Feature,
+    /// No memory heap has `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`.
+    Heap,
+    /// No memory type is on the tile heap.
+    MemoryType,
+    /// The device has no `vkCmdBindTileMemoryQCOM`, though everything else is there.
+    Function,
+    /// The device was created without the extension or feature, or the runtime was told to leave it alone.
+    NotEnabled,
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Missing::Extension => "the driver does not list VK_QCOM_tile_memory_heap",
+            Missing::Feature => {
+                "the driver lists VK_QCOM_tile_memory_heap but denies its feature tileMemoryHeap"
+            }
+            Missing::Heap => "no memory heap has the flag VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM (0x8)",
+            Missing::MemoryType => "no memory type is on the tile heap",
+            Missing::Function => "vkGetDeviceProcAddr gives no vkCmdBindTileMemoryQCOM",
+            Missing::NotEnabled => {
+                "VK_QCOM_tile_memory_heap or its feature tileMemoryHeap was not enabled on the device"
+            }
+        })
+    }
+}
+
+/// What a physical device offers. It says nothing about what a device created on it has enabled.
+#[derive(Clone, Debug)]
+pub struct Support {
+    profile: Arc<DeviceProfile>,
+    missing: Vec<Missing>,
+    offers: Capabilities,
+    version: u32,
+    extensions: BTreeSet<CString>,
+}
+
+impl Support {
+    /// Asks a physical device. `api_version` is the one in the `VkApplicationInfo` that `instance` was created with.
+    ///
+    /// # Errors
+    /// When the driver fails, offers less than Vulkan 1.1, or contradicts itself.
+    ///
+    /// # Safety
+    /// `physical_device` is one of `instance`, which was created with `api_version`.
+    pub unsafe fn query(
+        instance: &ash::Instance,
+        physical_device: vk::PhysicalDevice,
+        api_version: u32,
+    ) -> Result<Support> {
+        let _span = tracing::info_span!("detect").entered();
+        // SAFETY: the physical device is one of the instance (the caller's duty).
+        let properties = unsafe { instance.get_physical_device_properties(physical_device) };
+        let device = text_of(&properties.device_name);
+        let version = properties.api_version.min(api_version);
+        if version < vk::API_VERSION_1_1 {
+            let version = version_text(version);
+            return Err(RuntimeFault::OldVersion { device, version }.into());
+        }
+        // SAFETY: as above.
+        let extensions = unsafe { instance.enumerate_device_extension_properties(physical_device) }
+            .called("vkEnumerateDeviceExtensionProperties", || device.as_str())?;
+        let extensions: BTreeSet<CString> = extensions
+            .iter()
+            .map(|one| c_text_of(&one.extension_name))
+            .collect();
+        let question = Question {
+            instance,
+            physical_device,
+            version,
+            extensions: &extensions,
+        };
+        let (mut offers, tile_feature) = question.features();
+        let mut profile = question.profile(&properties, device);
+        let missing = missing_links(&extensions, tile_feature, &mut profile, &question);
+        if profile.tile.is_some() {
+            offers |= Capabilities::TILE_MEMORY;
+        }
+        profile.features = plan_features(offers);
+        profile.validate()?;
+        tracing::info!(device = profile.name, ?offers, ?missing, "detected");
+        Ok(Support {
+            profile: Arc::new(profile),
+            missing,
+            offers,
+            version,
+            extensions,
+        })
+    }
+
+    /// The device in numbers, with a tile heap if the whole chain is offered.
+    pub fn profile(&self) -> &Arc<DeviceProfile> {
+        &self.profile
+    }
+
+    /// Every link of the chain to tile memory that is missing; empty where tile memory is offered.
+    pub fn missing(&self) -> &[Missing] {
+        &self.missing
+    }
+
+    /// What could be enabled.
+    pub fn offers(&self) -> Capabilities {
+        self.offers
+    }
+
+    /// The Vulkan version to be used: the lower of the device's and the instance's.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Whether the driver lists a device extension.
+    pub fn lists(&self, extension: &CStr) -> bool {
+        self.extensions.contains(extension)
+    }
+
+    /// What to add to the creation of a device for all of `wanted` that is offered; see [`Enable`](super::Enable).
+    ///
+    /// # Safety
+    /// The names and the `pNext` chain of `info` are valid.
+    pub unsafe fn enable(&self, info: &vk::DeviceCreateInfo<'_>, wanted: Capabilities) -> super::Enable {
+        // SAFETY: the caller's duty.
+        unsafe { super::Enable::new(self, info, wanted) }
+    }
+}
+
+/// The features of a profile that follow from what is used.
+pub(super) fn plan_features(capabilities: Capabilities) -> Features {
+    let pairs = [
+        (Capabilities::SYNCHRONIZATION_2, Features::SYNCHRONIZATION_2),
+        (Capabilities::DYNAMIC_RENDERING, Features::DYNAMIC_RENDERING),
+        (Capabilities::TIMELINE_SEMAPHORE, Features::TIMELINE_SEMAPHORE),
+        (Capabilities::MAINTENANCE_4, Features::MAINTENANCE_4),
+        (Capabilities::STORE_OP_NONE, Features::STORE_OP_NONE),
+    ];
+    // Not LOCAL_READ: a pass with input attachments is recorded as a render pass object.
+    let held = pairs.into_iter().filter(|(from, _)| capabilities.contains(*from));
+    held.fold(Features::empty(), |features, (_, feature)| features | feature)
+}
+
+/// Completes the profile's tile heap, or says which links are missing.
+fn missing_links(
+    extensions: &BTreeSet<CString>,
+    tile_feature: bool,
+    profile: &mut DeviceProfile,
+    question: &Question<'_>,
+) -> Vec<Missing> {
+    let mut missing = Vec::new();
+    if !extensions.contains(tile_memory_heap::NAME) {
+        missing.push(Missing::Extension);
+    } else if !tile_feature {
+        missing.push(Missing::Feature);
+    }
+    let heaps = profile.heaps.iter().enumerate();
+    let tile_heaps = heaps.filter(|(_, heap)| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM));
+    // The largest; of equals the first.
+    let heap = tile_heaps.rev().max_by_key(|(_, heap)| heap.size);
+    let found = match heap {
+        None => Err(Missing::Heap),
+        Some((heap, described)) => {
+            let on_heap = profile
+                .memory_types
+                .iter()
+                .position(|kind| kind.heap as usize == heap);
+            on_heap
+                .map(|kind| (heap as u32, kind as u32, described.size))
+                .ok_or(Missing::MemoryType)
+        }
+    };
+    match found {
+        Err(link) => missing.push(link),
+        Ok((heap, memory_type, size)) if missing.is_empty() => {
+            let (queue_submit_boundary, buffer_transfers) = question.tile_properties();
+            profile.tile = Some(TileHeap {
+                heap,
+                memory_type,
+                size,
+                queue_submit_boundary,
+                buffer_transfers,
+                block: TILE_BLOCK,
+            });
+        }
+        Ok(_) => {}
+    }
+    missing
+}
+
+/// The block of the one driver that was ever read; used where a measured profile has to estimate.
+const TILE_BLOCK: TileBlock = TileBlock {
+    bytes: Alignment::new(12_288).unwrap(),
+    rows: 32,
+};
+
+/// A physical device that is asked.
+struct Question<'a> {
+    instance: &'a ash::Instance,
+    physical_device: vk::PhysicalDevice,
+    version: u32,
+    extensions: &'a BTreeSet<CString>,
+}
+
+impl Question<'_> {
+    fn has(&self, core: u32, extension: &CStr) -> bool {
+        self.version >= core || self.extensions.contains(extension)
+    }
+
+    /// What the device could enable, and whether it has the feature `tileMemoryHeap`.
+    fn features(&self) -> (Capabilities, bool) {
+        use Capabilities as C;
+        let mut synchronization = vk::PhysicalDeviceSynchronization2Features::default();
+        let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default();
+        let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
+        let mut maintenance = vk::PhysicalDeviceMaintenance4Features::default();
+        let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
+        let mut tile = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default();
+        if self.has(vk::API_VERSION_1_3, ash::khr::synchronization2::NAME) {
+            features = features.push_next(&mut synchronization);
+        }
+        if self.has(vk::API_VERSION_1_3, ash::khr::dynamic_rendering::NAME) {
+            features = features.push_next(&mut rendering);
+        }
+        if self.has(vk::API_VERSION_1_2, ash::khr::timeline_semaphore::NAME) {
+            features = features.push_next(&mut timeline);
+        }
+        if self.has(vk::API_VERSION_1_3, ash::khr::maintenance4::NAME) {
+            features = features.push_next(&mut maintenance);
+        }
+        if self.has(vk::API_VERSION_1_2, ash::khr::buffer_device_address::NAME) {
+            features = features.push_next(&mut address);
+        }
+        if self.extensions.contains(tile_memory_heap::NAME) {
+            features = features.push_next(&mut tile);
+        }
+        // SAFETY: the physical device is one of the instance; every chained struct is known to the driver, by its version or
+        // an extension it lists.
+        unsafe {
+            self.instance
+                .get_physical_device_features2(self.physical_device, &mut features)
+        };
+        let pairs = [
+            (synchronization.synchronization2 != 0, C::SYNCHRONIZATION_2),
+            (rendering.dynamic_rendering != 0, C::DYNAMIC_RENDERING),
+            (timeline.timeline_semaphore != 0, C::TIMELINE_SEMAPHORE),
+            (maintenance.maintenance4 != 0, C::MAINTENANCE_4),
+            (address.buffer_device_address != 0, C::BUFFER_DEVICE_ADDRESS),
+            (
+                self.has(vk::API_VERSION_1_3, ash::ext::load_store_op_none::NAME),
+                C::STORE_OP_NONE,
+            ),
+        ];
+        let offered = pairs.into_iter().filter(|(there, _)| *there);
+        (
+            offered.fold(C::empty(), |all, (_, one)| all | one),
+            tile.tile_memory_heap != 0,
+        )
+    }
+
+    /// `queueSubmitBoundary` and `tileBufferTransfers`.
+    fn tile_properties(&self) -> (bool, bool) {
+        let mut tile = ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut tile);
+        // SAFETY: the physical device is one of the instance and lists the extension of the chained struct.
+        unsafe {
+            self.instance
+                .get_physical_device_properties2(self.physical_device, &mut properties)
+        };
+        (tile.queue_submit_boundary != 0, tile.tile_buffer_transfers != 0)
+    }
+
+    /// The device in numbers, but for the tile heap and features.
+    fn profile(&self, properties: &vk::PhysicalDeviceProperties, name: String) -> DeviceProfile {
+        // SAFETY: the physical device is one of the instance.
+        let memory = unsafe {
+            self.instance
+                .get_physical_device_memory_properties(self.physical_device)
+        };
+        let mut sizes = vk::PhysicalDeviceMaintenance3Properties::default();
+        let mut driver = vk::PhysicalDeviceDriverProperties::default();
+        let mut more = vk::PhysicalDeviceProperties2::default().push_next(&mut sizes);
+        if self.has(vk::API_VERSION_1_2, ash::khr::driver_properties::NAME) {
+            more = more.push_next(&mut driver);
+        }
+        // SAFETY: the physical device is one of the instance; the chained structs are known to the driver.
+        unsafe {
+            self.instance
+                .get_physical_device_properties2(self.physical_device, &mut more)
+        };
+        let heaps = memory.memory_heaps_as_slice().iter();
+        let types = memory.memory_types_as_slice().iter();
+        let (driver, info) = (text_of(&driver.driver_name), text_of(&driver.driver_info));
+        let limits = &properties.limits;
+        DeviceProfile {
+            name,
+            source: format!(
+                "driver {driver} {info}, Vulkan {}",
+                version_text(properties.api_version)
+            ),
+            heaps: heaps
+                .map(|heap| MemoryHeap {
+                    size: Bytes(heap.size),
+                    flags: heap.flags,
+                })
+                .collect(),
+            memory_types: types
+                .map(|kind| MemoryType {
+                    flags: kind.property_flags,
+                    heap: kind.heap_index,
+                })
+                .collect(),
+            tile: None,
+            gmem: Bytes::ZERO,
+            limits: Limits {
+                buffer_image_granularity: Alignment::new(limits.buffer_image_granularity)
+                    .unwrap_or(Alignment::ONE),
+                max_allocation: Bytes(sizes.max_memory_allocation_size),
+                max_image_dimension_2d: limits.max_image_dimension2_d,
+                max_color_attachments: limits.max_color_attachments,
+            },
+            features: Features::empty(),
+        }
+    }
+}
+
+/// `1.3.230`.
+pub(super) fn version_text(version: u32) -> String {
+    format!(
+        "{}.{}.{}",
+        vk::api_version_major(version),
+        vk::api_version_minor(version),
+        vk::api_version_patch(version)
+    )
+}
+
+/// A fixed array of C characters as text, up to its first 0.
+pub(super) fn text_of(characters: &[std::ffi::c_char]) -> String {
+    let bytes: Vec<u8> = characters
+        .iter()
+        .take_while(|&&one| one != 0)
+        .map(|&one| one as u8)
+        .collect();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A fixed array of C characters as a C string, up to its first 0.
+pub(super) fn c_text_of(characters: &[std::ffi::c_char]) -> CString {
+    let bytes: Vec<u8> = characters
+        .iter()
+        .take_while(|&&one| one != 0)
+        .map(|&one| one as u8)
+        .collect();
+    CString::new(bytes).expect("the text ends before its first 0")
+}

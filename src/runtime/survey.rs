@@ -1,0 +1,47 @@
+//! Look: what every Vulkan device of this machine offers, without creating one.
+
+use ash::vk;
+
+use super::fault::Called;
+use super::instance::{Instance, load, no_device};
+use super::support::text_of;
+use super::{ContextDesc, Support};
+use crate::Result;
+
+/// A physical device that was asked.
+#[derive(Debug)]
+pub struct Surveyed {
+    /// Its name.
+    pub name: String,
+    /// Discrete, integrated, virtual, CPU.
+    pub kind: vk::PhysicalDeviceType,
+    /// What it offers, or why it cannot be used at all.
+    pub support: Result<Support>,
+}
+
+/// Asks every device of this machine what it offers, in Vulkan's order. At least one is there.
+///
+/// # Errors
+/// When there is no loader or no device: one line that says what to do.
+pub fn survey() -> Result<Vec<Surveyed>> {
+    // Dropped at the end of this function, it destroys itself.
+    let instance = Instance::new(load()?, &ContextDesc::from_env("tileheap"))?;
+    // SAFETY: the instance is alive.
+    let devices = unsafe { instance.raw.enumerate_physical_devices() }
+        .called("vkEnumeratePhysicalDevices", || "the instance")?;
+    if devices.is_empty() {
+        return Err(no_device().into());
+    }
+    let ask = |physical_device| {
+        // SAFETY: one of the instance's.
+        let properties = unsafe { instance.raw.get_physical_device_properties(physical_device) };
+        // SAFETY: one of the instance's, which was created with this version.
+        let support = unsafe { Support::query(&instance.raw, physical_device, instance.api_version) };
+        Surveyed {
+            name: text_of(&properties.device_name),
+            kind: properties.device_type,
+            support,
+        }
+    };
+    Ok(devices.into_iter().map(ask).collect())
+}

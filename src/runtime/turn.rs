@@ -1,0 +1,290 @@
+//! One frame's turn: the external handles it got, and its command buffers.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use ash::vk;
+
+use super::bound::Bound;
+use super::fault::Called;
+use super::rendering::Rendering;
+use super::submit::{SubmitCall, call};
+use super::{Buffer, Commands, Image, Imports, Parity, RuntimeFault};
+use crate::Result;
+use crate::ffi::TileMemoryBindInfoQCOM;
+use crate::frame::{CommandBufferId, PassId, ResourceId};
+
+/// A frame of a [`Bound`](super::Bound): 0, 1, 2, ….
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameNumber(pub u64);
+
+/// A declared command buffer of the turn.
+#[derive(Default)]
+pub(super) struct Slot {
+    pub(super) handle: AtomicU64,
+    state: AtomicU8,
+}
+
+impl Slot {
+    const FREE: u8 = 0;
+    const RECORDING: u8 = 1;
+    const DONE: u8 = 2;
+
+    /// Takes the slot for recording; false if it was taken before.
+    fn take(&self, commands: vk::CommandBuffer) -> bool {
+        let taken =
+            self.state
+                .compare_exchange(Self::FREE, Self::RECORDING, Ordering::AcqRel, Ordering::Acquire);
+        if taken.is_ok() {
+            self.handle.store(vk::Handle::as_raw(commands), Ordering::Release);
+        }
+        taken.is_ok()
+    }
+
+    fn free(&self) {
+        self.state.store(Self::FREE, Ordering::Release);
+    }
+
+    pub(super) fn done(&self) {
+        self.state.store(Self::DONE, Ordering::Release);
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.state.load(Ordering::Acquire) == Self::DONE
+    }
+}
+
+/// One frame between [`Bound::begin`] and its submission. Command buffers may be recorded on several threads.
+///
+/// A turn that is dropped instead of submitted never happened: the next one has its number and parity.
+#[derive(Debug)]
+pub struct Turn<'a> {
+    bound: &'a mut Bound,
+    number: FrameNumber,
+    parity: Parity,
+}
+
+impl Bound {
+    /// Begins a frame. Frames before it may still run on the device; how many, the caller decides by [`Bound::wait`].
+    ///
+    /// # Errors
+    /// When an external resource or semaphore that the frame uses is not handed in, or an earlier submission has failed.
+    ///
+    /// # Safety
+    /// The handles in `imports` are alive until the frame is complete, and in the declared entry states.
+    pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<Turn<'_>> {
+        let number = self.progress.next()?;
+        let parity = self.parity();
+        self.import_resources(imports, parity)?;
+        self.import_semaphores(imports, number)?;
+        for slot in &self.slots {
+            slot.free();
+        }
+        Ok(Turn {
+            bound: self,
+            number,
+            parity,
+        })
+    }
+}
+
+impl Turn<'_> {
+    /// The frame's number.
+    pub fn number(&self) -> FrameNumber {
+        self.number
+    }
+
+    /// Which copies of history resources are current in this frame.
+    pub fn parity(&self) -> Parity {
+        self.parity
+    }
+
+    /// What the frame runs on.
+    pub fn bound(&self) -> &Bound {
+        self.bound
+    }
+
+    /// The current version of an image (external ones included).
+    ///
+    /// # Panics
+    /// If the resource is a buffer or used by no pass.
+    pub fn image(&self, resource: ResourceId) -> Image {
+        self.bound
+            .image_at(resource, self.bound.current_place(resource, self.parity))
+    }
+
+    /// What the frame before left in a history image.
+    ///
+    /// # Panics
+    /// If the resource has no previous version.
+    pub fn image_previous(&self, resource: ResourceId) -> Image {
+        self.bound
+            .image_at(resource, self.bound.previous_place(resource, self.parity))
+    }
+
+    /// The current version of a buffer (external ones included).
+    ///
+    /// # Panics
+    /// If the resource is an image or used by no pass.
+    pub fn buffer(&self, resource: ResourceId) -> Buffer {
+        self.bound
+            .buffer_at(resource, self.bound.current_place(resource, self.parity))
+    }
+
+    /// What the frame before left in a history buffer.
+    ///
+    /// # Panics
+    /// If the resource has no previous version.
+    pub fn buffer_previous(&self, resource: ResourceId) -> Buffer {
+        self.bound
+            .buffer_at(resource, self.bound.previous_place(resource, self.parity))
+    }
+
+    /// Begins to record a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.
+    ///
+    /// # Errors
+    /// When it was recorded already in this turn, or the driver fails.
+    ///
+    /// # Safety
+    /// `command_buffer` is a primary one of a pool of the right queue family, in the initial state (or its pool may reset it), and
+    /// nothing else uses it until the frame is complete.
+    pub unsafe fn record(
+        &self,
+        command_buffer: vk::CommandBuffer,
+        id: CommandBufferId,
+    ) -> Result<Commands<'_>> {
+        let slot = &self.bound.slots[id.index()];
+        let name = || self.bound.plan.frame.command_buffers()[id.index()].name.clone();
+        if !slot.take(command_buffer) {
+            let what = "is recorded already in this turn".to_owned();
+            return Err(RuntimeFault::Recording {
+                commands: name(),
+                what,
+            }
+            .into());
+        }
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: the caller's duty.
+        let begun = unsafe {
+            self.bound
+                .inner
+                .device
+                .begin_command_buffer(command_buffer, &info)
+        };
+        if begun.is_err() {
+            slot.free();
+        }
+        begun.called("vkBeginCommandBuffer", name)?;
+        Ok(Commands::new(self.bound, self.parity, command_buffer, id))
+    }
+
+    /// Begins a secondary command buffer for the contents of a render pass, with the inheritance it needs (tile memory included).
+    /// The caller records draws and ends it, then hands it to [`Commands::pass_secondary`].
+    ///
+    /// # Errors
+    /// When the driver fails.
+    ///
+    /// # Safety
+    /// As for [`Turn::record`], but the command buffer is a secondary one.
+    pub unsafe fn begin_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) -> Result<()> {
+        let begun = self.inheritance(pass, |inheritance| {
+            let usage = vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT
+                | vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE;
+            let info = vk::CommandBufferBeginInfo::default()
+                .flags(usage)
+                .inheritance_info(inheritance);
+            // SAFETY: the caller's duty.
+            unsafe {
+                self.bound
+                    .inner
+                    .device
+                    .begin_command_buffer(command_buffer, &info)
+            }
+        });
+        let what = || {
+            format!(
+                "a secondary command buffer of pass `{}`",
+                self.bound.plan.frame.pass(pass).name
+            )
+        };
+        Ok(begun.called("vkBeginCommandBuffer", what)?)
+    }
+
+    /// Calls `with` with the inheritance that secondary command buffers of a render pass need.
+    ///
+    /// # Panics
+    /// If the pass is no render pass.
+    pub fn inheritance<R>(
+        &self,
+        pass: PassId,
+        with: impl FnOnce(&vk::CommandBufferInheritanceInfo<'_>) -> R,
+    ) -> R {
+        let target = self.bound.target(pass);
+        let rendering = self.bound.tables(self.parity).renderings[pass.index()].as_ref();
+        let framebuffer = rendering.map_or(vk::Framebuffer::null(), Rendering::framebuffer);
+        let mut formats = vk::CommandBufferInheritanceRenderingInfo::default()
+            .color_attachment_formats(&target.color_formats)
+            .depth_attachment_format(target.depth_format)
+            .stencil_attachment_format(target.stencil_format)
+            .rasterization_samples(target.samples);
+        let mut info = vk::CommandBufferInheritanceInfo::default()
+            .render_pass(target.render_pass)
+            .subpass(0)
+            .framebuffer(framebuffer);
+        if target.render_pass == vk::RenderPass::null() {
+            info = info.push_next(&mut formats);
+        }
+        // Inside a render pass binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
+        let object = self.bound.plan.passes[pass.index()].bound;
+        let memory = object.map(|object| self.bound.memory[object.index()]);
+        let mut tile = TileMemoryBindInfoQCOM::default().memory(memory.unwrap_or_default());
+        if memory.is_some() {
+            info = info.push_next(&mut tile);
+        }
+        with(&info)
+    }
+
+    /// Binds the tile memory of a compute or transfer pass in a secondary command buffer, which inherits none outside render
+    /// passes: to call before its first action command. Records nothing where the pass runs unbound.
+    ///
+    /// # Safety
+    /// `command_buffer` is a secondary one in the recording state.
+    pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
+        if let Some(object) = self.bound.plan.passes[pass.index()].bound {
+            // SAFETY: the caller's duty.
+            unsafe { self.bound.bind_tile_memory(command_buffer, Some(object)) };
+        }
+    }
+
+    /// Submits the frame: each declared submit as one call, with its semaphores, and what counts frames.
+    ///
+    /// Where fences count frames, the fifth in flight waits here for the first.
+    ///
+    /// # Errors
+    /// When a declared command buffer was not recorded, or the driver fails.
+    ///
+    /// # Safety
+    /// No other thread uses the queues meanwhile.
+    pub unsafe fn submit(self) -> Result<FrameNumber> {
+        let _span = tracing::trace_span!("submit", number = self.number.0).entered();
+        self.bound.check_recorded()?;
+        self.bound.submit_by(|inner, one| {
+            // SAFETY: the caller's duty; the command buffers were recorded to their ends in this turn.
+            unsafe { call(inner, one) }
+        })
+    }
+
+    /// [`Turn::submit`] for programs that submit themselves: `submit` makes each call, in the order given.
+    ///
+    /// # Errors
+    /// When a declared command buffer was not recorded, or `submit` fails.
+    ///
+    /// # Safety
+    /// `submit` submits exactly what it is given, in order, before it returns.
+    pub unsafe fn submit_with(
+        self,
+        mut submit: impl FnMut(&SubmitCall<'_>) -> ash::prelude::VkResult<()>,
+    ) -> Result<FrameNumber> {
+        self.bound.check_recorded()?;
+        self.bound.submit_by(|_, one| submit(one))
+    }
+}

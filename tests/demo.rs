@@ -1,0 +1,149 @@
+//! `examples/deferred` as a program: what it renders, prints and writes, and how it fails.
+#![cfg(all(feature = "runtime", feature = "shaders"))]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use support::example;
+use tileheap::frame::Frame;
+
+/// Through Cargo, which builds it first, and uses the runner that this test was started with.
+fn deferred(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = example("deferred");
+    command.args(arguments).envs(environment.iter().copied());
+    command.output().expect("cargo runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("the example prints UTF-8")
+}
+
+/// A file of this test's own.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+/// Width, height and RGBA texels.
+fn read_picture(path: &Path) -> (u32, u32, Vec<[u8; 4]>) {
+    let picture = BufReader::new(File::open(path).expect("the picture was written"));
+    let mut reader = png::Decoder::new(picture)
+        .read_info()
+        .expect("the picture is a PNG");
+    let mut bytes = vec![
+        0;
+        reader
+            .output_buffer_size()
+            .expect("a picture that fits in memory")
+    ];
+    let info = reader.next_frame(&mut bytes).expect("the PNG is whole");
+    let texels = bytes.as_chunks().0.to_vec();
+    (info.width, info.height, texels)
+}
+
+#[test]
+fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_its_dump() {
+    let (picture, dump) = (file("deferred.png"), file("deferred.json"));
+    // Sides that are no multiple of a tile's, nor even.
+    let output = deferred(
+        &[
+            "--size",
+            "333x187",
+            "--frames",
+            "3",
+            "--compare",
+            "--profile",
+            "adreno-830",
+            "--output",
+            picture.to_str().expect("a UTF-8 path"),
+            "--dump-frame",
+            dump.to_str().expect("a UTF-8 path"),
+        ],
+        &[],
+    );
+    let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{complaints}");
+    assert!(printed.contains("identical"), "{printed}");
+
+    let frame = Frame::from_json(&std::fs::read_to_string(&dump).expect("the dump was written"))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(frame.batches().len(), 2);
+    assert!(frame.passes().len() >= 12, "{} passes", frame.passes().len());
+    for resource in frame.resources() {
+        let plans = printed
+            .lines()
+            .filter(|line| line.contains(&resource.name))
+            .count();
+        assert!(plans >= 2, "`{}` is not in both plans:\n{printed}", resource.name);
+    }
+    assert!(printed.contains("adreno-830"), "{printed}");
+
+    let (width, height, texels) = read_picture(&picture);
+    assert_eq!((width, height), (333, 187));
+    let colours: BTreeSet<[u8; 4]> = texels.iter().copied().collect();
+    assert!(colours.len() > 5000, "only {} colours", colours.len());
+    let brightness = |texel: &[u8; 4]| texel[..3].iter().map(|&channel| u32::from(channel)).sum::<u32>();
+    assert!(
+        texels.iter().any(|texel| brightness(texel) > 650),
+        "no lantern shines"
+    );
+    assert!(
+        texels.iter().any(|texel| brightness(texel) < 100),
+        "the night is not dark"
+    );
+}
+
+/// What a failing run prints: one line.
+fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let output = deferred(arguments, environment);
+    assert!(!output.status.success(), "{arguments:?} succeeded");
+    let complaints = text(&output.stderr);
+    assert_eq!(complaints.lines().count(), 1, "{complaints}");
+    assert!(complaints.starts_with("error: "), "{complaints}");
+    complaints.to_owned()
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    assert!(fault(&["--size", "0x180"], &[]).contains("0x180"));
+    assert!(fault(&["--size", "wide"], &[]).contains("1280x720"));
+    assert!(fault(&["--frames", "0"], &[]).contains("--frames"));
+    assert!(fault(&["--colour"], &[]).contains("--colour"));
+    assert!(fault(&["--profile", "adreno-83"], &[]).contains("adreno-83"));
+    assert!(fault(&["--device", "no such device"], &[]).contains("no such device"));
+    fault(&[], &[("VK_DRIVER_FILES", "/dev/null")]);
+
+    let not_a_folder = file("not-a-folder");
+    std::fs::write(&not_a_folder, "").expect("a file can be written");
+    let below = not_a_folder.join("frame.png");
+    let below = below.to_str().expect("a UTF-8 path");
+    assert!(fault(&["--size", "32x18", "--frames", "1", "--output", below], &[]).contains("not-a-folder"));
+    assert!(fault(&["--dump-frame", below], &[]).contains("not-a-folder"));
+    assert!(fault(&["--size", "99999x2"], &[]).contains("99999"));
+    assert!(fault(&["--window"], &[("DISPLAY", ""), ("WAYLAND_DISPLAY", "")]).contains("no window"));
+}
+
+/// An empty file in front of the real library hides it.
+#[test]
+fn without_a_loader_one_line_says_what_to_do() {
+    let folder = file("no loader");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("libvulkan.so.1"), "").expect("an empty file");
+    // The test bed's libraries come before any others, so this runs on the machine's own.
+    let output = example("deferred")
+        .env_remove("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER")
+        .env_remove("VK_INSTANCE_LAYERS")
+        .env("LD_LIBRARY_PATH", &folder)
+        .output()
+        .expect("cargo runs");
+    let complaints = text(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        complaints.lines().count() == 1 && complaints.contains("no Vulkan loader"),
+        "{complaints}"
+    );
+}

@@ -1,0 +1,20 @@
+//! The runtime on a real driver: every test renders, dispatches or copies, and compares bytes. Validated where
+//! `TILEHEAP_VALIDATE=1`: a single message fails the test.
+#![cfg(feature = "runtime")]
+
+#[path = "../support/gpu.rs"]
+mod gpu;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../support/validation.rs"]
+mod validation;
+
+mod attachments;
+mod externals;
+mod frame;
+mod history;
+mod misuse;
+mod queues;
+mod resize;
+mod secondary;
+mod validated;

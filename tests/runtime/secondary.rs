@@ -1,0 +1,144 @@
+//! Secondary command buffers: the contents of a render pass, and work of a compute pass.
+
+use ash::vk;
+use tileheap::frame::{Before, BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Lifetime};
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::{FrameNumber, ImportedBuffer, Imports, Parity};
+use tileheap::units::Bytes;
+
+use crate::gpu::{Binding, Gpu, copy_to_buffer, ways};
+
+const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 8 };
+
+const DRAW: &str = "#version 460
+    layout(location = 0) out uint value;
+    layout(push_constant) uniform Push { uint number; };
+    void main() { value = number + uint(gl_FragCoord.x); }";
+
+const ADD: &str = "#version 460
+    layout(local_size_x = 8, local_size_y = 8) in;
+    layout(set = 0, binding = 0, r32ui) uniform uimage2D image;
+    void main() {
+        ivec2 at = ivec2(gl_GlobalInvocationID.xy);
+        imageStore(image, at, imageLoad(image, at) + 100u);
+    }";
+
+#[test]
+fn secondary_command_buffers_of_both_kinds() {
+    for (way, without) in ways() {
+        let mut gpu = Gpu::new(without);
+        let mut builder = FrameBuilder::new("secondary", EXTENT);
+        let image = builder.image("image", ImageDesc::new(vk::Format::R32_UINT, EXTENT));
+        let host_desc = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
+        let result = builder.resource(
+            "result",
+            BufferDesc::new(Bytes(256)),
+            Lifetime::External(host_desc),
+        );
+        let queue = builder.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+        let submit = builder.submit(queue);
+        let batch = builder.batch(submit);
+        let scene = builder.command_buffer(batch, "scene");
+        let draw = builder
+            .render_pass(scene, "draw")
+            .secondary()
+            .color(image, Before::Overwrite)
+            .id();
+        let add = builder.compute_pass(scene, "add").storage_update(image).id();
+        let copy = builder
+            .transfer_pass(scene, "copy")
+            .transfer_source(image)
+            .transfer_destination(result)
+            .id();
+        let frame = builder.build().expect("a sound frame");
+        let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");
+        let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+
+        let drawing = gpu.fullscreen(bound.target(draw), &[], DRAW);
+        let adding = gpu.compute(&[vk::DescriptorType::STORAGE_IMAGE], ADD);
+        let view = bound.image(image, Parity::Even).view;
+        let storage = vk::DescriptorType::STORAGE_IMAGE;
+        let set = gpu.set(
+            &adding,
+            &[Binding::Image(storage, view, vk::ImageLayout::GENERAL)],
+        );
+        let host = gpu.host_buffer(256);
+        let primary = gpu.primaries(1)[0];
+        let family = gpu.context.queues()[0].family;
+        let secondaries = gpu.command_buffers(family, vk::CommandBufferLevel::SECONDARY, 3);
+        let device = gpu.device().clone();
+        for number in 0..3u32 {
+            let imported = [ImportedBuffer {
+                resource: result,
+                buffer: host.buffer,
+            }];
+            // SAFETY: the buffer lives until `finish`.
+            let turn = unsafe {
+                bound.begin(&Imports {
+                    buffers: &imported,
+                    ..Imports::default()
+                })
+            }
+            .expect("a turn");
+            for (half, &secondary) in secondaries[..2].iter().enumerate() {
+                // SAFETY: the frame before is complete.
+                unsafe { turn.begin_secondary(secondary, draw) }.expect("begun");
+                drawing.bind(&device, secondary, None);
+                drawing.push(&device, secondary, &[number * 10 + half as u32]);
+                // SAFETY: recording, inside the render pass.
+                unsafe { device.cmd_draw(secondary, 3, 1, 0, 0) };
+                // SAFETY: recording.
+                unsafe { device.end_command_buffer(secondary) }.expect("ended");
+            }
+            let inheritance = vk::CommandBufferInheritanceInfo::default();
+            let info = vk::CommandBufferBeginInfo::default()
+                .flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT)
+                .inheritance_info(&inheritance);
+            // SAFETY: the frame before is complete.
+            unsafe { device.begin_command_buffer(secondaries[2], &info) }.expect("begun");
+            // SAFETY: recording.
+            unsafe { turn.bind_secondary(secondaries[2], add) };
+            adding.bind(&device, secondaries[2], Some(set));
+            // SAFETY: recording.
+            unsafe { device.cmd_dispatch(secondaries[2], 1, 1, 1) };
+            // SAFETY: recording.
+            unsafe { device.end_command_buffer(secondaries[2]) }.expect("ended");
+
+            // SAFETY: the frame before is complete.
+            let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
+            // SAFETY: begun for this pass in this turn.
+            unsafe { commands.pass_secondary(draw, &secondaries[..2]) }.expect("draw");
+            commands
+                .pass(add, |pass| {
+                    // SAFETY: recorded above, outside render passes.
+                    unsafe { pass.execute(&secondaries[2..]) };
+                })
+                .expect("add");
+            commands
+                .pass(copy, |pass| {
+                    let (from, to) = (pass.image(image).handle, pass.buffer(result));
+                    copy_to_buffer(
+                        &device,
+                        pass.command_buffer(),
+                        from,
+                        vk::ImageAspectFlags::COLOR,
+                        EXTENT,
+                        &to,
+                    );
+                })
+                .expect("copy");
+            commands.finish().expect("recorded");
+            // SAFETY: the test has one thread.
+            unsafe { turn.submit() }.expect("submitted");
+            assert!(
+                bound
+                    .wait(FrameNumber(u64::from(number)), u64::MAX)
+                    .expect("waited")
+            );
+            let expected: Vec<u32> = (0..64).map(|at| number * 10 + 1 + at % 8 + 100).collect();
+            assert_eq!(host.words(), expected, "frame {number}, {way}");
+        }
+        bound.retire();
+        gpu.finish();
+    }
+}

@@ -1,0 +1,337 @@
+//! The tile path, call by call: what is bound when, where everything is put, and in which order it goes.
+
+#[path = "support/fake_driver/mod.rs"]
+mod fake_driver;
+#[path = "support/runtime_rig.rs"]
+mod runtime_rig;
+
+use std::collections::BTreeMap;
+
+use ash::vk;
+use ash::vk::Handle;
+use fake_driver::{Call, Command, Config, Object, Tile};
+use runtime_rig::{Rig, on_fake};
+use tileheap::frame::PassId;
+use tileheap::plan::{Home, PlanOptions, Strategy};
+use tileheap::runtime::{Bound, Capabilities, Device, Parity};
+
+fn bound(rig: &Rig, strategy: Strategy) -> (Device, Bound) {
+    let runtime = rig.runtime().unwrap();
+    let options = PlanOptions {
+        strategy,
+        ..PlanOptions::default()
+    };
+    let plan = runtime.plan(&rig.described.frame, &options).unwrap();
+    let bound = runtime.bind(&plan).unwrap();
+    (runtime, bound)
+}
+
+/// Every allocation of the journal: type and size by memory object.
+fn allocations(journal: &[Call]) -> BTreeMap<vk::DeviceMemory, (u32, u64)> {
+    let allocate = |call: &Call| match call {
+        Call::Allocate {
+            memory,
+            memory_type,
+            size,
+            ..
+        } => Some((*memory, (*memory_type, *size))),
+        _ => None,
+    };
+    journal.iter().filter_map(allocate).collect()
+}
+
+/// Every binding of the journal: memory and offset by image or buffer.
+fn bindings(journal: &[Call]) -> BTreeMap<u64, (vk::DeviceMemory, u64)> {
+    let bind = |call: &Call| match call {
+        Call::Bind {
+            object,
+            memory,
+            offset,
+        } => Some((object.handle, (*memory, *offset))),
+        _ => None,
+    };
+    journal.iter().filter_map(bind).collect()
+}
+
+/// A recorded frame, replayed against the plan by what the driver saw.
+struct Replay<'a> {
+    rig: &'a Rig,
+    bound: &'a Bound,
+    allocations: BTreeMap<vk::DeviceMemory, (u32, u64)>,
+    bindings: BTreeMap<u64, (vk::DeviceMemory, u64)>,
+    tile_types: u32,
+    /// Action commands judged while something lived in tile memory.
+    judged: usize,
+}
+
+impl Replay<'_> {
+    fn is_tile(&self, memory: vk::DeviceMemory) -> bool {
+        self.allocations
+            .get(&memory)
+            .is_some_and(|(kind, _)| self.tile_types >> kind & 1 == 1)
+    }
+
+    /// Replays a command buffer, which starts with `active` bound.
+    fn replay(
+        &mut self,
+        commands: vk::CommandBuffer,
+        mut active: Option<vk::DeviceMemory>,
+        mut pass: Option<PassId>,
+    ) {
+        for command in self.rig.driver.recorded(commands) {
+            match &command {
+                Command::Label(Some(name)) => pass = self.rig.described.frame.pass_named(name),
+                Command::Label(None) => pass = None,
+                Command::BindTileMemory(memory) => active = *memory,
+                Command::Execute(secondaries) => {
+                    let inherited = self.inherited(secondaries[0]);
+                    assert_eq!(inherited, active, "a secondary inherits what is bound");
+                    for secondary in secondaries {
+                        self.replay(*secondary, inherited, pass);
+                    }
+                    active = None;
+                }
+                command if command.is_action() => self.judge(pass.expect("commands are in passes"), active),
+                _ => {}
+            }
+        }
+    }
+
+    fn inherited(&self, secondary: vk::CommandBuffer) -> Option<vk::DeviceMemory> {
+        let journal = self.rig.driver.journal();
+        journal.iter().rev().find_map(|call| match call {
+            Call::Begin {
+                command_buffer,
+                inherits,
+            } if *command_buffer == secondary => Some(*inherits),
+            _ => None,
+        })?
+    }
+
+    /// An action command of `pass` while `active` is bound.
+    fn judge(&mut self, pass: PassId, active: Option<vk::DeviceMemory>) {
+        let frame = &self.rig.described.frame;
+        let plan = self.bound.plan();
+        let name = &frame.pass(pass).name;
+        let living: Vec<_> = (plan.placements.iter())
+            .filter(|one| one.home == Home::Tile && one.span.contains(pass.step()))
+            .collect();
+        if living.is_empty() {
+            assert_eq!(active, None, "nothing lives in `{name}`, so nothing is bound");
+            return;
+        }
+        self.judged += 1;
+        let memory = active.unwrap_or_else(|| panic!("`{name}` runs with nothing bound"));
+        let (_, size) = self.allocations[&memory];
+        for one in living {
+            let resource = &frame.resource(one.resource).name;
+            assert!(
+                one.offset.0 + one.size.0 <= size,
+                "`{resource}` lives above what is bound in `{name}`"
+            );
+        }
+        for access in frame.accesses_of(pass) {
+            let resource = frame.resource(access.resource);
+            if access.resource == self.rig.described.output || !resource.is_image() {
+                continue;
+            }
+            let image = self
+                .bound
+                .image_in(pass, access.resource, access.version, Parity::Even);
+            let (home, _) = self.bindings[&image.handle.as_raw()];
+            if self.is_tile(home) {
+                assert_eq!(
+                    home, memory,
+                    "`{}` is in another memory object than the one bound",
+                    resource.name
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tile_memory_is_bound_before_it_is_needed_and_by_identity() {
+    for config in [Config::modern(), Config::vulkan_1_1()] {
+        for strategy in [Strategy::Greedy, Strategy::Fast] {
+            let rig = Rig::new(config.clone(), Capabilities::empty());
+            let (runtime, mut bound) = bound(&rig, strategy);
+            assert!(
+                bound.plan().totals.on_chip_bytes.0 > 0,
+                "something lives on the chip"
+            );
+            rig.frame(&mut bound).unwrap();
+            let journal = rig.driver.journal();
+            let mut replay = Replay {
+                rig: &rig,
+                bound: &bound,
+                allocations: allocations(&journal),
+                bindings: bindings(&journal),
+                tile_types: bound.plan().profile.tile_type_bits(),
+                judged: 0,
+            };
+            for commands in rig.commands[0] {
+                replay.replay(commands, None, None);
+            }
+            assert!(
+                replay.judged >= 4,
+                "gbuffer, decals, occlusion, lighting: {}",
+                replay.judged
+            );
+            assert_eq!(rig.driver.violations(), [""; 0]);
+            on_fake!(bound.destroy());
+            on_fake!(runtime.destroy());
+            assert_eq!(rig.amiss(), [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn placements_are_where_the_plan_says() {
+    let rig = Rig::new(Config::modern(), Capabilities::empty());
+    let (_, bound) = bound(&rig, Strategy::Greedy);
+    let (journal, plan) = (rig.driver.journal(), bound.plan());
+    let (allocations, bindings) = (allocations(&journal), bindings(&journal));
+    let mut found = 0;
+    for access in plan.frame.accesses() {
+        let planned = &plan.placements[plan.resources[access.resource.index()].placements.indices().start];
+        if planned.home != Home::Tile {
+            continue;
+        }
+        let image = bound.image_in(access.pass, access.resource, access.version, Parity::Even);
+        let (memory, offset) = bindings[&image.handle.as_raw()];
+        let object = &plan.objects[planned.object.expect("a tile resident has an object").index()];
+        assert_eq!(
+            (offset, allocations[&memory]),
+            (planned.offset.0, (object.memory_type, object.size.0))
+        );
+        found += 1;
+    }
+    assert!(found > 0, "something lives on the chip");
+}
+
+#[test]
+fn ordinary_memory_never_comes_from_a_tile_type() {
+    let strategies = [
+        Strategy::Greedy,
+        Strategy::Fast,
+        Strategy::FirstCome,
+        Strategy::Off,
+    ];
+    for (type_first, strategy) in [true, false]
+        .into_iter()
+        .flat_map(|first| strategies.map(|one| (first, one)))
+    {
+        for base in [Config::modern(), Config::vulkan_1_1()] {
+            for without in [Capabilities::empty(), Capabilities::TILE_MEMORY] {
+                let config = Config {
+                    tile: Tile {
+                        type_first,
+                        ..Tile::whole()
+                    },
+                    lazy: true,
+                    ..base.clone()
+                };
+                let rig = Rig::new(config, without);
+                let (_, mut bound) = bound(&rig, strategy);
+                rig.frame(&mut bound).unwrap();
+                let plan = bound.plan();
+                let tile_types = plan.profile.tile_type_bits();
+                assert_eq!(
+                    tile_types.count_ones(),
+                    1,
+                    "the driver has a tile type, used or not"
+                );
+                let mut allocated: Vec<u64> = (allocations(&rig.driver.journal()).into_values())
+                    .filter(|(kind, _)| tile_types >> kind & 1 == 1)
+                    .map(|(_, size)| size)
+                    .collect();
+                let mut planned: Vec<u64> = (plan.objects.iter())
+                    .filter(|object| object.home == Home::Tile)
+                    .map(|object| object.size.0)
+                    .collect();
+                allocated.sort_unstable();
+                planned.sort_unstable();
+                assert_eq!(allocated, planned, "{strategy:?}, tile type first: {type_first}");
+                assert_eq!(rig.driver.violations(), [""; 0]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_retired_plan_outlives_its_frames_and_no_longer() {
+    for config in [Config::modern(), Config::vulkan_1_1()] {
+        let rig = Rig::new(
+            Config {
+                asynchronous: true,
+                ..config
+            },
+            Capabilities::empty(),
+        );
+        let (runtime, mut bound) = bound(&rig, Strategy::Greedy);
+        let frame = rig.frame(&mut bound).unwrap();
+        assert_eq!(bound.completed().unwrap(), None);
+        assert!(!bound.wait(frame, 0).unwrap());
+        let living = rig.driver.live();
+        bound.retire();
+        assert_eq!(runtime.collect().unwrap(), 1);
+        assert_eq!(
+            rig.driver.live(),
+            living,
+            "nothing goes while a frame is in flight"
+        );
+        rig.driver.complete();
+        rig.driver.clear_journal();
+        assert_eq!(runtime.collect().unwrap(), 0);
+        on_fake!(runtime.destroy());
+        assert_eq!(rig.amiss(), [""; 0]);
+        goes_in_order(&rig.driver.journal());
+    }
+}
+
+/// Users before what they use: framebuffers, render passes, views, images and buffers, memory.
+fn goes_in_order(journal: &[Call]) {
+    use vk::ObjectType as T;
+    let rank = |object: &Object| match object.kind {
+        T::FRAMEBUFFER => Some(0),
+        T::RENDER_PASS => Some(1),
+        T::IMAGE_VIEW => Some(2),
+        T::IMAGE | T::BUFFER => Some(3),
+        T::DEVICE_MEMORY => Some(4),
+        _ => None,
+    };
+    let ranks: Vec<i32> = (journal.iter())
+        .filter_map(|call| match call {
+            Call::Destroy { object, .. } => rank(object),
+            _ => None,
+        })
+        .collect();
+    assert!(ranks.is_sorted(), "{journal:#?}");
+    assert!(ranks.contains(&4), "memory goes too");
+}
+
+#[test]
+fn history_takes_turns() {
+    let rig = Rig::new(Config::modern(), Capabilities::empty());
+    let (_, bound) = bound(&rig, Strategy::Greedy);
+    let past = rig.described.frame.resource_named("past").unwrap();
+    let (even, odd) = (
+        bound.image(past, Parity::Even).handle,
+        bound.image(past, Parity::Odd).handle,
+    );
+    assert_ne!(even, odd);
+    use tileheap::frame::Version::Previous;
+    assert_eq!(
+        bound
+            .image_in(rig.pass("lighting"), past, Previous, Parity::Odd)
+            .handle,
+        even
+    );
+    assert_eq!(
+        bound
+            .image_in(rig.pass("lighting"), past, Previous, Parity::Even)
+            .handle,
+        odd
+    );
+}

@@ -1,0 +1,505 @@
+//! Instance and physical device.
+
+use std::ffi::{CStr, CString, c_char};
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap::ffi;
+
+use super::config::Config;
+use super::memory;
+use super::pointers::{borrow, chained, chained_mut, fill, slice, store};
+use super::records::{Detail, Enabled, ImageFacts};
+use super::state::{enter, enter_current};
+
+/// Writes `text` into a fixed array of C characters.
+fn write_name(into: &mut [c_char], text: &CStr) {
+    for (to, from) in into.iter_mut().zip(text.to_bytes_with_nul()) {
+        *to = *from as c_char;
+    }
+}
+
+fn extension(name: &CStr) -> vk::ExtensionProperties {
+    let mut properties = vk::ExtensionProperties {
+        spec_version: 1,
+        ..Default::default()
+    };
+    write_name(&mut properties.extension_name, name);
+    properties
+}
+
+pub(super) unsafe extern "system" fn vkEnumerateInstanceVersion(version: *mut u32) -> vk::Result {
+    let call = enter_current("vkEnumerateInstanceVersion");
+    store!(version, call.driver.config.api_version);
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkEnumerateInstanceExtensionProperties(
+    _layer: *const c_char,
+    count: *mut u32,
+    out: *mut vk::ExtensionProperties,
+) -> vk::Result {
+    fill!(&[extension(ash::ext::debug_utils::NAME)], count, out)
+}
+
+pub(super) unsafe extern "system" fn vkEnumerateInstanceLayerProperties(
+    count: *mut u32,
+    out: *mut vk::LayerProperties,
+) -> vk::Result {
+    fill!(&[], count, out)
+}
+
+pub(super) unsafe extern "system" fn vkCreateInstance(
+    info: *const vk::InstanceCreateInfo<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    out: *mut vk::Instance,
+) -> vk::Result {
+    let mut call = enter_current("vkCreateInstance");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    let info = borrow!(info);
+    let names = slice!(info.pp_enabled_extension_names, info.enabled_extension_count);
+    let extensions = names.iter().map(|name| {
+        // SAFETY: Valid usage: names end in NUL.
+        CString::from(unsafe { CStr::from_ptr(*name) })
+    });
+    let instance: vk::Instance = call.create(0, &[], Detail::Instance(extensions.collect()));
+    call.make(
+        vk::ObjectType::PHYSICAL_DEVICE,
+        instance.as_raw(),
+        &[],
+        Detail::Nothing,
+    );
+    store!(out, instance);
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkDestroyInstance(
+    instance: vk::Instance,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+    enter(instance, "vkDestroyInstance").destroy(instance);
+}
+
+pub(super) unsafe extern "system" fn vkEnumeratePhysicalDevices(
+    instance: vk::Instance,
+    count: *mut u32,
+    out: *mut vk::PhysicalDevice,
+) -> vk::Result {
+    let mut call = enter(instance, "vkEnumeratePhysicalDevices");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    let devices: Vec<vk::PhysicalDevice> = (call.objects.iter())
+        .filter(|(_, record)| {
+            record.kind == vk::ObjectType::PHYSICAL_DEVICE && record.parent == instance.as_raw()
+        })
+        .map(|(handle, _)| vk::PhysicalDevice::from_raw(*handle))
+        .collect();
+    fill!(&devices, count, out)
+}
+
+fn properties(config: &Config) -> vk::PhysicalDeviceProperties {
+    let mut properties = vk::PhysicalDeviceProperties {
+        api_version: config.api_version,
+        driver_version: 1,
+        vendor_id: 0x5143,
+        device_id: 1,
+        device_type: vk::PhysicalDeviceType::INTEGRATED_GPU,
+        ..Default::default()
+    };
+    write_name(&mut properties.device_name, c"Fake tiler");
+    properties.limits = vk::PhysicalDeviceLimits {
+        max_image_dimension2_d: 16_384,
+        max_image_dimension3_d: 2048,
+        max_image_array_layers: 2048,
+        max_color_attachments: 8,
+        max_memory_allocation_count: 4096,
+        buffer_image_granularity: config.buffer_image_granularity,
+        non_coherent_atom_size: 64,
+        min_memory_map_alignment: 64,
+        min_uniform_buffer_offset_alignment: 64,
+        min_storage_buffer_offset_alignment: 64,
+        min_texel_buffer_offset_alignment: 64,
+        framebuffer_color_sample_counts: vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4,
+        framebuffer_depth_sample_counts: vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4,
+        timestamp_period: 1.0,
+        ..Default::default()
+    };
+    properties
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceProperties(
+    device: vk::PhysicalDevice,
+    out: *mut vk::PhysicalDeviceProperties,
+) {
+    let call = enter(device, "vkGetPhysicalDeviceProperties");
+    store!(out, properties(&call.driver.config));
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceProperties2(
+    device: vk::PhysicalDevice,
+    out: *mut vk::PhysicalDeviceProperties2<'_>,
+) {
+    let call = enter(device, "vkGetPhysicalDeviceProperties2");
+    let config = &call.driver.config;
+    let out = borrow!(mut out);
+    out.properties = properties(config);
+    if let Some(limits) = chained_mut!(out.p_next => vk::PhysicalDeviceMaintenance3Properties<'_>) {
+        limits.max_memory_allocation_size = config.heap_size;
+        limits.max_per_set_descriptors = 1024;
+    }
+    if let Some(driver) = chained_mut!(out.p_next => vk::PhysicalDeviceDriverProperties<'_>) {
+        write_name(&mut driver.driver_name, c"fake");
+        write_name(&mut driver.driver_info, c"keeps books");
+    }
+    if let Some(tile) = chained_mut!(out.p_next => ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>)
+        && config.tile.extension
+    {
+        tile.queue_submit_boundary = config.tile.queue_submit_boundary.into();
+        tile.tile_buffer_transfers = config.tile.buffer_transfers.into();
+    }
+}
+
+/// Features of Vulkan 1.0.
+fn features() -> vk::PhysicalDeviceFeatures {
+    vk::PhysicalDeviceFeatures::default()
+        .independent_blend(true)
+        .fragment_stores_and_atomics(true)
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFeatures(
+    device: vk::PhysicalDevice,
+    out: *mut vk::PhysicalDeviceFeatures,
+) {
+    drop(enter(device, "vkGetPhysicalDeviceFeatures"));
+    store!(out, features());
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFeatures2(
+    device: vk::PhysicalDevice,
+    out: *mut vk::PhysicalDeviceFeatures2<'_>,
+) {
+    let call = enter(device, "vkGetPhysicalDeviceFeatures2");
+    let config = &call.driver.config;
+    let out = borrow!(mut out);
+    out.features = features();
+    if let Some(all) = chained_mut!(out.p_next => vk::PhysicalDeviceVulkan12Features<'_>)
+        && config.api_version >= vk::API_VERSION_1_2
+    {
+        all.timeline_semaphore = config.timeline_semaphore.into();
+        all.buffer_device_address = config.buffer_device_address.into();
+    }
+    if let Some(all) = chained_mut!(out.p_next => vk::PhysicalDeviceVulkan13Features<'_>)
+        && config.api_version >= vk::API_VERSION_1_3
+    {
+        all.synchronization2 = config.synchronization_2.into();
+        all.dynamic_rendering = config.dynamic_rendering.into();
+        all.maintenance4 = config.maintenance_4.into();
+    }
+    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceSynchronization2Features<'_>) {
+        one.synchronization2 = config.synchronization_2.into();
+    }
+    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceDynamicRenderingFeatures<'_>) {
+        one.dynamic_rendering = config.dynamic_rendering.into();
+    }
+    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>) {
+        one.timeline_semaphore = config.timeline_semaphore.into();
+    }
+    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceMaintenance4Features<'_>) {
+        one.maintenance4 = config.maintenance_4.into();
+    }
+    if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>) {
+        one.buffer_device_address = config.buffer_device_address.into();
+    }
+    if let Some(tile) = chained_mut!(out.p_next => ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>) {
+        tile.tile_memory_heap = config.tile.feature.into();
+    }
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceMemoryProperties(
+    device: vk::PhysicalDevice,
+    out: *mut vk::PhysicalDeviceMemoryProperties,
+) {
+    let call = enter(device, "vkGetPhysicalDeviceMemoryProperties");
+    store!(out, call.driver.config.memory());
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceMemoryProperties2(
+    device: vk::PhysicalDevice,
+    out: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
+) {
+    let call = enter(device, "vkGetPhysicalDeviceMemoryProperties2");
+    borrow!(mut out).memory_properties = call.driver.config.memory();
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceQueueFamilyProperties(
+    device: vk::PhysicalDevice,
+    count: *mut u32,
+    out: *mut vk::QueueFamilyProperties,
+) {
+    drop(enter(device, "vkGetPhysicalDeviceQueueFamilyProperties"));
+    let _: vk::Result = fill!(&Config::queue_families(), count, out);
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceQueueFamilyProperties2(
+    device: vk::PhysicalDevice,
+    count: *mut u32,
+    out: *mut vk::QueueFamilyProperties2<'_>,
+) {
+    drop(enter(device, "vkGetPhysicalDeviceQueueFamilyProperties2"));
+    let families = Config::queue_families();
+    if out.is_null() {
+        store!(count, families.len() as u32);
+        return;
+    }
+    for (to, from) in slice!(mut out, *borrow!(count)).iter_mut().zip(families) {
+        to.queue_family_properties = from;
+    }
+}
+
+fn format_properties() -> vk::FormatProperties {
+    use vk::FormatFeatureFlags as F;
+    let features = F::SAMPLED_IMAGE
+        | F::SAMPLED_IMAGE_FILTER_LINEAR
+        | F::STORAGE_IMAGE
+        | F::COLOR_ATTACHMENT
+        | F::COLOR_ATTACHMENT_BLEND
+        | F::DEPTH_STENCIL_ATTACHMENT
+        | F::TRANSFER_SRC
+        | F::TRANSFER_DST
+        | F::BLIT_SRC
+        | F::BLIT_DST;
+    vk::FormatProperties {
+        linear_tiling_features: F::empty(),
+        optimal_tiling_features: features,
+        buffer_features: F::UNIFORM_TEXEL_BUFFER | F::STORAGE_TEXEL_BUFFER,
+    }
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFormatProperties(
+    device: vk::PhysicalDevice,
+    _format: vk::Format,
+    out: *mut vk::FormatProperties,
+) {
+    drop(enter(device, "vkGetPhysicalDeviceFormatProperties"));
+    store!(out, format_properties());
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFormatProperties2(
+    device: vk::PhysicalDevice,
+    _format: vk::Format,
+    out: *mut vk::FormatProperties2<'_>,
+) {
+    drop(enter(device, "vkGetPhysicalDeviceFormatProperties2"));
+    borrow!(mut out).format_properties = format_properties();
+}
+
+/// What images of these parameters can be; nothing where there are none.
+fn image_format(config: &Config, asked: &ImageFacts) -> Result<vk::ImageFormatProperties, vk::Result> {
+    let tile = asked.usage.contains(ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
+    let refused = config.refused_formats.contains(&asked.format)
+        || asked.tiling != vk::ImageTiling::OPTIMAL
+        || (tile && !(config.tile.feature && memory::tile_can_hold_image(asked)));
+    if refused {
+        return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
+    }
+    let many = if tile { 1 } else { 2048 };
+    Ok(vk::ImageFormatProperties {
+        max_extent: vk::Extent3D {
+            width: 16_384,
+            height: 16_384,
+            depth: if tile { 1 } else { 2048 },
+        },
+        max_mip_levels: if tile { 1 } else { 15 },
+        max_array_layers: many,
+        sample_counts: if tile {
+            vk::SampleCountFlags::TYPE_1
+        } else {
+            vk::SampleCountFlags::TYPE_1 | vk::SampleCountFlags::TYPE_4
+        },
+        max_resource_size: config.heap_size,
+    })
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceImageFormatProperties(
+    device: vk::PhysicalDevice,
+    format: vk::Format,
+    kind: vk::ImageType,
+    tiling: vk::ImageTiling,
+    usage: vk::ImageUsageFlags,
+    _flags: vk::ImageCreateFlags,
+    out: *mut vk::ImageFormatProperties,
+) -> vk::Result {
+    let mut call = enter(device, "vkGetPhysicalDeviceImageFormatProperties");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    let asked = ImageFacts {
+        format,
+        kind,
+        tiling,
+        usage,
+        mips: 1,
+        layers: 1,
+        samples: 1,
+        ..Default::default()
+    };
+    match image_format(&call.driver.config, &asked) {
+        Ok(properties) => {
+            store!(out, properties);
+            vk::Result::SUCCESS
+        }
+        Err(error) => error,
+    }
+}
+
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceImageFormatProperties2(
+    device: vk::PhysicalDevice,
+    info: *const vk::PhysicalDeviceImageFormatInfo2<'_>,
+    out: *mut vk::ImageFormatProperties2<'_>,
+) -> vk::Result {
+    let mut call = enter(device, "vkGetPhysicalDeviceImageFormatProperties2");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    let info = borrow!(info);
+    let asked = ImageFacts {
+        format: info.format,
+        kind: info.ty,
+        tiling: info.tiling,
+        usage: info.usage,
+        mips: 1,
+        layers: 1,
+        samples: 1,
+        ..Default::default()
+    };
+    match image_format(&call.driver.config, &asked) {
+        Ok(properties) => {
+            borrow!(mut out).image_format_properties = properties;
+            vk::Result::SUCCESS
+        }
+        Err(error) => error,
+    }
+}
+
+pub(super) unsafe extern "system" fn vkEnumerateDeviceExtensionProperties(
+    device: vk::PhysicalDevice,
+    _layer: *const c_char,
+    count: *mut u32,
+    out: *mut vk::ExtensionProperties,
+) -> vk::Result {
+    let mut call = enter(device, "vkEnumerateDeviceExtensionProperties");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    let listed: Vec<vk::ExtensionProperties> =
+        call.driver.config.listed().into_iter().map(extension).collect();
+    fill!(&listed, count, out)
+}
+
+/// The features that a device's creation asks for.
+///
+/// # Safety
+/// The chain of `info` is valid.
+unsafe fn asked_for(info: &vk::DeviceCreateInfo<'_>) -> Enabled {
+    let mut enabled = Enabled::default();
+    if let Some(all) = chained!(info.p_next => vk::PhysicalDeviceVulkan12Features<'_>) {
+        enabled.timeline_semaphore |= all.timeline_semaphore != 0;
+        enabled.buffer_device_address |= all.buffer_device_address != 0;
+    }
+    if let Some(all) = chained!(info.p_next => vk::PhysicalDeviceVulkan13Features<'_>) {
+        enabled.synchronization_2 |= all.synchronization2 != 0;
+        enabled.dynamic_rendering |= all.dynamic_rendering != 0;
+        enabled.maintenance_4 |= all.maintenance4 != 0;
+    }
+    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceSynchronization2Features<'_>) {
+        enabled.synchronization_2 |= one.synchronization2 != 0;
+    }
+    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceDynamicRenderingFeatures<'_>) {
+        enabled.dynamic_rendering |= one.dynamic_rendering != 0;
+    }
+    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>) {
+        enabled.timeline_semaphore |= one.timeline_semaphore != 0;
+    }
+    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceMaintenance4Features<'_>) {
+        enabled.maintenance_4 |= one.maintenance4 != 0;
+    }
+    if let Some(one) = chained!(info.p_next => vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>) {
+        enabled.buffer_device_address |= one.buffer_device_address != 0;
+    }
+    if let Some(tile) = chained!(info.p_next => ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>) {
+        enabled.tile |= tile.tile_memory_heap != 0;
+    }
+    for name in slice!(info.pp_enabled_extension_names, info.enabled_extension_count) {
+        // SAFETY: Valid usage: names end in NUL.
+        enabled
+            .extensions
+            .push(CString::from(unsafe { CStr::from_ptr(*name) }));
+    }
+    enabled
+}
+
+pub(super) unsafe extern "system" fn vkCreateDevice(
+    physical_device: vk::PhysicalDevice,
+    info: *const vk::DeviceCreateInfo<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    out: *mut vk::Device,
+) -> vk::Result {
+    let mut call = enter(physical_device, "vkCreateDevice");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    let config = &call.driver.config;
+    let info = borrow!(info);
+    // SAFETY: Valid usage: the chain is valid.
+    let enabled = unsafe { asked_for(info) };
+    let listed = config.listed();
+    if enabled
+        .extensions
+        .iter()
+        .any(|name| !listed.contains(&name.as_c_str()))
+    {
+        return call.refuse(vk::Result::ERROR_EXTENSION_NOT_PRESENT);
+    }
+    let pairs = [
+        (enabled.tile, config.tile.feature),
+        (enabled.synchronization_2, config.synchronization_2),
+        (enabled.dynamic_rendering, config.dynamic_rendering),
+        (enabled.timeline_semaphore, config.timeline_semaphore),
+        (enabled.maintenance_4, config.maintenance_4),
+        (enabled.buffer_device_address, config.buffer_device_address),
+    ];
+    if pairs.iter().any(|(asked, there)| *asked && !*there) {
+        return call.refuse(vk::Result::ERROR_FEATURE_NOT_PRESENT);
+    }
+    // A physical device is no parent: it cannot be destroyed.
+    let instance = call.objects[&physical_device.as_raw()].parent;
+    let device: vk::Device = call.create(instance, &[], Detail::Device(enabled));
+    for queue in slice!(info.p_queue_create_infos, info.queue_create_info_count) {
+        for index in 0..queue.queue_count {
+            let detail = Detail::Queue {
+                family: queue.queue_family_index,
+                index,
+            };
+            call.make(vk::ObjectType::QUEUE, device.as_raw(), &[], detail);
+        }
+    }
+    store!(out, device);
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkDestroyDevice(
+    device: vk::Device,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+    if device == vk::Device::null() {
+        return;
+    }
+    let mut call = enter(device, "vkDestroyDevice");
+    if !call.pending.is_empty() {
+        call.violation("submissions are pending");
+    }
+    call.destroy(device);
+}

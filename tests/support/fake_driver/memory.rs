@@ -1,0 +1,489 @@
+//! Requirements, memory objects, binding, mapping.
+
+use std::ffi::c_void;
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap::ffi;
+
+use super::config::Config;
+use super::journal::{Call, Object};
+use super::pointers::{borrow, chained, chained_mut, slice, store};
+use super::records::{BufferFacts, Detail, ImageFacts, Memory};
+use super::state::{Entered, enter};
+
+/// What a resource needs, in ordinary and in tile memory.
+#[derive(Clone, Copy, Default)]
+struct Needs {
+    ordinary: vk::MemoryRequirements,
+    /// Size and alignment; 0 and 0 where it cannot live in tile memory.
+    tile: (u64, u64),
+    dedicated: bool,
+}
+
+/// The guaranteed set, and nothing beyond it.
+pub(super) fn tile_can_hold_image(image: &ImageFacts) -> bool {
+    use vk::ImageUsageFlags as U;
+    let allowed = U::SAMPLED
+        | U::STORAGE
+        | U::COLOR_ATTACHMENT
+        | U::DEPTH_STENCIL_ATTACHMENT
+        | U::INPUT_ATTACHMENT
+        | ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
+    image.usage.contains(ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM)
+        && allowed.contains(image.usage)
+        && image.kind == vk::ImageType::TYPE_2D
+        && (image.mips, image.layers, image.samples) == (1, 1, 1)
+        && image.tiling == vk::ImageTiling::OPTIMAL
+}
+
+fn tile_can_hold_buffer(config: &Config, buffer: &BufferFacts) -> bool {
+    use vk::BufferUsageFlags as U;
+    let mut allowed = U::UNIFORM_TEXEL_BUFFER
+        | U::STORAGE_TEXEL_BUFFER
+        | U::UNIFORM_BUFFER
+        | U::STORAGE_BUFFER
+        | U::SHADER_DEVICE_ADDRESS
+        | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+    if config.tile.buffer_transfers {
+        allowed |= U::TRANSFER_SRC | U::TRANSFER_DST;
+    }
+    buffer.usage.contains(ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) && allowed.contains(buffer.usage)
+}
+
+/// Every type for every resource, tile types for those that asked for tile memory or not: a picker has to know better.
+fn types(config: &Config, lazy: bool) -> u32 {
+    let memory = config.memory();
+    let kinds = memory.memory_types_as_slice().iter().enumerate();
+    kinds
+        .filter(|(_, kind)| {
+            lazy || !kind
+                .property_flags
+                .contains(vk::MemoryPropertyFlags::LAZILY_ALLOCATED)
+        })
+        .fold(0, |bits, (index, _)| bits | 1 << index)
+}
+
+fn tile_needs(config: &Config, there: bool, size: u64) -> (u64, u64) {
+    let alignment = config.tile.alignment;
+    if there && config.tile.requirements {
+        (size.next_multiple_of(alignment), alignment)
+    } else {
+        (0, 0)
+    }
+}
+
+fn image_needs(config: &Config, image: &ImageFacts, created: bool) -> Needs {
+    let bytes = tileheap::frame::texel_block(image.format).map_or(4, |block| u64::from(block.bytes));
+    let mut texels = 0;
+    for mip in 0..image.mips {
+        let side = |texels: u32| u64::from((texels >> mip).max(1));
+        texels += side(image.extent.width) * side(image.extent.height) * side(image.extent.depth);
+    }
+    let size = texels * bytes * u64::from(image.layers) * u64::from(image.samples);
+    let grown = if created { config.grows_when_created } else { 0 };
+    Needs {
+        ordinary: vk::MemoryRequirements {
+            size: (size + grown).next_multiple_of(config.image_alignment),
+            alignment: config.image_alignment,
+            memory_type_bits: types(
+                config,
+                image.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT),
+            ),
+        },
+        tile: tile_needs(config, tile_can_hold_image(image), size),
+        dedicated: config.dedicated_images,
+    }
+}
+
+fn buffer_needs(config: &Config, buffer: &BufferFacts) -> Needs {
+    Needs {
+        ordinary: vk::MemoryRequirements {
+            size: buffer.size.next_multiple_of(256),
+            alignment: 256,
+            memory_type_bits: types(config, false),
+        },
+        tile: tile_needs(config, tile_can_hold_buffer(config, buffer), buffer.size),
+        dedicated: false,
+    }
+}
+
+/// Writes `needs` to a structure and what is chained to it.
+fn answer(needs: Needs, out: &mut vk::MemoryRequirements2<'_>) {
+    out.memory_requirements = needs.ordinary;
+    if let Some(tile) = chained_mut!(out.p_next => ffi::TileMemoryRequirementsQCOM<'_>) {
+        (tile.size, tile.alignment) = needs.tile;
+    }
+    if let Some(dedicated) = chained_mut!(out.p_next => vk::MemoryDedicatedRequirements<'_>) {
+        dedicated.prefers_dedicated_allocation = needs.dedicated.into();
+        dedicated.requires_dedicated_allocation = needs.dedicated.into();
+    }
+}
+
+pub(super) fn image_facts(info: &vk::ImageCreateInfo<'_>) -> ImageFacts {
+    ImageFacts {
+        format: info.format,
+        extent: info.extent,
+        kind: info.image_type,
+        mips: info.mip_levels,
+        layers: info.array_layers,
+        samples: info.samples.as_raw(),
+        tiling: info.tiling,
+        usage: info.usage,
+        bound: None,
+    }
+}
+
+pub(super) fn buffer_facts(info: &vk::BufferCreateInfo<'_>) -> BufferFacts {
+    BufferFacts {
+        size: info.size,
+        usage: info.usage,
+        bound: None,
+    }
+}
+
+fn needs_of_image(call: &mut Entered, image: vk::Image) -> Needs {
+    call.expect(image);
+    let config = &call.driver.config;
+    call.image(image)
+        .map(|facts| image_needs(config, facts, true))
+        .unwrap_or_default()
+}
+
+fn needs_of_buffer(call: &mut Entered, buffer: vk::Buffer) -> Needs {
+    call.expect(buffer);
+    let config = &call.driver.config;
+    call.buffer(buffer)
+        .map(|facts| buffer_needs(config, facts))
+        .unwrap_or_default()
+}
+
+pub(super) unsafe extern "system" fn vkGetImageMemoryRequirements(
+    device: vk::Device,
+    image: vk::Image,
+    out: *mut vk::MemoryRequirements,
+) {
+    let mut call = enter(device, "vkGetImageMemoryRequirements");
+    store!(out, needs_of_image(&mut call, image).ordinary);
+}
+
+pub(super) unsafe extern "system" fn vkGetBufferMemoryRequirements(
+    device: vk::Device,
+    buffer: vk::Buffer,
+    out: *mut vk::MemoryRequirements,
+) {
+    let mut call = enter(device, "vkGetBufferMemoryRequirements");
+    store!(out, needs_of_buffer(&mut call, buffer).ordinary);
+}
+
+pub(super) unsafe extern "system" fn vkGetImageMemoryRequirements2(
+    device: vk::Device,
+    info: *const vk::ImageMemoryRequirementsInfo2<'_>,
+    out: *mut vk::MemoryRequirements2<'_>,
+) {
+    let mut call = enter(device, "vkGetImageMemoryRequirements2");
+    let needs = needs_of_image(&mut call, borrow!(info).image);
+    answer(needs, borrow!(mut out));
+}
+
+pub(super) unsafe extern "system" fn vkGetBufferMemoryRequirements2(
+    device: vk::Device,
+    info: *const vk::BufferMemoryRequirementsInfo2<'_>,
+    out: *mut vk::MemoryRequirements2<'_>,
+) {
+    let mut call = enter(device, "vkGetBufferMemoryRequirements2");
+    let needs = needs_of_buffer(&mut call, borrow!(info).buffer);
+    answer(needs, borrow!(mut out));
+}
+
+pub(super) unsafe extern "system" fn vkGetDeviceImageMemoryRequirements(
+    device: vk::Device,
+    info: *const vk::DeviceImageMemoryRequirements<'_>,
+    out: *mut vk::MemoryRequirements2<'_>,
+) {
+    let call = enter(device, "vkGetDeviceImageMemoryRequirements");
+    let facts = image_facts(borrow!(borrow!(info).p_create_info));
+    answer(image_needs(&call.driver.config, &facts, false), borrow!(mut out));
+}
+
+pub(super) unsafe extern "system" fn vkGetDeviceBufferMemoryRequirements(
+    device: vk::Device,
+    info: *const vk::DeviceBufferMemoryRequirements<'_>,
+    out: *mut vk::MemoryRequirements2<'_>,
+) {
+    let call = enter(device, "vkGetDeviceBufferMemoryRequirements");
+    let facts = buffer_facts(borrow!(borrow!(info).p_create_info));
+    answer(buffer_needs(&call.driver.config, &facts), borrow!(mut out));
+}
+
+pub(super) unsafe extern "system" fn vkAllocateMemory(
+    device: vk::Device,
+    info: *const vk::MemoryAllocateInfo<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    out: *mut vk::DeviceMemory,
+) -> vk::Result {
+    let mut call = enter(device, "vkAllocateMemory");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    let info = borrow!(info);
+    let config = &call.driver.config;
+    let (memory_type, size) = (info.memory_type_index, info.allocation_size);
+    let offered = config.memory();
+    let Some(kind) = offered.memory_types_as_slice().get(memory_type as usize) else {
+        // VUID-vkAllocateMemory-pAllocateInfo-01714.
+        call.violation(format_args!("there is no memory type {memory_type}"));
+        return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+    };
+    let tile = config.is_tile(memory_type);
+    if tile && !call.enabled().tile {
+        // VUID-vkAllocateMemory-tileMemoryHeap-10976.
+        call.violation("a tile memory type without the feature tileMemoryHeap");
+    }
+    let heap = offered.memory_heaps_as_slice()[kind.heap_index as usize].size;
+    if size == 0 || size > heap {
+        // VUID-VkMemoryAllocateInfo-allocationSize-07897, VUID-vkAllocateMemory-pAllocateInfo-01713.
+        call.violation(format_args!("{size} B of a heap of {heap} B"));
+        return call.refuse(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+    }
+    let dedicated = chained!(info.p_next => vk::MemoryDedicatedAllocateInfo<'_>).and_then(|dedicated| {
+        let object = if dedicated.image.is_null() {
+            Object::of(dedicated.buffer)
+        } else {
+            Object::of(dedicated.image)
+        };
+        (object.handle != 0).then_some(object)
+    });
+    if let Some(object) = dedicated {
+        call.expect_raw(object.handle, object.kind);
+    }
+    let detail = Detail::Memory(Memory {
+        memory_type,
+        size,
+        tile,
+        mapped: None,
+    });
+    let handle = call.make(vk::ObjectType::DEVICE_MEMORY, device.as_raw(), &[], detail);
+    let memory = vk::DeviceMemory::from_raw(handle);
+    call.journal.push(Call::Allocate {
+        memory,
+        memory_type,
+        size,
+        dedicated,
+    });
+    store!(out, memory);
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkFreeMemory(
+    device: vk::Device,
+    memory: vk::DeviceMemory,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+    enter(device, "vkFreeMemory").destroy(memory);
+}
+
+/// Binds one resource, judging offset, size and type (the rules of tile memory are of this extension).
+fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u64) {
+    call.expect_raw(object.handle, object.kind);
+    call.expect(memory);
+    let config = &call.driver.config;
+    let Some((size_of, memory_type, tile)) = call
+        .memory(memory)
+        .map(|facts| (facts.size, facts.memory_type, facts.tile))
+    else {
+        return;
+    };
+    let (needs, bound) = match call.objects.get(&object.handle).map(|record| &record.detail) {
+        Some(Detail::Image(facts)) => (image_needs(config, facts, true), facts.bound),
+        Some(Detail::Buffer(facts)) => (buffer_needs(config, facts), facts.bound),
+        _ => return,
+    };
+    if bound.is_some() {
+        // VUID-VkBindImageMemoryInfo-image-07460, VUID-vkBindBufferMemory-buffer-07459.
+        call.violation(format_args!("{object:?} is bound already"));
+    }
+    if needs.ordinary.memory_type_bits >> memory_type & 1 == 0 {
+        // VUID-VkBindImageMemoryInfo-pNext-01615, VUID-VkBindBufferMemoryInfo-memory-01035.
+        call.violation(format_args!("{object:?} cannot be in memory type {memory_type}"));
+    }
+    let (size, alignment) = if tile {
+        needs.tile
+    } else {
+        (needs.ordinary.size, needs.ordinary.alignment)
+    };
+    // Tile memory: VUID-VkBindImageMemoryInfo-pNext-12329 and -12330, VUID-VkBindBufferMemoryInfo-memory-10740 and -10742.
+    // Other memory: VUID-VkBindImageMemoryInfo-pNext-01616 and -01617, VUID-VkBindBufferMemoryInfo-None-10739 and -10741.
+    if alignment == 0 {
+        call.violation(format_args!("{object:?} cannot live in tile memory"));
+    } else if !offset.is_multiple_of(alignment) {
+        call.violation(format_args!(
+            "{object:?} at offset {offset}, no multiple of {alignment}"
+        ));
+    }
+    if offset + size > size_of {
+        call.violation(format_args!(
+            "{object:?} of {size} B at offset {offset} of {size_of} B"
+        ));
+    }
+    let detail = call
+        .objects
+        .get_mut(&object.handle)
+        .map(|record| &mut record.detail);
+    if let Some(Detail::Image(ImageFacts { bound, .. }) | Detail::Buffer(BufferFacts { bound, .. })) = detail
+    {
+        *bound = Some((memory, offset));
+    }
+    call.journal.push(Call::Bind {
+        object,
+        memory,
+        offset,
+    });
+}
+
+pub(super) unsafe extern "system" fn vkBindImageMemory(
+    device: vk::Device,
+    image: vk::Image,
+    memory: vk::DeviceMemory,
+    offset: u64,
+) -> vk::Result {
+    let mut call = enter(device, "vkBindImageMemory");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    bind(&mut call, Object::of(image), memory, offset);
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkBindBufferMemory(
+    device: vk::Device,
+    buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    offset: u64,
+) -> vk::Result {
+    let mut call = enter(device, "vkBindBufferMemory");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    bind(&mut call, Object::of(buffer), memory, offset);
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkBindImageMemory2(
+    device: vk::Device,
+    count: u32,
+    infos: *const vk::BindImageMemoryInfo<'_>,
+) -> vk::Result {
+    let mut call = enter(device, "vkBindImageMemory2");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    for info in slice!(infos, count) {
+        bind(&mut call, Object::of(info.image), info.memory, info.memory_offset);
+    }
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkBindBufferMemory2(
+    device: vk::Device,
+    count: u32,
+    infos: *const vk::BindBufferMemoryInfo<'_>,
+) -> vk::Result {
+    let mut call = enter(device, "vkBindBufferMemory2");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    for info in slice!(infos, count) {
+        bind(
+            &mut call,
+            Object::of(info.buffer),
+            info.memory,
+            info.memory_offset,
+        );
+    }
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkMapMemory(
+    device: vk::Device,
+    memory: vk::DeviceMemory,
+    offset: u64,
+    _size: u64,
+    _flags: vk::MemoryMapFlags,
+    out: *mut *mut c_void,
+) -> vk::Result {
+    let mut call = enter(device, "vkMapMemory");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    call.expect(memory);
+    let offered = call.driver.config.memory();
+    let visible = call.memory(memory).is_some_and(|facts| {
+        let kind = offered.memory_types_as_slice()[facts.memory_type as usize];
+        kind.property_flags
+            .contains(vk::MemoryPropertyFlags::HOST_VISIBLE)
+    });
+    if !visible {
+        // VUID-vkMapMemory-memory-00682.
+        call.violation(format_args!("{memory:?} is not visible to the host"));
+        return call.refuse(vk::Result::ERROR_MEMORY_MAP_FAILED);
+    }
+    call.note(memory);
+    let Some(Detail::Memory(facts)) = call
+        .objects
+        .get_mut(&memory.as_raw())
+        .map(|record| &mut record.detail)
+    else {
+        return vk::Result::ERROR_MEMORY_MAP_FAILED;
+    };
+    let bytes = facts.mapped.insert(vec![0; facts.size as usize]);
+    let start = bytes[offset as usize..].as_mut_ptr();
+    store!(out, start.cast());
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkUnmapMemory(device: vk::Device, memory: vk::DeviceMemory) {
+    let mut call = enter(device, "vkUnmapMemory");
+    call.expect(memory);
+    call.note(memory);
+    if let Some(Detail::Memory(facts)) = call
+        .objects
+        .get_mut(&memory.as_raw())
+        .map(|record| &mut record.detail)
+    {
+        facts.mapped = None;
+    }
+}
+
+pub(super) unsafe extern "system" fn vkFlushMappedMemoryRanges(
+    device: vk::Device,
+    _count: u32,
+    _ranges: *const vk::MappedMemoryRange<'_>,
+) -> vk::Result {
+    let mut call = enter(device, "vkFlushMappedMemoryRanges");
+    call.fails().unwrap_or(vk::Result::SUCCESS)
+}
+
+pub(super) unsafe extern "system" fn vkInvalidateMappedMemoryRanges(
+    device: vk::Device,
+    _count: u32,
+    _ranges: *const vk::MappedMemoryRange<'_>,
+) -> vk::Result {
+    let mut call = enter(device, "vkInvalidateMappedMemoryRanges");
+    call.fails().unwrap_or(vk::Result::SUCCESS)
+}
+
+pub(super) unsafe extern "system" fn vkGetBufferDeviceAddress(
+    device: vk::Device,
+    info: *const vk::BufferDeviceAddressInfo<'_>,
+) -> vk::DeviceAddress {
+    let mut call = enter(device, "vkGetBufferDeviceAddress");
+    let buffer = borrow!(info).buffer;
+    call.expect(buffer);
+    if !call.enabled().buffer_device_address {
+        // VUID-vkGetBufferDeviceAddress-bufferDeviceAddress-03324.
+        call.violation("the feature bufferDeviceAddress is off");
+    }
+    // No two buffers of a driver share a serial number.
+    (buffer.as_raw() & 0xffff_ffff) << 32
+}

@@ -1,0 +1,137 @@
+//! What the driver knows of each object.
+
+use std::collections::BTreeSet;
+use std::ffi::CString;
+
+use ash::vk;
+
+use super::journal::Command;
+
+/// An object, alive or not.
+pub(super) struct Record {
+    pub(super) kind: vk::ObjectType,
+    pub(super) alive: bool,
+    /// What it goes down with: its device, or the pool it was allocated from.
+    pub(super) parent: u64,
+    /// Objects that must be alive when it is used.
+    pub(super) uses: BTreeSet<u64>,
+    pub(super) detail: Detail,
+}
+
+/// What is known of an object beside its type.
+#[derive(Default)]
+pub(super) enum Detail {
+    #[default]
+    Nothing,
+    /// Its enabled extensions.
+    Instance(Vec<CString>),
+    Device(Enabled),
+    Queue {
+        family: u32,
+        index: u32,
+    },
+    Memory(Memory),
+    Image(ImageFacts),
+    Buffer(BufferFacts),
+    RenderPass(Vec<AttachmentFacts>),
+    Framebuffer(Vec<vk::ImageView>),
+    CommandPool {
+        resets: bool,
+    },
+    CommandBuffer(Recording),
+    Fence {
+        signalled: bool,
+    },
+    /// `None` for a binary one.
+    Semaphore {
+        value: Option<u64>,
+    },
+}
+
+/// What a device was created with.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Enabled {
+    pub(super) extensions: Vec<CString>,
+    pub(super) tile: bool,
+    pub(super) synchronization_2: bool,
+    pub(super) dynamic_rendering: bool,
+    pub(super) timeline_semaphore: bool,
+    pub(super) maintenance_4: bool,
+    pub(super) buffer_device_address: bool,
+}
+
+/// A `VkDeviceMemory`.
+#[derive(Default)]
+pub(super) struct Memory {
+    pub(super) memory_type: u32,
+    pub(super) size: u64,
+    pub(super) tile: bool,
+    /// The bytes while mapped.
+    pub(super) mapped: Option<Vec<u8>>,
+}
+
+/// What requirements follow from, of an image.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ImageFacts {
+    pub(super) format: vk::Format,
+    pub(super) extent: vk::Extent3D,
+    pub(super) kind: vk::ImageType,
+    pub(super) mips: u32,
+    pub(super) layers: u32,
+    pub(super) samples: u32,
+    pub(super) tiling: vk::ImageTiling,
+    pub(super) usage: vk::ImageUsageFlags,
+    pub(super) bound: Option<(vk::DeviceMemory, u64)>,
+}
+
+/// What requirements follow from, of a buffer.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BufferFacts {
+    pub(super) size: u64,
+    pub(super) usage: vk::BufferUsageFlags,
+    pub(super) bound: Option<(vk::DeviceMemory, u64)>,
+}
+
+/// An attachment of a `VkRenderPass`, or of subpass 0 as resolve target.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AttachmentFacts {
+    pub(super) load_op: vk::AttachmentLoadOp,
+    pub(super) store_op: vk::AttachmentStoreOp,
+    pub(super) resolve: bool,
+}
+
+/// A command buffer.
+#[derive(Default)]
+pub(super) struct Recording {
+    pub(super) stage: Stage,
+    pub(super) secondary: bool,
+    pub(super) one_time: bool,
+    pub(super) commands: Vec<Command>,
+    /// Objects that its commands name.
+    pub(super) names: BTreeSet<u64>,
+    /// The tile memory object that is active, by binding or inheritance.
+    pub(super) active: Option<vk::DeviceMemory>,
+    /// Whether `active` was inherited at its beginning.
+    pub(super) inherits: Option<vk::DeviceMemory>,
+    /// `Some(secondary contents)` inside a render pass instance.
+    pub(super) rendering: Option<bool>,
+}
+
+/// Where a command buffer is in its life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stage {
+    #[default]
+    Initial,
+    Recording,
+    Executable,
+    Pending,
+    Invalid,
+}
+
+/// A batch that was submitted and is not complete.
+pub(super) struct Pending {
+    pub(super) queue: u64,
+    pub(super) command_buffers: Vec<u64>,
+    pub(super) signals: Vec<(u64, u64)>,
+    pub(super) fence: Option<u64>,
+}

@@ -1,0 +1,257 @@
+//! Render pass instances and the secondary command buffers inside them.
+
+use ash::vk;
+use ash::vk::Handle;
+
+use super::journal::{Attachment, Command, Object};
+use super::pointers::{borrow, chained, slice};
+use super::recording::{Place, record};
+use super::records::{Detail, Stage};
+use super::state::{Entered, enter};
+
+/// Records the beginning of a render pass instance.
+fn begin(
+    call: &mut Entered,
+    command_buffer: vk::CommandBuffer,
+    mut objects: Vec<Object>,
+    dynamic: bool,
+    secondary: bool,
+    attachments: Vec<Attachment>,
+) {
+    objects.extend(attachments.iter().map(|attachment| Object::of(attachment.view)));
+    let active = call
+        .recording(command_buffer)
+        .and_then(|recording| recording.active);
+    for attachment in &attachments {
+        let Some(memory) = call.tile_memory_of(attachment.image) else {
+            continue;
+        };
+        if attachment.resolve {
+            // VUID-VkRenderingAttachmentInfo-resolveImageView-10728, VUID-VkRenderPassBeginInfo-framebuffer-12328.
+            call.violation(format_args!(
+                "{:?}, a resolve attachment, is in tile memory",
+                attachment.image
+            ));
+        }
+        if active != Some(memory) {
+            // VUID-vkCmdDraw-commandBuffer-10746, for the draws that follow; load operations alone would lose contents.
+            call.violation(format_args!(
+                "{:?} is in tile memory {memory:?} while {active:?} is bound",
+                attachment.image
+            ));
+        }
+    }
+    let command = Command::BeginRendering {
+        dynamic,
+        secondary,
+        attachments,
+    };
+    record(call, command_buffer, Place::OutsideRendering, &objects, command);
+    if let Some(recording) = call.recording(command_buffer) {
+        recording.rendering = Some(secondary);
+    }
+}
+
+pub(super) unsafe extern "system" fn vkCmdBeginRendering(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::RenderingInfo<'_>,
+) {
+    let mut call = enter(command_buffer, "vkCmdBeginRendering");
+    if !call.enabled().dynamic_rendering {
+        // VUID-vkCmdBeginRendering-dynamicRendering-06446.
+        call.violation("the feature dynamicRendering is off");
+    }
+    let info = borrow!(info);
+    let colors = slice!(info.p_color_attachments, info.color_attachment_count).iter();
+    let depth = slice!(info.p_depth_attachment, 1).iter();
+    let stencil = slice!(info.p_stencil_attachment, 1).iter();
+    let all: Vec<_> = colors
+        .chain(depth)
+        .chain(stencil)
+        .filter(|one| !one.image_view.is_null())
+        .collect();
+    let mut attachments = Vec::new();
+    for one in &all {
+        attachments.push(Attachment {
+            view: one.image_view,
+            image: call.image_of(one.image_view),
+            resolve: false,
+            load_op: one.load_op,
+            store_op: one.store_op,
+        });
+    }
+    for one in all.iter().filter(|one| !one.resolve_image_view.is_null()) {
+        attachments.push(Attachment {
+            view: one.resolve_image_view,
+            image: call.image_of(one.resolve_image_view),
+            resolve: true,
+            load_op: vk::AttachmentLoadOp::DONT_CARE,
+            store_op: vk::AttachmentStoreOp::STORE,
+        });
+    }
+    let secondary = info
+        .flags
+        .contains(vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS);
+    begin(
+        &mut call,
+        command_buffer,
+        Vec::new(),
+        true,
+        secondary,
+        attachments,
+    );
+}
+
+/// Begins an instance of a `VkRenderPass`.
+fn begin_pass(
+    call: &mut Entered,
+    command_buffer: vk::CommandBuffer,
+    info: &vk::RenderPassBeginInfo<'_>,
+    contents: vk::SubpassContents,
+) {
+    let mut views = match call
+        .objects
+        .get(&info.framebuffer.as_raw())
+        .map(|record| &record.detail)
+    {
+        Some(Detail::Framebuffer(views)) => views.clone(),
+        _ => Vec::new(),
+    };
+    if let Some(imageless) = chained!(info.p_next => vk::RenderPassAttachmentBeginInfo<'_>) {
+        views = slice!(imageless.p_attachments, imageless.attachment_count).to_vec();
+    }
+    let facts = match call
+        .objects
+        .get(&info.render_pass.as_raw())
+        .map(|record| &record.detail)
+    {
+        Some(Detail::RenderPass(facts)) => facts.clone(),
+        _ => Vec::new(),
+    };
+    let attachments = views.into_iter().zip(facts).map(|(view, facts)| Attachment {
+        view,
+        image: call.image_of(view),
+        resolve: facts.resolve,
+        load_op: facts.load_op,
+        store_op: facts.store_op,
+    });
+    let attachments = attachments.collect();
+    let objects = vec![Object::of(info.render_pass), Object::of(info.framebuffer)];
+    let secondary = contents == vk::SubpassContents::SECONDARY_COMMAND_BUFFERS;
+    begin(call, command_buffer, objects, false, secondary, attachments);
+}
+
+pub(super) unsafe extern "system" fn vkCmdBeginRenderPass(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::RenderPassBeginInfo<'_>,
+    contents: vk::SubpassContents,
+) {
+    let mut call = enter(command_buffer, "vkCmdBeginRenderPass");
+    begin_pass(&mut call, command_buffer, borrow!(info), contents);
+}
+
+pub(super) unsafe extern "system" fn vkCmdBeginRenderPass2(
+    command_buffer: vk::CommandBuffer,
+    info: *const vk::RenderPassBeginInfo<'_>,
+    subpass: *const vk::SubpassBeginInfo<'_>,
+) {
+    let mut call = enter(command_buffer, "vkCmdBeginRenderPass2");
+    begin_pass(
+        &mut call,
+        command_buffer,
+        borrow!(info),
+        borrow!(subpass).contents,
+    );
+}
+
+/// Records the end of a render pass instance.
+fn end(command_buffer: vk::CommandBuffer, function: &'static str) {
+    let mut call = enter(command_buffer, function);
+    record(
+        &mut call,
+        command_buffer,
+        Place::InRendering,
+        &[],
+        Command::EndRendering,
+    );
+    if let Some(recording) = call.recording(command_buffer) {
+        recording.rendering = None;
+    }
+}
+
+pub(super) unsafe extern "system" fn vkCmdEndRendering(command_buffer: vk::CommandBuffer) {
+    end(command_buffer, "vkCmdEndRendering");
+}
+
+pub(super) unsafe extern "system" fn vkCmdEndRenderPass(command_buffer: vk::CommandBuffer) {
+    end(command_buffer, "vkCmdEndRenderPass");
+}
+
+pub(super) unsafe extern "system" fn vkCmdEndRenderPass2(
+    command_buffer: vk::CommandBuffer,
+    _info: *const vk::SubpassEndInfo<'_>,
+) {
+    end(command_buffer, "vkCmdEndRenderPass2");
+}
+
+pub(super) unsafe extern "system" fn vkCmdExecuteCommands(
+    command_buffer: vk::CommandBuffer,
+    count: u32,
+    secondaries: *const vk::CommandBuffer,
+) {
+    let mut call = enter(command_buffer, "vkCmdExecuteCommands");
+    let secondaries = slice!(secondaries, count);
+    let (active, rendering) = match call.recording(command_buffer) {
+        Some(recording) => (recording.active, recording.rendering),
+        None => return,
+    };
+    if rendering == Some(false) {
+        // VUID-vkCmdExecuteCommands-contents-06018.
+        call.violation("the render pass instance has inline contents");
+    }
+    let size_of = |call: &Entered, memory: Option<vk::DeviceMemory>| {
+        memory
+            .and_then(|memory| call.memory(memory))
+            .map(|memory| memory.size)
+    };
+    for secondary in secondaries {
+        let Some(recording) = call.recording(*secondary) else {
+            continue;
+        };
+        let (stage, is_secondary, inherits) = (recording.stage, recording.secondary, recording.inherits);
+        let continues = recording.rendering.is_some();
+        if stage != Stage::Executable || !is_secondary {
+            // VUID-vkCmdExecuteCommands-pCommandBuffers-00088 and -00089.
+            call.violation(format_args!(
+                "{secondary:?} is no executable secondary command buffer ({stage:?})"
+            ));
+        }
+        if continues != rendering.is_some() {
+            // VUID-vkCmdExecuteCommands-pCommandBuffers-00096 and -00100.
+            call.violation(format_args!(
+                "{secondary:?} was begun for the other side of a render pass"
+            ));
+        }
+        if rendering.is_some() && size_of(&call, inherits) != size_of(&call, active) {
+            // VUID-vkCmdExecuteCommands-memory-10724; without the structure, contents are lost.
+            call.violation(format_args!(
+                "{secondary:?} inherits {inherits:?} while {active:?} is bound"
+            ));
+        }
+    }
+    let objects: Vec<Object> = secondaries
+        .iter()
+        .map(|secondary| Object::of(*secondary))
+        .collect();
+    record(
+        &mut call,
+        command_buffer,
+        Place::Anywhere,
+        &objects,
+        Command::Execute(secondaries.to_vec()),
+    );
+    if let Some(recording) = call.recording(command_buffer) {
+        // The specification does not say that a binding survives: whoever needs one binds again.
+        recording.active = None;
+    }
+}

@@ -1,0 +1,501 @@
+//! The driver's books: objects, failures asked for, violations found.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+
+use ash::vk;
+use ash::vk::Handle;
+
+use super::config::Config;
+use super::journal::{Call, Command, Object};
+use super::records::{BufferFacts, Detail, Enabled, ImageFacts, Memory, Pending, Record, Recording, Stage};
+
+/// One driver. Leaked: a handle that outlives its test still finds the books.
+pub(super) struct Driver {
+    pub(super) config: Config,
+    /// Above every handle of this driver.
+    number: u64,
+    state: Mutex<State>,
+}
+
+/// What a driver keeps.
+#[derive(Default)]
+pub(super) struct State {
+    last_serial: u64,
+    pub(super) objects: BTreeMap<u64, Record>,
+    pub(super) journal: Vec<Call>,
+    pub(super) violations: Vec<String>,
+    /// Calls so far that could have failed.
+    pub(super) fallible: Vec<&'static str>,
+    /// Which of them are to fail: by place among all, or among those of one function.
+    pub(super) failures: Vec<(usize, Option<&'static str>, vk::Result)>,
+    pub(super) pending: Vec<Pending>,
+    /// Whether calls neither fail nor count for now.
+    pub(super) exempt: bool,
+    /// Whether a call failed with `ERROR_DEVICE_LOST`; submissions and waits then all do.
+    pub(super) lost: bool,
+}
+
+static DRIVERS: RwLock<Vec<&'static Driver>> = RwLock::new(Vec::new());
+
+thread_local! {
+    static CURRENT: Cell<Option<&'static Driver>> = const { Cell::new(None) };
+    static INSIDE: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A new driver under the next number.
+pub(super) fn register(config: Config) -> &'static Driver {
+    let mut drivers = DRIVERS.write().unwrap_or_else(PoisonError::into_inner);
+    let number = drivers.len() as u64 + 1;
+    let driver: &'static Driver = Box::leak(Box::new(Driver {
+        config,
+        number,
+        state: Mutex::default(),
+    }));
+    drivers.push(driver);
+    driver
+}
+
+/// Makes `driver` the one whose instances this thread creates.
+pub(super) fn make_current(driver: &'static Driver) {
+    CURRENT.set(Some(driver));
+}
+
+/// The driver of the number above a handle.
+fn driver_of(handle: u64) -> Option<&'static Driver> {
+    let drivers = DRIVERS.read().unwrap_or_else(PoisonError::into_inner);
+    drivers.get((handle >> 32).checked_sub(1)? as usize).copied()
+}
+
+/// Whether this thread is inside the driver: what it allocates there is not the tested code's.
+pub fn inside() -> bool {
+    INSIDE.get() > 0
+}
+
+/// Marks this thread as inside the driver while it lives.
+pub struct Inside(());
+
+impl Inside {
+    /// Enters.
+    pub fn enter() -> Inside {
+        INSIDE.set(INSIDE.get() + 1);
+        Inside(())
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        INSIDE.set(INSIDE.get() - 1);
+    }
+}
+
+/// A call under way: the driver of the handle it was made with, its books locked.
+pub(super) struct Entered {
+    // Unlocks before the thread is outside again.
+    state: MutexGuard<'static, State>,
+    pub(super) driver: &'static Driver,
+    pub(super) function: &'static str,
+    /// The device of the handle, if it is of one.
+    pub(super) device: u64,
+    _inside: Inside,
+}
+
+impl Deref for Entered {
+    type Target = State;
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Entered {
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+/// Enters the driver of a dispatchable handle.
+pub(super) fn enter<T: Handle + Copy>(handle: T, function: &'static str) -> Entered {
+    let inside = Inside::enter();
+    let raw = handle.as_raw();
+    let Some(driver) = driver_of(raw) else {
+        // No books to write it in, and no way to unwind through the caller.
+        eprintln!("{function} was called with {raw:#x}, which no fake driver made");
+        std::process::abort();
+    };
+    let mut entered = Entered {
+        state: driver.lock(),
+        driver,
+        function,
+        device: 0,
+        _inside: inside,
+    };
+    entered.expect(handle);
+    entered.device = entered.state.device_of(raw);
+    entered
+}
+
+/// Enters the driver that this thread made current.
+pub(super) fn enter_current(function: &'static str) -> Entered {
+    let inside = Inside::enter();
+    let Some(driver) = CURRENT.get() else {
+        eprintln!("{function} was called on a thread that has no FakeDriver::entry()");
+        std::process::abort();
+    };
+    Entered {
+        state: driver.lock(),
+        driver,
+        function,
+        device: 0,
+        _inside: inside,
+    }
+}
+
+impl Entered {
+    /// The error with which this call is to fail, if it is.
+    pub(super) fn fails(&mut self) -> Option<vk::Result> {
+        if self.exempt {
+            return None;
+        }
+        let function = self.function;
+        let place = self.fallible.len();
+        let place_of_function = self.fallible.iter().filter(|name| **name == function).count();
+        self.fallible.push(function);
+        let hit = self.failures.iter().position(|(nth, name, _)| match name {
+            None => *nth == place,
+            Some(name) => *name == function && *nth == place_of_function,
+        })?;
+        let (_, _, result) = self.failures.remove(hit);
+        self.journal.push(Call::Failed { function, result });
+        if result == vk::Result::ERROR_DEVICE_LOST {
+            // What was pending counts as complete: its objects may be destroyed.
+            self.lost = true;
+            self.complete_all();
+        }
+        Some(result)
+    }
+
+    /// As [`fails`](Self::fails), for submissions and waits: they also fail on a device that is lost.
+    pub(super) fn fails_or_lost(&mut self) -> Option<vk::Result> {
+        let failed = self.fails();
+        if failed.is_none() && self.lost {
+            return Some(self.refuse(vk::Result::ERROR_DEVICE_LOST));
+        }
+        failed
+    }
+
+    /// Fails this call for a reason of the driver's own.
+    pub(super) fn refuse(&mut self, result: vk::Result) -> vk::Result {
+        let function = self.function;
+        self.journal.push(Call::Failed { function, result });
+        result
+    }
+
+    /// Notes broken valid usage.
+    pub(super) fn violation(&mut self, what: impl std::fmt::Display) {
+        let text = format!("{}: {what}", self.function);
+        self.violations.push(text);
+    }
+
+    /// Notes a violation unless `handle` is a live object of its type.
+    pub(super) fn expect<T: Handle + Copy>(&mut self, handle: T) {
+        self.expect_raw(handle.as_raw(), T::TYPE);
+    }
+
+    /// As [`expect`](Self::expect), unless `handle` is null.
+    pub(super) fn expect_optional<T: Handle + Copy>(&mut self, handle: T) {
+        if handle.as_raw() != 0 {
+            self.expect(handle);
+        }
+    }
+
+    pub(super) fn expect_raw(&mut self, handle: u64, kind: vk::ObjectType) {
+        let fault = match self.objects.get(&handle) {
+            None => "was never made",
+            Some(record) if record.kind != kind => "is of another type",
+            Some(record) if !record.alive => "was destroyed before",
+            Some(_) => return,
+        };
+        self.violation(format_args!("{kind:?} {handle:#x} {fault}"));
+    }
+
+    /// Makes an object and writes it down.
+    pub(super) fn create<T: Handle>(&mut self, parent: u64, uses: &[u64], detail: Detail) -> T {
+        let handle = self.make(T::TYPE, parent, uses, detail);
+        let (function, object) = (
+            self.function,
+            Object {
+                kind: T::TYPE,
+                handle,
+            },
+        );
+        self.journal.push(Call::Create { function, object });
+        T::from_raw(handle)
+    }
+
+    /// Makes an object without writing it down.
+    pub(super) fn make(&mut self, kind: vk::ObjectType, parent: u64, uses: &[u64], detail: Detail) -> u64 {
+        self.last_serial += 1;
+        let handle = self.driver.number << 32 | self.last_serial;
+        let uses = uses.iter().copied().filter(|used| *used != 0).collect();
+        self.objects.insert(
+            handle,
+            Record {
+                kind,
+                alive: true,
+                parent,
+                uses,
+                detail,
+            },
+        );
+        handle
+    }
+
+    /// Destroys an object, and what was allocated from it; null is allowed.
+    pub(super) fn destroy<T: Handle + Copy>(&mut self, handle: T) {
+        let raw = handle.as_raw();
+        if raw == 0 {
+            return;
+        }
+        self.expect(handle);
+        if !self
+            .objects
+            .get(&raw)
+            .is_some_and(|record| record.alive && record.kind == T::TYPE)
+        {
+            return;
+        }
+        let users: Vec<u64> = self
+            .pending
+            .iter()
+            .flat_map(|batch| batch.command_buffers.clone())
+            .collect();
+        let in_use = users.iter().any(|user| *user == raw || self.reaches(*user, raw))
+            || self.pending.iter().any(|batch| {
+                batch.fence == Some(raw) || batch.signals.iter().any(|(semaphore, _)| *semaphore == raw)
+            });
+        if in_use {
+            self.violation(format_args!(
+                "{:?} {raw:#x} is in use by a pending submission",
+                T::TYPE
+            ));
+        }
+        let children: Vec<(u64, vk::ObjectType)> = (self.objects.iter())
+            .filter(|(_, record)| record.alive && record.parent == raw)
+            .map(|(child, record)| (*child, record.kind))
+            .collect();
+        for (child, kind) in children {
+            let pooled = matches!(
+                T::TYPE,
+                vk::ObjectType::COMMAND_POOL | vk::ObjectType::DESCRIPTOR_POOL
+            );
+            let built_in = matches!(kind, vk::ObjectType::QUEUE | vk::ObjectType::PHYSICAL_DEVICE);
+            if pooled || built_in {
+                self.bury(child);
+            } else {
+                // VUID-vkDestroyDevice-device-05137, VUID-vkDestroyInstance-instance-00629.
+                self.violation(format_args!("{kind:?} {child:#x} still lives"));
+            }
+        }
+        self.bury(raw);
+        let (function, object) = (
+            self.function,
+            Object {
+                kind: T::TYPE,
+                handle: raw,
+            },
+        );
+        self.journal.push(Call::Destroy { function, object });
+    }
+
+    fn bury(&mut self, handle: u64) {
+        if let Some(record) = self.objects.get_mut(&handle) {
+            record.alive = false;
+            // Mapped bytes go, facts stay: command buffers may still name the object.
+            if let Detail::Memory(memory) = &mut record.detail {
+                memory.mapped = None;
+            }
+        }
+    }
+
+    /// Writes down a call that is nothing else.
+    pub(super) fn note<T: Handle>(&mut self, handle: T) {
+        let (function, object) = (self.function, Object::of(handle));
+        self.journal.push(Call::Other { function, object });
+    }
+
+    /// What the device of this call has enabled.
+    pub(super) fn enabled(&self) -> Enabled {
+        match self.objects.get(&self.device).map(|record| &record.detail) {
+            Some(Detail::Device(enabled)) => enabled.clone(),
+            _ => Enabled::default(),
+        }
+    }
+}
+
+impl Driver {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The device that a handle belongs to, or 0.
+    fn device_of(&self, handle: u64) -> u64 {
+        let mut at = handle;
+        while let Some(record) = self.objects.get(&at) {
+            if record.kind == vk::ObjectType::DEVICE {
+                return at;
+            }
+            at = record.parent;
+        }
+        0
+    }
+
+    /// Whether `user` needs `object`, directly or through what it needs.
+    fn reaches(&self, user: u64, object: u64) -> bool {
+        self.needs(user).contains(&object)
+    }
+
+    /// Everything that a use of `handle` needs alive.
+    pub(super) fn needs(&self, handle: u64) -> BTreeSet<u64> {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![handle];
+        while let Some(next) = open.pop() {
+            let Some(record) = self.objects.get(&next) else {
+                continue;
+            };
+            let named = match &record.detail {
+                Detail::CommandBuffer(recording) => recording.names.iter().copied().collect(),
+                Detail::Image(ImageFacts {
+                    bound: Some((memory, _)),
+                    ..
+                })
+                | Detail::Buffer(BufferFacts {
+                    bound: Some((memory, _)),
+                    ..
+                }) => vec![memory.as_raw()],
+                _ => Vec::new(),
+            };
+            for used in record.uses.iter().copied().chain(named) {
+                if seen.insert(used) {
+                    open.push(used);
+                }
+            }
+        }
+        seen
+    }
+
+    pub(super) fn live(&self) -> BTreeMap<vk::ObjectType, usize> {
+        let mut live = BTreeMap::new();
+        for record in self.objects.values().filter(|record| record.alive) {
+            if !matches!(
+                record.kind,
+                vk::ObjectType::PHYSICAL_DEVICE | vk::ObjectType::QUEUE
+            ) {
+                *live.entry(record.kind).or_insert(0) += 1;
+            }
+        }
+        live
+    }
+
+    pub(super) fn recorded(&mut self, command_buffer: vk::CommandBuffer) -> Vec<Command> {
+        self.recording(command_buffer)
+            .map(|recording| recording.commands.clone())
+            .unwrap_or_default()
+    }
+
+    pub(super) fn recording(&mut self, command_buffer: vk::CommandBuffer) -> Option<&mut Recording> {
+        match self
+            .objects
+            .get_mut(&command_buffer.as_raw())
+            .map(|record| &mut record.detail)
+        {
+            Some(Detail::CommandBuffer(recording)) => Some(recording),
+            _ => None,
+        }
+    }
+
+    pub(super) fn image(&self, image: vk::Image) -> Option<&ImageFacts> {
+        match self.objects.get(&image.as_raw()).map(|record| &record.detail) {
+            Some(Detail::Image(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    pub(super) fn buffer(&self, buffer: vk::Buffer) -> Option<&BufferFacts> {
+        match self.objects.get(&buffer.as_raw()).map(|record| &record.detail) {
+            Some(Detail::Buffer(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    pub(super) fn memory(&self, memory: vk::DeviceMemory) -> Option<&Memory> {
+        match self.objects.get(&memory.as_raw()).map(|record| &record.detail) {
+            Some(Detail::Memory(facts)) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// The image of a view.
+    pub(super) fn image_of(&self, view: vk::ImageView) -> vk::Image {
+        let image = self
+            .objects
+            .get(&view.as_raw())
+            .and_then(|record| record.uses.first().copied());
+        vk::Image::from_raw(image.unwrap_or(0))
+    }
+
+    /// The tile memory object that an image is bound to.
+    pub(super) fn tile_memory_of(&self, image: vk::Image) -> Option<vk::DeviceMemory> {
+        let (memory, _) = self.image(image)?.bound?;
+        self.memory(memory)?.tile.then_some(memory)
+    }
+
+    /// Completes every pending batch.
+    pub(super) fn complete_all(&mut self) {
+        for batch in std::mem::take(&mut self.pending) {
+            self.complete(batch);
+        }
+    }
+
+    /// Completes pending batches up to and including the last one for which `last` holds; false if there is none.
+    pub(super) fn complete_until(&mut self, last: impl Fn(&Pending) -> bool) -> bool {
+        let Some(at) = self.pending.iter().rposition(last) else {
+            return false;
+        };
+        for batch in self.pending.drain(..=at).collect::<Vec<_>>() {
+            self.complete(batch);
+        }
+        true
+    }
+
+    pub(super) fn complete(&mut self, batch: Pending) {
+        for command_buffer in batch.command_buffers {
+            if let Some(Detail::CommandBuffer(recording)) = self
+                .objects
+                .get_mut(&command_buffer)
+                .map(|record| &mut record.detail)
+                && recording.stage == Stage::Pending
+            {
+                recording.stage = if recording.one_time {
+                    Stage::Invalid
+                } else {
+                    Stage::Executable
+                };
+            }
+        }
+        for (semaphore, to) in batch.signals {
+            if let Some(Detail::Semaphore { value: Some(value) }) =
+                self.objects.get_mut(&semaphore).map(|record| &mut record.detail)
+            {
+                *value = (*value).max(to);
+            }
+        }
+        let fence = batch.fence.and_then(|fence| self.objects.get_mut(&fence));
+        if let Some(Detail::Fence { signalled }) = fence.map(|record| &mut record.detail) {
+            *signalled = true;
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! `examples/deferred --window` on a screen of its own (Xvfb): it opens, presents, survives resizes, closes clean.
+#![cfg(all(feature = "runtime", feature = "shaders"))]
+
+mod support;
+
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{
+    AtomEnum, ClientMessageEvent, ConfigureWindowAux, ConnectionExt, EventMask, MapState, Window,
+};
+use x11rb::rust_connection::RustConnection;
+
+/// How long to wait for a window: the example may have to be built first.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A process that ends with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail where it has ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// An X server without a screen, and the name it goes by; `None` where there is no such server to start.
+fn screen() -> Option<(Running, String)> {
+    let mut server = Command::new("Xvfb")
+        .args([
+            "-displayfd",
+            "1",
+            "-screen",
+            "0",
+            "1024x768x24",
+            "-nolisten",
+            "tcp",
+        ])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut number = String::new();
+    let output = server.stdout.take().expect("a pipe");
+    BufReader::new(output)
+        .read_line(&mut number)
+        .expect("a display number");
+    Some((Running(server), format!(":{}", number.trim())))
+}
+
+/// The example in a window of that screen, and what it prints.
+fn start(display: &str, arguments: &[&str]) -> (Running, Lines<BufReader<ChildStdout>>) {
+    let mut example = support::example("deferred")
+        .args(["--window", "--size", "320x180"])
+        .args(arguments)
+        .env("DISPLAY", display)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("cargo runs");
+    let lines = BufReader::new(example.stdout.take().expect("a pipe")).lines();
+    (Running(example), lines)
+}
+
+/// Reads on until a line begins with `start`, and gives its rest.
+fn expect_line(lines: &mut Lines<BufReader<ChildStdout>>, start: &str) -> String {
+    let found = lines
+        .map(|line| line.expect("text"))
+        .find_map(|line| line.strip_prefix(start).map(str::to_owned));
+    found.unwrap_or_else(|| panic!("the example ended without a line `{start}…`"))
+}
+
+fn assert_ends_well(mut example: Running) {
+    let status = example.0.wait().expect("a child");
+    assert!(status.success(), "the example ended with {status}");
+}
+
+/// The example's window, once it is shown.
+fn wait_for_window(screen: &RustConnection, root: Window) -> Window {
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
+        let windows = screen
+            .query_tree(root)
+            .expect("a request")
+            .reply()
+            .expect("a tree")
+            .children;
+        let shown = windows.into_iter().find(|&window| is_shown(screen, window));
+        if let Some(window) = shown {
+            return window;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no window after {PATIENCE:?}");
+}
+
+/// Whether it is the example's, and mapped. A window may be gone before it is asked.
+fn is_shown(screen: &RustConnection, window: Window) -> bool {
+    let name = screen
+        .get_property(false, window, AtomEnum::WM_NAME, AtomEnum::ANY, 0, 64)
+        .expect("a request")
+        .reply();
+    let attributes = screen.get_window_attributes(window).expect("a request").reply();
+    name.is_ok_and(|name| name.value.starts_with(b"tileheap"))
+        && attributes.is_ok_and(|attributes| attributes.map_state == MapState::VIEWABLE)
+}
+
+/// Asks the window to close as a window manager does when its button is pressed.
+fn ask_to_close(screen: &RustConnection, window: Window) {
+    let atom = |name: &[u8]| {
+        screen
+            .intern_atom(false, name)
+            .expect("a request")
+            .reply()
+            .expect("an atom")
+            .atom
+    };
+    let (protocols, delete) = (atom(b"WM_PROTOCOLS"), atom(b"WM_DELETE_WINDOW"));
+    let event = ClientMessageEvent::new(32, window, protocols, [delete, 0, 0, 0, 0]);
+    screen
+        .send_event(false, window, EventMask::NO_EVENT, event)
+        .expect("a request");
+    screen.flush().expect("a connection");
+}
+
+#[test]
+fn presents_sixty_frames_and_changes_size_in_between() {
+    let Some((_server, display)) = screen() else {
+        return support::skip("Xvfb is not installed");
+    };
+    let (example, mut lines) = start(&display, &["--frames", "60", "--resize-after", "20"]);
+    assert_eq!(expect_line(&mut lines, "resized to "), "240 x 120");
+    let presented = expect_line(&mut lines, "presented ");
+    assert!(presented.starts_with("60 frames"), "presented {presented}");
+    assert_ends_well(example);
+}
+
+#[test]
+fn follows_its_window_and_closes_when_asked() {
+    let Some((_server, display)) = screen() else {
+        return support::skip("Xvfb is not installed");
+    };
+    let (example, mut lines) = start(&display, &[]);
+    let (screen, number) = x11rb::connect(Some(&display)).expect("the server answers");
+    let window = wait_for_window(&screen, screen.setup().roots[number].root);
+    for (width, height) in [(400, 300), (200, 100)] {
+        let size = ConfigureWindowAux::new().width(width).height(height);
+        screen.configure_window(window, &size).expect("a request");
+        screen.flush().expect("a connection");
+        assert_eq!(
+            expect_line(&mut lines, "resized to "),
+            format!("{width} x {height}")
+        );
+    }
+    ask_to_close(&screen, window);
+    expect_line(&mut lines, "presented ");
+    assert_ends_well(example);
+}
