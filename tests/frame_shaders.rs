@@ -10,8 +10,7 @@ use glslang::ShaderStage as Stage;
 use rspirv::spirv::{Op, StorageClass};
 use spirv::{Assembler, Types};
 use tileheap::frame::shaders::{
-    AddressSource, CrossCheck, EntryPoint, Mismatch, PipelineShaders, ShaderFault, ShaderModule, check,
-    cross_check,
+    AddressSource, EntryPoint, Mismatch, PipelineShaders, ShaderFault, ShaderModule, check,
 };
 use tileheap::frame::{
     AccessKind, Before, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, PassId,
@@ -689,47 +688,6 @@ fn every_mismatch_is_found() {
         false,
         "pass `lighting` declares that it writes `lights`, and no shader does",
     );
-}
-
-#[test]
-fn spirv_reflect_agrees_where_it_can_be_asked() {
-    let sources = [
-        (Stage::Fragment, LIGHTING),
-        (
-            Stage::Compute,
-            "layout(binding = 0, r32f) uniform image2D image;
-            layout(binding = 1) uniform textureBuffer texels;
-            layout(binding = 2, r32f) uniform imageBuffer more;
-            layout(set = 2, binding = 3) uniform Block { vec4 a; } block;
-            layout(set = 2, binding = 4) readonly buffer Data { vec4 b[]; } data[2];
-            layout(local_size_x = 1) in;
-            void main() { imageStore(image, ivec2(0), texelFetch(texels, 0) + imageLoad(more, 0) + block.a + data[1].b[0]); }",
-        ),
-        (
-            Stage::Fragment,
-            "layout(input_attachment_index = 0, binding = 0) uniform subpassInput color;
-            layout(location = 0) out vec4 target;
-            void main() { target = subpassLoad(color); }",
-        ),
-    ];
-    for (stage, source) in sources {
-        for minor in 0..=6 {
-            let module = ShaderModule::parse(&glsl::compile(stage, source, minor)).unwrap();
-            let expected = match minor {
-                0..=3 => CrossCheck::Compared(Vec::new()),
-                _ => CrossCheck::NotAsked(format!("SPIR-V 1.{minor} is later than 1.3")),
-            };
-            assert_eq!(cross_check(&module), expected, "SPIR-V 1.{minor}");
-        }
-    }
-    let addressed = "#extension GL_EXT_buffer_reference : require
-        layout(buffer_reference, std430) buffer Data { uint value; };
-        layout(push_constant) uniform Push { Data data; };
-        layout(local_size_x = 1) in;
-        void main() { data.value = 1; }";
-    let module = ShaderModule::parse(&glsl::compile(Stage::Compute, addressed, 3)).unwrap();
-    let reason = "it has the capability PhysicalStorageBufferAddresses".to_owned();
-    assert_eq!(cross_check(&module), CrossCheck::NotAsked(reason));
 }
 
 /// A module with five storage buffers, whose entry point has the given body; and what it does with the buffers.

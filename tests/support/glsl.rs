@@ -44,3 +44,32 @@ pub fn compile(stage: ShaderStage, source: &str, minor: usize) -> Vec<u32> {
         .and_then(|shader| shader.compile());
     words.unwrap_or_else(|error| panic!("{error:?}"))
 }
+
+/// The words of a file of `shaders/`, in SPIR-V 1.`minor`, and its stage; `None` for one that is there to be included.
+///
+/// # Panics
+/// With the compiler's log, if it does not compile.
+pub fn compile_file(name: &str, minor: usize) -> Option<(Vec<u32>, ShaderStage)> {
+    let stage = match name.rsplit_once('.')?.1 {
+        "vert" => ShaderStage::Vertex,
+        "frag" => ShaderStage::Fragment,
+        "comp" => ShaderStage::Compute,
+        _ => return None,
+    };
+    Some((compile(stage, &flattened(name), minor), stage))
+}
+
+/// A file's text with its includes in place and its version left out. Guards keep what is included twice from
+/// counting twice.
+fn flattened(name: &str) -> String {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("shaders")
+        .join(name);
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let line = |line: &str| match line.strip_prefix("#include \"") {
+        Some(included) => flattened(included.trim_end().trim_end_matches('"')),
+        None if line.starts_with("#version") => String::new(),
+        None => line.to_owned() + "\n",
+    };
+    text.lines().map(line).collect()
+}

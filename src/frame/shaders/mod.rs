@@ -13,10 +13,13 @@
 //! Any words can be given to [`ShaderModule::parse`], up to SPIR-V 1.6 and 64 MiB: it never panics, takes time and memory
 //! in proportion to their number, and never recurses. It is no validator: an invalid module that can be read gets some
 //! answer.
+//!
+//! `spirv-reflect` 0.2.3 is no part of this: safe to call, it crashes on modules with one damaged word that this reader
+//! takes apart without harm (36 of 40 series of 200 such modules ended in a segmentation fault or abort, one in an endless
+//! loop). It serves where its input is known to be sound: the tests compare the two on what our own compiler makes.
 
 mod check;
 mod code;
-mod cross_check;
 mod effect;
 mod entry;
 mod flow;
@@ -30,7 +33,6 @@ mod types;
 use ash::vk;
 
 pub use check::check;
-pub use cross_check::{CrossCheck, Difference, cross_check};
 pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
 pub use mismatch::Mismatch;
 pub use pipeline::{PipelineShaders, Slot, Target};
