@@ -368,3 +368,82 @@ fn render_pipeline(
         .map_err(|(_, result)| result)
         .called("vkCreateGraphicsPipelines")
 }
+
+#[cfg(all(test, feature = "reflect"))]
+mod tests {
+    use tileheap::frame::shaders::{Mismatch, PipelineShaders, ShaderModule, Slot, Target, check};
+
+    use super::*;
+    use crate::frame::{Output, describe};
+
+    fn stages_of(program: &Program) -> Vec<(vk::ShaderStageFlags, &'static [u32])> {
+        let vertex = |code| (vk::ShaderStageFlags::VERTEX, code);
+        let fragment = |code| (vk::ShaderStageFlags::FRAGMENT, code);
+        match *program {
+            Program::Objects {
+                vertex: code,
+                fragment: None,
+            } => vec![vertex(code)],
+            Program::Objects {
+                vertex: code,
+                fragment: Some(other),
+            } => vec![vertex(code), fragment(other)],
+            Program::Screen { fragment: code } => vec![vertex(spirv::FULLSCREEN_VERT), fragment(code)],
+            Program::Halos {
+                vertex: code,
+                fragment: other,
+            } => vec![vertex(code), fragment(other)],
+            Program::Compute(code) => vec![(vk::ShaderStageFlags::COMPUTE, code)],
+            Program::Nothing => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn passes_declare_what_their_shaders_do() {
+        let extent = vk::Extent2D {
+            width: 320,
+            height: 180,
+        };
+        let deferred = describe(extent, Output::Buffer).expect("the description is sound");
+        let mut checked = 0;
+        for pass in deferred.frame.pass_ids() {
+            let stages = stages_of(&program_of(&deferred.passes, pass)).into_iter();
+            let entries: Vec<_> = stages
+                .map(|(stage, code)| {
+                    let module = ShaderModule::parse(code).expect("the build compiled it");
+                    module
+                        .entry_point("main", stage)
+                        .expect("every shader has a main")
+                })
+                .collect();
+            if entries.is_empty() {
+                continue;
+            }
+            let mut shaders = entries
+                .iter()
+                .fold(PipelineShaders::new(), PipelineShaders::shader);
+            for (index, access) in inputs_of(&deferred, pass).enumerate() {
+                let target = Target {
+                    resource: access.resource,
+                    version: access.version,
+                };
+                shaders = shaders.bind(1, index as u32, target);
+            }
+            // Set 0 is the renderer's own, and no part of the frame.
+            let shared = |found: &Mismatch| {
+                matches!(
+                    found,
+                    Mismatch::Unbound {
+                        slot: Slot::Descriptor { set: 0, .. },
+                        ..
+                    }
+                )
+            };
+            let found = check(&deferred.frame, pass, &[shaders]);
+            let found: Vec<_> = found.into_iter().filter(|one| !shared(one)).collect();
+            assert!(found.is_empty(), "{found:#?}");
+            checked += 1;
+        }
+        assert_eq!(checked, 18, "passes with shaders");
+    }
+}
