@@ -281,9 +281,9 @@ fn what_is_misspelt_is_refused_with_its_place() {
         ("[".repeat(100_000), "invalid type: sequence, expected"),
         (
             r#"{"x":"#.to_owned() + &"[".repeat(100_000),
-            "recursion limit exceeded",
+            "EOF while parsing a list",
         ),
-        (r#"{"x":"#.repeat(100_000), "recursion limit exceeded"),
+        (r#"{"x":"#.repeat(100_000), "EOF while parsing a list"),
         (
             format!(r#"{{"format": "{}"}}"#, "x".repeat(1 << 20)),
             "frame JSON has format `xxxxx",
