@@ -283,7 +283,7 @@ fn what_is_misspelt_is_refused_with_its_place() {
             r#"{"x":"#.to_owned() + &"[".repeat(100_000),
             "EOF while parsing a list",
         ),
-        (r#"{"x":"#.repeat(100_000), "EOF while parsing a list"),
+        (r#"{"x":"#.repeat(100_000), "EOF while parsing a value"),
         (
             format!(r#"{{"format": "{}"}}"#, "x".repeat(1 << 20)),
             "frame JSON has format `xxxxx",
