@@ -89,7 +89,8 @@ on_lavapipe run lavapipe cargo test --no-fail-fast
 check testbed need_testbed
 if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     # The tests that use a driver; the others have nothing to say to it.
-    mapfile -t drivers < <(grep -l 'feature = "runtime"' tests/*.rs | sed 's|tests/\(.*\)\.rs|--test=\1|')
+    mapfile -t drivers < <(grep -l 'feature = "runtime"' tests/*.rs tests/*/main.rs |
+        sed 's|^tests/||; s|/main\.rs$||; s|\.rs$||; s|^|--test=|')
     open_validation_log
     on_testbed run validated cargo test --no-fail-fast "${drivers[@]}"
     judge_validation_log

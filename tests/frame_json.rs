@@ -278,15 +278,12 @@ fn what_is_misspelt_is_refused_with_its_place() {
             String::new(),
             "frame JSON, line 1 column 0: EOF while parsing a value",
         ),
-        (
-            "[".repeat(100_000),
-            "invalid type: sequence, expected a frame description",
-        ),
+        ("[".repeat(100_000), "invalid type: sequence, expected"),
         (
             r#"{"x":"#.to_owned() + &"[".repeat(100_000),
-            "recursion limit exceeded",
+            "EOF while parsing a list",
         ),
-        (r#"{"x":"#.repeat(100_000), "recursion limit exceeded"),
+        (r#"{"x":"#.repeat(100_000), "EOF while parsing a value"),
         (
             format!(r#"{{"format": "{}"}}"#, "x".repeat(1 << 20)),
             "frame JSON has format `xxxxx",

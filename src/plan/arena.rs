@@ -158,13 +158,15 @@ fn pack_arena(
         .any(|&(_, p)| frame.resource(placements[p as usize].resource).is_image());
     let mut items = Vec::with_capacity(group.len());
     for &(_, index) in group {
-        let placement = &placements[index as usize];
+        let placement = &mut placements[index as usize];
         let mut alignment = requirements.resources[placement.resource.index()].alignment;
         let mut size = placement.size;
         // A buffer that starts and ends on the granularity shares no page with an image, wherever that one lies.
         if images && granularity > Alignment::ONE && !frame.resource(placement.resource).is_image() {
             alignment = alignment.lcm(granularity).unwrap_or(alignment);
             size = size.align_up(granularity);
+            // The rest of its last page is taken as well: an image there later is an alias that takes over.
+            placement.size = size;
         }
         let span = if options.aliasing { placement.span } else { always };
         items.push(Item {

@@ -156,14 +156,10 @@ fn transitions(plan: &Plan) -> Vec<BarrierSite> {
 
 #[test]
 fn a_transition_is_dropped() {
-    refused(
-        transitions,
-        |plan, site| drop_barrier(plan, site),
-        |fault, site| {
-            matches!(fault, CheckFault::Layout(LayoutFault::Use { pass, resource, .. })
+    refused(transitions, drop_barrier, |fault, site| {
+        matches!(fault, CheckFault::Layout(LayoutFault::Use { pass, resource, .. })
                 if *pass == site.pass_name && *resource == site.resource_name)
-        },
-    );
+    });
 }
 
 #[test]
@@ -176,7 +172,7 @@ fn the_first_barrier_of_a_transient_image_is_dropped() {
                 first && transient && is_image(plan, barrier)
             })
         },
-        |plan, site| drop_barrier(plan, site),
+        drop_barrier,
         |fault, site| {
             matches!(fault, CheckFault::Layout(LayoutFault::Use { resource, tracked: L::UNDEFINED, .. })
                 if *resource == site.resource_name)
@@ -186,11 +182,9 @@ fn the_first_barrier_of_a_transient_image_is_dropped() {
 
 #[test]
 fn a_memory_dependency_is_dropped() {
-    refused(
-        read_after_write,
-        |plan, site| drop_barrier(plan, site),
-        |fault, site| is_hazard(fault, site, |_| true),
-    );
+    refused(read_after_write, drop_barrier, |fault, site| {
+        is_hazard(fault, site, |_| true)
+    });
 }
 
 #[test]
@@ -358,7 +352,7 @@ fn an_external_image_stays_in_its_last_layout() {
                     && barrier.old_layout != barrier.new_layout
             })
         },
-        |plan, site| drop_barrier(plan, site),
+        drop_barrier,
         |fault, site| matches!(fault, CheckFault::Layout(LayoutFault::Exit { resource, .. }) if *resource == site.resource_name),
     );
 }
@@ -375,7 +369,7 @@ fn halves(half: TransferHalf) -> impl Fn(&Plan) -> Vec<BarrierSite> {
 fn a_release_is_dropped() {
     refused(
         halves(TransferHalf::Release),
-        |plan, site| drop_barrier(plan, site),
+        drop_barrier,
         |fault, site| matches!(fault, CheckFault::Layout(LayoutFault::NotReleased { resource, .. }) if *resource == site.resource_name),
     );
 }
@@ -384,7 +378,7 @@ fn a_release_is_dropped() {
 fn an_acquire_is_dropped() {
     refused(
         halves(TransferHalf::Acquire),
-        |plan, site| drop_barrier(plan, site),
+        drop_barrier,
         |fault, site| matches!(fault, CheckFault::Layout(LayoutFault::NotAcquired { resource, .. }) if *resource == site.resource_name),
     );
 }

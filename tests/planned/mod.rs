@@ -83,7 +83,7 @@ fn profile(random: &mut SplitMix64) -> DeviceProfile {
 fn perturb(requirements: &mut Requirements, random: &mut SplitMix64) {
     for requirement in &mut requirements.resources {
         if random.one_in(6) {
-            requirement.size = requirement.size + Bytes(random.below(70_000));
+            requirement.size += Bytes(random.below(70_000));
             requirement.alignment = Alignment::new(random.pick(&[16, 256, 4096, 65_536])).unwrap();
         }
         if random.one_in(8) {

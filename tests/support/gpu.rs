@@ -73,9 +73,8 @@ impl Gpu {
     }
 
     pub fn with(desc: ContextDesc<'_>) -> Gpu {
-        let context = Context::new(&desc).unwrap_or_else(|error| panic!("{error}"));
         Gpu {
-            context,
+            context: crate::validation::context(&desc),
             pools: Vec::new(),
             buffers: Vec::new(),
             pipelines: Vec::new(),
@@ -395,25 +394,7 @@ impl Gpu {
             // SAFETY: idle.
             unsafe { device.destroy_command_pool(*pool, None) };
         }
-        let validated = self.context.validation_version();
-        let messages = self.context.destroy();
-        let texts: Vec<String> = messages
-            .iter()
-            .map(|one| format!("{}: {}", one.id, one.text))
-            .collect();
-        assert!(
-            texts.is_empty(),
-            "{} validation messages:\n{}",
-            texts.len(),
-            texts.join("\n")
-        );
-        if std::env::var_os("TILEHEAP_VALIDATE").is_some_and(|value| value == "1") {
-            let oldest = vk::make_api_version(0, 1, 4, 341);
-            assert!(
-                validated.is_some_and(|version| version >= oldest),
-                "the validation layer is too old"
-            );
-        }
+        crate::validation::finish(self.context);
     }
 }
 
