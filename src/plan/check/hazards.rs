@@ -18,7 +18,7 @@ use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::Judge;
 use super::records::{By, Conflicts, Dependency, DependencyKind, Reach, Record};
-use super::scopes::{Scope, WRITES, each, expand, made_at};
+use super::scopes::{Scope, WRITES, each, made_at};
 use super::sites::{Site, Space};
 use crate::frame::{PassId, QueueId, ResourceState, SemaphoreId};
 use crate::units::{Alignment, Bytes};
@@ -213,11 +213,16 @@ impl Hazards {
 
     /// Barriers recorded together on the queue of `pass`.
     pub(super) fn depend(&mut self, judge: &mut Judge<'_>, pass: PassId, barriers: &[Dependency]) {
+        if barriers.is_empty() {
+            return;
+        }
         let queue = judge.plan.frame.queue_of(pass);
-        for barrier in barriers
-            .iter()
-            .filter(|barrier| barrier.kind != DependencyKind::Plain)
-        {
+        let transitions = || {
+            barriers
+                .iter()
+                .filter(|barrier| barrier.kind != DependencyKind::Plain)
+        };
+        for barrier in transitions() {
             self.demand_of_transition(judge, queue, pass, barrier);
         }
         // All barriers of one dependency take effect at once: none sees what another one reaches.
@@ -231,10 +236,7 @@ impl Hazards {
                 }
             }
         }
-        for barrier in barriers
-            .iter()
-            .filter(|barrier| barrier.kind != DependencyKind::Plain)
-        {
+        for barrier in transitions() {
             let release = barrier.kind == DependencyKind::Release;
             self.supersede(barrier.placement, |_| true);
             let by = By::Barrier { release };
@@ -322,8 +324,7 @@ impl Hazards {
 
     /// The `stages` of a batch on `queue`, and all that follow, wait for the semaphore and see everything.
     pub(super) fn wait(&mut self, queue: QueueId, semaphore: SemaphoreId, stages: S) {
-        let mut scope = Scope::destination(stages, A::MEMORY_READ | A::MEMORY_WRITE);
-        scope.named = expand(stages);
+        let scope = Scope::destination(stages, A::MEMORY_READ | A::MEMORY_WRITE);
         for record in &mut self.records {
             if record.carried.contains(&semaphore) {
                 record.reach[queue.index()].add(&scope, true, true);

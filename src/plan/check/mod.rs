@@ -15,8 +15,9 @@
 //! from one frame to the next are seen, with the two placements of a history pair swapped. In the first frame only what
 //! an earlier frame would have left in history resources is taken for granted.
 //!
-//! Not judged: whether a plan is a good one, the truth of the reasons that it gives, and hazards inside a pass, which are
-//! the caller's.
+//! Not judged: whether a plan is a good one; the truth of the reasons that it gives; hazards inside a pass and semaphores
+//! of the caller's, which are the caller's. Between frames, a queue is taken to wait for the other queues' frame before by
+//! itself, and for its own only by barriers.
 
 mod barriers;
 mod bytes;
