@@ -278,7 +278,10 @@ fn what_is_misspelt_is_refused_with_its_place() {
             String::new(),
             "frame JSON, line 1 column 0: EOF while parsing a value",
         ),
-        ("[".repeat(100_000), "invalid type: sequence, expected"),
+        (
+            "\n [".repeat(100_000),
+            "frame JSON, line 2 column 2: a list, where a frame description is expected",
+        ),
         (
             r#"{"x":"#.to_owned() + &"[".repeat(100_000),
             "EOF while parsing a list",

@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::{NotTile, Plan, Reason, Strategy, WindowRule};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
+use crate::profile::Dedicated;
 use crate::units::{Bytes, Run};
 
 impl Strategy {
@@ -100,7 +101,7 @@ impl Plan {
                     beyond.join(" | ")
                 )
             }
-            NotTile::Refused => self.refusal_in_words(kind),
+            NotTile::Refused => self.refusal_in_words(resource),
             NotTile::TooLarge { size, heap } => format!(
                 "its {} exceed the whole heap of {}: it fits with {} % fewer bytes (a smaller format or extent)",
                 amount(size),
@@ -137,10 +138,15 @@ impl Plan {
         )
     }
 
-    fn refusal_in_words(&self, kind: &ResourceKind) -> String {
+    fn refusal_in_words(&self, resource: ResourceId) -> String {
+        let needs = &self.requirements.resources[resource.index()];
+        if needs.dedicated == Dedicated::Required && needs.tile.is_some() {
+            return "what must have an allocation of its own cannot share tile memory".to_owned();
+        }
         if self.options.windows == WindowRule::WholeFrame {
             return "its tile requirement is none".to_owned();
         }
+        let kind = &self.frame.resource(resource).kind;
         let beyond = beyond_guaranteed(kind);
         if beyond.is_empty() {
             "the driver refuses it in tile memory: another format or usage may help".to_owned()

@@ -62,6 +62,19 @@ fn at(path: &str) -> String {
 
 /// Parses into any document type, and tells where it fails.
 pub(in crate::frame) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
+    // `serde` would take a list for a description whose fields have lost their names.
+    if let Some(before) = text
+        .find('[')
+        .map(|at| &text[..at])
+        .filter(|before| before.trim().is_empty())
+    {
+        return Err(JsonFault::Syntax {
+            line: 1 + before.matches('\n').count(),
+            column: 1 + before.len() - before.rfind('\n').map_or(0, |at| at + 1),
+            path: String::new(),
+            problem: "a list, where a frame description is expected".to_owned(),
+        });
+    }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let parsed: Result<T, _> = serde_path_to_error::deserialize(&mut deserializer);
     let (path, error) = match parsed {
