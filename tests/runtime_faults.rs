@@ -320,6 +320,38 @@ fn detection_survives_a_failing_driver() {
 }
 
 #[test]
+fn an_emulated_heap_is_told_from_a_real_one() {
+    let emulated = Config {
+        tile: Tile {
+            emulated: true,
+            ..Tile::whole()
+        },
+        ..Config::modern()
+    };
+    let old = Config {
+        api_version: vk::API_VERSION_1_2,
+        ..emulated.clone()
+    };
+    let cases = [
+        (Config::modern(), None),
+        (emulated, Some("fake emulator 1.2")),
+        (old, None),
+    ];
+    for (config, expected) in cases {
+        let version = config.api_version;
+        let driver = FakeDriver::new(config);
+        let entry = driver.entry();
+        let instance = on_fake!(entry.create_instance(&vk::InstanceCreateInfo::default(), None)).unwrap();
+        let physical = on_fake!(instance.enumerate_physical_devices()).unwrap()[0];
+        let support = on_fake!(Support::query(&instance, physical, version)).unwrap();
+        assert_eq!(support.missing(), []);
+        assert_eq!(support.emulator(), expected);
+        let said = support.profile().source.contains("emulated by fake emulator");
+        assert_eq!(said, expected.is_some());
+    }
+}
+
+#[test]
 fn a_feature_left_off_is_said_and_done_without() {
     let rig = Rig::new(Config::modern(), Capabilities::TILE_MEMORY);
     let runtime = rig.runtime().unwrap();

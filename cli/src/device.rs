@@ -32,7 +32,13 @@ fn in_words(device: &Surveyed) -> String {
         version(support)
     );
     if support.missing().is_empty() {
-        text += "\nTile memory can be used: `tileheap plan` shows what a frame makes of it.\n";
+        let emulated = support
+            .emulator()
+            .map(|emulator| format!(" (emulated by {emulator})"));
+        text += &format!(
+            "\nTile memory can be used{}: `tileheap plan` shows what a frame makes of it.\n",
+            emulated.unwrap_or_default()
+        );
         return text;
     }
     text += "\nMissing for tile memory\n";
@@ -62,6 +68,7 @@ fn in_json(device: &Surveyed) -> Result<Value, Failure> {
         "kind": kind,
         "vulkan": version(support),
         "tile_memory": missing.is_empty(),
+        "emulator": support.emulator(),
         "missing": missing,
         "offers": offers,
         "profile": profile,

@@ -50,7 +50,7 @@ impl Output {
     }
 }
 
-/// Whether standard output is a terminal whose user has nothing against colours (https://no-color.org).
+/// Whether standard output is a terminal whose user has nothing against colours (<https://no-color.org>).
 fn colours() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");

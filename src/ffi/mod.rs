@@ -39,6 +39,10 @@ pub use tile_shading::{
     SUBPASS_DESCRIPTION_TILE_SHADING_APRON_BIT_QCOM, TileShadingRenderPassFlagsQCOM,
 };
 
+/// The layer that gives a driver an emulated tile memory heap: the package `tileheap-emulator`. It is the `layer` of its entry
+/// among the tools of a physical device (`vkGetPhysicalDeviceToolProperties`).
+pub const EMULATOR_LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_emulator";
+
 /// `vkGetDeviceProcAddr` gave no pointer for a command: the extension is not enabled on the device, or the driver
 /// advertises its name without implementing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

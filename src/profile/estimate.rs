@@ -17,7 +17,7 @@ const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 
 /// What every resource of `frame` needs on a device like `profile`, without a driver.
 ///
-/// - **Tile memory** as [`TileHeap::image`] and [`TileHeap::buffer`] have it.
+/// - **Tile memory** as [`TileHeap::image`](super::TileHeap::image) and [`TileHeap::buffer`](super::TileHeap::buffer) have it.
 /// - **Images in ordinary memory**: every mip level of every plane padded to 64 x 16 texel blocks, times depth, layers and
 ///   samples; the sum rounded up to 4,096 bytes, aligned to as many. No driver promises these numbers.
 /// - **Buffers in ordinary memory**: rounded up to 64 bytes, aligned to as many.
@@ -81,7 +81,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
 ///
 /// Images are width x height x layers x bytes per texel, rounded up to 4 KiB; buffers are rounded up to 256 B; everything
 /// is aligned to 256 B. The tile requirement is the same where `tile_claims` says true, and `None` where it says false;
-/// where it says nothing, [`TileHeap::image`](super::TileHeap::image) and [`TileHeap::buffer`](super::TileHeap::buffer)
+/// where it says nothing, [`TileHeap::image`](super::TileHeap::image)(super::TileHeap::image) and [`TileHeap::buffer`](super::TileHeap::buffer)(super::TileHeap::buffer)
 /// decide. Nothing is lazy, nothing dedicated. `texel_bytes` replaces what a format's name says, unless 0. Both slices run
 /// parallel to the frame's resources; what they lack is `None` and 0.
 ///

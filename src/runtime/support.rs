@@ -86,6 +86,7 @@ pub struct Support {
     offers: Capabilities,
     version: u32,
     extensions: BTreeSet<CString>,
+    emulator: Option<String>,
 }
 
 impl Support {
@@ -126,8 +127,13 @@ impl Support {
         let (mut offers, tile_feature) = question.features();
         let mut profile = question.profile(&properties, device);
         let missing = missing_links(&extensions, tile_feature, &mut profile, &question);
+        let mut emulator = None;
         if profile.tile.is_some() {
             offers |= Capabilities::TILE_MEMORY;
+            emulator = question.emulator()?;
+        }
+        if let Some(emulator) = &emulator {
+            profile.source += &format!("; its tile memory is emulated by {emulator}");
         }
         profile.features = plan_features(offers);
         profile.validate()?;
@@ -138,6 +144,7 @@ impl Support {
             offers,
             version,
             extensions,
+            emulator,
         })
     }
 
@@ -149,6 +156,13 @@ impl Support {
     /// Every link of the chain to tile memory that is missing; empty where tile memory is offered.
     pub fn missing(&self) -> &[Missing] {
         &self.missing
+    }
+
+    /// Is this emulated? The name and version of the emulator that the tile heap comes from; `None` for a driver's own
+    /// heap, for none, and where the device is used with less than Vulkan 1.3, which cannot be asked
+    /// (`vkGetPhysicalDeviceToolProperties`).
+    pub fn emulator(&self) -> Option<&str> {
+        self.emulator.as_deref()
     }
 
     /// What could be enabled.
@@ -318,6 +332,30 @@ impl Question<'_> {
                 .get_physical_device_properties2(self.physical_device, &mut properties)
         };
         (tile.queue_submit_boundary != 0, tile.tile_buffer_transfers != 0)
+    }
+
+    /// The tool that is the tile heap's emulator.
+    fn emulator(&self) -> Result<Option<String>> {
+        if self.version < vk::API_VERSION_1_3 {
+            return Ok(None);
+        }
+        let tools = "vkGetPhysicalDeviceToolProperties";
+        // SAFETY: the physical device is one of the instance, and both are used with Vulkan 1.3.
+        let count = unsafe {
+            self.instance
+                .get_physical_device_tool_properties_len(self.physical_device)
+        };
+        let mut found = vec![vk::PhysicalDeviceToolProperties::default(); count.called(tools, String::new)?];
+        // SAFETY: as above; there is room for all of them.
+        unsafe {
+            self.instance
+                .get_physical_device_tool_properties(self.physical_device, &mut found)
+        }
+        .called(tools, String::new)?;
+        let emulator = found
+            .iter()
+            .find(|tool| c_text_of(&tool.layer).as_c_str() == ffi::EMULATOR_LAYER_NAME);
+        Ok(emulator.map(|tool| format!("{} {}", text_of(&tool.name), text_of(&tool.version))))
     }
 
     /// The device in numbers, but for the tile heap and features.

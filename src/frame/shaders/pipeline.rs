@@ -138,7 +138,7 @@ impl PassBuilder<'_> {
     /// everything else are declared as ever.
     ///
     /// A resource that is only written is taken to be written whole ([`Before::Overwrite`]): a shader that writes a part
-    /// of it needs its access declared by hand. What is not bound is left out, which [`check`] tells.
+    /// of it needs its access declared by hand. What is not bound is left out, which [`check`](super::check()) tells.
     pub fn shaders(mut self, pipelines: &[PipelineShaders<'_>]) -> Self {
         let mut merged: Vec<(Target, ShaderUse)> = Vec::new();
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {

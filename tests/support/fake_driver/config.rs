@@ -67,6 +67,8 @@ pub struct Tile {
     pub buffer_transfers: bool,
     /// The memory type comes before every other: what a picker of the first device-local type falls for.
     pub type_first: bool,
+    /// A tool of the physical device says that it emulates the heap.
+    pub emulated: bool,
 }
 
 impl Tile {
@@ -84,6 +86,7 @@ impl Tile {
             queue_submit_boundary: false,
             buffer_transfers: false,
             type_first: true,
+            emulated: false,
         }
     }
 

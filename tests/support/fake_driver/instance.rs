@@ -162,6 +162,26 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceProperties2(
     }
 }
 
+pub(super) unsafe extern "system" fn vkGetPhysicalDeviceToolProperties(
+    device: vk::PhysicalDevice,
+    count: *mut u32,
+    out: *mut vk::PhysicalDeviceToolProperties<'_>,
+) -> vk::Result {
+    let mut call = enter(device, "vkGetPhysicalDeviceToolProperties");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    let mut debugger = vk::PhysicalDeviceToolProperties::default();
+    write_name(&mut debugger.name, c"keeper of books");
+    let mut emulator = vk::PhysicalDeviceToolProperties::default();
+    write_name(&mut emulator.name, c"fake emulator");
+    write_name(&mut emulator.version, c"1.2");
+    write_name(&mut emulator.layer, ffi::EMULATOR_LAYER_NAME);
+    let tools = [debugger, emulator];
+    let shown = if call.driver.config.tile.emulated { 2 } else { 1 };
+    fill!(&tools[..shown], count, out)
+}
+
 /// Features of Vulkan 1.0.
 fn features() -> vk::PhysicalDeviceFeatures {
     vk::PhysicalDeviceFeatures::default()

@@ -65,6 +65,7 @@ table! {
     vkEnumeratePhysicalDevices: vk::PFN_vkEnumeratePhysicalDevices, Instance;
     vkGetPhysicalDeviceProperties: vk::PFN_vkGetPhysicalDeviceProperties, Instance;
     vkGetPhysicalDeviceProperties2: vk::PFN_vkGetPhysicalDeviceProperties2, Instance;
+    vkGetPhysicalDeviceToolProperties: vk::PFN_vkGetPhysicalDeviceToolProperties, Instance;
     vkGetPhysicalDeviceFeatures: vk::PFN_vkGetPhysicalDeviceFeatures, Instance;
     vkGetPhysicalDeviceFeatures2: vk::PFN_vkGetPhysicalDeviceFeatures2, Instance;
     vkGetPhysicalDeviceMemoryProperties: vk::PFN_vkGetPhysicalDeviceMemoryProperties, Instance;
