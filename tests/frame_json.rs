@@ -280,7 +280,7 @@ fn what_is_misspelt_is_refused_with_its_place() {
         ),
         (
             "\n [".repeat(100_000),
-            "frame JSON, line 2 column 2: a list, where a frame description is expected",
+            "frame JSON, line 2 column 2: a list, where a description is expected",
         ),
         (
             r#"{"x":"#.to_owned() + &"[".repeat(100_000),

@@ -62,7 +62,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ash::vk;
 
-use super::json::{Dialect, dialect, parse};
+use super::json::{self, Dialect, dialect};
 use super::validate::{LONGEST_NAME, check_name};
 use super::{Frame, FrameBuilder, FrameFault, texel_block};
 
@@ -159,7 +159,7 @@ impl Frame {
 }
 
 fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imported> {
-    let document: document::Document = parse(text).map_err(FrameFault::from)?;
+    let document: document::Document = json::document(text)?;
     let mut notes = unknown_fields(&document);
     let ids = resource_indices(&document)?;
     let passes = passes::interpret(&document, &ids, &mut notes)?;

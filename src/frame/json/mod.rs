@@ -30,8 +30,9 @@ mod document;
 mod read;
 mod write;
 
+pub use crate::json::JsonSyntaxFault;
 pub use read::JsonFault;
-pub(super) use read::{Dialect, dialect, parse};
+pub(super) use read::{Dialect, dialect, document};
 
 /// The value of the field `format`.
 pub const FORMAT: &str = "tileheap-frame";

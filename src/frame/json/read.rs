@@ -13,6 +13,7 @@ use crate::frame::{
     BatchId, BufferDesc, CommandBufferId, Extent, ExternalDesc, Frame, FrameBuilder, FrameFault, ImageDesc,
     Lifetime, QueueId, ResourceId, ResourceState, SemaphoreId, Version,
 };
+use crate::json::{JsonSyntaxFault, parse};
 use crate::units::Bytes;
 
 /// Why a text is no description of a frame.
@@ -20,17 +21,8 @@ use crate::units::Bytes;
 #[non_exhaustive]
 pub enum JsonFault {
     /// Not JSON, or not what is expected at this place.
-    #[error("frame JSON, line {line} column {column}{}: {problem}", at(.path))]
-    Syntax {
-        /// Line, from 1.
-        line: usize,
-        /// Column in bytes, from 1; 0 for a place before the first.
-        column: usize,
-        /// The fields and indices that lead there: `submits[0].batches[1].waits`.
-        path: String,
-        /// What is wrong.
-        problem: String,
-    },
+    #[error("frame JSON, {0}")]
+    Syntax(#[from] JsonSyntaxFault),
     /// JSON of something else.
     #[error("frame JSON has format `{found}`, and only `tileheap-frame` can be read")]
     Format {
@@ -53,66 +45,9 @@ pub enum JsonFault {
     },
 }
 
-fn at(path: &str) -> String {
-    match path {
-        "" | "." => String::new(),
-        path => format!(", at `{path}`"),
-    }
-}
-
-/// Parses into any document type, and tells where it fails.
-pub(in crate::frame) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonFault> {
-    // `serde` would take a list for a description whose fields have lost their names.
-    if let Some(before) = text
-        .find('[')
-        .map(|at| &text[..at])
-        .filter(|before| before.trim().is_empty())
-    {
-        return Err(JsonFault::Syntax {
-            line: 1 + before.matches('\n').count(),
-            column: 1 + before.len() - before.rfind('\n').map_or(0, |at| at + 1),
-            path: String::new(),
-            problem: "a list, where a frame description is expected".to_owned(),
-        });
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed: Result<T, _> = serde_path_to_error::deserialize(&mut deserializer);
-    let (path, error) = match parsed {
-        Ok(document) => match deserializer.end() {
-            Ok(()) => return Ok(document),
-            Err(error) => (String::new(), error),
-        },
-        Err(error) => (error.path().to_string(), error.into_inner()),
-    };
-    let (line, column) = (error.line(), error.column());
-    let mut problem = error.to_string();
-    // The place is told once, in front.
-    let suffix = format!(" at line {line} column {column}");
-    problem.truncate(problem.strip_suffix(&suffix).map_or(problem.len(), str::len));
-    Err(JsonFault::Syntax {
-        line,
-        column,
-        path: one_line(&path),
-        problem: one_line(&problem),
-    })
-}
-
-/// A message may quote what stands in the file: on one line, and not endlessly.
-fn one_line(text: &str) -> String {
-    const LONGEST: usize = 300;
-    let printable = |c: char| {
-        let breaks = c.is_control() || c == '\u{2028}' || c == '\u{2029}';
-        if breaks {
-            c.escape_default().collect()
-        } else {
-            c.to_string()
-        }
-    };
-    let mut line: String = text.chars().take(LONGEST).map(printable).collect();
-    if text.chars().nth(LONGEST).is_some() {
-        line.push('…');
-    }
-    line
+/// Parses into any type of document of a frame.
+pub(in crate::frame) fn document<T: DeserializeOwned>(text: &str) -> Result<T, FrameFault> {
+    parse(text).map_err(|fault| FrameFault::Json(JsonFault::Syntax(fault)))
 }
 
 /// The forms in which a text may describe a frame.
@@ -146,7 +81,7 @@ pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonFault> {
 pub(super) fn frame(text: &str) -> crate::Result<Frame> {
     // The header first: a later version has other fields, which would be the lesser complaint.
     dialect(text).map_err(FrameFault::from)?;
-    let document: doc::Document = parse(text).map_err(FrameFault::from)?;
+    let document: doc::Document = document(text)?;
     let [width, height] = document.base_extent;
     let mut reader = Reader {
         frame: FrameBuilder::new(document.name, vk::Extent2D { width, height }),
