@@ -162,7 +162,8 @@ impl Context {
         &self.queues
     }
 
-    /// The messages of the validation layers so far (warnings and errors), oldest first.
+    /// What the layers that judge the program have said so far (warnings and errors), oldest first: validation, and the
+    /// emulator of tile memory.
     pub fn messages(&self) -> Vec<Message> {
         self.instance.messages()
     }
@@ -172,7 +173,7 @@ impl Context {
         self.instance.validation
     }
 
-    /// Destroys the device and instance, after waiting for the device; gives the messages of the validation layers.
+    /// Destroys the device and instance, after waiting for the device; gives the [messages](Context::messages).
     ///
     /// Every [`Bound`](super::Bound) must be retired or destroyed before, and every object of the caller's.
     pub fn destroy(mut self) -> Vec<Message> {

@@ -13,7 +13,7 @@ use crate::Result;
 
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// A message of the validation layers, a warning at least.
+/// A message of a layer that judges programs (validation, the emulator), a warning at least.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// How bad it is.
@@ -89,11 +89,11 @@ impl Instance {
         if offer.portability {
             create = create.flags(vk::InstanceCreateFlags::ENUMERATE_PORTABILITY_KHR);
         }
+        if offer.debug {
+            create = create.push_next(&mut messenger);
+        }
         if let Some((_, layer_settings)) = offer.validation {
             create = create.enabled_layer_names(&layers);
-            if offer.debug {
-                create = create.push_next(&mut messenger);
-            }
             create = if layer_settings {
                 create.push_next(&mut settings)
             } else {
@@ -118,7 +118,7 @@ impl Instance {
             messages,
             unfinished: true,
         };
-        if offer.debug && offer.validation.is_some() {
+        if offer.debug {
             instance.listen()?;
         }
         Ok(instance)

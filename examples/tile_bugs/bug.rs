@@ -1,0 +1,142 @@
+//! The bugs, each one choice of the program made wrong.
+
+use clap::ValueEnum;
+
+/// A mistake that programs make with tile memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Bug {
+    /// The picture is read in another batch than the one that painted it
+    AcrossBatches,
+    /// The second command buffer of the batch forgets to bind tile memory
+    UnboundCommandBuffer,
+    /// A pass in between binds a smaller object, which ends in the middle of the picture
+    SmallerObject,
+    /// Two pictures that live at the same time share bytes
+    SharedBytes,
+    /// A pass in between draws from a secondary command buffer without VkTileMemoryBindInfoQCOM
+    UnboundSecondary,
+    /// The pass that paints does not store
+    StoreDontCare,
+    /// The barrier before the last pass says that the old layout is UNDEFINED
+    UndefinedLayout,
+    /// The last pass binds another object than the one that its images are bound to
+    WrongObject,
+}
+
+/// Everything that a bug can be in. The program without any is [`Program::RIGHT`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Program {
+    /// The last pass is in a batch of its own.
+    pub(crate) second_batch: bool,
+    /// The second command buffer binds tile memory.
+    pub(crate) binds_again: bool,
+    pub(crate) interlude: Interlude,
+    /// The medallion lies behind the dunes in the heap.
+    pub(crate) apart: bool,
+    /// The pass that paints the dunes stores them.
+    pub(crate) stores: bool,
+    /// The last barrier of the dunes tells their layout.
+    pub(crate) keeps_layout: bool,
+    /// The last pass binds the object that the images are bound to.
+    pub(crate) same_object: bool,
+}
+
+/// The pass between painting and showing, which uses no tile memory of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interlude {
+    /// It draws under the whole object.
+    Whole,
+    /// It draws under an object that ends in the middle of the dunes.
+    Smaller,
+    /// A secondary command buffer draws; whether it says that tile memory is bound.
+    Secondary { says_so: bool },
+}
+
+impl Program {
+    pub(crate) const RIGHT: Program = Program {
+        second_batch: false,
+        binds_again: true,
+        interlude: Interlude::Whole,
+        apart: true,
+        stores: true,
+        keeps_layout: true,
+        same_object: true,
+    };
+}
+
+impl Bug {
+    /// The program with this bug.
+    pub(crate) fn program(self) -> Program {
+        let right = self.fixed();
+        match self {
+            Bug::AcrossBatches => Program {
+                second_batch: true,
+                ..right
+            },
+            Bug::UnboundCommandBuffer => Program {
+                binds_again: false,
+                ..right
+            },
+            Bug::SmallerObject => Program {
+                interlude: Interlude::Smaller,
+                ..right
+            },
+            Bug::SharedBytes => Program {
+                apart: false,
+                ..right
+            },
+            Bug::UnboundSecondary => Program {
+                interlude: Interlude::Secondary { says_so: false },
+                ..right
+            },
+            Bug::StoreDontCare => Program {
+                stores: false,
+                ..right
+            },
+            Bug::UndefinedLayout => Program {
+                keeps_layout: false,
+                ..right
+            },
+            Bug::WrongObject => Program {
+                same_object: false,
+                ..right
+            },
+        }
+    }
+
+    /// The same program without it.
+    pub(crate) fn fixed(self) -> Program {
+        let interlude = match self {
+            Bug::UnboundSecondary => Interlude::Secondary { says_so: true },
+            _ => Interlude::Whole,
+        };
+        Program {
+            interlude,
+            ..Program::RIGHT
+        }
+    }
+
+    /// What to do instead.
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Bug::AcrossBatches => {
+                "tile contents die with the batch (unless queueSubmitBoundary): merge the batches, or keep what crosses in ordinary memory"
+            }
+            Bug::UnboundCommandBuffer => {
+                "a binding ends with its command buffer: bind before the first action command of each one"
+            }
+            Bug::SmallerObject => {
+                "what lies above the bound object is discarded at the next action command: keep the larger one bound while something lives there"
+            }
+            Bug::SharedBytes => "give what lives at the same time bytes of its own",
+            Bug::UnboundSecondary => {
+                "chain VkTileMemoryBindInfoQCOM with the primary's object to VkCommandBufferInheritanceInfo"
+            }
+            Bug::StoreDontCare => "what a later pass reads is stored: the store goes to tile memory",
+            Bug::UndefinedLayout => "name the layout that the image is in",
+            Bug::WrongObject => {
+                "bind the very VkDeviceMemory that the images are bound to, not one that covers the same bytes"
+            }
+        }
+    }
+}

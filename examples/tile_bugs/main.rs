@@ -1,0 +1,144 @@
+//! A gallery of the classical bugs with tile memory, and of what the emulator makes of each.
+//!
+//! A small program on plain `ash` paints two pictures into tile memory and shows them together. Each bug is one choice of
+//! it made wrong (`bug.rs`); on real hardware most of them go unseen on the day they are made. Here the damage is seen:
+//! lost contents are magenta.
+//!
+//! ```text
+//! cargo run --example tile_bugs                                    what there is
+//! cargo run --example tile_bugs -- --bug smaller-object            a picture, target/tile_bugs/smaller-object.png
+//! cargo run --example tile_bugs -- --bug smaller-object --fixed    the same program without the bug
+//! ```
+//! Needs tile memory: the emulator (`emulator/README.md` says how to enable it) over any driver of Vulkan 1.3, lavapipe for
+//! instance. Without it, it says so in one line. On a device's own tile memory the damage may or may not be seen.
+
+// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
+mod bug;
+mod fault;
+mod perform;
+mod stage;
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use tileheap::runtime::{Context, ContextDesc};
+
+use crate::bug::{Bug, Program};
+use crate::fault::{Fault, Result};
+use crate::stage::{EXTENT, Stage};
+
+/// Shows what comes of a bug with tile memory.
+#[derive(Debug, Parser)]
+#[command(name = "tile_bugs")]
+struct Args {
+    /// Which bug; without it, all are listed
+    #[arg(long)]
+    bug: Option<Bug>,
+    /// Runs the same program without the bug
+    #[arg(long, requires = "bug")]
+    fixed: bool,
+    /// Where the picture goes; target/tile_bugs/BUG.png if nothing is said
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let Some(bug) = args.bug else {
+        for bug in Bug::value_variants() {
+            println!("{:24} {}", name(*bug), sentence(*bug));
+        }
+        println!("\nRun one with --bug NAME, and the same program without it with --fixed.");
+        return ExitCode::SUCCESS;
+    };
+    match run(bug, &args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("error: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(bug: Bug, args: &Args) -> Result<()> {
+    let (program, file) = if args.fixed {
+        (bug.fixed(), format!("{}-fixed.png", name(bug)))
+    } else {
+        (bug.program(), format!("{}.png", name(bug)))
+    };
+    let output = match &args.output {
+        Some(path) => path.clone(),
+        None => Path::new("target/tile_bugs").join(file),
+    };
+    let context = Context::new(&ContextDesc::from_env("tileheap: tile_bugs"))?;
+    let texels = render(&context, &program)?;
+    let by = context.support().emulator().map(str::to_owned);
+    let messages = context.destroy();
+    write(&output, &texels)?;
+
+    if args.fixed {
+        println!("without the bug: {}", sentence(bug));
+    } else {
+        println!("{}", sentence(bug));
+    }
+    let lost = texels.iter().filter(|texel| **texel == POISON).count();
+    println!("lost contents: {lost} of {} texels", texels.len());
+    for message in &messages {
+        println!("message {}: {}", message.id, message.text);
+    }
+    if !args.fixed {
+        println!("remedy: {}", bug.remedy());
+    }
+    println!(
+        "on {}: {}",
+        by.as_deref().unwrap_or("the driver's own tile memory"),
+        output.display()
+    );
+    Ok(())
+}
+
+/// What the emulator puts where contents are lost, as RGBA8: magenta.
+const POISON: [u8; 4] = [0xFF, 0x00, 0xFF, 0xFF];
+
+fn render(context: &Context, program: &Program) -> Result<Vec<[u8; 4]>> {
+    let stage = Stage::new(context, program)?;
+    let texels = perform::perform(&stage, program)?;
+    // SAFETY: the program was waited for.
+    unsafe { stage.destroy() };
+    Ok(texels)
+}
+
+/// As on the command line.
+fn name(bug: Bug) -> String {
+    let value = bug.to_possible_value().expect("every bug is listed");
+    value.get_name().to_owned()
+}
+
+fn sentence(bug: Bug) -> String {
+    let value = bug.to_possible_value().expect("every bug is listed");
+    value.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+fn write(path: &Path, texels: &[[u8; 4]]) -> Result<()> {
+    let fault = |why: String| Fault::File {
+        path: path.to_owned(),
+        why,
+    };
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| fault(error.to_string()))?;
+    }
+    let target = BufWriter::new(File::create(path).map_err(|error| fault(error.to_string()))?);
+    let mut encoder = png::Encoder::new(target, EXTENT.width, EXTENT.height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let written = encoder.write_header().and_then(|mut writer| {
+        writer.write_image_data(texels.as_flattened())?;
+        writer.finish()
+    });
+    written.map_err(|error| fault(error.to_string()))
+}
