@@ -8,6 +8,7 @@ libraries=$tree/usr/lib/x86_64-linux-gnu
 # A test may hide the driver from a child.
 export VK_DRIVER_FILES=${VK_DRIVER_FILES:-$tree/usr/share/vulkan/icd.d/lvp_icd.json}
 export VK_LAYER_PATH=$tree/usr/share/vulkan/explicit_layer.d
+unset VK_ADD_LAYER_PATH
 export VK_IMPLICIT_LAYER_PATH=$tree # None there: the machine's own are not built for these libraries.
 export TILEHEAP_RUNNER=$0
 
@@ -15,6 +16,12 @@ export TILEHEAP_RUNNER=$0
 # of them in a log for test.sh to judge: information too, for there the layer says at every start what it checks.
 export TILEHEAP_VALIDATE=1
 export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation VK_LAYER_VALIDATE_SYNC=1
+# The emulator, with the named profile: below validation, which is to see the program and not the emulator.
+if [ -n "${TILEHEAP_EMULATE:-}" ]; then
+    export VK_LAYER_PATH=$VK_LAYER_PATH:${TILEHEAP_EMULATOR:?the folder of the staged emulator}
+    export VK_INSTANCE_LAYERS=$VK_INSTANCE_LAYERS:VK_LAYER_TILEHEAP_emulator
+    export VK_TILEHEAP_EMULATOR_PROFILE=$TILEHEAP_EMULATE
+fi
 if [ -n "${TILEHEAP_VALIDATION_LOG:-}" ]; then
     export VK_LAYER_LOG_FILENAME=$TILEHEAP_VALIDATION_LOG
     export VK_LAYER_DEBUG_ACTION=VK_DBG_LAYER_ACTION_LOG_MSG VK_LAYER_REPORT_FLAGS=error,warn,info

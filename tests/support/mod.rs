@@ -48,6 +48,24 @@ pub fn example(name: &str) -> Command {
     command
 }
 
+/// Puts the emulator of tile memory under a command, with one of its profiles; false, and the calling test listed as skipped,
+/// where it is not staged.
+pub fn emulate(command: &mut Command, profile: &str) -> bool {
+    let folder = workspace().join("target/emulator");
+    let folder = std::env::var_os("TILEHEAP_EMULATOR").map_or(folder, PathBuf::from);
+    if !folder.join("VkLayer_tileheap_emulator.json").is_file() {
+        skip("the emulator is not staged: bash scripts/stage-emulator.sh");
+        return false;
+    }
+    // What the runner of the test bed goes by, and what serves without it.
+    command
+        .env("TILEHEAP_EMULATE", profile)
+        .env("VK_TILEHEAP_EMULATOR_PROFILE", profile)
+        .env("VK_ADD_LAYER_PATH", folder)
+        .env("VK_INSTANCE_LAYERS", "VK_LAYER_TILEHEAP_emulator");
+    true
+}
+
 /// The workspace's root, also for the tests of its members.
 fn workspace() -> &'static Path {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
