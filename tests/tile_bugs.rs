@@ -134,7 +134,7 @@ fn a_secondary_that_does_not_say_what_is_bound_loses_it() {
         "unbound-secondary",
         &[
             Shows::Lost(50),
-            Shows::Message("TILEHEAP-secondary-without-binding"),
+            Shows::Message("TILEHEAP-inheritance-missing"),
         ],
     );
 }
