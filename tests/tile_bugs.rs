@@ -132,10 +132,7 @@ fn pictures_that_share_bytes_damage_each_other() {
 fn a_secondary_that_does_not_say_what_is_bound_loses_it() {
     is_seen(
         "unbound-secondary",
-        &[
-            Shows::Lost(50),
-            Shows::Message("TILEHEAP-inheritance-missing"),
-        ],
+        &[Shows::Lost(50), Shows::Message("TILEHEAP-inheritance-missing")],
     );
 }
 

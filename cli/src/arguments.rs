@@ -89,7 +89,7 @@ pub(crate) struct PlanArguments {
     #[arg(long, value_name = "WxH", value_parser = parse_extent)]
     pub(crate) size: Option<(u32, u32)>,
     /// How residents of tile memory are chosen
-    #[arg(long, default_value = Strategy::Greedy.name(), value_parser = strategies())]
+    #[arg(long, default_value = Strategy::Optimal.name(), value_parser = strategies())]
     pub(crate) strategy: Strategy,
     /// Where sizes come from
     #[arg(long, value_enum, default_value_t)]
@@ -152,6 +152,7 @@ pub(crate) enum Sizes {
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
     let values = Strategy::ALL.map(|strategy| {
         PossibleValue::new(strategy.name()).help(match strategy {
+            Strategy::Optimal => "The best there is, by a search that says what it could prove",
             Strategy::Greedy => "Most traffic saved per byte and step, the best of several orders",
             Strategy::Fast => "The same, in one order",
             Strategy::FirstCome => {

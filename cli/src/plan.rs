@@ -6,6 +6,7 @@ use ash::vk;
 use tileheap::frame::import::{self, Imported};
 use tileheap::plan::{NotTile, Plan, PlanOptions, Reason, WindowRule};
 use tileheap::profile::{estimate, raw};
+use tileheap::units::Bytes;
 
 use crate::arguments::{PlanArguments, Sizes};
 use crate::failure::Failure;
@@ -34,6 +35,8 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
                 windows: WindowRule::WholeFrame,
                 aliasing: true,
                 lazy: false,
+                bin_cost: Bytes::ZERO,
+                ..PlanOptions::default()
             };
             (
                 raw(frame, &profile, &imported.claims, &imported.raw_texel_bytes)?,

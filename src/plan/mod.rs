@@ -17,6 +17,7 @@ mod eligible;
 mod epoch;
 mod handover;
 mod json;
+pub mod model;
 mod operations;
 mod planner;
 mod report;
@@ -69,6 +70,8 @@ pub struct Plan {
     pub barriers: Vec<Barrier>,
     /// Residents that kept others out; [`NotTile::NoRoom`] refers to runs of this table.
     pub collisions: Vec<ResourceId>,
+    /// How good the choice of residents is; `None` where the strategy does not search.
+    pub optimality: Option<Optimality>,
     /// Sums over the frame.
     pub totals: Totals,
 }
@@ -77,8 +80,10 @@ pub struct Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// By worth per byte and step, with time slicing: the best of several greedy orders.
+    /// The best possible, by a search that proves it or says how far from it the answer can be.
     #[default]
+    Optimal,
+    /// By worth per byte and step, with time slicing: the best of several greedy orders.
     Greedy,
     /// By worth per byte and step in one pass: the fast mode.
     Fast,
@@ -111,6 +116,33 @@ pub struct PlanOptions {
     pub aliasing: bool,
     /// Whether lazily allocated memory may be used.
     pub lazy: bool,
+    /// The most branches that the search looks at; `u64::MAX` for a proof at any price.
+    pub budget: u64,
+    /// The harm of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
+    pub bin_cost: Bytes,
+}
+
+/// What a plan may cost to find, unless something else is said: a few milliseconds.
+pub const BUDGET: u64 = 20_000;
+
+/// How good a choice of residents is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Optimality {
+    /// Bytes of traffic that it saves a frame, less the harm of what it reserves.
+    pub value: i64,
+    /// No choice has a higher value.
+    pub bound: i64,
+    /// Of the choices of this value, none reserves fewer bytes, summed over the passes.
+    pub least_reserved: bool,
+    /// Branches of the search.
+    pub steps: u64,
+}
+
+impl Optimality {
+    /// Whether no choice is better.
+    pub fn is_proved(&self) -> bool {
+        self.value >= self.bound
+    }
 }
 
 impl Default for PlanOptions {
@@ -120,6 +152,8 @@ impl Default for PlanOptions {
             windows: WindowRule::default(),
             aliasing: true,
             lazy: true,
+            budget: BUDGET,
+            bin_cost: model::BIN_COST,
         }
     }
 }
@@ -399,6 +433,12 @@ pub struct Totals {
     pub tile_peak_live: Bytes,
     /// The largest tile object.
     pub tile_bytes: Bytes,
+    /// Tile memory bound, summed over the passes.
+    pub reserved_bytes: Bytes,
+    /// Bytes of tile residents alive, summed over the passes.
+    pub live_bytes: Bytes,
+    /// The harm of what is bound, as [`model::harm`] has it, summed over the passes.
+    pub harm_bytes: Bytes,
 }
 
 impl Plan {
@@ -524,6 +564,8 @@ pub fn plan(
     let totals = totals::sum(
         frame,
         requirements,
+        profile,
+        options,
         &resources,
         &placed,
         &resident.objects,
@@ -541,6 +583,7 @@ pub fn plan(
         accesses,
         barriers: barriers.table,
         collisions,
+        optimality: resident.optimality,
         totals,
     })
 }

@@ -216,6 +216,14 @@ impl Plan {
                 "of what is bound",
             );
         }
+        if totals.harm_bytes > Bytes::ZERO {
+            row(
+                "harm of what is bound",
+                totals.harm_bytes,
+                percent(totals.harm_bytes, totals.on_chip_bytes),
+                "of what is kept: more bins in render passes",
+            );
+        }
         let (arena, peak, apart) = (
             totals.arena_bytes,
             totals.arena_peak_live,
@@ -240,7 +248,29 @@ impl Plan {
             counted(self.passes.len(), "pass"),
             counted(barriers, "barrier")
         )?;
-        table.write_rows(f)
+        table.write_rows(f)?;
+        self.write_optimality(f)
+    }
+
+    fn write_optimality(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(found) = self.optimality else {
+            return Ok(());
+        };
+        let steps = counted(found.steps as usize, "step");
+        if found.is_proved() {
+            let least = if found.least_reserved {
+                ", nor is one as good that binds less"
+            } else {
+                ""
+            };
+            return writeln!(f, "  Proved in {steps}: no choice of residents is better{least}.");
+        }
+        let (value, bound) = (found.value.unsigned_abs(), found.bound.unsigned_abs());
+        let more = percent(Bytes(bound.saturating_sub(value)), Bytes(value));
+        writeln!(
+            f,
+            "  At best {more} more could be kept on chip: {steps} were not enough for a proof."
+        )
     }
 
     /// `gbuffer … lighting`, or one name.

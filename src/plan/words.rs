@@ -9,7 +9,8 @@ use crate::units::{Bytes, Run};
 
 impl Strategy {
     /// Every strategy, the default first.
-    pub const ALL: [Strategy; 4] = [
+    pub const ALL: [Strategy; 5] = [
+        Strategy::Optimal,
         Strategy::Greedy,
         Strategy::Fast,
         Strategy::FirstCome,
@@ -19,6 +20,7 @@ impl Strategy {
     /// The name that JSON and the command line use.
     pub const fn name(self) -> &'static str {
         match self {
+            Strategy::Optimal => "optimal",
             Strategy::Greedy => "greedy",
             Strategy::Fast => "fast",
             Strategy::FirstCome => "first-come",

@@ -6,6 +6,7 @@
 //! preset or JSON ─► estimate ──┘
 //! ```
 
+pub mod binning;
 mod estimate;
 pub(crate) mod json;
 mod presets;

@@ -128,6 +128,7 @@ fn draw(late: bool) -> Plan {
         );
         blocks += 1;
     }
+    let bloom_passes = if late { 4 } else { 2 };
     pencil.finish(Totals {
         // albedo: 3 blocks, 2 accesses; depth: 2 blocks, 3 accesses; bloom: 1 block, 2 accesses.
         eligible_bytes: Bytes(blocks * BLOCK),
@@ -137,6 +138,10 @@ fn draw(late: bool) -> Plan {
         arena_peak_live: Bytes(256 * KIB),
         tile_peak_live: Bytes(5 * BLOCK),
         tile_bytes: Bytes(5 * BLOCK),
+        // Five blocks in three passes, one in two or four; all of them full.
+        reserved_bytes: Bytes((15 + bloom_passes) * BLOCK),
+        live_bytes: Bytes((15 + bloom_passes) * BLOCK),
+        harm_bytes: Bytes::ZERO,
     })
 }
 

@@ -109,7 +109,10 @@ impl Pencil {
             requirements: Arc::new(Requirements {
                 resources: requirements,
             }),
-            options: PlanOptions::default(),
+            options: PlanOptions {
+                bin_cost: Bytes::ZERO,
+                ..PlanOptions::default()
+            },
             resources: vec![
                 ResourcePlan {
                     placements: Run::default(),
@@ -123,6 +126,7 @@ impl Pencil {
             accesses: Vec::new(),
             barriers: Vec::new(),
             collisions: Vec::new(),
+            optimality: None,
             totals: Totals::default(),
         };
         Pencil {

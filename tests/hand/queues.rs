@@ -168,5 +168,6 @@ pub(crate) fn two_queues(arrives: S) -> Plan {
         arena_peak_live: Bytes(128 * KIB),
         tile_peak_live: Bytes::ZERO,
         tile_bytes: Bytes::ZERO,
+        ..Totals::default()
     })
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{SplitMix64, SyntheticDesc, synthetic};
+use tileheap::plan::model::BIN_COST;
 use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::{Dedicated, DeviceProfile, Features, PRESETS, Requirements, TileBlock, estimate};
 use tileheap::units::{Alignment, Bytes};
@@ -21,7 +22,7 @@ pub(crate) fn planned(seed: u64) -> Plan {
     perturb(&mut requirements, &mut random);
     let options = PlanOptions {
         strategy: random.pick(&[
-            Strategy::Greedy,
+            Strategy::Optimal,
             Strategy::Greedy,
             Strategy::Fast,
             Strategy::FirstCome,
@@ -33,6 +34,8 @@ pub(crate) fn planned(seed: u64) -> Plan {
             WindowRule::Device
         },
         aliasing: !random.one_in(10),
+        budget: 300,
+        bin_cost: random.pick(&[Bytes::ZERO, BIN_COST, Bytes::mib(1)]),
         lazy: !random.one_in(4),
     };
     plan(&frame, &Arc::new(requirements), &Arc::new(profile), &options).unwrap()

@@ -4,7 +4,7 @@ use super::Judge;
 use super::residence::{stays_on_chip, tile_rule};
 use super::sites::{Site, Space, sites};
 use crate::frame::{Access, PassId, ResourceId};
-use crate::plan::{Home, Placement, Strategy, Totals, WindowRule};
+use crate::plan::{Home, Placement, Strategy, Totals, WindowRule, model};
 use crate::units::{Bytes, Step};
 
 /// A sum that is not the sum.
@@ -54,6 +54,11 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             .filter(move |object| object.home == home)
             .map(|object| object.size)
     };
+    // What is bound in each pass.
+    let reserved = || {
+        let passes = plan.frame.pass_ids().zip(&plan.passes);
+        passes.filter_map(|(id, pass)| Some((id, plan.objects.get(pass.bound?.index())?.size)))
+    };
     let says = plan.totals;
     let is = Totals {
         eligible_bytes: eligible(judge),
@@ -68,8 +73,15 @@ pub(super) fn check(judge: &mut Judge<'_>) {
         arena_peak_live: (0..plan.objects.len())
             .map(|object| peak_live(judge, object))
             .fold(Bytes::ZERO, add),
-        tile_peak_live: live_tile.into_iter().max().unwrap_or_default(),
+        tile_peak_live: live_tile.iter().copied().max().unwrap_or_default(),
         tile_bytes: objects(Home::Tile).max().unwrap_or_default(),
+        reserved_bytes: reserved().map(|(_, bytes)| bytes).fold(Bytes::ZERO, add),
+        live_bytes: live_tile.into_iter().fold(Bytes::ZERO, add),
+        harm_bytes: reserved()
+            .map(|(pass, bytes)| {
+                model::harm_in(&plan.frame, &plan.profile, pass, bytes, plan.options.bin_cost)
+            })
+            .fold(Bytes::ZERO, add),
     };
     let pairs = [
         ("eligible_bytes", says.eligible_bytes, is.eligible_bytes),
@@ -83,6 +95,9 @@ pub(super) fn check(judge: &mut Judge<'_>) {
         ("arena_peak_live", says.arena_peak_live, is.arena_peak_live),
         ("tile_peak_live", says.tile_peak_live, is.tile_peak_live),
         ("tile_bytes", says.tile_bytes, is.tile_bytes),
+        ("reserved_bytes", says.reserved_bytes, is.reserved_bytes),
+        ("live_bytes", says.live_bytes, is.live_bytes),
+        ("harm_bytes", says.harm_bytes, is.harm_bytes),
     ];
     for (total, says, is) in pairs {
         if says != is {

@@ -21,7 +21,21 @@ pub(super) struct Document {
     pub(super) objects: Vec<Object>,
     pub(super) resources: Vec<Resource>,
     pub(super) passes: Vec<Pass>,
+    /// Null where the strategy does not search.
+    #[serde(default)]
+    pub(super) optimality: Option<OptimalityEntry>,
     pub(super) totals: Totals,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OptimalityEntry {
+    /// Follows from the others: for readers.
+    pub(super) proved: bool,
+    pub(super) value: i64,
+    pub(super) bound: i64,
+    pub(super) least_reserved: bool,
+    pub(super) steps: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -31,6 +45,8 @@ pub(super) struct Options {
     pub(super) windows: WindowRule,
     pub(super) aliasing: bool,
     pub(super) lazy: bool,
+    pub(super) budget: u64,
+    pub(super) bin_cost: Bytes,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use super::{FORMAT, PlanJsonFault, VERSION, write};
 use crate::frame::{Frame, PassId, QueueId, ResourceId};
 use crate::json::clip;
 use crate::plan::{
-    AccessPlan, Barrier, NotTile, Object, ObjectId, PassPlan, Placement, PlacementId, Plan, PlanOptions,
-    QueueTransfer, Reason, ResourcePlan,
+    AccessPlan, Barrier, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, Plan,
+    PlanOptions, QueueTransfer, Reason, ResourcePlan,
 };
 use crate::profile::{Requirements, ResourceRequirements, TileRequirements};
 use crate::units::{Run, Span};
@@ -32,6 +32,8 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
             windows: document.options.windows,
             aliasing: document.options.aliasing,
             lazy: document.options.lazy,
+            budget: document.options.budget,
+            bin_cost: document.options.bin_cost,
         },
         requirements: Arc::new(Requirements {
             resources: document
@@ -47,6 +49,12 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
         accesses: read_accesses(frame, &document)?,
         barriers,
         collisions,
+        optimality: document.optimality.map(|found| Optimality {
+            value: found.value,
+            bound: found.bound,
+            least_reserved: found.least_reserved,
+            steps: found.steps,
+        }),
         totals: document.totals,
         profile: Arc::new(document.profile.into_profile()?),
     };

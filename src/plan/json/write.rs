@@ -20,6 +20,8 @@ pub(super) fn document(plan: &Plan) -> Document {
             windows: options.windows,
             aliasing: options.aliasing,
             lazy: options.lazy,
+            budget: options.budget,
+            bin_cost: options.bin_cost,
         },
         profile: ProfileJson::new(&plan.profile),
         objects: plan
@@ -33,6 +35,13 @@ pub(super) fn document(plan: &Plan) -> Document {
             .collect(),
         resources: plan.frame.resource_ids().map(|id| resource(plan, id)).collect(),
         passes: plan.frame.pass_ids().map(|id| pass(plan, id)).collect(),
+        optimality: plan.optimality.map(|found| form::OptimalityEntry {
+            proved: found.is_proved(),
+            value: found.value,
+            bound: found.bound,
+            least_reserved: found.least_reserved,
+            steps: found.steps,
+        }),
         totals: plan.totals,
     }
 }

@@ -1,0 +1,140 @@
+//! What no choice can exceed: prices of bytes per step, found once, summed as the search goes.
+//!
+//! A price `p` per byte and step turns the heap's limit into a cost: the value of a choice is at most, over what is still
+//! undecided, the worth above the price of its bytes, plus per step what the free bytes are worth at that price less the
+//! harm of reserving them. Every set of prices gives a bound (Lagrange); good ones make it tight.
+
+use super::problem::Problem;
+
+/// Prices are per byte, in units of `1 / SCALE`.
+const SCALE: i128 = 1 << 20;
+/// Rounds of improving the prices.
+const ROUNDS: u32 = 200;
+
+/// Prices per step, and what they say of each item.
+pub(super) struct Prices {
+    price: Vec<i128>,
+    /// Per item, its worth above the price of its bytes over its life.
+    pub(super) surplus: Vec<i128>,
+}
+
+impl Prices {
+    /// Good prices for a problem, given the value of some choice.
+    pub(super) fn of(problem: &Problem<'_>, value: u64) -> Prices {
+        let mut prices = Prices {
+            price: vec![0; problem.harm.len()],
+            surplus: vec![0; problem.items.len()],
+        };
+        let load = vec![0; problem.harm.len()];
+        let mut best: Option<(i128, Vec<i128>)> = None;
+        // In 64ths: how far to go towards what would close the gap at once.
+        let (mut pace, mut idle) = (96i128, 0);
+        for _ in 0..ROUNDS {
+            prices.appraise(problem);
+            let bound = prices.bound(problem, &load);
+            if best.as_ref().is_none_or(|(least, _)| bound < *least) {
+                best = Some((bound, prices.price.clone()));
+                idle = 0;
+            } else {
+                idle += 1;
+                if idle == 8 {
+                    (pace, idle) = (pace * 3 / 4, 0);
+                    prices
+                        .price
+                        .clone_from(&best.as_ref().expect("the first round set it").1);
+                    prices.appraise(problem);
+                }
+            }
+            let gap = bound - i128::from(value) * SCALE;
+            if gap <= 0 || pace == 0 {
+                break;
+            }
+            prices.improve(problem, gap, pace);
+        }
+        if let Some((_, price)) = best {
+            prices.price = price;
+        }
+        prices.appraise(problem);
+        prices
+    }
+
+    fn appraise(&mut self, problem: &Problem<'_>) {
+        for (surplus, item) in self.surplus.iter_mut().zip(&problem.items) {
+            let price: i128 = self.price[item.first..item.end].iter().sum();
+            *surplus = i128::from(item.worth) * SCALE - i128::from(item.size) * price;
+        }
+    }
+
+    /// Lowers prices where bytes are left over, and raises them where bytes are missing.
+    fn improve(&mut self, problem: &Problem<'_>, gap: i128, pace: i128) {
+        let mut slack: Vec<i128> = (0..self.price.len())
+            .map(|step| i128::from(self.best_load(problem, step, 0)))
+            .collect();
+        for (item, _) in problem
+            .items
+            .iter()
+            .zip(&self.surplus)
+            .filter(|(_, surplus)| **surplus > 0)
+        {
+            for slack in &mut slack[item.first..item.end] {
+                *slack -= i128::from(item.size);
+            }
+        }
+        // A step that costs nothing and has bytes to spare pulls nowhere.
+        let pulls = |(slack, price): (&i128, &i128)| *slack < 0 || *price > 0;
+        // In kilobytes squared, so that the sum fits.
+        let norm: i128 = slack
+            .iter()
+            .zip(&self.price)
+            .filter(|pair| pulls(*pair))
+            .map(|(slack, _)| (slack >> 10) * (slack >> 10))
+            .sum();
+        if norm == 0 {
+            return;
+        }
+        for (price, slack) in self.price.iter_mut().zip(&slack) {
+            let change = gap / 64 * pace * (slack >> 10) / norm / 1024;
+            *price = (*price - change).max(0);
+        }
+    }
+
+    /// The load of a step, at least `load`, at which its bytes are worth most.
+    fn best_load(&self, problem: &Problem<'_>, step: usize, load: u64) -> u64 {
+        let levels = problem.harm[step].levels(problem.capacity);
+        let gain = |&(reserved, harm): &(u64, u64)| {
+            self.price[step] * i128::from(reserved) - i128::from(harm) * SCALE
+        };
+        let best = levels.filter(|&(reserved, _)| reserved >= load).max_by_key(gain);
+        best.map_or(load, |(reserved, _)| reserved)
+    }
+
+    /// What the bytes above `load` of a step are worth at most, less the harm of reserving them and `load`.
+    pub(super) fn room(&self, problem: &Problem<'_>, step: usize, load: u64) -> i128 {
+        let levels = problem.harm[step].levels(problem.capacity);
+        let gain = |(reserved, harm): (u64, u64)| {
+            self.price[step] * i128::from(reserved - load) - i128::from(harm) * SCALE
+        };
+        let above = levels.filter(|&(reserved, _)| reserved >= load).map(gain);
+        let nothing_more = -i128::from(problem.harm[step].of(load)) * SCALE;
+        above.max().map_or(nothing_more, |gain| gain.max(nothing_more))
+    }
+
+    /// The bound where nothing is decided and `load` is taken.
+    fn bound(&self, problem: &Problem<'_>, load: &[u64]) -> i128 {
+        let rooms: i128 = (0..load.len())
+            .map(|step| self.room(problem, step, load[step]))
+            .sum();
+        let surplus: i128 = self.surplus.iter().map(|surplus| (*surplus).max(0)).sum();
+        rooms + surplus
+    }
+}
+
+/// A scaled bound in whole bytes: values are whole, so that the fraction can be dropped.
+pub(super) fn whole(bound: i128) -> i128 {
+    bound.div_euclid(SCALE)
+}
+
+/// A worth in the bound's units.
+pub(super) fn scaled(worth: u64) -> i128 {
+    i128::from(worth) * SCALE
+}

@@ -1,0 +1,114 @@
+//! The constructive ways: candidates are offered to the heap one after the other.
+
+use super::bind::runs;
+use super::candidate::{Candidate, Order, sort_by_window};
+use super::{ObjectId, Resident};
+use crate::pack::Shelf;
+use crate::profile::TileHeap;
+use crate::units::Bytes;
+
+/// Places everything in one order: the fast mode.
+pub(super) fn in_one_order(heap: &TileHeap, candidates: &mut [Candidate]) -> Vec<Resident> {
+    let mut residents = Vec::with_capacity(candidates.len());
+    let mut shelf = Shelf::with_capacity(Some(heap.size));
+    sort_by_window(candidates, Order::Density);
+    for window in windows(candidates) {
+        place(&mut shelf, window, &mut residents);
+    }
+    residents
+}
+
+/// The stretches of candidates that share a window.
+pub(super) fn windows(candidates: &[Candidate]) -> impl Iterator<Item = &[Candidate]> {
+    candidates.chunk_by(|a, b| a.window == b.window)
+}
+
+/// Offers every candidate of one window to the heap in turn; returns the worth of those that found room.
+fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<Resident>) -> Bytes {
+    shelf.clear();
+    let mut worth = Bytes::ZERO;
+    for candidate in window {
+        if let Some(offset) = shelf.lowest_fit(candidate.span, candidate.size, candidate.alignment) {
+            shelf.place(candidate.resource.0, candidate.span, offset, candidate.size);
+            worth += candidate.worth;
+            residents.push(resident(candidate, offset));
+        }
+    }
+    worth
+}
+
+pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> Resident {
+    let Candidate {
+        resource, span, size, ..
+    } = *candidate;
+    // The object is known when all residents of its run are.
+    Resident {
+        resource,
+        offset,
+        size,
+        span,
+        object: ObjectId(u32::MAX),
+    }
+}
+
+/// Tries every order in every window, keeps the one that saves most, and lowers the tops of what it keeps.
+pub(super) fn best_of_orders(heap: &TileHeap, candidates: &mut [Candidate]) -> Vec<Resident> {
+    let mut residents = Vec::with_capacity(candidates.len());
+    let mut shelf = Shelf::with_capacity(Some(heap.size));
+    let mut trial = Vec::new();
+    candidates.sort_unstable_by_key(|candidate| candidate.window);
+    for window in candidates.chunk_by_mut(|a, b| a.window == b.window) {
+        let all: Bytes = window.iter().map(|candidate| candidate.worth).sum();
+        let mut best: Option<(Bytes, Vec<Resident>)> = None;
+        for order in Order::ALL {
+            window.sort_unstable_by(|a, b| order.compare(a, b));
+            trial.clear();
+            let worth = place(&mut shelf, window, &mut trial);
+            if best.as_ref().is_none_or(|(most, _)| worth > *most) {
+                best = Some((worth, trial.clone()));
+            }
+            if worth == all {
+                break;
+            }
+        }
+        if let Some((_, mut kept)) = best {
+            settle(&mut shelf, window, &mut kept);
+            residents.append(&mut kept);
+        }
+    }
+    residents
+}
+
+/// Places the kept residents again, longest life first, so that the bound range falls as early as it can; keeps the
+/// old offsets where the new ones do not fit or reserve more.
+fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<Resident>) {
+    kept.sort_unstable_by_key(|resident| resident.resource);
+    let mut chosen: Vec<Candidate> = window
+        .iter()
+        .filter(|candidate| {
+            kept.binary_search_by_key(&candidate.resource, |resident| resident.resource)
+                .is_ok()
+        })
+        .copied()
+        .collect();
+    chosen.sort_unstable_by(|a, b| {
+        let by_life = b.span.len().cmp(&a.span.len());
+        by_life
+            .then(b.worth.cmp(&a.worth))
+            .then(a.resource.cmp(&b.resource))
+    });
+    let mut again = Vec::with_capacity(kept.len());
+    place(shelf, &chosen, &mut again);
+    if again.len() == kept.len() && reserved(&again) <= reserved(kept) {
+        *kept = again;
+    }
+}
+
+/// The bytes reserved, summed over the steps of each connected run.
+fn reserved(residents: &[Resident]) -> u128 {
+    let mut order = residents.to_vec();
+    order.sort_unstable_by_key(|resident| (resident.span.first, resident.resource));
+    runs(&order)
+        .map(|(span, top, _)| u128::from(top.0) * u128::from(span.len()))
+        .sum()
+}

@@ -1,0 +1,102 @@
+//! What a reservation costs, pass by pass.
+
+use super::super::model::{self, PassShape};
+use crate::frame::Frame;
+use crate::profile::DeviceProfile;
+use crate::units::Bytes;
+
+/// The harm of reserving bytes in one pass: a step function that never falls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Harm {
+    /// From so many reserved bytes on, so much harm; ascending, from 0 harm below the first.
+    steps: Vec<(u64, u64)>,
+}
+
+impl Harm {
+    /// The harm of `reserved` bytes, in bytes of traffic.
+    pub(super) fn of(&self, reserved: u64) -> u64 {
+        let above = self.steps.partition_point(|&(from, _)| from <= reserved);
+        above.checked_sub(1).map_or(0, |step| self.steps[step].1)
+    }
+
+    /// The largest reservations of each level of harm, `most` included, with their harm.
+    pub(super) fn levels(&self, most: u64) -> impl Iterator<Item = (u64, u64)> + use<'_> {
+        let ends = self
+            .steps
+            .iter()
+            .map(move |&(from, _)| from.saturating_sub(1).min(most));
+        let harms = std::iter::once(0).chain(self.steps.iter().map(|&(_, harm)| harm));
+        ends.chain(std::iter::once(most)).zip(harms)
+    }
+
+    /// Samples a function that never falls, at reservations up to `most`.
+    pub(super) fn sampled(most: u64, harm: impl Fn(u64) -> u64) -> Harm {
+        let mut steps = Vec::new();
+        // A step is where the function rises: found by halving, stretch by stretch.
+        let mut stretches = vec![((0, harm(0)), (most, harm(most)))];
+        while let Some((low, high)) = stretches.pop() {
+            if low.1 == high.1 {
+                continue;
+            }
+            if high.0 - low.0 == 1 {
+                steps.push(high);
+                continue;
+            }
+            let middle = low.0 + (high.0 - low.0) / 2;
+            let middle = (middle, harm(middle));
+            // The lower half last, to be looked at first.
+            stretches.push((middle, high));
+            stretches.push((low, middle));
+        }
+        Harm { steps }
+    }
+}
+
+/// Per pass of the frame, the harm of reserving tile memory; none where bins cost nothing.
+pub(super) fn harms(frame: &Frame, profile: &DeviceProfile, bin_cost: Bytes) -> Vec<Harm> {
+    let mut known: Vec<(PassShape, Harm)> = Vec::new();
+    let heap = profile.tile.map_or(Bytes::ZERO, |tile| tile.size);
+    let mut harms = Vec::with_capacity(frame.passes().len());
+    for pass in frame.pass_ids() {
+        let Some(shape) =
+            model::shape(frame, pass).filter(|_| bin_cost > Bytes::ZERO && profile.gmem > Bytes::ZERO)
+        else {
+            harms.push(Harm::default());
+            continue;
+        };
+        let harm = match known.iter().find(|(other, _)| *other == shape) {
+            Some((_, harm)) => harm.clone(),
+            None => {
+                let of = |reserved| model::harm(profile.gmem, Bytes(reserved), shape, bin_cost).0;
+                let harm = Harm::sampled(heap.0, of);
+                known.push((shape, harm.clone()));
+                harm
+            }
+        };
+        harms.push(harm);
+    }
+    harms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rise_is_found() {
+        let stairs = |bytes: u64| match bytes {
+            0..5 => 2,
+            5..6 => 3,
+            6..100 => 10,
+            _ => 11,
+        };
+        let harm = Harm::sampled(1000, stairs);
+        assert_eq!(harm.steps, [(5, 3), (6, 10), (100, 11)]);
+        assert_eq!(
+            (harm.of(4), harm.of(5), harm.of(99), harm.of(1000)),
+            (0, 3, 10, 11)
+        );
+        let levels: Vec<_> = harm.levels(50).collect();
+        assert_eq!(levels, [(4, 0), (5, 3), (50, 10), (50, 11)]);
+    }
+}

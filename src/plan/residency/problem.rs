@@ -1,0 +1,95 @@
+//! The residency problem of one window, in plain numbers: what the exact search looks at.
+//!
+//! ```text
+//! heap    ┌──── a ────┐┌── b ──┐       items: span x size, worth; steps are the window's passes
+//!         │┌─── c ────┴┤       │       chosen: a, b, c at offsets
+//!         └┴───────────┴───────┘       reserved in a step: up to the highest end of what is alive there
+//! steps    0   1   2   3   4   5       value: worth of the chosen, less the harm of what is reserved
+//! ```
+
+use super::candidate::Candidate;
+use super::harm::Harm;
+use crate::units::Bytes;
+
+/// What may be chosen, and what it costs to keep it.
+pub(super) struct Problem<'a> {
+    pub(super) items: Vec<Item>,
+    pub(super) capacity: u64,
+    /// Per step, what reserving costs there.
+    pub(super) harm: Vec<&'a Harm>,
+}
+
+/// Something that may be chosen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub(super) first: usize,
+    pub(super) end: usize,
+    pub(super) size: u64,
+    pub(super) alignment: u64,
+    pub(super) worth: u64,
+}
+
+/// How good a choice is: less harm first, then fewer bytes reserved, summed over the steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cost {
+    pub(super) harm: u64,
+    pub(super) reserved: u64,
+}
+
+impl Problem<'_> {
+    /// The problem of candidates of one window; `steps` are its passes, ascending.
+    pub(super) fn of<'a>(
+        window: &[Candidate],
+        steps: &[u32],
+        capacity: Bytes,
+        harm: &'a [Harm],
+    ) -> Problem<'a> {
+        let rank = |pass: u32| steps.partition_point(|&step| step < pass);
+        let items = window.iter().map(|candidate| Item {
+            first: rank(candidate.span.first.0),
+            end: rank(candidate.span.end.0),
+            size: candidate.size.0,
+            alignment: candidate.alignment.get(),
+            worth: candidate.worth.0,
+        });
+        Problem {
+            items: items.collect(),
+            capacity: capacity.0 - capacity.0 % grain(window),
+            harm: steps.iter().map(|&step| &harm[step as usize]).collect(),
+        }
+    }
+
+    /// What reserving `bytes` in `step` costs.
+    pub(super) fn cost(&self, step: usize, bytes: u64) -> Cost {
+        Cost {
+            harm: self.harm[step].of(bytes),
+            reserved: bytes,
+        }
+    }
+}
+
+/// What every offset and end is a multiple of.
+fn grain(window: &[Candidate]) -> u64 {
+    let numbers = window
+        .iter()
+        .flat_map(|candidate| [candidate.size.0, candidate.alignment.get()]);
+    numbers.fold(0, gcd).max(1)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+impl Cost {
+    pub(super) const MAX: Cost = Cost {
+        harm: u64::MAX,
+        reserved: u64::MAX,
+    };
+
+    pub(super) fn plus(self, other: Cost) -> Cost {
+        Cost {
+            harm: self.harm.saturating_add(other.harm),
+            reserved: self.reserved.saturating_add(other.reserved),
+        }
+    }
+}

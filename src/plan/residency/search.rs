@@ -1,0 +1,257 @@
+//! The exact search: which set of candidates, at which offsets, is worth most.
+//!
+//! Depth first over the candidates, each in or out. A branch ends where even its bound is no better than the best choice so
+//! far; at its end the chosen ones are placed ([`settle`]), since not every set whose loads fit can be placed, and a
+//! placement may reserve more than the loads. The same budget gives the same answer on every machine.
+
+use super::bound::{Prices, scaled, whole};
+use super::problem::{Cost, Problem};
+use super::settle::{Exhausted, Settled, settle};
+
+/// A choice for one window.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Choice {
+    /// Numbers of the chosen items, ascending.
+    pub(super) items: Vec<u32>,
+    /// Their offsets.
+    pub(super) offsets: Vec<u64>,
+    /// Their worth together.
+    pub(super) worth: u64,
+    pub(super) cost: Cost,
+}
+
+impl Choice {
+    /// The bytes of traffic that the choice saves, less the harm that it does.
+    pub(super) fn value(&self) -> i128 {
+        i128::from(self.worth) - i128::from(self.cost.harm)
+    }
+
+    fn is_better_than(&self, other: &Choice) -> bool {
+        (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
+    }
+}
+
+/// The best choice found, and how far from the best possible one it can be.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) choice: Choice,
+    /// No choice is worth more.
+    pub(super) bound: i128,
+    /// Branches looked at.
+    pub(super) steps: u64,
+    /// Nothing was left undecided: no choice of the same value reserves less.
+    pub(super) complete: bool,
+}
+
+/// Improves on `start` with at most `budget` branches.
+pub(super) fn search(problem: &Problem<'_>, start: Choice, budget: u64) -> Found {
+    let mut search = Search::new(problem, start, budget);
+    search.branch(0);
+    let value = search.best.value();
+    Found {
+        bound: search.open.map_or(value, |open| open.max(value)),
+        complete: search.open.is_none(),
+        steps: search.steps.min(budget),
+        choice: search.best,
+    }
+}
+
+/// The choice of `items`, placed as cheaply as can be found; `None` where they cannot be placed.
+pub(super) fn choice_of(problem: &Problem<'_>, items: &[u32]) -> Option<Choice> {
+    let settled = settle(problem, items, Cost::MAX).ok().flatten()?;
+    Some(Choice {
+        items: items.to_vec(),
+        worth: worth_of(problem, items),
+        offsets: settled.offsets,
+        cost: settled.cost,
+    })
+}
+
+fn worth_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
+    items.iter().map(|&item| problem.items[item as usize].worth).sum()
+}
+
+struct Search<'a> {
+    problem: &'a Problem<'a>,
+    prices: Prices,
+    /// The order in which items are decided.
+    order: Vec<u32>,
+    best: Choice,
+    budget: u64,
+    steps: u64,
+    /// The highest bound of a branch that was left without being decided.
+    open: Option<i128>,
+    /// Decided so far: chosen items, their worth, and the load that they make per step.
+    chosen: Vec<u32>,
+    worth: u64,
+    load: Vec<u64>,
+    /// Per step, what its free bytes are worth at most at the current load, and the sum of it.
+    room: Vec<i128>,
+    rooms: i128,
+    /// Surplus of the undecided.
+    surplus: i128,
+}
+
+impl<'a> Search<'a> {
+    fn new(problem: &'a Problem<'a>, best: Choice, budget: u64) -> Search<'a> {
+        let prices = Prices::of(problem, best.value().max(0) as u64);
+        let steps = problem.harm.len();
+        let room: Vec<i128> = (0..steps).map(|step| prices.room(problem, step, 0)).collect();
+        let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
+        // What the prices are surest of comes first: the wrong branch ends at once.
+        order.sort_by_key(|&item| (-prices.surplus[item as usize].abs(), item));
+        Search {
+            surplus: prices.surplus.iter().map(|surplus| (*surplus).max(0)).sum(),
+            rooms: room.iter().sum(),
+            room,
+            prices,
+            order,
+            best,
+            budget,
+            steps: 0,
+            open: None,
+            chosen: Vec::with_capacity(problem.items.len()),
+            worth: 0,
+            load: vec![0; steps],
+            problem,
+        }
+    }
+
+    /// What this branch can be worth at most.
+    fn bound(&self) -> i128 {
+        whole(scaled(self.worth) + self.rooms + self.surplus)
+    }
+
+    /// Whether this branch may hold a better choice: worth more, or as much with fewer bytes reserved.
+    fn may_improve(&self) -> bool {
+        let (bound, value) = (self.bound(), self.best.value());
+        bound > value || (bound == value && self.load.iter().sum::<u64>() < self.best.cost.reserved)
+    }
+
+    fn branch(&mut self, decided: usize) {
+        if !self.may_improve() {
+            return;
+        }
+        if self.steps == self.budget {
+            self.leave_open(self.bound());
+            return;
+        }
+        self.steps += 1;
+        let Some(&item) = self.order.get(decided) else {
+            self.settle();
+            return;
+        };
+        let surplus = self.prices.surplus[item as usize].max(0);
+        self.surplus -= surplus;
+        // What the prices want first.
+        let wanted = self.prices.surplus[item as usize] >= 0;
+        for chosen in [wanted, !wanted] {
+            if !chosen {
+                self.branch(decided + 1);
+            } else if self.fits(item) {
+                let before = self.take(item);
+                self.branch(decided + 1);
+                self.give_back(item, &before);
+            }
+        }
+        self.surplus += surplus;
+    }
+
+    fn leave_open(&mut self, bound: i128) {
+        self.open = Some(self.open.map_or(bound, |open| open.max(bound)));
+    }
+
+    fn fits(&self, item: u32) -> bool {
+        let item = &self.problem.items[item as usize];
+        let free = |load: &u64| load + item.size <= self.problem.capacity;
+        self.load[item.first..item.end].iter().all(free)
+    }
+
+    /// Chooses an item; gives the rooms of its steps as they were.
+    fn take(&mut self, item: u32) -> Vec<i128> {
+        let Item {
+            first,
+            end,
+            size,
+            worth,
+        } = Item::of(self.problem, item);
+        self.chosen.push(item);
+        self.worth += worth;
+        let before = self.room[first..end].to_vec();
+        for step in first..end {
+            self.load[step] += size;
+            let room = self.prices.room(self.problem, step, self.load[step]);
+            self.rooms += room - self.room[step];
+            self.room[step] = room;
+        }
+        before
+    }
+
+    fn give_back(&mut self, item: u32, before: &[i128]) {
+        let Item {
+            first,
+            end,
+            size,
+            worth,
+        } = Item::of(self.problem, item);
+        self.chosen.pop();
+        self.worth -= worth;
+        for (step, &room) in (first..end).zip(before) {
+            self.load[step] -= size;
+            self.rooms += room - self.room[step];
+            self.room[step] = room;
+        }
+    }
+
+    /// All is decided: places the chosen ones, and keeps them if that is better.
+    fn settle(&mut self) {
+        let mut items = self.chosen.clone();
+        items.sort_unstable();
+        // What costs more is no better than the best so far.
+        let harm = i128::from(self.worth) - self.best.value();
+        let Ok(harm) = u64::try_from(harm) else { return };
+        let reserved = self.best.cost.reserved;
+        match settle(self.problem, &items, Cost { harm, reserved }) {
+            Ok(None) => {}
+            Err(Exhausted) => self.leave_open(self.bound()),
+            Ok(Some(Settled {
+                offsets,
+                cost,
+                proved,
+            })) => {
+                if !proved {
+                    self.leave_open(self.bound());
+                }
+                let choice = Choice {
+                    worth: self.worth,
+                    items,
+                    offsets,
+                    cost,
+                };
+                if choice.is_better_than(&self.best) {
+                    self.best = choice;
+                }
+            }
+        }
+    }
+}
+
+/// The numbers of one item that the search moves.
+struct Item {
+    first: usize,
+    end: usize,
+    size: u64,
+    worth: u64,
+}
+
+impl Item {
+    fn of(problem: &Problem<'_>, item: u32) -> Item {
+        let item = &problem.items[item as usize];
+        Item {
+            first: item.first,
+            end: item.end,
+            size: item.size,
+            worth: item.worth,
+        }
+    }
+}

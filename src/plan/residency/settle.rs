@@ -1,0 +1,271 @@
+//! Offsets for a chosen set of residents: so that the bound range is as low as it can be.
+//!
+//! Items are placed in ascending order of their offsets, each at the lowest one that is free: every placement in which
+//! nothing can be moved down is found so, and the cost never falls by moving something up.
+
+use super::problem::{Cost, Problem};
+
+/// A placement of the chosen items.
+#[derive(Clone, Debug)]
+pub(super) struct Settled {
+    /// Parallel to the chosen items.
+    pub(super) offsets: Vec<u64>,
+    pub(super) cost: Cost,
+    /// No placement costs less.
+    pub(super) proved: bool,
+}
+
+/// The most orders of placing that are tried for one set.
+const BUDGET: u32 = 3_000;
+
+/// The cheapest placement of the items `chosen` found at a cost below `limit`.
+///
+/// `Ok(None)`: there is none. `Err`: none was found within the budget.
+pub(super) fn settle(
+    problem: &Problem<'_>,
+    chosen: &[u32],
+    limit: Cost,
+) -> Result<Option<Settled>, Exhausted> {
+    let mut work = Work::new(problem, chosen);
+    let floor = work.cost_of(&work.floors.clone());
+    if floor >= limit {
+        return Ok(None);
+    }
+    for heuristic in HEURISTICS {
+        work.place_by(heuristic, limit);
+        if work.best.as_ref().is_some_and(|(cost, _)| *cost <= floor) {
+            break;
+        }
+    }
+    if work.best.as_ref().is_none_or(|(cost, _)| *cost > floor) {
+        work.limit = work.best.as_ref().map_or(limit, |(cost, _)| (*cost).min(limit));
+        work.descend(0, 0);
+    }
+    let exhausted = work.steps > BUDGET;
+    match work.best.take() {
+        Some((cost, offsets)) => Ok(Some(Settled {
+            offsets,
+            cost,
+            proved: !exhausted || cost <= floor,
+        })),
+        None if exhausted => Err(Exhausted),
+        None => Ok(None),
+    }
+}
+
+/// The budget ended before a placement was found, or shown not to exist.
+pub(super) struct Exhausted;
+
+struct Work<'a> {
+    problem: &'a Problem<'a>,
+    /// The chosen items' numbers in the problem.
+    chosen: &'a [u32],
+    /// Connected runs of lives, which one object serves: per step, its run; `None` where nothing lives.
+    run_of: Vec<Option<u32>>,
+    /// Per run, the most bytes alive at once: no placement reserves less.
+    floors: Vec<u64>,
+    /// Offsets of what is placed.
+    offsets: Vec<Option<u64>>,
+    /// Placed items by ascending offset.
+    placed: Vec<u32>,
+    /// What is found has to cost less.
+    limit: Cost,
+    best: Option<(Cost, Vec<u64>)>,
+    steps: u32,
+}
+
+/// Orders of placing that are tried first.
+#[derive(Clone, Copy)]
+enum Heuristic {
+    LongestLife,
+    Largest,
+    MostWorth,
+    First,
+}
+
+const HEURISTICS: [Heuristic; 4] = [
+    Heuristic::LongestLife,
+    Heuristic::Largest,
+    Heuristic::MostWorth,
+    Heuristic::First,
+];
+
+impl<'a> Work<'a> {
+    fn new(problem: &'a Problem<'a>, chosen: &'a [u32]) -> Work<'a> {
+        let steps = problem.harm.len();
+        let mut load = vec![0u64; steps];
+        // Whether what lives in a step also lives in the next one.
+        let mut joined = vec![false; steps];
+        for &item in chosen {
+            let item = &problem.items[item as usize];
+            for step in item.first..item.end {
+                load[step] += item.size;
+                joined[step] |= step + 1 < item.end;
+            }
+        }
+        let mut run_of = vec![None; steps];
+        let mut floors: Vec<u64> = Vec::new();
+        let mut continues = false;
+        for step in 0..steps {
+            if load[step] == 0 {
+                continues = false;
+                continue;
+            }
+            if !continues {
+                floors.push(0);
+            }
+            let run = floors.len() - 1;
+            floors[run] = floors[run].max(load[step]);
+            run_of[step] = Some(run as u32);
+            continues = joined[step];
+        }
+        Work {
+            problem,
+            chosen,
+            run_of,
+            floors,
+            offsets: vec![None; chosen.len()],
+            placed: Vec::with_capacity(chosen.len()),
+            limit: Cost::MAX,
+            best: None,
+            steps: 0,
+        }
+    }
+
+    /// The cost of reserving up to `tops` in the runs.
+    fn cost_of(&self, tops: &[u64]) -> Cost {
+        let steps = self.run_of.iter().enumerate();
+        steps.fold(Cost::default(), |sum, (step, run)| match run {
+            Some(run) => sum.plus(self.problem.cost(step, tops[*run as usize])),
+            None => sum,
+        })
+    }
+
+    /// Raises the tops of the runs that an item lives in.
+    fn raise(&self, tops: &mut [u64], item: usize, end: u64) {
+        let item = &self.problem.items[self.chosen[item] as usize];
+        for run in self.run_of[item.first..item.end].iter().flatten() {
+            let top = &mut tops[*run as usize];
+            *top = (*top).max(end);
+        }
+    }
+
+    /// The lowest free offset of an item above nothing but what is placed.
+    fn lowest(&self, item: usize) -> u64 {
+        let wanted = &self.problem.items[self.chosen[item] as usize];
+        let mut offset = 0;
+        for &other in &self.placed {
+            let taken = &self.problem.items[self.chosen[other as usize] as usize];
+            if taken.first >= wanted.end || wanted.first >= taken.end {
+                continue;
+            }
+            let start = self.offsets[other as usize].expect("it is placed");
+            if start >= offset + wanted.size {
+                break;
+            }
+            offset = offset.max((start + taken.size).next_multiple_of(wanted.alignment));
+        }
+        offset
+    }
+
+    fn put(&mut self, item: usize, offset: u64) {
+        self.offsets[item] = Some(offset);
+        let position = self
+            .placed
+            .partition_point(|&other| self.offsets[other as usize] <= Some(offset));
+        self.placed.insert(position, item as u32);
+    }
+
+    fn take_off(&mut self, item: usize) {
+        self.offsets[item] = None;
+        self.placed.retain(|&other| other as usize != item);
+    }
+
+    /// Places everything in one order; keeps it if it is the best so far.
+    fn place_by(&mut self, heuristic: Heuristic, limit: Cost) {
+        let mut order: Vec<usize> = (0..self.chosen.len()).collect();
+        let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
+        order.sort_by_key(|&index| {
+            let item = item(index);
+            let life = (item.end - item.first) as u64;
+            let keys = match heuristic {
+                Heuristic::LongestLife => (u64::MAX - life, u64::MAX - item.worth),
+                Heuristic::Largest => (u64::MAX - item.size, u64::MAX - life),
+                Heuristic::MostWorth => (u64::MAX - item.worth, u64::MAX - life),
+                Heuristic::First => (item.first as u64, u64::MAX - life),
+            };
+            (keys, index)
+        });
+        let mut tops = self.floors.clone();
+        let mut fits = true;
+        for &index in &order {
+            let offset = self.lowest(index);
+            let end = offset + self.problem.items[self.chosen[index] as usize].size;
+            fits &= end <= self.problem.capacity;
+            self.put(index, offset);
+            self.raise(&mut tops, index, end);
+        }
+        let cost = self.cost_of(&tops);
+        if fits && cost < limit && self.best.as_ref().is_none_or(|(best, _)| cost < *best) {
+            self.keep(cost);
+        }
+        for index in order {
+            self.take_off(index);
+        }
+    }
+
+    fn keep(&mut self, cost: Cost) {
+        let offsets = self.offsets.iter().map(|offset| offset.expect("all are placed"));
+        self.best = Some((cost, offsets.collect()));
+        self.limit = cost;
+    }
+
+    /// Places one more item, at `last` or above, in every way that may be worth it.
+    fn descend(&mut self, last: u64, last_item: usize) {
+        self.steps += 1;
+        if self.steps > BUDGET {
+            return;
+        }
+        let mut tops = self.floors.clone();
+        let mut waiting: Vec<(u64, usize)> = Vec::with_capacity(self.chosen.len());
+        // Whatever is placed from here on must begin below this: else something else could move down under it.
+        let mut ceiling = u64::MAX;
+        for index in 0..self.chosen.len() {
+            let size = self.problem.items[self.chosen[index] as usize].size;
+            let offset = match self.offsets[index] {
+                Some(offset) => offset,
+                None => {
+                    let offset = self.lowest(index);
+                    waiting.push((offset, index));
+                    ceiling = ceiling.min(offset + size);
+                    offset
+                }
+            };
+            if offset + size > self.problem.capacity {
+                return;
+            }
+            self.raise(&mut tops, index, offset + size);
+        }
+        let cost = self.cost_of(&tops);
+        if cost >= self.limit {
+            return;
+        }
+        if waiting.is_empty() {
+            self.keep(cost);
+            return;
+        }
+        waiting.sort_unstable_by_key(|&(offset, index)| {
+            let item = &self.problem.items[self.chosen[index] as usize];
+            (offset, usize::MAX - (item.end - item.first), index)
+        });
+        for (offset, index) in waiting {
+            let later = offset > last || (offset == last && (self.placed.is_empty() || index > last_item));
+            if !later || offset >= ceiling {
+                continue;
+            }
+            self.put(index, offset);
+            self.descend(offset, index);
+            self.take_off(index);
+        }
+    }
+}
