@@ -33,7 +33,7 @@ fn run(bug: &str, fixed: bool, profile: &str) -> Option<Run> {
     let (printed, complaints) = (text(&stdout), text(&stderr));
     assert!(status.success(), "{complaints}{printed}");
     assert!(printed.contains("tileheap emulator"), "{printed}");
-    let after = |start: &str| printed.lines().filter_map(move |line| line.strip_prefix(start));
+    let after = |start: &'static str| printed.lines().filter_map(move |line| line.strip_prefix(start));
     let lost = after("lost contents: ").next().expect("the count is printed");
     let lost = lost.split(' ').next().and_then(|count| count.parse().ok());
     // Of the validation layer's messages, what is not tested here: it may or may not be there.
@@ -132,10 +132,7 @@ fn pictures_that_share_bytes_damage_each_other() {
 fn a_secondary_that_does_not_say_what_is_bound_loses_it() {
     is_seen(
         "unbound-secondary",
-        &[
-            Shows::Lost(50),
-            Shows::Message("TILEHEAP-inheritance-missing"),
-        ],
+        &[Shows::Lost(50), Shows::Message("TILEHEAP-inheritance-missing")],
     );
 }
 

@@ -8,7 +8,6 @@ use crate::bug::Program;
 use crate::fault::{Called, Fault, Result};
 
 mod spirv {
-    #![allow(dead_code)] // The deferred renderer's shaders are there too.
     include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 }
 
