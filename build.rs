@@ -142,9 +142,10 @@ mod shaders {
     /// `gbuffer.frag` becomes `GBUFFER_FRAG`.
     fn write_static(module: &mut String, name: &str, words: &[u32]) {
         let constant = name.replace(['.', '-'], "_").to_uppercase();
+        // Every example includes all of them, and uses its own.
         let written = writeln!(
             module,
-            "/// `{FOLDER}/{name}` as SPIR-V 1.3.\npub(crate) static {constant}: &[u32] = &{words:?};"
+            "/// `{FOLDER}/{name}` as SPIR-V 1.3.\n#[allow(dead_code)]\npub(crate) static {constant}: &[u32] = &{words:?};"
         );
         written.expect("writing to a string does not fail");
     }

@@ -33,7 +33,7 @@ fn run(bug: &str, fixed: bool, profile: &str) -> Option<Run> {
     let (printed, complaints) = (text(&stdout), text(&stderr));
     assert!(status.success(), "{complaints}{printed}");
     assert!(printed.contains("tileheap emulator"), "{printed}");
-    let after = |start: &str| printed.lines().filter_map(move |line| line.strip_prefix(start));
+    let after = |start: &'static str| printed.lines().filter_map(move |line| line.strip_prefix(start));
     let lost = after("lost contents: ").next().expect("the count is printed");
     let lost = lost.split(' ').next().and_then(|count| count.parse().ok());
     // Of the validation layer's messages, what is not tested here: it may or may not be there.

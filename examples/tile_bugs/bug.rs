@@ -31,7 +31,7 @@ pub(crate) struct Program {
     /// The second command buffer binds tile memory.
     pub(crate) binds_again: bool,
     pub(crate) interlude: Interlude,
-    /// The medallion lies behind the dunes in the heap.
+    /// The dunes lie behind the medallion in the heap, not from its middle on.
     pub(crate) apart: bool,
     /// The pass that paints the dunes stores them.
     pub(crate) stores: bool,

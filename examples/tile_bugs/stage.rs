@@ -8,7 +8,6 @@ use crate::bug::Program;
 use crate::fault::{Called, Fault, Result};
 
 mod spirv {
-    #![allow(dead_code)] // The deferred renderer's shaders are there too.
     include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 }
 
@@ -120,17 +119,18 @@ impl<'a> Stage<'a> {
         if size == 0 {
             return Err(Fault::Lacks("the device refuses R8G8B8A8_UNORM in tile memory"));
         }
-        let middle = (size / 2).next_multiple_of(alignment);
-        let beside = if apart {
+        let half = (size / 2).next_multiple_of(alignment);
+        // The medallion first; the dunes behind it, or from its middle on.
+        let dunes_at = if apart {
             size.next_multiple_of(alignment)
         } else {
-            middle
+            half
         };
-        self.whole_size = beside + size;
+        self.whole_size = dunes_at + size;
         self.whole = self.allocate_tile(self.whole_size)?;
         self.twin = self.allocate_tile(self.whole_size)?;
-        self.smaller = self.allocate_tile(middle)?;
-        for (image, offset) in [(dunes, 0), (medallion, beside)] {
+        self.smaller = self.allocate_tile(dunes_at + half)?;
+        for (image, offset) in [(medallion, 0), (dunes, dunes_at)] {
             // SAFETY: the offset is a multiple of the alignment, and the image fits behind it.
             unsafe { self.device.bind_image_memory(image, self.whole, offset) }
                 .called("vkBindImageMemory")?;

@@ -182,6 +182,33 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceToolProperties(
     fill!(&tools[..shown], count, out)
 }
 
+pub(super) unsafe extern "system" fn vkCreateDebugUtilsMessengerEXT(
+    instance: vk::Instance,
+    info: *const vk::DebugUtilsMessengerCreateInfoEXT<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    out: *mut vk::DebugUtilsMessengerEXT,
+) -> vk::Result {
+    let mut call = enter(instance, "vkCreateDebugUtilsMessengerEXT");
+    if let Some(error) = call.fails() {
+        return error;
+    }
+    if borrow!(info).pfn_user_callback.is_none() {
+        // VUID-VkDebugUtilsMessengerCreateInfoEXT-pfnUserCallback-01914.
+        call.violation("a messenger without a callback");
+    }
+    let messenger: vk::DebugUtilsMessengerEXT = call.create(instance.as_raw(), &[], Detail::Nothing);
+    store!(out, messenger);
+    vk::Result::SUCCESS
+}
+
+pub(super) unsafe extern "system" fn vkDestroyDebugUtilsMessengerEXT(
+    instance: vk::Instance,
+    messenger: vk::DebugUtilsMessengerEXT,
+    _: *const vk::AllocationCallbacks<'_>,
+) {
+    enter(instance, "vkDestroyDebugUtilsMessengerEXT").destroy(messenger);
+}
+
 /// Features of Vulkan 1.0.
 fn features() -> vk::PhysicalDeviceFeatures {
     vk::PhysicalDeviceFeatures::default()

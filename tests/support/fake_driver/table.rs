@@ -224,6 +224,10 @@ table! {
     vkCmdExecuteCommands: vk::PFN_vkCmdExecuteCommands, Core(V1_0);
     vkCmdBindTileMemoryQCOM: PFN_vkCmdBindTileMemoryQCOM, Extension(tile_memory_heap::NAME);
 
+    vkCreateDebugUtilsMessengerEXT: vk::PFN_vkCreateDebugUtilsMessengerEXT,
+        InstanceExtension(ash::ext::debug_utils::NAME);
+    vkDestroyDebugUtilsMessengerEXT: vk::PFN_vkDestroyDebugUtilsMessengerEXT,
+        InstanceExtension(ash::ext::debug_utils::NAME);
     vkSetDebugUtilsObjectNameEXT: vk::PFN_vkSetDebugUtilsObjectNameEXT,
         InstanceExtension(ash::ext::debug_utils::NAME);
     vkCmdBeginDebugUtilsLabelEXT: vk::PFN_vkCmdBeginDebugUtilsLabelEXT,
