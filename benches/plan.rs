@@ -1,7 +1,7 @@
 //! How long planning takes: synthetic frames on the one device whose tile heap is known, requirements at hand.
 //!
-//! `fast` and `greedy` are whole plans: homes, offsets, bindings, barriers, operations, reasons. `same-frame-again` is what a
-//! renderer pays for handing in a frame that has not changed; `equal-frame-again` for describing it anew.
+//! `fast`, `greedy` and `optimal` (with its usual budget) are whole plans: homes, offsets, bindings, barriers, operations,
+//! reasons. `same-frame-again` is what a renderer pays for handing in a frame that has not changed; `equal-frame-again` for describing it anew.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -31,12 +31,12 @@ fn plans(criterion: &mut Criterion) {
         let frame = frame_of(passes, resources);
         let needs: Arc<Requirements> = Arc::new(estimate(&frame, &profile).expect("the frame is no giant"));
         let size = format!("{passes}x{resources}");
-        for (name, strategy) in [("fast", Strategy::Fast), ("greedy", Strategy::Greedy)] {
+        for strategy in [Strategy::Fast, Strategy::Greedy, Strategy::Optimal] {
             let options = PlanOptions {
                 strategy,
                 ..PlanOptions::default()
             };
-            group.bench_function(BenchmarkId::new(name, &size), |bencher| {
+            group.bench_function(BenchmarkId::new(strategy.name(), &size), |bencher| {
                 bencher.iter(|| {
                     plan(black_box(&frame), &needs, &profile, &options).expect("the frame fits into memory")
                 })

@@ -123,7 +123,7 @@ pub struct PlanOptions {
 }
 
 /// What a plan may cost to find, unless something else is said: a few milliseconds.
-pub const BUDGET: u64 = 20_000;
+pub const BUDGET: u64 = 100_000;
 
 /// How good a choice of residents is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -437,8 +437,6 @@ pub struct Totals {
     pub reserved_bytes: Bytes,
     /// Bytes of tile residents alive, summed over the passes.
     pub live_bytes: Bytes,
-    /// The harm of what is bound, as [`model::harm`] has it, summed over the passes.
-    pub harm_bytes: Bytes,
 }
 
 impl Plan {
@@ -452,6 +450,24 @@ impl Plan {
         self.placements_of(resource)
             .first()
             .map(|placement| placement.home)
+    }
+
+    /// The harm of what is bound, in bytes of traffic a frame, as [`model`] has it, summed over the passes.
+    ///
+    /// Worked out when asked for: it takes a microsecond a pass.
+    pub fn harm(&self) -> Bytes {
+        let passes = self.frame.pass_ids().zip(&self.passes);
+        let harms = passes.filter_map(|(id, pass)| {
+            let reserved = self.objects.get(pass.bound?.index())?.size;
+            Some(model::harm_in(
+                &self.frame,
+                &self.profile,
+                id,
+                reserved,
+                self.options.bin_cost,
+            ))
+        });
+        harms.sum()
     }
 
     /// The barriers recorded before a pass.
@@ -564,8 +580,6 @@ pub fn plan(
     let totals = totals::sum(
         frame,
         requirements,
-        profile,
-        options,
         &resources,
         &placed,
         &resident.objects,

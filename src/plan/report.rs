@@ -216,11 +216,12 @@ impl Plan {
                 "of what is bound",
             );
         }
-        if totals.harm_bytes > Bytes::ZERO {
+        let harm = self.harm();
+        if harm > Bytes::ZERO {
             row(
                 "harm of what is bound",
-                totals.harm_bytes,
-                percent(totals.harm_bytes, totals.on_chip_bytes),
+                harm,
+                percent(harm, totals.on_chip_bytes),
                 "of what is kept: more bins in render passes",
             );
         }

@@ -5,9 +5,9 @@ use super::barrier::Barriers;
 use super::eligible::{Ruling, eligible_traffic};
 use super::residency::{Residency, Resident};
 use super::timeline::Timeline;
-use super::{Home, NotTile, Object, PassPlan, Placement, PlanOptions, Reason, ResourcePlan, Totals, model};
+use super::{Home, NotTile, Object, PassPlan, Placement, Reason, ResourcePlan, Totals};
 use crate::frame::{Frame, PassId, ResourceId};
-use crate::profile::{Dedicated, DeviceProfile, Requirements};
+use crate::profile::{Dedicated, Requirements};
 use crate::units::{Bytes, Run};
 
 pub(super) fn plan_passes(residency: &Residency, timeline: &Timeline, barriers: &Barriers) -> Vec<PassPlan> {
@@ -95,20 +95,16 @@ fn ordinary(why: NotTile, dedicated: Dedicated, home: Option<Home>) -> Reason {
 pub(super) fn sum(
     frame: &Frame,
     requirements: &Requirements,
-    profile: &DeviceProfile,
-    options: &PlanOptions,
     resources: &[ResourcePlan],
     placed: &Placed,
     objects: &[Object],
     passes: &[PassPlan],
 ) -> Totals {
     let mut totals = Totals::default();
-    for (id, pass) in frame.pass_ids().zip(passes) {
+    for pass in passes {
         let Some(object) = pass.bound else { continue };
-        let reserved = objects[object.index()].size;
-        totals.reserved_bytes += reserved;
+        totals.reserved_bytes += objects[object.index()].size;
         totals.live_bytes += pass.live_tile;
-        totals.harm_bytes += model::harm_in(frame, profile, id, reserved, options.bin_cost);
     }
     for (id, resource) in frame.resource_ids().zip(resources) {
         match resource.reason {

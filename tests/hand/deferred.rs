@@ -141,7 +141,6 @@ fn draw(late: bool) -> Plan {
         // Five blocks in three passes, one in two or four; all of them full.
         reserved_bytes: Bytes((15 + bloom_passes) * BLOCK),
         live_bytes: Bytes((15 + bloom_passes) * BLOCK),
-        harm_bytes: Bytes::ZERO,
     })
 }
 

@@ -4,7 +4,7 @@ use super::Judge;
 use super::residence::{stays_on_chip, tile_rule};
 use super::sites::{Site, Space, sites};
 use crate::frame::{Access, PassId, ResourceId};
-use crate::plan::{Home, Placement, Strategy, Totals, WindowRule, model};
+use crate::plan::{Home, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 
 /// A sum that is not the sum.
@@ -55,10 +55,8 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             .map(|object| object.size)
     };
     // What is bound in each pass.
-    let reserved = || {
-        let passes = plan.frame.pass_ids().zip(&plan.passes);
-        passes.filter_map(|(id, pass)| Some((id, plan.objects.get(pass.bound?.index())?.size)))
-    };
+    let bound = plan.passes.iter().filter_map(|pass| pass.bound);
+    let reserved = bound.filter_map(|object| Some(plan.objects.get(object.index())?.size));
     let says = plan.totals;
     let is = Totals {
         eligible_bytes: eligible(judge),
@@ -75,13 +73,8 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             .fold(Bytes::ZERO, add),
         tile_peak_live: live_tile.iter().copied().max().unwrap_or_default(),
         tile_bytes: objects(Home::Tile).max().unwrap_or_default(),
-        reserved_bytes: reserved().map(|(_, bytes)| bytes).fold(Bytes::ZERO, add),
+        reserved_bytes: reserved.fold(Bytes::ZERO, add),
         live_bytes: live_tile.into_iter().fold(Bytes::ZERO, add),
-        harm_bytes: reserved()
-            .map(|(pass, bytes)| {
-                model::harm_in(&plan.frame, &plan.profile, pass, bytes, plan.options.bin_cost)
-            })
-            .fold(Bytes::ZERO, add),
     };
     let pairs = [
         ("eligible_bytes", says.eligible_bytes, is.eligible_bytes),
@@ -97,7 +90,6 @@ pub(super) fn check(judge: &mut Judge<'_>) {
         ("tile_bytes", says.tile_bytes, is.tile_bytes),
         ("reserved_bytes", says.reserved_bytes, is.reserved_bytes),
         ("live_bytes", says.live_bytes, is.live_bytes),
-        ("harm_bytes", says.harm_bytes, is.harm_bytes),
     ];
     for (total, says, is) in pairs {
         if says != is {

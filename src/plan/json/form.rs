@@ -21,6 +21,8 @@ pub(super) struct Document {
     pub(super) objects: Vec<Object>,
     pub(super) resources: Vec<Resource>,
     pub(super) passes: Vec<Pass>,
+    /// Follows from the rest: for readers.
+    pub(super) harm_bytes: Bytes,
     /// Null where the strategy does not search.
     #[serde(default)]
     pub(super) optimality: Option<OptimalityEntry>,

@@ -35,6 +35,7 @@ pub(super) fn document(plan: &Plan) -> Document {
             .collect(),
         resources: plan.frame.resource_ids().map(|id| resource(plan, id)).collect(),
         passes: plan.frame.pass_ids().map(|id| pass(plan, id)).collect(),
+        harm_bytes: plan.harm(),
         optimality: plan.optimality.map(|found| form::OptimalityEntry {
             proved: found.is_proved(),
             value: found.value,

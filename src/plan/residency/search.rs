@@ -6,7 +6,7 @@
 
 use super::bound::{Prices, scaled, whole};
 use super::problem::{Cost, Problem};
-use super::settle::{Exhausted, Settled, settle};
+use super::settle::{BUDGET, Exhausted, Settled, settle};
 
 /// A choice for one window.
 #[derive(Clone, Debug, Default)]
@@ -51,14 +51,16 @@ pub(super) fn search(problem: &Problem<'_>, start: Choice, budget: u64) -> Found
     Found {
         bound: search.open.map_or(value, |open| open.max(value)),
         complete: search.open.is_none(),
-        steps: search.steps.min(budget),
+        steps: budget - search.left,
         choice: search.best,
     }
 }
 
 /// The choice of `items`, placed as cheaply as can be found; `None` where they cannot be placed.
 pub(super) fn choice_of(problem: &Problem<'_>, items: &[u32]) -> Option<Choice> {
-    let settled = settle(problem, items, Cost::MAX).ok().flatten()?;
+    let settled = settle(problem, items, Cost::MAX, &mut { BUDGET })
+        .ok()
+        .flatten()?;
     Some(Choice {
         items: items.to_vec(),
         worth: worth_of(problem, items),
@@ -77,8 +79,8 @@ struct Search<'a> {
     /// The order in which items are decided.
     order: Vec<u32>,
     best: Choice,
-    budget: u64,
-    steps: u64,
+    /// Steps that are left.
+    left: u64,
     /// The highest bound of a branch that was left without being decided.
     open: Option<i128>,
     /// Decided so far: chosen items, their worth, and the load that they make per step.
@@ -107,8 +109,7 @@ impl<'a> Search<'a> {
             prices,
             order,
             best,
-            budget,
-            steps: 0,
+            left: budget,
             open: None,
             chosen: Vec::with_capacity(problem.items.len()),
             worth: 0,
@@ -132,11 +133,11 @@ impl<'a> Search<'a> {
         if !self.may_improve() {
             return;
         }
-        if self.steps == self.budget {
+        if self.left == 0 {
             self.leave_open(self.bound());
             return;
         }
-        self.steps += 1;
+        self.left -= 1;
         let Some(&item) = self.order.get(decided) else {
             self.settle();
             return;
@@ -211,7 +212,7 @@ impl<'a> Search<'a> {
         let harm = i128::from(self.worth) - self.best.value();
         let Ok(harm) = u64::try_from(harm) else { return };
         let reserved = self.best.cost.reserved;
-        match settle(self.problem, &items, Cost { harm, reserved }) {
+        match settle(self.problem, &items, Cost { harm, reserved }, &mut self.left) {
             Ok(None) => {}
             Err(Exhausted) => self.leave_open(self.bound()),
             Ok(Some(Settled {

@@ -15,42 +15,22 @@ pub(super) struct Settled {
     pub(super) proved: bool,
 }
 
-/// The most orders of placing that are tried for one set.
-const BUDGET: u32 = 3_000;
+/// The least that may be spent on one set, in steps of the search; where more is left, a part of it.
+pub(super) const BUDGET: u64 = 10_000;
 
-/// The cheapest placement of the items `chosen` found at a cost below `limit`.
+/// The cheapest placement of the items `chosen` found at a cost below `limit`; what it takes is taken from `left`.
 ///
 /// `Ok(None)`: there is none. `Err`: none was found within the budget.
 pub(super) fn settle(
     problem: &Problem<'_>,
     chosen: &[u32],
     limit: Cost,
+    left: &mut u64,
 ) -> Result<Option<Settled>, Exhausted> {
-    let mut work = Work::new(problem, chosen);
-    let floor = work.cost_of(&work.floors.clone());
-    if floor >= limit {
-        return Ok(None);
-    }
-    for heuristic in HEURISTICS {
-        work.place_by(heuristic, limit);
-        if work.best.as_ref().is_some_and(|(cost, _)| *cost <= floor) {
-            break;
-        }
-    }
-    if work.best.as_ref().is_none_or(|(cost, _)| *cost > floor) {
-        work.limit = work.best.as_ref().map_or(limit, |(cost, _)| (*cost).min(limit));
-        work.descend(0, 0);
-    }
-    let exhausted = work.steps > BUDGET;
-    match work.best.take() {
-        Some((cost, offsets)) => Ok(Some(Settled {
-            offsets,
-            cost,
-            proved: !exhausted || cost <= floor,
-        })),
-        None if exhausted => Err(Exhausted),
-        None => Ok(None),
-    }
+    let mut work = Work::new(problem, chosen, (*left / 16).max(BUDGET).min(*left));
+    let settled = work.settle(limit);
+    *left -= work.steps.min(*left);
+    settled
 }
 
 /// The budget ended before a placement was found, or shown not to exist.
@@ -71,7 +51,10 @@ struct Work<'a> {
     /// What is found has to cost less.
     limit: Cost,
     best: Option<(Cost, Vec<u64>)>,
-    steps: u32,
+    /// What placing one more item takes, in steps of the search: all items are compared with all.
+    toll: u64,
+    steps: u64,
+    budget: u64,
 }
 
 /// Orders of placing that are tried first.
@@ -91,7 +74,7 @@ const HEURISTICS: [Heuristic; 4] = [
 ];
 
 impl<'a> Work<'a> {
-    fn new(problem: &'a Problem<'a>, chosen: &'a [u32]) -> Work<'a> {
+    fn new(problem: &'a Problem<'a>, chosen: &'a [u32], budget: u64) -> Work<'a> {
         let steps = problem.harm.len();
         let mut load = vec![0u64; steps];
         // Whether what lives in a step also lives in the next one.
@@ -128,7 +111,36 @@ impl<'a> Work<'a> {
             placed: Vec::with_capacity(chosen.len()),
             limit: Cost::MAX,
             best: None,
+            toll: 1 + (chosen.len() * chosen.len() / 32) as u64,
             steps: 0,
+            budget,
+        }
+    }
+
+    fn settle(&mut self, limit: Cost) -> Result<Option<Settled>, Exhausted> {
+        let floor = self.cost_of(&self.floors);
+        if floor >= limit {
+            return Ok(None);
+        }
+        for heuristic in HEURISTICS {
+            self.place_by(heuristic, limit);
+            if self.best.as_ref().is_some_and(|(cost, _)| *cost <= floor) {
+                break;
+            }
+        }
+        if self.best.as_ref().is_none_or(|(cost, _)| *cost > floor) {
+            self.limit = self.best.as_ref().map_or(limit, |(cost, _)| (*cost).min(limit));
+            self.descend(0, 0);
+        }
+        let exhausted = self.steps > self.budget;
+        match self.best.take() {
+            Some((cost, offsets)) => Ok(Some(Settled {
+                offsets,
+                cost,
+                proved: !exhausted || cost <= floor,
+            })),
+            None if exhausted => Err(Exhausted),
+            None => Ok(None),
         }
     }
 
@@ -222,8 +234,8 @@ impl<'a> Work<'a> {
 
     /// Places one more item, at `last` or above, in every way that may be worth it.
     fn descend(&mut self, last: u64, last_item: usize) {
-        self.steps += 1;
-        if self.steps > BUDGET {
+        self.steps += self.toll;
+        if self.steps > self.budget {
             return;
         }
         let mut tops = self.floors.clone();

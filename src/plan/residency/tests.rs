@@ -221,7 +221,7 @@ fn settling_stops_at_the_limit() {
         harm: harms.iter().collect(),
     };
     let all = [0, 1, 2];
-    let found = settle(&problem, &all, Cost::MAX)
+    let found = settle(&problem, &all, Cost::MAX, &mut 1000)
         .ok()
         .flatten()
         .expect("there is room");
@@ -234,7 +234,7 @@ fn settling_stops_at_the_limit() {
     );
     assert!(found.proved);
     assert!(
-        settle(&problem, &all, found.cost)
+        settle(&problem, &all, found.cost, &mut 1000)
             .ok()
             .is_some_and(|none| none.is_none())
     );
