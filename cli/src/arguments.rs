@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-use tileheap::plan::Strategy;
+use tileheap::plan::{BUDGET, Strategy};
 use tileheap::units::Bytes;
 
-use crate::input::{parse_bytes, parse_extent};
+use crate::input::{Budget, Sweep, parse_bytes, parse_extent, parse_percent};
 
 /// Keeps a renderer's short-lived images and buffers on the chip.
 ///
@@ -26,6 +26,7 @@ Examples:
   tileheap plan frame.json                       a frame's plan on an Adreno 830
   tileheap plan frame.json --heap 18MiB          … if its tile heap were larger
   tileheap plan frame.json --json -o plan.json   … for programs
+  tileheap advise frame.json                     what would bring more of it on chip
   tileheap check frame.json plan.json            whether a plan keeps the rules")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -36,6 +37,9 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     Device(DeviceArguments),
     Plan(PlanArguments),
+    Advise(AdviseArguments),
+    Diff(DiffArguments),
+    Gate(GateArguments),
     Check(CheckArguments),
     Profile(ProfileArguments),
     /// Print a completion script for a shell
@@ -76,6 +80,19 @@ Examples:
   deferred --dump-frame - | tileheap plan - --json | jq .totals
   tileheap plan frame.json --profile no-tile-memory     the plan where there is no tile memory")]
 pub(crate) struct PlanArguments {
+    #[command(flatten)]
+    pub(crate) what: What,
+    /// Print JSON in place of the report
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write to a file in place of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What is planned, for which device, and how.
+#[derive(Debug, Args)]
+pub(crate) struct What {
     /// The frame as JSON, native (\"format\": \"tileheap-frame\") or loose; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) frame: PathBuf,
@@ -94,12 +111,67 @@ pub(crate) struct PlanArguments {
     /// Where sizes come from
     #[arg(long, value_enum, default_value_t)]
     pub(crate) sizes: Sizes,
+    /// The most branches the search looks at; as many as a proof takes with `none`
+    #[arg(long, value_name = "STEPS|none", default_value_t = Budget(BUDGET))]
+    pub(crate) budget: Budget,
+    /// What one more bin costs a render pass, in bytes of traffic a frame; 0 with --sizes raw
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) bin_cost: Option<Bytes>,
+}
+
+/// Say what would bring the rest on chip
+///
+/// For every resource that is not in tile memory: what keeps it out, and the changes that would bring it there, each tried by
+/// planning again: a narrower format, a smaller extent, an earlier end of its life, batches submitted as one. With --sweep, the
+/// plan at many heap sizes or extents, as a table with a curve.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap advise frame.json
+  tileheap advise frame.json --sweep heap=2MiB..24MiB
+  tileheap advise frame.json --sweep size=640x360..2560x1440")]
+pub(crate) struct AdviseArguments {
+    #[command(flatten)]
+    pub(crate) what: What,
+    /// Plans at sizes of the heap or of the frame: heap=2MiB..24MiB, size=640x360..2560x1440
+    #[arg(long, value_name = "WHAT=FROM..TO")]
+    pub(crate) sweep: Option<Sweep>,
     /// Print JSON in place of the report
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write to a file in place of standard output
-    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) output: Option<PathBuf>,
+}
+
+/// Fail where less than so much of the eligible traffic stays on chip
+///
+/// For continuous integration: exit status 0 if the plan keeps the share, 1 if not.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  tileheap gate frame.json --min-on-chip 60%")]
+pub(crate) struct GateArguments {
+    #[command(flatten)]
+    pub(crate) what: What,
+    /// The least share of the eligible traffic that has to stay on chip: 60%, 62.5%
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    pub(crate) min_on_chip: u32,
+}
+
+/// Show what two plans do differently
+///
+/// Homes, offsets and objects of resources by name, what is bound in passes, and totals. The plans may be of different frames.
+/// Exit status 0 whether they differ or not.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  tileheap plan frame.json --json -o 830.json && tileheap plan frame.json --profile x2-85 --json -o x2.json
+  tileheap diff 830.json x2.json")]
+pub(crate) struct DiffArguments {
+    /// A plan, as `tileheap plan --json` writes it; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) old: PathBuf,
+    /// Another one
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) new: PathBuf,
 }
 
 /// Check whether a plan keeps the rules

@@ -1,7 +1,9 @@
 //! What comes in: files, sizes, extents, device profiles.
 
+use std::fmt;
 use std::io::Read;
 use std::path::Path;
+use std::str::FromStr;
 
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
@@ -104,6 +106,76 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
         .map_err(|_| "more than 64 bits of bytes".to_owned())
 }
 
+/// `60%`, `62.5`: in thousandths of the whole.
+pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
+    let help = || "write a share from 0% to 100%, with a tenth at most: 60%, 62.5%".to_owned();
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    if !digits(whole) || !digits(tenth) || tenth.len() > 1 {
+        return Err(help());
+    }
+    let thousandths = whole.parse::<u32>().ok().and_then(|whole| {
+        let tenth: u32 = tenth.parse().ok()?;
+        whole.checked_mul(10)?.checked_add(tenth)
+    });
+    thousandths.filter(|share| *share <= 1000).ok_or_else(help)
+}
+
+/// Steps of the search; `none` for no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget(pub(crate) u64);
+
+impl FromStr for Budget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Budget, String> {
+        if text == "none" {
+            return Ok(Budget(u64::MAX));
+        }
+        let help = || "write a number of steps, or `none` for no limit".to_owned();
+        text.parse().map(Budget).map_err(|_| help())
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            u64::MAX => f.write_str("none"),
+            steps => write!(f, "{steps}"),
+        }
+    }
+}
+
+/// What a sweep goes over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sweep {
+    /// Sizes of the tile heap.
+    Heap(Bytes, Bytes),
+    /// Extents of the frame.
+    Size((u32, u32), (u32, u32)),
+}
+
+impl FromStr for Sweep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Sweep, String> {
+        let help = || "write heap=2MiB..24MiB or size=640x360..2560x1440".to_owned();
+        let (what, range) = text.split_once('=').ok_or_else(help)?;
+        let (from, to) = range.split_once("..").ok_or_else(help)?;
+        let sweep = match what {
+            "heap" => Sweep::Heap(parse_bytes(from)?, parse_bytes(to)?),
+            "size" => Sweep::Size(parse_extent(from)?, parse_extent(to)?),
+            _ => return Err(help()),
+        };
+        let ascends = match sweep {
+            Sweep::Heap(from, to) => from < to,
+            Sweep::Size(from, to) => from.0 <= to.0 && from.1 <= to.1 && from != to,
+        };
+        if ascends { Ok(sweep) } else { Err(help()) }
+    }
+}
+
 /// `1920x1080`.
 pub(crate) fn parse_extent(text: &str) -> Result<(u32, u32), String> {
     let help = || "write width and height in texels, both at least 1: 1920x1080".to_owned();
@@ -144,6 +216,34 @@ mod tests {
             "18446744073709551616",
         ] {
             assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shares_have_a_tenth_at_most() {
+        assert_eq!(parse_percent("60%"), Ok(600));
+        assert_eq!(parse_percent("62.5"), Ok(625));
+        assert_eq!(parse_percent("100 %"), Ok(1000));
+        for wrong in ["", "%", "100.1%", "-1", "6.25%", "1e2", "60%%", "99999999999%"] {
+            assert!(parse_percent(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sweeps_ascend() {
+        let mib = Bytes::mib;
+        assert_eq!("heap=2MiB..24MiB".parse(), Ok(Sweep::Heap(mib(2), mib(24))));
+        assert_eq!("size=64x36..128x72".parse(), Ok(Sweep::Size((64, 36), (128, 72))));
+        for wrong in [
+            "",
+            "heap",
+            "heap=2MiB",
+            "heap=3MiB..2MiB",
+            "size=1x2..1x2",
+            "size=2x2..3x1",
+            "time=1..2",
+        ] {
+            assert!(wrong.parse::<Sweep>().is_err(), "{wrong}");
         }
     }
 

@@ -4,10 +4,13 @@
 //! the command line was wrong.
 #![forbid(unsafe_code)]
 
+mod advise;
 mod arguments;
 mod check;
 mod device;
+mod diff;
 mod failure;
+mod gate;
 mod input;
 mod output;
 mod plan;
@@ -36,6 +39,9 @@ fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Device(arguments) => device::run(&arguments),
         Command::Plan(arguments) => plan::run(&arguments),
+        Command::Advise(arguments) => advise::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
+        Command::Gate(arguments) => gate::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Completions { shell } => completions(shell),

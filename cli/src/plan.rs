@@ -5,53 +5,25 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::frame::import::{self, Imported};
 use tileheap::plan::{NotTile, Plan, PlanOptions, Reason, WindowRule};
-use tileheap::profile::{estimate, raw};
+use tileheap::profile::{DeviceProfile, estimate, raw};
 use tileheap::units::Bytes;
 
-use crate::arguments::{PlanArguments, Sizes};
+use crate::arguments::{PlanArguments, Sizes, What};
 use crate::failure::Failure;
 use crate::input::{self, read_text, shown};
 use crate::output::Output;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
-    let mut profile = input::profile(&arguments.profile)?;
-    if let Some(size) = arguments.heap {
-        profile = profile.with_tile_heap_size(size)?;
-    }
-    let imported = read_frame(&arguments.frame, arguments.size)?;
-    let profile = Arc::new(profile);
-    let frame = &imported.frame;
-    let (needs, options) = match arguments.sizes {
-        Sizes::Profile => {
-            let options = PlanOptions {
-                strategy: arguments.strategy,
-                ..PlanOptions::default()
-            };
-            (estimate(frame, &profile)?, options)
-        }
-        Sizes::Raw => {
-            let options = PlanOptions {
-                strategy: arguments.strategy,
-                windows: WindowRule::WholeFrame,
-                aliasing: true,
-                lazy: false,
-                bin_cost: Bytes::ZERO,
-                ..PlanOptions::default()
-            };
-            (
-                raw(frame, &profile, &imported.claims, &imported.raw_texel_bytes)?,
-                options,
-            )
-        }
-    };
-    let plan = tileheap::plan::plan(frame, &Arc::new(needs), &profile, &options)?;
+    let imported = read_frame(&arguments.what.frame, arguments.what.size)?;
+    let profile = read_profile(&arguments.what)?;
+    let plan = plan_of(&arguments.what, &imported, &profile)?;
     let output = Output::to(arguments.output.clone());
     if arguments.json {
         return output.write(&plan.to_json());
     }
     let mut report = plan.to_string();
     append_list(&mut report, "Guessed or ignored in the file", &imported.notes);
-    if arguments.sizes == Sizes::Profile {
+    if arguments.what.sizes == Sizes::Profile {
         append_list(
             &mut report,
             "Claims of the file that the rules do not bear out",
@@ -59,6 +31,46 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
         );
     }
     output.write_report(&report)
+}
+
+/// The device that is planned for.
+pub(crate) fn read_profile(what: &What) -> Result<DeviceProfile, Failure> {
+    let profile = input::profile(&what.profile)?;
+    Ok(match what.heap {
+        Some(size) => profile.with_tile_heap_size(size)?,
+        None => profile,
+    })
+}
+
+/// The plan of a frame as the command line wants it.
+pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile) -> Result<Plan, Failure> {
+    let frame = &imported.frame;
+    let options = PlanOptions {
+        strategy: what.strategy,
+        budget: what.budget.0,
+        ..PlanOptions::default()
+    };
+    let (needs, options) = match what.sizes {
+        Sizes::Profile => (estimate(frame, profile)?, options),
+        Sizes::Raw => {
+            let options = PlanOptions {
+                windows: WindowRule::WholeFrame,
+                lazy: false,
+                bin_cost: Bytes::ZERO,
+                ..options
+            };
+            (
+                raw(frame, profile, &imported.claims, &imported.raw_texel_bytes)?,
+                options,
+            )
+        }
+    };
+    let options = PlanOptions {
+        bin_cost: what.bin_cost.unwrap_or(options.bin_cost),
+        ..options
+    };
+    let profile = Arc::new(profile.clone());
+    Ok(tileheap::plan::plan(frame, &Arc::new(needs), &profile, &options)?)
 }
 
 /// The frame in a file, native or loose, at another extent if one is given.

@@ -13,6 +13,7 @@
 
 mod access;
 mod builder;
+mod edit;
 mod fault;
 mod format;
 pub mod import;

@@ -10,6 +10,7 @@
 //! A [`Plan`] is a value: the same inputs give the same plan on every machine. [`check`](Plan::check) judges one without
 //! knowing how it was made.
 
+mod advise;
 mod arena;
 mod barrier;
 mod check;
@@ -36,6 +37,7 @@ use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
 
+pub use advise::{Advice, Change, ChangeKind, advise, dram_traffic, fusions};
 pub use check::{
     BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
     OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,

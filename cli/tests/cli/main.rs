@@ -1,5 +1,6 @@
 //! The `tileheap` command as its users meet it: a process, its output, its exit status.
 
+mod advice;
 mod checks;
 mod devices;
 mod errors;

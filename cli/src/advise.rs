@@ -1,0 +1,175 @@
+//! `tileheap advise`: what would bring more of a frame on chip; and sweeps over sizes.
+
+use serde_json::{Value, json};
+use tileheap::frame::names;
+use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions};
+use tileheap::units::Bytes;
+
+use crate::arguments::{AdviseArguments, What};
+use crate::failure::Failure;
+use crate::gate::percent;
+use crate::input::Sweep;
+use crate::output::Output;
+use crate::plan::{plan_of, read_frame, read_profile};
+
+pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
+    let what = &arguments.what;
+    if let Some(sweep) = arguments.sweep {
+        return run_sweep(what, sweep, arguments.json);
+    }
+    let imported = read_frame(&what.frame, what.size)?;
+    let plan = plan_of(what, &imported, &read_profile(what)?)?;
+    let advice = advise(&plan)?;
+    let fusions = fusions(&plan)?;
+    let name = |batch: tileheap::frame::BatchId| batch.index();
+    if arguments.json {
+        let resources = advice.iter().map(|advice| {
+            json!({
+                "resource": plan.frame.resource(advice.resource).name,
+                "constraint": plan.reason_in_words(advice.resource),
+                "changes": advice.changes.iter().map(|change| json!({
+                    "change": in_words(&plan, change.kind),
+                    "saves_bytes": change.saves.0,
+                })).collect::<Vec<_>>(),
+            })
+        });
+        let batches = fusions
+            .iter()
+            .map(|&(batch, saves)| json!({ "first": name(batch), "second": name(batch) + 1, "saves_bytes": saves.0 }));
+        let document = json!({
+            "format": "tileheap-advice",
+            "version": 1,
+            "resources": resources.collect::<Vec<Value>>(),
+            "fusions": batches.collect::<Vec<Value>>(),
+        });
+        return Output::stdout().write(&format!("{document:#}\n"));
+    }
+    let mut report = headline(&plan);
+    report += "\nNot in tile memory\n";
+    if advice.is_empty() {
+        report += "  nothing that advice could help\n";
+    }
+    for advice in &advice {
+        let name = &plan.frame.resource(advice.resource).name;
+        report += &format!("  {name}: {}\n", plan.reason_in_words(advice.resource));
+        for change in &advice.changes {
+            let Change { kind, saves } = change;
+            report += &format!("      {}: saves {saves} a frame\n", in_words(&plan, *kind));
+        }
+        if advice.changes.is_empty() {
+            report += "      no single change was found that brings it on chip\n";
+        }
+    }
+    if !fusions.is_empty() {
+        report += "\nBatches that could be one\n";
+        for (batch, saves) in &fusions {
+            let (first, second) = (name(*batch), name(*batch) + 1);
+            report += &format!("  batches {first} and {second}: saves {saves} a frame\n");
+        }
+    }
+    Output::stdout().write_report(&report)
+}
+
+fn headline(plan: &Plan) -> String {
+    let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
+    format!(
+        "Frame `{}` on {}: {kept} of {eligible} of eligible traffic stay on chip, {}\n",
+        plan.frame.name(),
+        plan.profile.name,
+        percent(kept.0, eligible.0)
+    )
+}
+
+fn in_words(plan: &Plan, change: ChangeKind) -> String {
+    match change {
+        ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
+        ChangeKind::Extent(extent) => format!("extent {} x {}", extent.width, extent.height),
+        ChangeKind::WithoutUse(pass) => format!("without its use in `{}`", plan.frame.pass(pass).name),
+        ChangeKind::Fused(batch) => {
+            let first = batch.index();
+            format!("batches {first} and {} submitted as one", first + 1)
+        }
+        _ => "another change".to_owned(),
+    }
+}
+
+/// Points of a sweep.
+const POINTS: u32 = 23;
+
+/// One plan of a sweep.
+struct Point {
+    at: String,
+    kept: Bytes,
+    eligible: Bytes,
+    proved: Option<bool>,
+}
+
+fn run_sweep(what: &What, sweep: Sweep, as_json: bool) -> Result<(), Failure> {
+    let between =
+        |from: u64, to: u64, step: u32| from + (to - from) * u64::from(step) / u64::from(POINTS - 1);
+    let mut points = Vec::new();
+    for step in 0..POINTS {
+        let (profile, size, at) = match sweep {
+            Sweep::Heap(from, to) => {
+                let size = Bytes(between(from.0, to.0, step));
+                let profile = read_profile(what)?.with_tile_heap_size(size)?;
+                let at = format!("{} B", profile.tile.map_or(0, |tile| tile.size.0));
+                (profile, what.size, at)
+            }
+            Sweep::Size(from, to) => {
+                let side = |from: u32, to: u32| between(from.into(), to.into(), step) as u32;
+                let (width, height) = (side(from.0, to.0), side(from.1, to.1));
+                (
+                    read_profile(what)?,
+                    Some((width, height)),
+                    format!("{width} x {height}"),
+                )
+            }
+        };
+        let imported = read_frame(&what.frame, size)?;
+        let plan = plan_of(what, &imported, &profile)?;
+        points.push(Point {
+            at,
+            kept: plan.totals.on_chip_bytes,
+            eligible: plan.totals.eligible_bytes,
+            proved: plan.optimality.map(|found| found.is_proved()),
+        });
+    }
+    if as_json {
+        let points = points.iter().map(|point| {
+            json!({
+                "at": point.at,
+                "on_chip_bytes": point.kept.0,
+                "eligible_bytes": point.eligible.0,
+                "proved": point.proved,
+            })
+        });
+        let points: Vec<Value> = points.collect();
+        let document = json!({ "format": "tileheap-sweep", "version": 1, "points": points });
+        return Output::stdout().write(&format!("{document:#}\n"));
+    }
+    Output::stdout().write_report(&curve(&points))
+}
+
+/// A table with a bar per point.
+fn curve(points: &[Point]) -> String {
+    const WIDTH: u64 = 50;
+    let widest = points.iter().map(|point| point.at.len()).max().unwrap_or(0);
+    let mut report = "Share of the eligible traffic kept on chip\n".to_owned();
+    for point in points {
+        let length =
+            (u128::from(point.kept.0) * u128::from(WIDTH) / u128::from(point.eligible.0.max(1))) as usize;
+        let note = if point.proved == Some(false) {
+            "  not proved"
+        } else {
+            ""
+        };
+        report += &format!(
+            "  {:>widest$}  {:>7}  {}{note}\n",
+            point.at,
+            percent(point.kept.0, point.eligible.0),
+            "#".repeat(length),
+        );
+    }
+    report
+}

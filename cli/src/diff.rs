@@ -1,0 +1,130 @@
+//! `tileheap diff`: two plans in, what they do differently out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::arguments::DiffArguments;
+use crate::failure::Failure;
+use crate::input::{read_text, shown};
+use crate::output::Output;
+
+pub(crate) fn run(arguments: &DiffArguments) -> Result<(), Failure> {
+    if arguments.old == arguments.new && arguments.old.as_os_str() == "-" {
+        return Err(Failure::new(
+            "both plans cannot come from standard input: give one as a file",
+        ));
+    }
+    let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
+    let mut report = String::new();
+    section(&mut report, "Resources", &places(&old), &places(&new));
+    section(&mut report, "Bound in passes", &bindings(&old), &bindings(&new));
+    section(&mut report, "Totals", &totals(&old), &totals(&new));
+    if report.is_empty() {
+        report = "The plans put everything in the same places.\n".to_owned();
+    }
+    Output::stdout().write_report(&report)
+}
+
+/// A plan as JSON, by its own format: no frame is needed to compare.
+fn read(path: &Path) -> Result<Value, Failure> {
+    let text = read_text(path, "plan")?;
+    let fault = |what: String| Failure::of(shown(path), what);
+    let plan: Value = serde_json::from_str(&text).map_err(|error| fault(format!("plan JSON: {error}")))?;
+    match plan["format"].as_str() {
+        Some("tileheap-plan") => Ok(plan),
+        _ => Err(fault(
+            "no plan: give what `tileheap plan --json` writes".to_owned(),
+        )),
+    }
+}
+
+/// Per resource, where it lives.
+fn places(plan: &Value) -> BTreeMap<String, String> {
+    let object_home = |index: &Value| {
+        let object = index
+            .as_u64()
+            .and_then(|index| plan["objects"].get(index as usize));
+        object.map_or(String::new(), |object| format!(" of {} B", object["size"]))
+    };
+    let resources = entries(&plan["resources"]);
+    let placed = resources.map(|(name, resource)| {
+        let places = resource["placements"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|place| {
+                format!(
+                    "{} at {}{}, {} … {}",
+                    text(&place["home"]),
+                    place["offset"],
+                    object_home(&place["object"]),
+                    text(&place["first_pass"]),
+                    text(&place["last_pass"]),
+                )
+            });
+        let places: Vec<String> = places.collect();
+        let place = if places.is_empty() {
+            "nowhere".to_owned()
+        } else {
+            places.join(" and ")
+        };
+        (name, place)
+    });
+    placed.collect()
+}
+
+/// Per pass, the bytes bound.
+fn bindings(plan: &Value) -> BTreeMap<String, String> {
+    let passes = entries(&plan["passes"]);
+    let bound = passes.map(|(name, pass)| {
+        let bytes = match pass["bound_bytes"].as_u64() {
+            Some(bytes) if bytes > 0 => format!("{bytes} B"),
+            _ => "nothing".to_owned(),
+        };
+        (name, bytes)
+    });
+    bound.collect()
+}
+
+fn totals(plan: &Value) -> BTreeMap<String, String> {
+    let totals = plan["totals"].as_object().into_iter().flatten();
+    totals
+        .map(|(name, bytes)| (name.clone(), format!("{bytes}")))
+        .collect()
+}
+
+fn entries(list: &Value) -> impl Iterator<Item = (String, &Value)> {
+    let list = list.as_array().into_iter().flatten();
+    list.map(|entry| (text(&entry["name"]), entry))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// What is in one of the two alone, or differs.
+fn section(report: &mut String, title: &str, old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) {
+    let mut lines = Vec::new();
+    for (name, before) in old {
+        match new.get(name) {
+            None => lines.push(format!("  - {name}: {before}")),
+            Some(after) if after != before => lines.push(format!(
+                "  ~ {name}: {before}\n    {:1$}  {after}",
+                "",
+                name.len()
+            )),
+            Some(_) => {}
+        }
+    }
+    let added = new.iter().filter(|(name, _)| !old.contains_key(*name));
+    lines.extend(added.map(|(name, after)| format!("  + {name}: {after}")));
+    if lines.is_empty() {
+        return;
+    }
+    if !report.is_empty() {
+        report.push('\n');
+    }
+    *report += &format!("{title}\n{}\n", lines.join("\n"));
+}

@@ -1,0 +1,114 @@
+//! `advise`, `gate` and `diff`; and residency against the published tables.
+
+use crate::run::{FRAME, file, json, tileheap};
+use crate::support::shared;
+
+/// Share of the eligible traffic, in thousandths.
+fn kept(plan: &serde_json::Value) -> u64 {
+    let number = |name: &str| plan["totals"][name].as_u64().expect("a number");
+    number("on_chip_bytes") * 1000 / number("eligible_bytes").max(1)
+}
+
+/// Frame, extent, and percent kept at 4, 8, 12 and 18 MiB: by an independent exact solver on the same numbers.
+const PUBLISHED: [(&str, &str, [u64; 4]); 5] = [
+    ("qualcomm_tile_memory_sample", "1280x720", [41, 67, 84, 100]),
+    ("qualcomm_tile_memory_sample", "1920x1080", [1, 41, 42, 67]),
+    ("granite_deferred_taa_bloom", "1280x720", [41, 66, 81, 100]),
+    ("granite_deferred_taa_bloom", "1920x1080", [9, 40, 45, 66]),
+    ("khronos_local_read_deferred", "1280x720", [14, 43, 57, 86]),
+];
+
+#[test]
+fn published_optima_are_reached_and_proved() {
+    for (name, size, shares) in PUBLISHED {
+        let Some(frame) = shared(&format!("frames/{name}.json")) else {
+            return;
+        };
+        let frame = frame.to_str().expect("a path in UTF-8");
+        for (heap, share) in ["4MiB", "8MiB", "12MiB", "18MiB"].into_iter().zip(shares) {
+            let plan = |strategy: &str| {
+                let arguments = [
+                    "plan", frame, "--sizes", "raw", "--size", size, "--heap", heap, "--json",
+                ];
+                json(&tileheap(&[&arguments[..], &["--strategy", strategy]].concat()).good())
+            };
+            let best = plan("optimal");
+            assert_eq!((kept(&best) + 5) / 10, share, "{name} {size} {heap}");
+            assert_eq!(best["optimality"]["proved"], true, "{name} {size} {heap}");
+            assert!(kept(&plan("first-come")) <= kept(&best), "{name} {size} {heap}");
+        }
+    }
+}
+
+#[test]
+fn advice_names_what_keeps_a_resource_out_and_what_would_help() {
+    let frame = file("advice.json", FRAME);
+    // One block short of both images.
+    let report = tileheap(&["advise", &frame, "--heap", "12288"]).good();
+    assert!(report.contains("Not in tile memory"), "{report}");
+    let document = json(&tileheap(&["advise", &frame, "--heap", "12288", "--json"]).good());
+    assert_eq!(document["format"], "tileheap-advice");
+    let resources = document["resources"].as_array().expect("a list");
+    assert!(!resources.is_empty());
+    for resource in resources {
+        assert!(
+            resource["constraint"].is_string() && resource["changes"].is_array(),
+            "{resource}"
+        );
+    }
+}
+
+#[test]
+fn sweeps_go_from_one_end_to_the_other() {
+    let frame = file("sweep.json", FRAME);
+    let heaps = json(&tileheap(&["advise", &frame, "--sweep", "heap=1MiB..16MiB", "--json"]).good());
+    let points = heaps["points"].as_array().expect("a list");
+    assert_eq!(points[0]["at"], "1048576 B");
+    assert_eq!(points.last().expect("points")["at"], "16777216 B");
+    let on_chip: Vec<u64> = points
+        .iter()
+        .map(|point| point["on_chip_bytes"].as_u64().expect("a number"))
+        .collect();
+    assert!(on_chip.is_sorted(), "a larger heap keeps no less: {on_chip:?}");
+    let sizes = tileheap(&["advise", &frame, "--sweep", "size=64x36..1920x1080"]).good();
+    assert!(
+        sizes.contains("64 x 36") && sizes.contains("1920 x 1080"),
+        "{sizes}"
+    );
+    assert!(
+        tileheap(&["advise", &frame, "--sweep", "heap=2MiB"])
+            .bad(2)
+            .contains("heap=")
+    );
+}
+
+#[test]
+fn the_gate_closes_below_the_share() {
+    let frame = file("gate.json", FRAME);
+    let enough = tileheap(&["gate", &frame, "--heap", "64MiB", "--min-on-chip", "100%"]).good();
+    assert!(enough.contains("100.0 %"), "{enough}");
+    let short = tileheap(&["gate", &frame, "--heap", "12288", "--min-on-chip", "100%"]).bad(1);
+    assert!(short.contains("are wanted"), "{short}");
+    assert!(
+        tileheap(&["gate", &frame, "--min-on-chip", "101%"])
+            .bad(2)
+            .contains("0% to 100%")
+    );
+}
+
+#[test]
+fn plans_are_compared() {
+    let frame = file("diff.json", FRAME);
+    let plan = |heap: &str| tileheap(&["plan", &frame, "--heap", heap, "--json"]).good();
+    let (small, large) = (
+        file("small.json", &plan("12288")),
+        file("large.json", &plan("64MiB")),
+    );
+    let report = tileheap(&["diff", &small, &large]).good();
+    assert!(
+        report.contains("arena") && report.contains("tile") && report.contains("Totals"),
+        "{report}"
+    );
+    assert!(tileheap(&["diff", &large, &large]).good().contains("same places"));
+    assert!(tileheap(&["diff", &frame, &large]).bad(1).contains("no plan"));
+}
