@@ -126,7 +126,9 @@ impl Recorder {
             memory: memory.as_raw(),
             size,
         });
-        recording.uses_tile |= size.is_some();
+        if size.is_some() && !std::mem::replace(&mut recording.uses_tile, true) && recording.pass.is_none() {
+            self.tile().heap.record_guard(&self.device, self.handle);
+        }
         if let Some(trace) = &self.tile().trace {
             trace.bind(self.handle.as_raw(), size.unwrap_or(0));
         }
