@@ -15,6 +15,11 @@ export TILEHEAP_RUNNER=$0
 # of them in a log for test.sh to judge: information too, for there the layer says at every start what it checks.
 export TILEHEAP_VALIDATE=1
 export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation VK_LAYER_VALIDATE_SYNC=1
+# The folder that stage-emulator.sh filled: the emulator below validation, which then sees tile memory.
+if [ -n "${TILEHEAP_EMULATOR:-}" ]; then
+    export VK_LAYER_PATH=$VK_LAYER_PATH:$TILEHEAP_EMULATOR
+    export VK_INSTANCE_LAYERS=$VK_INSTANCE_LAYERS:VK_LAYER_TILEHEAP_emulator
+fi
 if [ -n "${TILEHEAP_VALIDATION_LOG:-}" ]; then
     export VK_LAYER_LOG_FILENAME=$TILEHEAP_VALIDATION_LOG
     export VK_LAYER_DEBUG_ACTION=VK_DBG_LAYER_ACTION_LOG_MSG VK_LAYER_REPORT_FLAGS=error,warn,info

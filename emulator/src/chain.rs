@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn copying_ends_before_an_unknown_structure() {
-        let mut ours = TileMemorySizeInfoQCOM::default();
+        let ours = TileMemorySizeInfoQCOM::default();
         let mut unknown = vk::BaseInStructure::default();
         unknown.s_type = vk::StructureType::from_raw(0x7fff_0000);
         unknown.p_next = (&raw const ours).cast();
@@ -216,7 +216,6 @@ mod tests {
         // SAFETY: The chain is valid.
         let chain = unsafe { Chain::new((&raw const first).cast(), treat) };
         assert_eq!(types(chain.head()), [unknown.s_type, ours.s_type]);
-        ours.p_next = ptr::null();
     }
 
     #[test]

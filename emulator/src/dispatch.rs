@@ -54,6 +54,7 @@ macro_rules! commands {
     ($(#[$doc:meta])* $table:ident { $($mode:ident $command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+ }) => {
         $(#[$doc])*
         #[allow(non_snake_case, reason = "Vulkan's names")]
+        #[allow(dead_code, reason = "some of the commands answered are never called down")]
         pub(crate) struct $table {
             $(pub(crate) $command: Option<$pointer>,)+
         }

@@ -188,9 +188,9 @@ mod tests {
         let shapes: &[&[P]] = &[
             &[EVERYTHING],
             &[P::empty(), P::DEVICE_LOCAL, MAPPED, EVERYTHING],
-            &[P::DEVICE_LOCAL, P::DEVICE_LOCAL, EVERYTHING, MAPPED],
+            &[P::DEVICE_LOCAL, P::DEVICE_LOCAL, MAPPED, EVERYTHING],
             &[MAPPED, P::DEVICE_LOCAL],
-            &[P::empty(), P::empty(), MAPPED, P::DEVICE_LOCAL.union(MAPPED)],
+            &[P::empty(), P::empty(), MAPPED, P::DEVICE_LOCAL | MAPPED],
         ];
         for types in shapes {
             for first in [false, true] {
