@@ -34,6 +34,7 @@ mod remap;
 mod render_passes;
 mod resources;
 mod settings;
+mod shaders;
 mod sharded;
 mod strip;
 mod submit;

@@ -31,6 +31,20 @@ pub(crate) struct Recording {
     /// Tile memory was bound at some time: batches with this command buffer are more than passed on.
     pub(crate) uses_tile: bool,
     pub(crate) sets: crate::descriptors::BoundSets,
+    /// What was said of which object in this recording: once is enough.
+    said: Vec<(MessageId, u64)>,
+}
+
+impl Recording {
+    /// Whether this was not said before.
+    pub(crate) fn is_news(&mut self, finding: &Finding) -> bool {
+        let key = (finding.id, finding.object.1);
+        let is_news = !self.said.contains(&key);
+        if is_news {
+            self.said.push(key);
+        }
+        is_news
+    }
 }
 
 /// The tile memory object bound.
@@ -211,7 +225,7 @@ pub(crate) fn before_action(
                 }
             }
             Reach::Draw | Reach::Dispatch | Reach::TraceRays => {
-                crate::descriptors::check(&recorder, &mut recording, reach, command, &mut findings);
+                crate::descriptors::check(&mut recording, reach, command, &mut findings);
             }
             Reach::Other => {}
         }

@@ -8,9 +8,11 @@ use tileheap::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_B
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes};
 
+use crate::descriptors::Set;
 use crate::device::Device;
 use crate::guard::down;
 use crate::physical::{Emulation, ImageRequest};
+use crate::shaders::Reached;
 use crate::sharded::Sharded;
 
 /// The objects of a device.
@@ -27,6 +29,12 @@ pub(crate) struct Resources {
     /// Framebuffers, by attachment the tile images among them; those of imageless ones come with the render pass.
     pub(crate) framebuffers: Sharded<Arc<Framebuffer>>,
     pub(crate) render_passes: Sharded<Arc<RenderPass>>,
+    /// What shader modules and pipelines reach.
+    pub(crate) modules: Sharded<Arc<Vec<Reached>>>,
+    pub(crate) pipelines: Sharded<Arc<Vec<Reached>>>,
+    /// Descriptor sets, and the entries of update templates.
+    pub(crate) sets: Sharded<Arc<Set>>,
+    pub(crate) templates: Sharded<Arc<[vk::DescriptorUpdateTemplateEntry]>>,
     /// Images that are transient attachments, where the device has an emulated lazy type.
     pub(crate) transient_images: Sharded<()>,
 }

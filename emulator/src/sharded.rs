@@ -83,11 +83,6 @@ impl<T> Sharded<T> {
         self.read(handle).get(&handle).map(use_it)
     }
 
-    /// Changes a handle's state.
-    pub(crate) fn change<R>(&self, handle: u64, change: impl FnOnce(&mut T) -> R) -> Option<R> {
-        self.write(handle).get_mut(&handle).map(change)
-    }
-
     /// Forgets every handle for which `forget` holds.
     pub(crate) fn remove_all(&self, forget: impl Fn(&T) -> bool) {
         for shard in &self.shards {
@@ -114,8 +109,7 @@ mod tests {
             map.insert(handle * 16, handle);
         }
         assert_eq!(map.get(160), Some(10));
-        assert_eq!(map.change(160, |value| std::mem::replace(value, 7)), Some(10));
-        assert_eq!(map.remove(160), Some(7));
+        assert_eq!(map.remove(160), Some(10));
         assert_eq!(map.remove(160), None);
         map.remove_all(|value| value % 2 == 0);
         assert_eq!((map.get(16), map.get(32)), (Some(1), None));

@@ -5,6 +5,7 @@ use ash::vk;
 use crate::device::Device;
 use crate::dispatch::commands;
 use crate::guard::{down, entry_points};
+use crate::hooks::descriptors::*;
 use crate::hooks::look_up::vkGetDeviceProcAddr;
 use crate::hooks::memory::*;
 use crate::hooks::queues::*;
@@ -68,6 +69,28 @@ commands! {
             or vkGetDeviceImageSparseMemoryRequirementsKHR;
         tile vkGetDeviceImageSubresourceLayoutKHR: vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
             or vkGetDeviceImageSubresourceLayout;
+
+        // What draws and dispatches reach.
+        tile vkCreateShaderModule: vk::PFN_vkCreateShaderModule;
+        tile vkDestroyShaderModule: vk::PFN_vkDestroyShaderModule;
+        tile vkCreateGraphicsPipelines: vk::PFN_vkCreateGraphicsPipelines;
+        tile vkCreateComputePipelines: vk::PFN_vkCreateComputePipelines;
+        tile vkCreateRayTracingPipelinesKHR: vk::PFN_vkCreateRayTracingPipelinesKHR;
+        tile vkDestroyPipeline: vk::PFN_vkDestroyPipeline;
+        tile vkCmdBindPipeline: vk::PFN_vkCmdBindPipeline;
+        tile vkAllocateDescriptorSets: vk::PFN_vkAllocateDescriptorSets;
+        tile vkFreeDescriptorSets: vk::PFN_vkFreeDescriptorSets;
+        tile vkResetDescriptorPool: vk::PFN_vkResetDescriptorPool;
+        tile vkDestroyDescriptorPool: vk::PFN_vkDestroyDescriptorPool;
+        tile vkUpdateDescriptorSets: vk::PFN_vkUpdateDescriptorSets;
+        tile vkCreateDescriptorUpdateTemplate: vk::PFN_vkCreateDescriptorUpdateTemplate,
+            or vkCreateDescriptorUpdateTemplateKHR;
+        tile vkDestroyDescriptorUpdateTemplate: vk::PFN_vkDestroyDescriptorUpdateTemplate,
+            or vkDestroyDescriptorUpdateTemplateKHR;
+        tile vkUpdateDescriptorSetWithTemplate: vk::PFN_vkUpdateDescriptorSetWithTemplate,
+            or vkUpdateDescriptorSetWithTemplateKHR;
+        tile vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
+        tile vkCmdPushDescriptorSetKHR: vk::PFN_vkCmdPushDescriptorSetKHR, or vkCmdPushDescriptorSet;
 
         tile vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
         tile vkResetCommandPool: vk::PFN_vkResetCommandPool;

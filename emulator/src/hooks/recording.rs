@@ -144,12 +144,9 @@ entry_points! {
 
     /// The same.
     fn vkCmdPipelineBarrier2(commands: vk::CommandBuffer, info: *const vk::DependencyInfo<'_>) {
+        let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| down!(device.next, vkCmdPipelineBarrier2(commands, infos));
         // SAFETY: Valid usage: one valid structure.
-        unsafe {
-            dependencies(commands, info, 1, |device, infos| {
-                down!(device.next, vkCmdPipelineBarrier2(commands, infos));
-            });
-        }
+        unsafe { dependencies(commands, info, 1, record) };
     }
 
     /// The same.
@@ -188,12 +185,9 @@ entry_points! {
         events: *const vk::Event,
         infos: *const vk::DependencyInfo<'_>,
     ) {
+        let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| down!(device.next, vkCmdWaitEvents2(commands, count, events, infos));
         // SAFETY: Valid usage: as many valid structures as events.
-        unsafe {
-            dependencies(commands, infos, count, |device, infos| {
-                down!(device.next, vkCmdWaitEvents2(commands, count, events, infos));
-            });
-        }
+        unsafe { dependencies(commands, infos, count, record) };
     }
 
     /// Discards happen where the event is waited for; the accesses must be the same at both ends.
