@@ -78,6 +78,7 @@ const READS_DISCARDED: &str = "TILEHEAP-reads-discarded";
 /// An action command that reaches nothing.
 fn action(scene: &Scene, commands: vk::CommandBuffer) {
     let memory = scene.low_out.buffer;
+    scene.rig.barrier(commands);
     // SAFETY: Recording; a transfer destination of that size.
     unsafe { scene.rig.device.cmd_fill_buffer(commands, memory, 0, 4, 0) };
 }

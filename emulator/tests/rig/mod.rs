@@ -2,7 +2,7 @@
 //!
 //! The layer is the one that `scripts/stage-emulator.sh` put into `target/emulator`, or into `TILEHEAP_EMULATOR`. In a
 //! validated run (`TILEHEAP_VALIDATE=1`) validation sits above it, is new enough, and has shown that it is awake.
-#![allow(dead_code, unreachable_pub, reason = "no test program uses all of it")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "no test program uses all of it")]
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
@@ -20,6 +20,7 @@ use tileheap::ffi;
 use tileheap_emulator::LAYER_NAME;
 
 pub use objects::HostBuffer;
+pub use work::{CLEAR, CLEARED, Descriptor, Operations, SIDE, whole};
 
 /// The oldest validation layer that knows all rules of tile memory.
 const OLDEST_VALIDATION: u32 = vk::make_api_version(0, 1, 4, 341);
@@ -112,7 +113,10 @@ unsafe extern "system" fn collect(
     let text_of = |text: Option<&CStr>| text.unwrap_or_default().to_string_lossy().into_owned();
     // SAFETY: The rig keeps the vector until after the messenger.
     let messages = unsafe { &*messages.cast::<Mutex<Vec<Message>>>() };
-    messages.lock().expect("no panic in here").push((text_of(id), text_of(text)));
+    // The loader lists what the environment asks of it.
+    if id != Some(c"Loader Message") {
+        messages.lock().expect("no panic in here").push((text_of(id), text_of(text)));
+    }
     vk::FALSE
 }
 

@@ -274,6 +274,144 @@ impl Rig {
     }
 }
 
+/// What a pass does to the image that it renders to.
+#[derive(Clone, Copy)]
+pub struct Operations {
+    pub load: vk::AttachmentLoadOp,
+    pub store: vk::AttachmentStoreOp,
+    pub from: vk::ImageLayout,
+}
+
+/// Clears, stores, and keeps the layout.
+pub const CLEAR: Operations = Operations {
+    load: vk::AttachmentLoadOp::CLEAR,
+    store: vk::AttachmentStoreOp::STORE,
+    from: vk::ImageLayout::GENERAL,
+};
+
+/// The side of the images that passes render to.
+pub const SIDE: u32 = 64;
+
+/// What a clear leaves in every texel.
+pub const CLEARED: u32 = 0x0BAD_CAFE;
+
+impl Rig {
+    /// Records a pass by dynamic rendering that draws nothing, over an area of that height.
+    pub fn render(&self, commands: vk::CommandBuffer, view: vk::ImageView, operations: Operations, height: u32) {
+        self.render_with(commands, view, operations, height, vk::RenderingFlags::empty(), |_| ());
+    }
+
+    pub fn render_with(
+        &self,
+        commands: vk::CommandBuffer,
+        view: vk::ImageView,
+        operations: Operations,
+        height: u32,
+        flags: vk::RenderingFlags,
+        inside: impl FnOnce(vk::CommandBuffer),
+    ) {
+        let color = [vk::RenderingAttachmentInfo::default()
+            .image_view(view)
+            .image_layout(vk::ImageLayout::GENERAL)
+            .load_op(operations.load)
+            .store_op(operations.store)
+            .clear_value(vk::ClearValue { color: vk::ClearColorValue { uint32: [CLEARED; 4] } })];
+        let area = vk::Rect2D::default().extent(vk::Extent2D { width: SIDE, height });
+        let info = vk::RenderingInfo::default()
+            .flags(flags)
+            .render_area(area)
+            .layer_count(1)
+            .color_attachments(&color);
+        self.barrier(commands);
+        // SAFETY: Recording, outside render passes; a view of this device.
+        unsafe { self.device.cmd_begin_rendering(commands, &info) };
+        inside(commands);
+        // SAFETY: As above.
+        unsafe { self.device.cmd_end_rendering(commands) };
+        self.barrier(commands);
+    }
+
+    /// A render pass object for one R32_UINT attachment, and a framebuffer of that view; imageless if asked.
+    pub fn pass_object(
+        &self,
+        view: vk::ImageView,
+        operations: Operations,
+        imageless: bool,
+        tile_size: u64,
+    ) -> (vk::RenderPass, vk::Framebuffer) {
+        let attachments = [vk::AttachmentDescription::default()
+            .format(vk::Format::R32_UINT)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .load_op(operations.load)
+            .store_op(operations.store)
+            .initial_layout(operations.from)
+            .final_layout(vk::ImageLayout::GENERAL)];
+        let references = [vk::AttachmentReference { attachment: 0, layout: vk::ImageLayout::GENERAL }];
+        let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
+        let mut size = tileheap::ffi::TileMemorySizeInfoQCOM::default().size(tile_size);
+        let info =
+            vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&subpasses).push_next(&mut size);
+        // SAFETY: Valid create infos of this device.
+        let pass = unsafe { self.device.create_render_pass(&info, None) }.expect("a render pass");
+        let (views, formats) = ([view], [vk::Format::R32_UINT]);
+        let images = [vk::FramebufferAttachmentImageInfo::default()
+            .usage(
+                vk::ImageUsageFlags::COLOR_ATTACHMENT
+                    | vk::ImageUsageFlags::STORAGE
+                    | tileheap::ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
+            )
+            .width(SIDE)
+            .height(SIDE)
+            .layer_count(1)
+            .view_formats(&formats)];
+        let mut later = vk::FramebufferAttachmentsCreateInfo::default().attachment_image_infos(&images);
+        let mut info = vk::FramebufferCreateInfo::default().render_pass(pass).width(SIDE).height(SIDE).layers(1);
+        if imageless {
+            info = info.flags(vk::FramebufferCreateFlags::IMAGELESS).push_next(&mut later);
+            info.attachment_count = 1;
+        } else {
+            info = info.attachments(&views);
+        }
+        // SAFETY: As above.
+        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.expect("a framebuffer");
+        self.own(|owned| {
+            owned.passes.push(pass);
+            owned.framebuffers.push(framebuffer);
+        });
+        (pass, framebuffer)
+    }
+
+    /// Records a pass by a render pass object.
+    pub fn run_pass(
+        &self,
+        commands: vk::CommandBuffer,
+        (pass, framebuffer): (vk::RenderPass, vk::Framebuffer),
+        imageless_view: Option<vk::ImageView>,
+        contents: vk::SubpassContents,
+        inside: impl FnOnce(vk::CommandBuffer),
+    ) {
+        let clears = [vk::ClearValue { color: vk::ClearColorValue { uint32: [CLEARED; 4] } }];
+        let views: Vec<_> = imageless_view.into_iter().collect();
+        let mut later = vk::RenderPassAttachmentBeginInfo::default().attachments(&views);
+        let area = vk::Rect2D::default().extent(vk::Extent2D { width: SIDE, height: SIDE });
+        let mut info = vk::RenderPassBeginInfo::default()
+            .render_pass(pass)
+            .framebuffer(framebuffer)
+            .render_area(area)
+            .clear_values(&clears);
+        if !views.is_empty() {
+            info = info.push_next(&mut later);
+        }
+        self.barrier(commands);
+        // SAFETY: Recording, outside render passes.
+        unsafe { self.device.cmd_begin_render_pass(commands, &info, contents) };
+        inside(commands);
+        // SAFETY: As above.
+        unsafe { self.device.cmd_end_render_pass(commands) };
+        self.barrier(commands);
+    }
+}
+
 /// Breaks VUID-vkCmdDispatch-commandBuffer-10746 and makes sure that validation says so.
 pub fn provoke_validation(rig: &Rig) {
     let object = rig.object(rig.heap_size());
