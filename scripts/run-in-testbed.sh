@@ -16,11 +16,10 @@ export TILEHEAP_RUNNER=$0
 # of them in a log for test.sh to judge: information too, for there the layer says at every start what it checks.
 export TILEHEAP_VALIDATE=1
 export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation VK_LAYER_VALIDATE_SYNC=1
-# The emulator, with the named profile: below validation, which is to see the program and not the emulator.
-if [ -n "${TILEHEAP_EMULATE:-}" ]; then
-    export VK_LAYER_PATH=$VK_LAYER_PATH:${TILEHEAP_EMULATOR:?the folder of the staged emulator}
+# The folder that stage-emulator.sh filled: the emulator below validation, which then sees tile memory.
+if [ -n "${TILEHEAP_EMULATOR:-}" ]; then
+    export VK_LAYER_PATH=$VK_LAYER_PATH:$TILEHEAP_EMULATOR
     export VK_INSTANCE_LAYERS=$VK_INSTANCE_LAYERS:VK_LAYER_TILEHEAP_emulator
-    export VK_TILEHEAP_EMULATOR_PROFILE=$TILEHEAP_EMULATE
 fi
 if [ -n "${TILEHEAP_VALIDATION_LOG:-}" ]; then
     export VK_LAYER_LOG_FILENAME=$TILEHEAP_VALIDATION_LOG

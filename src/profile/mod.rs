@@ -7,6 +7,7 @@
 //! ```
 
 pub mod binning;
+mod emulated;
 mod estimate;
 pub(crate) mod json;
 mod presets;
@@ -20,7 +21,7 @@ use bitflags::bitflags;
 
 pub use estimate::{estimate, raw};
 pub use presets::PRESETS;
-pub use sizes::{TILE_IMAGE_USES, tile_buffer_uses};
+pub use sizes::{TILE_IMAGE_USES, texel_bytes, tile_buffer_uses};
 pub use validate::ProfileFault;
 
 use crate::units::{Alignment, Bytes};

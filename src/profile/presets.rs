@@ -6,10 +6,19 @@ use super::{
     DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileFault, TILE_HEAP_FLAG, TileBlock,
     TileHeap,
 };
+use super::emulated::EMULATED;
 use crate::units::{Alignment, Bytes};
 
 /// The names that [`DeviceProfile::preset`] knows, the default first.
-pub const PRESETS: [&str; 4] = ["adreno-830", "adreno-840", "x2-85", "no-tile-memory"];
+pub const PRESETS: [&str; 7] = [
+    "adreno-830",
+    "adreno-840",
+    "x2-85",
+    "no-tile-memory",
+    EMULATED[0],
+    EMULATED[1],
+    EMULATED[2],
+];
 
 /// Blocks of tile heap for every 1,024 blocks of GMEM on the one device that was read: 680 of 1,024, or 66.4 %.
 const HEAP_BLOCKS_PER_1024: u64 = 680;
@@ -37,6 +46,9 @@ impl DeviceProfile {
     /// | `adreno-830` | 8,355,840 B of 12 MiB | heap 2, its size and flags (0x9), alignment 12,288, `queueSubmitBoundary` false | no buffer transfers; ordinary heaps and types, a lazily allocated type among them; limits; features |
     /// | `adreno-840` | 12,533,760 B of 18 MiB | GMEM | everything else: the heap scaled from `adreno-830` |
     /// | `x2-85` | 14,622,720 B of 21 MiB | GMEM | everything else: the heap scaled from `adreno-830` |
+    /// | `validation-icd` | 1,000,000,000 B | as the null driver of the validation layers' tests has it | everything |
+    /// | `hostile` | 6,291,449 B | nothing | invented: legal, and awkward |
+    /// | `generous` | 16 MiB | nothing | invented: all is granted |
     /// | `no-tile-memory` | none | nothing | a desktop with one memory type, like a software driver's |
     ///
     /// # Errors
@@ -63,10 +75,10 @@ impl DeviceProfile {
             "x2-85" => adreno(name, Bytes::mib(21), estimated(21)),
             "no-tile-memory" => desktop(name),
             _ => {
-                return Err(ProfileFault::UnknownPreset {
+                let base = adreno(name, Bytes::mib(12), String::new());
+                DeviceProfile::emulated(name, base).ok_or_else(|| ProfileFault::UnknownPreset {
                     name: name.to_owned(),
-                }
-                .into());
+                })?
             }
         })
     }

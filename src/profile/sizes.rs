@@ -161,6 +161,12 @@ pub(super) fn content_bytes(
     product([slice, slices]).map(Bytes)
 }
 
+/// Bytes of a texel of `format`, depth and stencil together; `None` for a format that no table has. Of a compressed format,
+/// bytes of a block.
+pub fn texel_bytes(format: vk::Format) -> Option<u64> {
+    texel_block(format).map(|block| u64::from(block.bytes))
+}
+
 /// The texel block of each plane of `format` as tilers store it: depth and stencil lie apart where together they would not
 /// fill a power of two.
 fn planes(format: vk::Format) -> impl Iterator<Item = TexelBlock> {

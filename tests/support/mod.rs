@@ -59,7 +59,7 @@ pub fn emulate(command: &mut Command, profile: &str) -> bool {
     }
     // What the runner of the test bed goes by, and what serves without it.
     command
-        .env("TILEHEAP_EMULATE", profile)
+        .env("TILEHEAP_EMULATOR", &folder)
         .env("VK_TILEHEAP_EMULATOR_PROFILE", profile)
         .env("VK_ADD_LAYER_PATH", folder)
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_TILEHEAP_emulator");

@@ -1,0 +1,125 @@
+//! Transitions from UNDEFINED, which discard what a tile image holds.
+
+use ash::vk;
+use ash::vk::Handle;
+
+use crate::chain::elements;
+use crate::recording::Recorder;
+
+/// An image barrier, of either kind.
+#[derive(Clone, Copy)]
+struct Transition {
+    image: vk::Image,
+    from: vk::ImageLayout,
+    range: vk::ImageSubresourceRange,
+}
+
+/// Barriers of the first kind come next.
+pub(crate) fn before(recorder: &Recorder, barriers: &[vk::ImageMemoryBarrier<'_>]) {
+    let transitions = barriers.iter().map(|barrier| Transition {
+        image: barrier.image,
+        from: barrier.old_layout,
+        range: barrier.subresource_range,
+    });
+    discard(recorder, transitions);
+}
+
+/// Barriers of the second kind come next.
+///
+/// # Safety
+/// `dependencies` are valid.
+pub(crate) unsafe fn before2(recorder: &Recorder, dependencies: &[vk::DependencyInfo<'_>]) {
+    for dependency in dependencies {
+        // SAFETY: The caller's promise.
+        let barriers =
+            unsafe { elements(dependency.p_image_memory_barriers, dependency.image_memory_barrier_count) };
+        let transitions = barriers.iter().map(|barrier| Transition {
+            image: barrier.image,
+            from: barrier.old_layout,
+            range: barrier.subresource_range,
+        });
+        discard(recorder, transitions);
+    }
+}
+
+fn discard(recorder: &Recorder, transitions: impl Iterator<Item = Transition>) {
+    for transition in transitions.filter(|transition| transition.from == vk::ImageLayout::UNDEFINED) {
+        let Some(image) = recorder.device.resources.images.get(transition.image.as_raw()) else { continue };
+        let aspects = transition.range.aspect_mask;
+        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+        let whole = image.single && (!image.two_aspects || aspects.contains(both));
+        let Some(place) = image.place.get().filter(|_| whole) else { continue };
+        let mut recording = recorder.lock();
+        if recording.pass.is_none() {
+            recording.contents.discard(place.first, place.end);
+            recorder.poison(place.first, place.end, "a transition from UNDEFINED");
+        }
+    }
+}
+
+/// The bits that `VK_QCOM_tile_shading` adds to accesses.
+fn own_accesses() -> vk::AccessFlags2 {
+    tileheap::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_READ_BIT_QCOM
+        | tileheap::ffi::ACCESS_2_SHADER_TILE_ATTACHMENT_WRITE_BIT_QCOM
+}
+
+/// What stands for them below: the same attachments, reached as storage images.
+fn plain(accesses: vk::AccessFlags2) -> vk::AccessFlags2 {
+    if accesses.intersects(own_accesses()) {
+        (accesses & !own_accesses()) | vk::AccessFlags2::MEMORY_READ | vk::AccessFlags2::MEMORY_WRITE
+    } else {
+        accesses
+    }
+}
+
+/// Dependencies without the accesses of tile shading.
+pub(crate) struct Plain {
+    _memory: Vec<Vec<vk::MemoryBarrier2<'static>>>,
+    _buffers: Vec<Vec<vk::BufferMemoryBarrier2<'static>>>,
+    _images: Vec<Vec<vk::ImageMemoryBarrier2<'static>>>,
+    pub(crate) dependencies: Vec<vk::DependencyInfo<'static>>,
+}
+
+impl Plain {
+    /// # Safety
+    /// `dependencies` are valid and outlive the result.
+    pub(crate) unsafe fn new(dependencies: &[vk::DependencyInfo<'_>]) -> Plain {
+        let mut plain = Plain {
+            _memory: Vec::new(),
+            _buffers: Vec::new(),
+            _images: Vec::new(),
+            dependencies: Vec::new(),
+        };
+        for info in dependencies {
+            // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
+            let mut copy = unsafe { std::mem::transmute::<vk::DependencyInfo<'_>, vk::DependencyInfo<'static>>(*info) };
+            // SAFETY: The caller's promise.
+            let mut memory = unsafe { elements(copy.p_memory_barriers, copy.memory_barrier_count) }.to_vec();
+            // SAFETY: The caller's promise.
+            let mut buffers =
+                unsafe { elements(copy.p_buffer_memory_barriers, copy.buffer_memory_barrier_count) }.to_vec();
+            // SAFETY: The caller's promise.
+            let mut images = unsafe { elements(copy.p_image_memory_barriers, copy.image_memory_barrier_count) }.to_vec();
+            for barrier in &mut memory {
+                barrier.src_access_mask = self::plain(barrier.src_access_mask);
+                barrier.dst_access_mask = self::plain(barrier.dst_access_mask);
+            }
+            for barrier in &mut buffers {
+                barrier.src_access_mask = self::plain(barrier.src_access_mask);
+                barrier.dst_access_mask = self::plain(barrier.dst_access_mask);
+            }
+            for barrier in &mut images {
+                barrier.src_access_mask = self::plain(barrier.src_access_mask);
+                barrier.dst_access_mask = self::plain(barrier.dst_access_mask);
+            }
+            copy.p_memory_barriers = memory.as_ptr();
+            copy.p_buffer_memory_barriers = buffers.as_ptr();
+            copy.p_image_memory_barriers = images.as_ptr();
+            plain.dependencies.push(copy);
+            plain._memory.push(memory);
+            plain._buffers.push(buffers);
+            plain._images.push(images);
+        }
+        plain
+    }
+}

@@ -1,0 +1,79 @@
+//! What every entry point shares: a panic never crosses it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ash::vk;
+
+/// What an entry point answers when it could not do its work.
+pub(crate) trait Fallback {
+    /// The answer.
+    fn fallback() -> Self;
+}
+
+impl Fallback for () {
+    fn fallback() {}
+}
+
+impl Fallback for vk::Result {
+    fn fallback() -> vk::Result {
+        vk::Result::ERROR_UNKNOWN
+    }
+}
+
+impl Fallback for vk::PFN_vkVoidFunction {
+    fn fallback() -> vk::PFN_vkVoidFunction {
+        None
+    }
+}
+
+impl Fallback for u64 {
+    fn fallback() -> u64 {
+        0
+    }
+}
+
+/// Runs the body of an entry point; where it panics, says so on stderr and gives the fallback.
+pub(crate) fn guard<T: Fallback>(name: &str, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
+        eprintln!("VK_LAYER_TILEHEAP_emulator: {name} failed inside the layer; this is a bug of the layer");
+        T::fallback()
+    })
+}
+
+/// Declares entry points: `extern "system"` functions of the names that Vulkan gives them, guarded.
+macro_rules! entry_points {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $body:block)+) => {$(
+        $(#[$doc])*
+        #[allow(non_snake_case, reason = "Vulkan's names")]
+        pub(crate) unsafe extern "system" fn $name($($arg: $type),*) $(-> $answer)? {
+            $crate::guard::guard(stringify!($name), move || $body)
+        }
+    )+};
+}
+pub(crate) use entry_points;
+
+/// Calls a command of the next layer with the application's arguments; the fallback where the next layer lacks it.
+macro_rules! down {
+    ($table:expr, $command:ident($($arg:expr),* $(,)?)) => {
+        match $table.$command {
+            Some(function) => {
+                // SAFETY: The next layer's command of this name; the arguments are the application's, or valid by what
+                // the layer did to them.
+                unsafe { function($($arg),*) }
+            }
+            None => $crate::guard::Fallback::fallback(),
+        }
+    };
+}
+pub(crate) use down;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_the_fallback() {
+        assert_eq!(guard("vkTest", || -> vk::Result { panic!("on purpose") }), vk::Result::ERROR_UNKNOWN);
+        assert_eq!(guard("vkTest", || 5u64), 5);
+    }
+}

@@ -1,0 +1,314 @@
+//! The heap's real memory: one allocation of the driver's, a buffer over all of it, and the commands that poison it.
+//!
+//! ```text
+//! tile memory objects   [0, N1)   [0, N2)   ...        handles with a size, nothing else
+//! the heap              [0, size)                      one allocation; a resource at offset o of any object is bound at o
+//! ```
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use ash::vk;
+use ash::vk::Handle;
+
+use crate::device::Device;
+use crate::guard::down;
+
+/// What undefined contents become: magenta as RGBA8, and not a number as a float.
+pub const POISON: u32 = 0xFFFF_00FF;
+
+/// A heap whose poisoning is not worth restricting to what is in use.
+const SMALL: u64 = 64 << 20;
+
+/// The heap of a device.
+pub(crate) struct Heap {
+    /// Bytes of the emulated heap.
+    pub(crate) size: u64,
+    /// The driver's memory type that stands for the heap, once looked for.
+    probed: OnceLock<Option<Probe>>,
+    made: OnceLock<Result<Made, vk::Result>>,
+    /// The end of what resources use, in bytes.
+    used: AtomicU64,
+    poisoners: Mutex<Poisoners>,
+}
+
+/// What the driver needs of the heap.
+#[derive(Clone, Copy, Debug)]
+struct Probe {
+    memory_type: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    memory: vk::DeviceMemory,
+    buffer: vk::Buffer,
+    bytes: u64,
+}
+
+#[derive(Default)]
+struct Poisoners {
+    pools: HashMap<u32, vk::CommandPool>,
+    /// By queue family, first byte and end.
+    commands: HashMap<(u32, u64, u64), vk::CommandBuffer>,
+}
+
+impl Heap {
+    /// A heap of which nothing is made yet.
+    pub(crate) fn new(size: u64) -> Heap {
+        Heap {
+            size,
+            probed: OnceLock::new(),
+            made: OnceLock::new(),
+            used: AtomicU64::new(0),
+            poisoners: Mutex::default(),
+        }
+    }
+
+    /// The driver's memory type that stands for the heap: a device local one that ordinary images and buffers can use.
+    pub(crate) fn memory_type(&self, device: &Device) -> Option<u32> {
+        self.probed.get_or_init(|| probe(device)).map(|probe| probe.memory_type)
+    }
+
+    /// The real memory, made at the first call.
+    ///
+    /// # Errors
+    /// The driver's, when it could not be made; then and ever after.
+    pub(crate) fn memory(&self, device: &Device) -> Result<vk::DeviceMemory, vk::Result> {
+        let made = self.made.get_or_init(|| self.make(device));
+        made.map(|made| made.memory)
+    }
+
+    /// Bytes of the real memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.made.get().and_then(|made| made.ok()).map_or(0, |made| made.bytes)
+    }
+
+    /// Whether the real memory is there.
+    pub(crate) fn is_made(&self) -> bool {
+        matches!(self.made.get(), Some(Ok(_)))
+    }
+
+    /// Notes that a resource ends at `end`.
+    pub(crate) fn use_up_to(&self, end: u64) {
+        self.used.fetch_max(end, Ordering::Relaxed);
+    }
+
+    /// Where poisoning ends: all of a small heap, what is in use of a large one.
+    fn end(&self) -> u64 {
+        if self.size <= SMALL {
+            return self.size;
+        }
+        self.used.load(Ordering::Relaxed).min(self.size)
+    }
+
+    /// A word behind the heap that nobody reads.
+    fn guard(&self) -> u64 {
+        self.size.next_multiple_of(4)
+    }
+
+    fn make(&self, device: &Device) -> Result<Made, vk::Result> {
+        let memory_type = self.memory_type(device).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        let buffer = create_buffer(device, self.guard() + 4)?;
+        let mut needs = vk::MemoryRequirements::default();
+        down!(device.next, vkGetBufferMemoryRequirements(device.handle, buffer, &mut needs));
+        // Room for what a driver adds to the end of an image.
+        let bytes = needs.size.next_multiple_of(0x1_0000);
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let mut info = vk::MemoryAllocateInfo::default()
+            .allocation_size(bytes)
+            .memory_type_index(memory_type);
+        if device.enabled.buffer_device_address {
+            info = info.push_next(&mut flags);
+        }
+        let mut memory = vk::DeviceMemory::null();
+        let allocated = down!(
+            device.next,
+            vkAllocateMemory(device.handle, &info, std::ptr::null(), &mut memory)
+        );
+        let bound = match allocated {
+            vk::Result::SUCCESS => down!(device.next, vkBindBufferMemory(device.handle, buffer, memory, 0)),
+            error => error,
+        };
+        if bound == vk::Result::SUCCESS {
+            return Ok(Made { memory, buffer, bytes });
+        }
+        down!(device.next, vkDestroyBuffer(device.handle, buffer, std::ptr::null()));
+        if memory != vk::DeviceMemory::null() {
+            down!(device.next, vkFreeMemory(device.handle, memory, std::ptr::null()));
+        }
+        Err(bound)
+    }
+
+    /// Records a command that does nothing, so that the barrier which follows is not the first command.
+    ///
+    /// lavapipe skips a barrier that is a command buffer's first command, since it follows memory by resource and not by
+    /// address: what follows can then overtake draws of the command buffer before, in memory that both alias. Source: 22.3.6,
+    /// where 5 of 10 runs of examples/deferred read poison that came too early.
+    pub(crate) fn record_guard(&self, device: &Device, commands: vk::CommandBuffer) {
+        if let Some(Ok(made)) = self.made.get() {
+            down!(device.actions, vkCmdFillBuffer(commands, made.buffer, self.guard(), 4, POISON));
+        }
+    }
+
+    /// Records into the application's command buffer that `[first, end)` is undefined from here on.
+    pub(crate) fn record_poison(&self, device: &Device, commands: vk::CommandBuffer, first: u64, end: u64) {
+        let Some(Ok(made)) = self.made.get() else { return };
+        let (first, end) = (first.next_multiple_of(4), end.min(self.end()).next_multiple_of(4));
+        if first >= end {
+            return;
+        }
+        self.record_guard(device, commands);
+        barrier(device, commands, vk::AccessFlags::MEMORY_WRITE, Order::Before);
+        down!(
+            device.actions,
+            vkCmdFillBuffer(commands, made.buffer, first, end - first, POISON)
+        );
+        let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+        barrier(device, commands, all, Order::After);
+    }
+
+    /// A command buffer of the layer's own that poisons from `first` to the end, for queues of `family`; it may be pending
+    /// any number of times.
+    pub(crate) fn poisoner(&self, device: &Device, family: u32, first: u64) -> Option<vk::CommandBuffer> {
+        let end = self.end();
+        if !self.is_made() || first >= end {
+            return None;
+        }
+        let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(commands) = poisoners.commands.get(&(family, first, end)) {
+            return Some(*commands);
+        }
+        let pool = match poisoners.pools.get(&family) {
+            Some(pool) => *pool,
+            None => {
+                let pool = create_pool(device, family).ok()?;
+                poisoners.pools.insert(family, pool);
+                pool
+            }
+        };
+        let commands = allocate_commands(device, pool).ok()?;
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        if down!(device.next, vkBeginCommandBuffer(commands, &info)) != vk::Result::SUCCESS {
+            return None;
+        }
+        self.record_poison(device, commands, first, end);
+        if down!(device.next, vkEndCommandBuffer(commands)) != vk::Result::SUCCESS {
+            return None;
+        }
+        poisoners.commands.insert((family, first, end), commands);
+        Some(commands)
+    }
+
+    /// Destroys what was made; the device is idle.
+    pub(crate) fn destroy(&self, device: &Device) {
+        let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
+        poisoners.commands.clear();
+        for (_, pool) in poisoners.pools.drain() {
+            down!(device.next, vkDestroyCommandPool(device.handle, pool, std::ptr::null()));
+        }
+        if let Some(Ok(made)) = self.made.get() {
+            down!(device.next, vkDestroyBuffer(device.handle, made.buffer, std::ptr::null()));
+            down!(device.next, vkFreeMemory(device.handle, made.memory, std::ptr::null()));
+        }
+    }
+}
+
+enum Order {
+    Before,
+    After,
+}
+
+/// Everything before a fill, or everything after it.
+fn barrier(device: &Device, commands: vk::CommandBuffer, accesses: vk::AccessFlags, order: Order) {
+    let everything = vk::PipelineStageFlags::ALL_COMMANDS;
+    let (fill, writes) = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+    let (from, to, barrier) = match order {
+        Order::Before => (everything, fill, vk::MemoryBarrier::default().src_access_mask(accesses).dst_access_mask(writes)),
+        Order::After => (fill, everything, vk::MemoryBarrier::default().src_access_mask(writes).dst_access_mask(accesses)),
+    };
+    let none = vk::DependencyFlags::empty();
+    down!(
+        device.next,
+        vkCmdPipelineBarrier(commands, from, to, none, 1, &barrier, 0, std::ptr::null(), 0, std::ptr::null())
+    );
+}
+
+fn create_buffer(device: &Device, size: u64) -> Result<vk::Buffer, vk::Result> {
+    let info = vk::BufferCreateInfo::default()
+        .size(size)
+        .usage(vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::STORAGE_BUFFER);
+    let mut buffer = vk::Buffer::null();
+    match down!(device.next, vkCreateBuffer(device.handle, &info, std::ptr::null(), &mut buffer)) {
+        vk::Result::SUCCESS => Ok(buffer),
+        error => Err(error),
+    }
+}
+
+fn create_pool(device: &Device, family: u32) -> Result<vk::CommandPool, vk::Result> {
+    let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+    let mut pool = vk::CommandPool::null();
+    match down!(device.next, vkCreateCommandPool(device.handle, &info, std::ptr::null(), &mut pool)) {
+        vk::Result::SUCCESS => Ok(pool),
+        error => Err(error),
+    }
+}
+
+fn allocate_commands(device: &Device, pool: vk::CommandPool) -> Result<vk::CommandBuffer, vk::Result> {
+    let info = vk::CommandBufferAllocateInfo::default()
+        .command_pool(pool)
+        .level(vk::CommandBufferLevel::PRIMARY)
+        .command_buffer_count(1);
+    let mut commands = vk::CommandBuffer::null();
+    match down!(device.next, vkAllocateCommandBuffers(device.handle, &info, &mut commands)) {
+        vk::Result::SUCCESS => {}
+        error => return Err(error),
+    }
+    if let Some(set) = device.set_loader_data {
+        // SAFETY: The loader's callback, for a handle that the layer has just created.
+        let set = unsafe { set(device.handle, commands.as_raw() as *mut std::ffi::c_void) };
+        if set != vk::Result::SUCCESS {
+            return Err(set);
+        }
+    }
+    Ok(commands)
+}
+
+/// Asks what a buffer, a colour image and a depth image accept, and takes a device local type of all three.
+fn probe(device: &Device) -> Option<Probe> {
+    let buffer = create_buffer(device, 4096).ok()?;
+    let mut needs = vk::MemoryRequirements::default();
+    down!(device.next, vkGetBufferMemoryRequirements(device.handle, buffer, &mut needs));
+    down!(device.next, vkDestroyBuffer(device.handle, buffer, std::ptr::null()));
+    let mut bits = needs.memory_type_bits;
+    let shapes = [
+        (vk::Format::R8G8B8A8_UNORM, vk::ImageUsageFlags::COLOR_ATTACHMENT),
+        (vk::Format::D16_UNORM, vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT),
+    ];
+    for (format, attachment) in shapes {
+        let info = vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(format)
+            .extent(vk::Extent3D { width: 64, height: 64, depth: 1 })
+            .mip_levels(1)
+            .array_layers(1)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .usage(attachment | vk::ImageUsageFlags::SAMPLED);
+        let mut image = vk::Image::null();
+        let made = down!(device.next, vkCreateImage(device.handle, &info, std::ptr::null(), &mut image));
+        if made != vk::Result::SUCCESS {
+            return None;
+        }
+        down!(device.next, vkGetImageMemoryRequirements(device.handle, image, &mut needs));
+        down!(device.next, vkDestroyImage(device.handle, image, std::ptr::null()));
+        bits &= needs.memory_type_bits;
+    }
+    let types = device.physical.emulation.as_ref()?.driver.memory_types_as_slice().to_vec();
+    let usable = |index: &usize| {
+        let flags = types[*index].property_flags;
+        let odd = vk::MemoryPropertyFlags::LAZILY_ALLOCATED | vk::MemoryPropertyFlags::PROTECTED;
+        bits >> index & 1 == 1 && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL) && !flags.intersects(odd)
+    };
+    let memory_type = (0..types.len()).find(usable)? as u32;
+    Some(Probe { memory_type })
+}

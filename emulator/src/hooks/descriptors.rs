@@ -1,0 +1,357 @@
+//! Entry points of shaders, pipelines and descriptors: what draws and dispatches reach.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use crate::chain::{elements, find};
+use crate::descriptors::{Set, stage_reaches};
+use crate::device::{Device, device_of};
+use crate::guard::{down, entry_points};
+use crate::recording::recorder;
+use crate::shaders::{self, Reached};
+
+entry_points! {
+    /// Remembers what the module reaches.
+    fn vkCreateShaderModule(
+        handle: vk::Device,
+        info: *const vk::ShaderModuleCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::ShaderModule,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = down!(device.next, vkCreateShaderModule(handle, info, allocator, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Valid usage: a valid structure.
+            let info = unsafe { &*info };
+            // SAFETY: As above; the size is a multiple of 4.
+            let words = unsafe { elements(info.p_code, (info.code_size / 4) as u32) };
+            // SAFETY: The driver has written it.
+            device.resources.modules.insert(unsafe { *out }.as_raw(), Arc::new(shaders::reached(words)));
+        }
+        result
+    }
+
+    /// Forgets it.
+    fn vkDestroyShaderModule(
+        handle: vk::Device,
+        module: vk::ShaderModule,
+        allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        device.resources.modules.remove(module.as_raw());
+        down!(device.next, vkDestroyShaderModule(handle, module, allocator));
+    }
+
+    /// Remembers what each pipeline reaches.
+    fn vkCreateGraphicsPipelines(
+        handle: vk::Device,
+        cache: vk::PipelineCache,
+        count: u32,
+        infos: *const vk::GraphicsPipelineCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Pipeline,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = down!(device.next, vkCreateGraphicsPipelines(handle, cache, count, infos, allocator, out));
+        // SAFETY: Valid usage.
+        let (infos, made) = unsafe { given(infos, out, count) };
+        for (info, made) in infos.iter().zip(made) {
+            // SAFETY: Valid usage.
+            let stages = unsafe { elements(info.p_stages, info.stage_count) };
+            // SAFETY: As above.
+            unsafe { remember(&device, *made, stages, info.p_next) };
+        }
+        result
+    }
+
+    /// The same.
+    fn vkCreateComputePipelines(
+        handle: vk::Device,
+        cache: vk::PipelineCache,
+        count: u32,
+        infos: *const vk::ComputePipelineCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Pipeline,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = down!(device.next, vkCreateComputePipelines(handle, cache, count, infos, allocator, out));
+        // SAFETY: Valid usage.
+        let (infos, made) = unsafe { given(infos, out, count) };
+        for (info, made) in infos.iter().zip(made) {
+            // SAFETY: Valid usage.
+            unsafe { remember(&device, *made, std::slice::from_ref(&info.stage), info.p_next) };
+        }
+        result
+    }
+
+    /// The same; what a deferred operation makes is not known.
+    fn vkCreateRayTracingPipelinesKHR(
+        handle: vk::Device,
+        operation: vk::DeferredOperationKHR,
+        cache: vk::PipelineCache,
+        count: u32,
+        infos: *const vk::RayTracingPipelineCreateInfoKHR<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Pipeline,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let next = &device.next;
+        let result =
+            down!(next, vkCreateRayTracingPipelinesKHR(handle, operation, cache, count, infos, allocator, out));
+        if operation == vk::DeferredOperationKHR::null() {
+            // SAFETY: Valid usage.
+            let (infos, made) = unsafe { given(infos, out, count) };
+            for (info, made) in infos.iter().zip(made) {
+                // SAFETY: Valid usage.
+                let stages = unsafe { elements(info.p_stages, info.stage_count) };
+                // SAFETY: As above.
+                unsafe { remember(&device, *made, stages, info.p_next) };
+            }
+        }
+        result
+    }
+
+    /// Forgets it.
+    fn vkDestroyPipeline(handle: vk::Device, pipeline: vk::Pipeline, allocator: *const vk::AllocationCallbacks<'_>) {
+        let Some(device) = device_of(handle) else { return };
+        device.resources.pipelines.remove(pipeline.as_raw());
+        down!(device.next, vkDestroyPipeline(handle, pipeline, allocator));
+    }
+
+    /// Remembers what will be reached.
+    fn vkCmdBindPipeline(commands: vk::CommandBuffer, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
+        let Some(recorder) = recorder(commands) else {
+            let Some(device) = device_of(commands) else { return };
+            return down!(device.next, vkCmdBindPipeline(commands, point, pipeline));
+        };
+        let reached = recorder.device.resources.pipelines.get(pipeline.as_raw());
+        recorder.lock().sets.bind_pipeline(point, reached);
+        down!(recorder.device.next, vkCmdBindPipeline(commands, point, pipeline));
+    }
+
+    /// New sets hold nothing.
+    fn vkAllocateDescriptorSets(
+        handle: vk::Device,
+        info: *const vk::DescriptorSetAllocateInfo<'_>,
+        out: *mut vk::DescriptorSet,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = down!(device.next, vkAllocateDescriptorSets(handle, info, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Valid usage: a valid structure.
+            let info = unsafe { &*info };
+            // SAFETY: The driver has written so many.
+            for set in unsafe { elements(out.cast_const(), info.descriptor_set_count) } {
+                device.resources.sets.insert(set.as_raw(), Arc::new(Set::new(info.descriptor_pool)));
+            }
+        }
+        result
+    }
+
+    /// Forgets them.
+    fn vkFreeDescriptorSets(
+        handle: vk::Device,
+        pool: vk::DescriptorPool,
+        count: u32,
+        sets: *const vk::DescriptorSet,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        // SAFETY: Valid usage.
+        for set in unsafe { elements(sets, count) } {
+            device.resources.sets.remove(set.as_raw());
+        }
+        down!(device.next, vkFreeDescriptorSets(handle, pool, count, sets))
+    }
+
+    /// Forgets the pool's sets.
+    fn vkResetDescriptorPool(
+        handle: vk::Device,
+        pool: vk::DescriptorPool,
+        flags: vk::DescriptorPoolResetFlags,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        device.resources.sets.remove_all(|set| set.pool == pool);
+        down!(device.next, vkResetDescriptorPool(handle, pool, flags))
+    }
+
+    /// Forgets the pool's sets.
+    fn vkDestroyDescriptorPool(
+        handle: vk::Device,
+        pool: vk::DescriptorPool,
+        allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        device.resources.sets.remove_all(|set| set.pool == pool);
+        down!(device.next, vkDestroyDescriptorPool(handle, pool, allocator));
+    }
+
+    /// Remembers which descriptors are tile resources.
+    fn vkUpdateDescriptorSets(
+        handle: vk::Device,
+        write_count: u32,
+        writes: *const vk::WriteDescriptorSet<'_>,
+        copy_count: u32,
+        copies: *const vk::CopyDescriptorSet<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        let sets = &device.resources.sets;
+        // SAFETY: Valid usage.
+        for write in unsafe { elements(writes, write_count) } {
+            if let Some(set) = sets.get(write.dst_set.as_raw()) {
+                // SAFETY: Valid usage.
+                unsafe { set.write(&device, write) };
+            }
+        }
+        // SAFETY: Valid usage.
+        for copy in unsafe { elements(copies, copy_count) } {
+            if let (Some(from), Some(to)) = (sets.get(copy.src_set.as_raw()), sets.get(copy.dst_set.as_raw())) {
+                to.copy(&from, copy);
+            }
+        }
+        down!(device.next, vkUpdateDescriptorSets(handle, write_count, writes, copy_count, copies));
+    }
+
+    /// Remembers where the data of an update lie.
+    fn vkCreateDescriptorUpdateTemplate(
+        handle: vk::Device,
+        info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::DescriptorUpdateTemplate,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = down!(device.next, vkCreateDescriptorUpdateTemplate(handle, info, allocator, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Valid usage: a valid structure.
+            let info = unsafe { &*info };
+            // SAFETY: Valid usage.
+            let entries =
+                unsafe { elements(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
+            // SAFETY: The driver has written it.
+            device.resources.templates.insert(unsafe { *out }.as_raw(), entries.into());
+        }
+        result
+    }
+
+    /// Forgets it.
+    fn vkDestroyDescriptorUpdateTemplate(
+        handle: vk::Device,
+        template: vk::DescriptorUpdateTemplate,
+        allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        device.resources.templates.remove(template.as_raw());
+        down!(device.next, vkDestroyDescriptorUpdateTemplate(handle, template, allocator));
+    }
+
+    /// Remembers which descriptors are tile resources.
+    fn vkUpdateDescriptorSetWithTemplate(
+        handle: vk::Device,
+        set: vk::DescriptorSet,
+        template: vk::DescriptorUpdateTemplate,
+        data: *const c_void,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        let known = device.resources.templates.get(template.as_raw());
+        if let (Some(entries), Some(set)) = (known, device.resources.sets.get(set.as_raw())) {
+            // SAFETY: Valid usage: data for that template.
+            unsafe { set.write_by_template(&device, &entries, data) };
+        }
+        down!(device.next, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
+    }
+
+    /// Remembers which sets are bound.
+    fn vkCmdBindDescriptorSets(
+        commands: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        first: u32,
+        count: u32,
+        sets: *const vk::DescriptorSet,
+        offset_count: u32,
+        offsets: *const u32,
+    ) {
+        let recorder = recorder(commands);
+        if let Some(recorder) = &recorder {
+            let known = &recorder.device.resources.sets;
+            let mut recording = recorder.lock();
+            // SAFETY: Valid usage.
+            for (index, set) in unsafe { elements(sets, count) }.iter().enumerate() {
+                recording.sets.bind_set(point, first as usize + index, known.get(set.as_raw()));
+            }
+        }
+        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
+        let next = &device.next;
+        down!(next, vkCmdBindDescriptorSets(commands, point, layout, first, count, sets, offset_count, offsets));
+    }
+
+    /// A set of the command buffer's own.
+    fn vkCmdPushDescriptorSetKHR(
+        commands: vk::CommandBuffer,
+        point: vk::PipelineBindPoint,
+        layout: vk::PipelineLayout,
+        index: u32,
+        count: u32,
+        writes: *const vk::WriteDescriptorSet<'_>,
+    ) {
+        let recorder = recorder(commands);
+        if let Some(recorder) = &recorder {
+            let set = Set::default();
+            // SAFETY: Valid usage.
+            for write in unsafe { elements(writes, count) } {
+                // SAFETY: Valid usage.
+                unsafe { set.write(&recorder.device, write) };
+            }
+            recorder.lock().sets.bind_set(point, index as usize, Some(Arc::new(set)));
+        }
+        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
+        down!(device.next, vkCmdPushDescriptorSetKHR(commands, point, layout, index, count, writes));
+    }
+}
+
+/// # Safety
+/// Both are null or point to `count` elements, valid ones and written ones.
+unsafe fn given<'a, T>(infos: *const T, out: *mut vk::Pipeline, count: u32) -> (&'a [T], &'a [vk::Pipeline]) {
+    // SAFETY: The caller's promise.
+    let infos = unsafe { elements(infos, count) };
+    // SAFETY: The caller's promise.
+    (infos, unsafe { elements(out.cast_const(), count) })
+}
+
+/// Remembers what a pipeline's stages, and the libraries it is linked from, reach.
+///
+/// # Safety
+/// `stages` and the chain are valid.
+unsafe fn remember(
+    device: &Device,
+    pipeline: vk::Pipeline,
+    stages: &[vk::PipelineShaderStageCreateInfo<'_>],
+    p_next: *const c_void,
+) {
+    if pipeline == vk::Pipeline::null() {
+        return;
+    }
+    let mut all: Vec<Reached> = Vec::new();
+    for stage in stages {
+        // SAFETY: The caller's promise.
+        let stage = unsafe { stage_reaches(device, stage) };
+        for reached in stage {
+            let same = all.iter_mut().find(|known| (known.set, known.binding) == (reached.set, reached.binding));
+            match same {
+                Some(known) => known.only_read &= reached.only_read,
+                None => all.push(reached),
+            }
+        }
+    }
+    // SAFETY: The caller's promise.
+    if let Some(libraries) = unsafe { find::<vk::PipelineLibraryCreateInfoKHR<'_>>(p_next) } {
+        // SAFETY: The caller's promise.
+        for library in unsafe { elements(libraries.p_libraries, libraries.library_count) } {
+            let known = device.resources.pipelines.get(library.as_raw());
+            all.extend(known.iter().flat_map(|known| known.iter().copied()));
+        }
+    }
+    device.resources.pipelines.insert(pipeline.as_raw(), Arc::new(all));
+}

@@ -1,0 +1,140 @@
+//! The table of device commands, and the device's own entry points.
+
+use ash::vk;
+
+use crate::device::Device;
+use crate::dispatch::commands;
+use crate::guard::{down, entry_points};
+use crate::hooks::descriptors::*;
+use crate::hooks::look_up::vkGetDeviceProcAddr;
+use crate::hooks::memory::*;
+use crate::hooks::queues::*;
+use crate::hooks::recording::*;
+use crate::hooks::resources::*;
+
+commands! {
+    /// The device commands that the layer answers or calls, action commands apart.
+    DeviceTable {
+        always vkGetDeviceProcAddr: vk::PFN_vkGetDeviceProcAddr;
+        always vkDestroyDevice: vk::PFN_vkDestroyDevice;
+
+        // Memory types in every answer and request.
+        always vkAllocateMemory: vk::PFN_vkAllocateMemory;
+        always vkFreeMemory: vk::PFN_vkFreeMemory;
+        always vkGetImageMemoryRequirements: vk::PFN_vkGetImageMemoryRequirements;
+        always vkGetBufferMemoryRequirements: vk::PFN_vkGetBufferMemoryRequirements;
+        always vkGetImageMemoryRequirements2: vk::PFN_vkGetImageMemoryRequirements2, or vkGetImageMemoryRequirements2KHR;
+        always vkGetBufferMemoryRequirements2: vk::PFN_vkGetBufferMemoryRequirements2,
+            or vkGetBufferMemoryRequirements2KHR;
+        always vkGetDeviceImageMemoryRequirements: vk::PFN_vkGetDeviceImageMemoryRequirements,
+            or vkGetDeviceImageMemoryRequirementsKHR;
+        always vkGetDeviceBufferMemoryRequirements: vk::PFN_vkGetDeviceBufferMemoryRequirements,
+            or vkGetDeviceBufferMemoryRequirementsKHR;
+        always vkGetMemoryFdPropertiesKHR: vk::PFN_vkGetMemoryFdPropertiesKHR;
+        always vkGetMemoryHostPointerPropertiesEXT: vk::PFN_vkGetMemoryHostPointerPropertiesEXT;
+        always vkGetMemoryWin32HandlePropertiesKHR: vk::PFN_vkGetMemoryWin32HandlePropertiesKHR;
+        always vkGetMemoryZirconHandlePropertiesFUCHSIA: vk::PFN_vkGetMemoryZirconHandlePropertiesFUCHSIA;
+        always vkGetAndroidHardwareBufferPropertiesANDROID: vk::PFN_vkGetAndroidHardwareBufferPropertiesANDROID;
+        always vkGetBufferCollectionPropertiesFUCHSIA: vk::PFN_vkGetBufferCollectionPropertiesFUCHSIA;
+        always vkGetAccelerationStructureMemoryRequirementsNV: vk::PFN_vkGetAccelerationStructureMemoryRequirementsNV;
+        always vkGetGeneratedCommandsMemoryRequirementsNV: vk::PFN_vkGetGeneratedCommandsMemoryRequirementsNV;
+        always vkGetGeneratedCommandsMemoryRequirementsEXT: RequirementsQuery;
+        always vkGetTensorMemoryRequirementsARM: RequirementsQuery;
+        always vkGetDeviceTensorMemoryRequirementsARM: RequirementsQuery;
+        always vkGetDataGraphPipelineSessionMemoryRequirementsARM: RequirementsQuery;
+        always vkGetVideoSessionMemoryRequirementsKHR: vk::PFN_vkGetVideoSessionMemoryRequirementsKHR;
+        always vkGetDeviceMemoryCommitment: vk::PFN_vkGetDeviceMemoryCommitment;
+        // Usage bits, which go with the queries above.
+        always vkCreateImage: vk::PFN_vkCreateImage;
+        always vkDestroyImage: vk::PFN_vkDestroyImage;
+
+        tile vkMapMemory: vk::PFN_vkMapMemory;
+        tile vkMapMemory2KHR: vk::PFN_vkMapMemory2KHR, or vkMapMemory2;
+        tile vkCreateBuffer: vk::PFN_vkCreateBuffer;
+        tile vkDestroyBuffer: vk::PFN_vkDestroyBuffer;
+        tile vkBindBufferMemory: vk::PFN_vkBindBufferMemory;
+        tile vkBindBufferMemory2: vk::PFN_vkBindBufferMemory2, or vkBindBufferMemory2KHR;
+        tile vkBindImageMemory: vk::PFN_vkBindImageMemory;
+        tile vkBindImageMemory2: vk::PFN_vkBindImageMemory2, or vkBindImageMemory2KHR;
+        tile vkCreateImageView: vk::PFN_vkCreateImageView;
+        tile vkDestroyImageView: vk::PFN_vkDestroyImageView;
+        tile vkCreateBufferView: vk::PFN_vkCreateBufferView;
+        tile vkDestroyBufferView: vk::PFN_vkDestroyBufferView;
+        tile vkCreateFramebuffer: vk::PFN_vkCreateFramebuffer;
+        tile vkDestroyFramebuffer: vk::PFN_vkDestroyFramebuffer;
+        tile vkCreateRenderPass: vk::PFN_vkCreateRenderPass;
+        tile vkCreateRenderPass2: vk::PFN_vkCreateRenderPass2, or vkCreateRenderPass2KHR;
+        tile vkDestroyRenderPass: vk::PFN_vkDestroyRenderPass;
+        tile vkGetDeviceImageSparseMemoryRequirements: vk::PFN_vkGetDeviceImageSparseMemoryRequirements,
+            or vkGetDeviceImageSparseMemoryRequirementsKHR;
+        tile vkGetDeviceImageSubresourceLayoutKHR: vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
+            or vkGetDeviceImageSubresourceLayout;
+
+        // What draws and dispatches reach.
+        tile vkCreateShaderModule: vk::PFN_vkCreateShaderModule;
+        tile vkDestroyShaderModule: vk::PFN_vkDestroyShaderModule;
+        tile vkCreateGraphicsPipelines: vk::PFN_vkCreateGraphicsPipelines;
+        tile vkCreateComputePipelines: vk::PFN_vkCreateComputePipelines;
+        tile vkCreateRayTracingPipelinesKHR: vk::PFN_vkCreateRayTracingPipelinesKHR;
+        tile vkDestroyPipeline: vk::PFN_vkDestroyPipeline;
+        tile vkCmdBindPipeline: vk::PFN_vkCmdBindPipeline;
+        tile vkAllocateDescriptorSets: vk::PFN_vkAllocateDescriptorSets;
+        tile vkFreeDescriptorSets: vk::PFN_vkFreeDescriptorSets;
+        tile vkResetDescriptorPool: vk::PFN_vkResetDescriptorPool;
+        tile vkDestroyDescriptorPool: vk::PFN_vkDestroyDescriptorPool;
+        tile vkUpdateDescriptorSets: vk::PFN_vkUpdateDescriptorSets;
+        tile vkCreateDescriptorUpdateTemplate: vk::PFN_vkCreateDescriptorUpdateTemplate,
+            or vkCreateDescriptorUpdateTemplateKHR;
+        tile vkDestroyDescriptorUpdateTemplate: vk::PFN_vkDestroyDescriptorUpdateTemplate,
+            or vkDestroyDescriptorUpdateTemplateKHR;
+        tile vkUpdateDescriptorSetWithTemplate: vk::PFN_vkUpdateDescriptorSetWithTemplate,
+            or vkUpdateDescriptorSetWithTemplateKHR;
+        tile vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
+        tile vkCmdPushDescriptorSetKHR: vk::PFN_vkCmdPushDescriptorSetKHR, or vkCmdPushDescriptorSet;
+
+        tile vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
+        tile vkResetCommandPool: vk::PFN_vkResetCommandPool;
+        tile vkAllocateCommandBuffers: vk::PFN_vkAllocateCommandBuffers;
+        tile vkFreeCommandBuffers: vk::PFN_vkFreeCommandBuffers;
+        tile vkBeginCommandBuffer: vk::PFN_vkBeginCommandBuffer;
+        tile vkResetCommandBuffer: vk::PFN_vkResetCommandBuffer;
+        tile vkCmdPipelineBarrier: vk::PFN_vkCmdPipelineBarrier;
+        tile vkCmdPipelineBarrier2: vk::PFN_vkCmdPipelineBarrier2, or vkCmdPipelineBarrier2KHR;
+        tile vkCmdWaitEvents: vk::PFN_vkCmdWaitEvents;
+        tile vkCmdWaitEvents2: vk::PFN_vkCmdWaitEvents2, or vkCmdWaitEvents2KHR;
+        tile vkCmdSetEvent2: vk::PFN_vkCmdSetEvent2, or vkCmdSetEvent2KHR;
+        tile vkCmdBeginRenderPass: vk::PFN_vkCmdBeginRenderPass;
+        tile vkCmdBeginRenderPass2: vk::PFN_vkCmdBeginRenderPass2, or vkCmdBeginRenderPass2KHR;
+        tile vkCmdEndRenderPass: vk::PFN_vkCmdEndRenderPass;
+        tile vkCmdEndRenderPass2: vk::PFN_vkCmdEndRenderPass2, or vkCmdEndRenderPass2KHR;
+        tile vkCmdBeginRendering: vk::PFN_vkCmdBeginRendering, or vkCmdBeginRenderingKHR;
+        tile vkCmdEndRendering: vk::PFN_vkCmdEndRendering, or vkCmdEndRenderingKHR;
+        tile vkCmdEndRendering2KHR: EndRendering2, or vkCmdEndRendering2EXT;
+        tile vkCmdExecuteCommands: vk::PFN_vkCmdExecuteCommands;
+
+        tile vkGetDeviceQueue: vk::PFN_vkGetDeviceQueue;
+        tile vkGetDeviceQueue2: vk::PFN_vkGetDeviceQueue2;
+        tile vkQueueSubmit: vk::PFN_vkQueueSubmit;
+        tile vkQueueSubmit2: vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
+
+        // The layer's own heap and submissions.
+        down vkEndCommandBuffer: vk::PFN_vkEndCommandBuffer;
+        down vkCreateCommandPool: vk::PFN_vkCreateCommandPool;
+        down vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
+        down vkDestroySemaphore: vk::PFN_vkDestroySemaphore;
+        down vkDeviceWaitIdle: vk::PFN_vkDeviceWaitIdle;
+    }
+}
+
+entry_points! {
+    /// Waits for the layer's own work, destroys what the layer made, and destroys the device below.
+    fn vkDestroyDevice(handle: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
+        if handle == vk::Device::null() {
+            return;
+        }
+        if let Some(device) = Device::forget(handle) {
+            device.close();
+            down!(device.next, vkDestroyDevice(handle, allocator));
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Entry points of queues.
+
+use ash::vk;
+
+use crate::chain::{elements, find};
+use crate::device::device_of;
+use crate::guard::{down, entry_points};
+use crate::submit::{Batch, Given, submit};
+
+entry_points! {
+    /// Remembers the queue's family.
+    fn vkGetDeviceQueue(handle: vk::Device, family: u32, index: u32, out: *mut vk::Queue) {
+        let Some(device) = device_of(handle) else { return };
+        down!(device.next, vkGetDeviceQueue(handle, family, index, out));
+        if let Some(tile) = &device.tile {
+            // SAFETY: The driver has written it.
+            tile.queues.remember(unsafe { *out }, family);
+        }
+    }
+
+    /// The same.
+    fn vkGetDeviceQueue2(handle: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, out: *mut vk::Queue) {
+        let Some(device) = device_of(handle) else { return };
+        down!(device.next, vkGetDeviceQueue2(handle, info, out));
+        if let Some(tile) = &device.tile {
+            // SAFETY: Valid usage: a valid structure.
+            let family = unsafe { (*info).queue_family_index };
+            // SAFETY: The driver has written it.
+            tile.queues.remember(unsafe { *out }, family);
+        }
+    }
+
+    /// With poison between command buffers and behind batches, where tile memory is used.
+    fn vkQueueSubmit(
+        queue: vk::Queue,
+        count: u32,
+        infos: *const vk::SubmitInfo<'_>,
+        fence: vk::Fence,
+    ) -> vk::Result {
+        let Some(device) = device_of(queue) else { return vk::Result::ERROR_UNKNOWN };
+        let as_given = || down!(device.next, vkQueueSubmit(queue, count, infos, fence));
+        let Some(tile) = &device.tile else { return as_given() };
+        // SAFETY: Valid usage.
+        let infos = unsafe { elements(infos, count) };
+        let given: Vec<_> = infos
+            .iter()
+            .map(|info| Given {
+                // SAFETY: Valid usage.
+                commands: unsafe { elements(info.p_command_buffers, info.command_buffer_count) }.to_vec(),
+                // SAFETY: The chain is valid.
+                is_fixed: unsafe { find::<vk::DeviceGroupSubmitInfo<'_>>(info.p_next) }.is_some(),
+            })
+            .collect();
+        submit(&device, tile, queue, &given, as_given, |batches| {
+            let mut timelines = vec![vk::TimelineSemaphoreSubmitInfo::default(); batches.len()];
+            let below: Vec<_> = batches
+                .iter()
+                .zip(&mut timelines)
+                .map(|(batch, timeline)| first_kind(batch, infos, timeline))
+                .collect();
+            down!(device.next, vkQueueSubmit(queue, below.len() as u32, below.as_ptr(), fence))
+        })
+    }
+
+    /// The same.
+    fn vkQueueSubmit2(
+        queue: vk::Queue,
+        count: u32,
+        infos: *const vk::SubmitInfo2<'_>,
+        fence: vk::Fence,
+    ) -> vk::Result {
+        let Some(device) = device_of(queue) else { return vk::Result::ERROR_UNKNOWN };
+        let as_given = || down!(device.next, vkQueueSubmit2(queue, count, infos, fence));
+        let Some(tile) = &device.tile else { return as_given() };
+        // SAFETY: Valid usage.
+        let infos = unsafe { elements(infos, count) };
+        let given: Vec<_> = infos
+            .iter()
+            .map(|info| {
+                // SAFETY: Valid usage.
+                let commands = unsafe { elements(info.p_command_buffer_infos, info.command_buffer_info_count) };
+                Given {
+                    commands: commands.iter().map(|info| info.command_buffer).collect(),
+                    is_fixed: false,
+                }
+            })
+            .collect();
+        submit(&device, tile, queue, &given, as_given, |batches| {
+            let parts: Vec<_> = batches.iter().map(|batch| Parts::new(batch, infos)).collect();
+            let below: Vec<_> = batches.iter().zip(&parts).map(|(batch, parts)| second_kind(batch, infos, parts)).collect();
+            down!(device.next, vkQueueSubmit2(queue, below.len() as u32, below.as_ptr(), fence))
+        })
+    }
+}
+
+/// Everything waits.
+const ALL: vk::PipelineStageFlags = vk::PipelineStageFlags::ALL_COMMANDS;
+
+fn first_kind<'a>(
+    batch: &'a Batch,
+    infos: &[vk::SubmitInfo<'a>],
+    timeline: &'a mut vk::TimelineSemaphoreSubmitInfo<'a>,
+) -> vk::SubmitInfo<'a> {
+    let own = vk::SubmitInfo::default();
+    match batch {
+        Batch::Application(index, None) => infos[*index],
+        Batch::Application(index, Some(commands)) => infos[*index].command_buffers(commands),
+        Batch::Poison(commands) => own.command_buffers(std::slice::from_ref(commands)),
+        Batch::Wait(semaphore, value) => {
+            *timeline = timeline.wait_semaphore_values(std::slice::from_ref(value));
+            own.wait_semaphores(std::slice::from_ref(semaphore)).wait_dst_stage_mask(&[ALL]).push_next(timeline)
+        }
+        Batch::Signal(semaphore, value) => {
+            *timeline = timeline.signal_semaphore_values(std::slice::from_ref(value));
+            own.signal_semaphores(std::slice::from_ref(semaphore)).push_next(timeline)
+        }
+    }
+}
+
+/// What a batch of the second kind points to.
+struct Parts {
+    commands: Vec<vk::CommandBufferSubmitInfo<'static>>,
+    semaphores: Vec<vk::SemaphoreSubmitInfo<'static>>,
+}
+
+impl Parts {
+    fn new(batch: &Batch, infos: &[vk::SubmitInfo2<'_>]) -> Parts {
+        let plain = |commands: vk::CommandBuffer| vk::CommandBufferSubmitInfo::default().command_buffer(commands);
+        let turn = |semaphore: vk::Semaphore, value: u64| {
+            let everything = vk::PipelineStageFlags2::ALL_COMMANDS;
+            vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(everything)
+        };
+        let (mut commands, mut semaphores) = (Vec::new(), Vec::new());
+        match batch {
+            Batch::Application(index, Some(all)) => {
+                let info = &infos[*index];
+                // SAFETY: Valid usage; the lifetime is one of pointers, which outlive the submission.
+                let given: &[vk::CommandBufferSubmitInfo<'static>] =
+                    unsafe { elements(info.p_command_buffer_infos.cast(), info.command_buffer_info_count) };
+                let mut given = given.iter().peekable();
+                for handle in all {
+                    let own = given.next_if(|given| given.command_buffer == *handle);
+                    commands.push(own.copied().unwrap_or_else(|| plain(*handle)));
+                }
+            }
+            Batch::Application(_, None) => {}
+            Batch::Poison(handle) => commands.push(plain(*handle)),
+            Batch::Wait(semaphore, value) | Batch::Signal(semaphore, value) => semaphores.push(turn(*semaphore, *value)),
+        }
+        Parts { commands, semaphores }
+    }
+}
+
+fn second_kind<'a>(batch: &Batch, infos: &[vk::SubmitInfo2<'a>], parts: &'a Parts) -> vk::SubmitInfo2<'a> {
+    let own = vk::SubmitInfo2::default();
+    match batch {
+        Batch::Application(index, None) => infos[*index],
+        Batch::Application(index, Some(_)) => infos[*index].command_buffer_infos(&parts.commands),
+        Batch::Poison(_) => own.command_buffer_infos(&parts.commands),
+        Batch::Wait(..) => own.wait_semaphore_infos(&parts.semaphores),
+        Batch::Signal(..) => own.signal_semaphore_infos(&parts.semaphores),
+    }
+}

@@ -1,0 +1,187 @@
+//! Instances: their settings, the next layer's commands, the physical devices that were asked about.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use ash::vk;
+use ash::vk::Handle;
+
+use crate::chain::{elements, find};
+use crate::hooks::instance::InstanceTable;
+use crate::loader::{dispatch_key, take_instance_link};
+use crate::messages::{MessageId, Reporter};
+use crate::physical::Physical;
+use crate::settings::{LAYER_NAME, Settings, from_environment, from_file};
+use crate::sharded::Sharded;
+
+/// An instance.
+pub(crate) struct Instance {
+    pub(crate) handle: vk::Instance,
+    pub(crate) next: InstanceTable,
+    pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
+    pub(crate) settings: Settings,
+    pub(crate) reporter: Reporter,
+    physical: Mutex<HashMap<vk::PhysicalDevice, Arc<Physical>>>,
+}
+
+/// The instances, by dispatch key: that of their physical devices too.
+static INSTANCES: LazyLock<Sharded<Arc<Instance>>> = LazyLock::new(Sharded::default);
+
+/// The instance of a handle that shares its dispatch key.
+pub(crate) fn instance_of(handle: impl Handle) -> Option<Arc<Instance>> {
+    // SAFETY: The application, or the layer above, passes a live instance or physical device.
+    let key = unsafe { dispatch_key(handle.as_raw()) };
+    INSTANCES.get(key as u64)
+}
+
+/// The instance and the physical device.
+pub(crate) fn physical_of(handle: vk::PhysicalDevice) -> Option<(Arc<Instance>, Arc<Physical>)> {
+    let instance = instance_of(handle)?;
+    let physical = instance.physical(handle);
+    Some((instance, physical))
+}
+
+impl Instance {
+    /// Creates the instance below and remembers it.
+    ///
+    /// # Safety
+    /// The arguments are those of `vkCreateInstance`, with the loader's chain.
+    pub(crate) unsafe fn create(
+        info: &vk::InstanceCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Instance,
+    ) -> vk::Result {
+        // SAFETY: The caller's promise.
+        let Some(look_up) = (unsafe { take_instance_link(info.p_next) }) else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        let ask = |instance, name: &CStr| {
+            // SAFETY: The next layer's look-up, with null or the instance it created, and a C string.
+            unsafe { look_up(instance, name.as_ptr()) }
+        };
+        let Some(create) = ask(vk::Instance::null(), c"vkCreateInstance") else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        // SAFETY: The command of that name.
+        let create = unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateInstance>(create) };
+        // SAFETY: The application's arguments.
+        let result = unsafe { create(info, allocator, out) };
+        if result != vk::Result::SUCCESS {
+            return result;
+        }
+        // SAFETY: The next layer succeeded and so has written it.
+        let handle = unsafe { *out };
+        // SAFETY: The look-up gives nothing or the command of the name.
+        let next = unsafe { InstanceTable::load(|name| ask(handle, name)) };
+        // SAFETY: The chain is the application's, and valid.
+        let structure = unsafe { from_structure(info) };
+        let settings = Settings::read(&[&from_environment(), &from_file(), &structure]);
+        // SAFETY: The names are the application's, and valid.
+        let has_debug_utils = unsafe { enabled_extensions(info.pp_enabled_extension_names, info.enabled_extension_count) }
+            .any(|name| name == ash::ext::debug_utils::NAME);
+        let submit = next.vkSubmitDebugUtilsMessageEXT.filter(|_| has_debug_utils);
+        let instance = Instance {
+            handle,
+            next,
+            next_look_up: look_up,
+            reporter: Reporter::new(handle, submit, settings.log, settings.report),
+            settings,
+            physical: Mutex::default(),
+        };
+        let about = (vk::ObjectType::INSTANCE, handle.as_raw());
+        for complaint in &instance.settings.complaints {
+            instance.reporter.report(MessageId::Setting, about, complaint);
+        }
+        // SAFETY: Just created.
+        let key = unsafe { dispatch_key(handle.as_raw()) };
+        INSTANCES.insert(key as u64, Arc::new(instance));
+        result
+    }
+
+    /// Forgets the instance; the caller destroys it below.
+    pub(crate) fn forget(handle: vk::Instance) -> Option<Arc<Instance>> {
+        // SAFETY: A live instance.
+        let key = unsafe { dispatch_key(handle.as_raw()) };
+        INSTANCES.remove(key as u64)
+    }
+
+    /// What is known of a physical device.
+    pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<Physical> {
+        let known = |physical: &Mutex<HashMap<_, Arc<Physical>>>| {
+            physical.lock().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
+        };
+        if let Some(physical) = known(&self.physical) {
+            return physical;
+        }
+        // Without the lock, for a message may call back; whoever comes second finds what the first stored.
+        let found = Arc::new(Physical::new(self, handle));
+        let mut physical = self.physical.lock().unwrap_or_else(PoisonError::into_inner);
+        physical.entry(handle).or_insert(found).clone()
+    }
+}
+
+/// The names of extensions that a create info enables.
+///
+/// # Safety
+/// `names` points to `count` C strings, which live for `'a`.
+pub(crate) unsafe fn enabled_extensions<'a>(
+    names: *const *const c_char,
+    count: u32,
+) -> impl Iterator<Item = &'a CStr> + Clone {
+    // SAFETY: The caller's promise.
+    let names: &'a [*const c_char] = unsafe { elements(names, count) };
+    // SAFETY: As above.
+    names.iter().map(|name| unsafe { CStr::from_ptr(*name) })
+}
+
+/// What the instance's `VkLayerSettingsCreateInfoEXT` set for this layer.
+///
+/// # Safety
+/// The chain of `info` is valid.
+unsafe fn from_structure(info: &vk::InstanceCreateInfo<'_>) -> HashMap<String, String> {
+    // SAFETY: The caller's promise.
+    let Some(given) = (unsafe { find::<vk::LayerSettingsCreateInfoEXT<'_>>(info.p_next) }) else {
+        return HashMap::new();
+    };
+    // SAFETY: As above.
+    let settings = unsafe { elements(given.p_settings, given.setting_count) };
+    // SAFETY: As above.
+    settings.iter().filter_map(|setting| unsafe { setting_text(setting) }).collect()
+}
+
+/// A setting's name and its first value as text; `None` for other layers' settings.
+///
+/// # Safety
+/// `setting` is valid.
+unsafe fn setting_text(setting: &vk::LayerSettingEXT<'_>) -> Option<(String, String)> {
+    use vk::LayerSettingTypeEXT as T;
+    // SAFETY: Valid usage: a C string.
+    let layer = unsafe { CStr::from_ptr(setting.p_layer_name) };
+    // SAFETY: As above.
+    let name = unsafe { CStr::from_ptr(setting.p_setting_name) };
+    if layer != LAYER_NAME || setting.value_count == 0 || setting.p_values.is_null() {
+        return None;
+    }
+    let values = setting.p_values;
+    let text = match setting.ty {
+        // SAFETY: The type says what the values are, and there is at least one; so in each arm.
+        T::BOOL32 => unsafe { *values.cast::<u32>() != 0 }.to_string(),
+        // SAFETY: As above.
+        T::INT32 => unsafe { *values.cast::<i32>() }.to_string(),
+        // SAFETY: As above.
+        T::INT64 => unsafe { *values.cast::<i64>() }.to_string(),
+        // SAFETY: As above.
+        T::UINT32 => unsafe { *values.cast::<u32>() }.to_string(),
+        // SAFETY: As above.
+        T::UINT64 => unsafe { *values.cast::<u64>() }.to_string(),
+        T::STRING => {
+            // SAFETY: As above.
+            let value = unsafe { *values.cast::<*const c_char>() };
+            // SAFETY: Valid usage: a C string.
+            unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned()
+        }
+        _ => return None,
+    };
+    Some((name.to_string_lossy().into_owned(), text))
+}

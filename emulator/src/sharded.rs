@@ -1,0 +1,117 @@
+//! Maps from handles to state that many threads read at once.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// Handles are pointers or counters: a multiplication spreads them well enough, and fast.
+#[derive(Default)]
+pub(crate) struct HandleHasher(u64);
+
+impl Hasher for HandleHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = spread(self.0 ^ value);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+}
+
+fn spread(value: u64) -> u64 {
+    let product = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    product ^ (product >> 32)
+}
+
+/// A map keyed by handles.
+pub(crate) type HandleMap<T> = HashMap<u64, T, BuildHasherDefault<HandleHasher>>;
+
+const SHARDS: usize = 16;
+
+/// A map whose parts are locked one by one.
+pub(crate) struct Sharded<T> {
+    shards: [RwLock<HandleMap<T>>; SHARDS],
+}
+
+impl<T> Default for Sharded<T> {
+    fn default() -> Self {
+        Sharded {
+            shards: std::array::from_fn(|_| RwLock::default()),
+        }
+    }
+}
+
+impl<T> Sharded<T> {
+    fn shard(&self, handle: u64) -> &RwLock<HandleMap<T>> {
+        &self.shards[(spread(handle) >> 48) as usize % SHARDS]
+    }
+
+    fn read(&self, handle: u64) -> RwLockReadGuard<'_, HandleMap<T>> {
+        self.shard(handle).read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, handle: u64) -> RwLockWriteGuard<'_, HandleMap<T>> {
+        self.shard(handle).write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a handle's state, in the place of what was remembered of it.
+    pub(crate) fn insert(&self, handle: u64, value: T) {
+        self.write(handle).insert(handle, value);
+    }
+
+    /// Forgets a handle.
+    pub(crate) fn remove(&self, handle: u64) -> Option<T> {
+        // Most handles that are destroyed were never remembered.
+        if !self.read(handle).contains_key(&handle) {
+            return None;
+        }
+        self.write(handle).remove(&handle)
+    }
+
+    /// What `use_it` makes of a handle's state.
+    pub(crate) fn with<R>(&self, handle: u64, use_it: impl FnOnce(&T) -> R) -> Option<R> {
+        self.read(handle).get(&handle).map(use_it)
+    }
+
+    /// Forgets every handle for which `forget` holds.
+    pub(crate) fn remove_all(&self, forget: impl Fn(&T) -> bool) {
+        for shard in &self.shards {
+            shard.write().unwrap_or_else(PoisonError::into_inner).retain(|_, value| !forget(value));
+        }
+    }
+}
+
+impl<T: Clone> Sharded<T> {
+    /// A handle's state.
+    pub(crate) fn get(&self, handle: u64) -> Option<T> {
+        self.with(handle, T::clone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_map() {
+        let map = Sharded::default();
+        for handle in 0..1000u64 {
+            map.insert(handle * 16, handle);
+        }
+        assert_eq!(map.get(160), Some(10));
+        assert_eq!(map.remove(160), Some(10));
+        assert_eq!(map.remove(160), None);
+        map.remove_all(|value| value % 2 == 0);
+        assert_eq!((map.get(16), map.get(32)), (Some(1), None));
+    }
+}

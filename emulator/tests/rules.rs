@@ -1,0 +1,145 @@
+//! The rules that nobody else checks, each broken once, and each program without the mistake.
+
+mod rig;
+
+use ash::vk;
+use rig::Rig;
+use tileheap::ffi;
+
+/// What the emulator says of `run`; other layers' messages about the same mistake are expected where `validated` lists them.
+fn said(settings: &[(&str, &str)], validated: &[&str], run: impl FnOnce(&Rig)) -> Vec<String> {
+    let rig = Rig::new(settings);
+    run(&rig);
+    let mut ids: Vec<_> = rig.take_messages().into_iter().map(|(id, _)| id).collect();
+    ids.retain(|id| !validated.contains(&id.as_str()));
+    rig.finish();
+    ids
+}
+
+/// Records a fill of a tile buffer by a shader while `bound` is bound.
+fn dispatch_with(rig: &Rig, bound: impl FnOnce(&Rig, vk::DeviceMemory) -> Option<vk::DeviceMemory>) {
+    let own = rig.object(12_288);
+    let buffer = rig.tile_words(64, own, 0);
+    let bound = bound(rig, own);
+    rig.record(|commands| {
+        rig.bind(commands, bound);
+        rig.fill(commands, buffer, 64, 1);
+    });
+}
+
+const WRONG: [&str; 1] = ["TILEHEAP-wrong-object"];
+const VALIDATED_10746: [&str; 1] = ["VUID-vkCmdDispatch-commandBuffer-10746"];
+
+#[test]
+fn a_dispatch_reaches_only_the_object_bound() {
+    assert!(said(&[], &[], |rig| dispatch_with(rig, |_, own| Some(own))).is_empty());
+    let other = |rig: &Rig, _| Some(rig.object(12_288));
+    assert_eq!(said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, other)), WRONG);
+    assert_eq!(said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, |_, _| None)), WRONG);
+}
+
+#[test]
+fn what_validation_checks_too_need_not_be_said_twice() {
+    let quiet = [("report", "beyond-validation")];
+    assert!(said(&quiet, &VALIDATED_10746, |rig| dispatch_with(rig, |_, _| None)).is_empty());
+}
+
+/// Records a fill of a tile buffer by a transfer with `bound` bound.
+fn transfer(bind: bool) -> Vec<String> {
+    said(&[("tile_buffer_transfers", "true")], &[], |rig| {
+        let object = rig.object(12_288);
+        let usage = vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::STORAGE_BUFFER;
+        let buffer = rig.tile_buffer(256, usage);
+        // SAFETY: New, at an offset that every alignment allows.
+        unsafe { rig.device.bind_buffer_memory(buffer, object, 0) }.expect("bound tile memory");
+        let commands = rig.record(|commands| {
+            if bind {
+                rig.bind(commands, Some(object));
+            }
+            // SAFETY: Recording; a transfer destination.
+            unsafe { rig.device.cmd_fill_buffer(commands, buffer, 0, vk::WHOLE_SIZE, 7) };
+        });
+        rig.submit(&[&[commands]]);
+    })
+}
+
+#[test]
+fn a_transfer_needs_its_object_bound() {
+    assert!(transfer(true).is_empty());
+    assert_eq!(transfer(false), ["TILEHEAP-transfer-unbound"]);
+}
+
+#[test]
+fn a_resource_with_requirements_of_0_is_reported_where_it_is_bound() {
+    let ids = said(&[], &["VUID-VkBufferCreateInfo-usage-10764", "VUID-vkBindBufferMemory-memory-01035"], |rig| {
+        // A vertex buffer cannot live in tile memory.
+        let buffer = rig.tile_buffer(256, vk::BufferUsageFlags::VERTEX_BUFFER);
+        assert_eq!(rig.buffer_needs(buffer).1, (0, 0));
+        let object = rig.object(12_288);
+        // SAFETY: Wrong on purpose: bound where it cannot live, and never used.
+        let _ = unsafe { rig.device.bind_buffer_memory(buffer, object, 0) };
+    });
+    assert_eq!(ids, ["TILEHEAP-unsupported-resource"]);
+}
+
+#[test]
+fn tile_memory_cannot_be_mapped() {
+    let ids = said(&[], &["VUID-vkMapMemory-memory-00682"], |rig| {
+        let object = rig.object(12_288);
+        // SAFETY: Wrong on purpose; it fails.
+        let mapped = unsafe { rig.device.map_memory(object, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) };
+        assert_eq!(mapped, Err(vk::Result::ERROR_MEMORY_MAP_FAILED));
+    });
+    assert_eq!(ids, ["TILEHEAP-mapped"]);
+}
+
+#[test]
+fn an_object_larger_than_the_heap_is_refused() {
+    let ids = said(&[], &["VUID-vkAllocateMemory-pAllocateInfo-01713"], |rig| {
+        let refused = rig.allocate(rig.heap_size() + 1, rig.tile_type());
+        assert_eq!(refused, Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        assert!(rig.allocate(rig.heap_size(), rig.tile_type()).is_ok());
+        assert!(rig.allocate(rig.heap_size(), rig.tile_type()).is_ok(), "objects share the heap");
+    });
+    assert_eq!(ids, ["TILEHEAP-too-large"]);
+}
+
+#[test]
+fn a_bad_place_is_refused() {
+    let validated = ["VUID-vkBindBufferMemory-memory-10740", "VUID-vkBindBufferMemory-memory-10742"];
+    let ids = said(&[], &validated, |rig| {
+        let object = rig.object(12_288);
+        for offset in [4096, 12_288] {
+            let buffer = rig.tile_buffer(256, vk::BufferUsageFlags::STORAGE_BUFFER);
+            // SAFETY: Wrong on purpose; it fails.
+            let bound = unsafe { rig.device.bind_buffer_memory(buffer, object, offset) };
+            assert_eq!(bound, Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY), "{offset}");
+        }
+    });
+    assert_eq!(ids, ["TILEHEAP-bad-place"; 2]);
+}
+
+#[test]
+fn per_tile_commands_say_that_they_do_nothing() {
+    // What validation has to say of a call outside a pass is not the point here.
+    let validated = [
+        "VUID-vkCmdBeginPerTileExecutionQCOM-renderpass",
+        "VUID-vkCmdBeginPerTileExecutionQCOM-None-10664",
+        "VUID-vkCmdBeginPerTileExecutionQCOM-None-10665",
+    ];
+    let ids = said(&[], &validated, |rig| {
+        // SAFETY: A live device and a C string.
+        let pointer = unsafe {
+            (rig.instance.fp_v1_0().get_device_proc_addr)(rig.device.handle(), c"vkCmdBeginPerTileExecutionQCOM".as_ptr())
+        };
+        type Command = unsafe extern "system" fn(vk::CommandBuffer, *const ffi::PerTileBeginInfoQCOM<'_>);
+        // SAFETY: The command of that name.
+        let begin = unsafe { std::mem::transmute::<vk::PFN_vkVoidFunction, Option<Command>>(pointer) };
+        rig.record(|commands| {
+            let info = ffi::PerTileBeginInfoQCOM::default();
+            // SAFETY: Recording; the emulator does nothing here.
+            unsafe { begin.expect("the command")(commands, &info) };
+        });
+    });
+    assert_eq!(ids, ["TILEHEAP-tile-shading"]);
+}
