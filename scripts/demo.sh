@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Renders a frame of examples/deferred to target/demo/frame.png, on this machine's driver or on lavapipe where there is
-# none, and prints where every resource lives and why: here, and on a phone's tile memory.
+# Renders a frame of examples/deferred on this machine's driver, or on lavapipe where there is none: in ordinary memory, and in
+# tile memory, emulated where the driver has none. The pictures (target/demo) are the same; the plans are printed.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -10,8 +10,13 @@ mkdir -p target/demo
 
 say "Building (the first time takes a few minutes)"
 cargo build --example deferred --bins
+bash scripts/stage-emulator.sh
 say "Rendering, and the plan for this machine's driver"
-cargo run --quiet --example deferred -- --output target/demo/frame.png --dump-frame target/demo/frame.json
-say "The same frame's plan for the profile adreno-830"
+cargo run --quiet --example deferred -- --output target/demo/ordinary.png --dump-frame target/demo/frame.json
+say "Rendering in tile memory (emulated, unless the driver has it), and the plan for that"
+VK_ADD_LAYER_PATH=$root/target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator \
+    cargo run --quiet --example deferred -- --output target/demo/frame.png
+cmp target/demo/ordinary.png target/demo/frame.png || die "the two pictures differ"
+say "The same frame's plan for the profile adreno-830, sizes estimated"
 cargo run --quiet --bin tileheap -- plan target/demo/frame.json --profile adreno-830
-say "The picture: $root/target/demo/frame.png"
+say "The pictures are the same: $root/target/demo/frame.png"

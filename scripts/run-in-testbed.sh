@@ -16,6 +16,9 @@ export TILEHEAP_RUNNER=$0
 # of them in a log for test.sh to judge: information too, for there the layer says at every start what it checks.
 export TILEHEAP_VALIDATE=1
 export VK_INSTANCE_LAYERS=VK_LAYER_KHRONOS_validation VK_LAYER_VALIDATE_SYNC=1
+# Layers 1.4.363 wrap handles and do not unwrap the memory in a VkTileMemoryBindInfoQCOM that a secondary command buffer inherits:
+# whoever is below them gets a number that is no handle.
+export VK_LAYER_UNIQUE_HANDLES=0
 # The folder that stage-emulator.sh filled: the emulator below validation, which then sees tile memory.
 if [ -n "${TILEHEAP_EMULATOR:-}" ]; then
     export VK_LAYER_PATH=$VK_LAYER_PATH:$TILEHEAP_EMULATOR

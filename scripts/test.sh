@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Proves tileheap right: the pure part alone, then everything on this machine's lavapipe, then everything that touches
-# Vulkan on the newest lavapipe under core and synchronization validation. Runs all that can run, lists what was skipped
-# and why, and closes with "N passed, N failed, N skipped". Logs stay in target/test-logs.
+# Vulkan under core and synchronization validation: on the newest lavapipe, and in emulated tile memory of every kind on both.
+# Runs all that can run, lists what was skipped and why, and closes with "N passed, N failed, N skipped". Logs stay in
+# target/test-logs.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -16,7 +17,7 @@ mkdir -p "$logs"
 passed=0 failed=0 skipped=0
 
 # Nothing of the caller's chooses the driver, the layers or the screen.
-unset "${!VK_@}" "${!TILEHEAP_VALID@}" TILEHEAP_DEVICE TILEHEAP_RUNNER DISPLAY WAYLAND_DISPLAY
+unset "${!VK_@}" "${!TILEHEAP_VALID@}" TILEHEAP_DEVICE TILEHEAP_EMULATOR TILEHEAP_RUNNER DISPLAY WAYLAND_DISPLAY
 export CARGO_TERM_COLOR=never
 
 # run NAME COMMAND...: a command that runs tests; their counts go to the sums, their skips to the list.
@@ -68,6 +69,12 @@ on_testbed() {
     "$@"
 }
 
+# emulated NAME DRIVER PROFILE COMMAND...: the same on the emulator over a driver, below validation.
+emulated() {
+    local -x VK_DRIVER_FILES=$2 TILEHEAP_EMULATOR=$root/target/emulator VK_TILEHEAP_EMULATOR_PROFILE=$3
+    on_testbed run "$1" "${@:4}"
+}
+
 # The layer's own log, of every process: no plain file, for each process would start that anew.
 open_validation_log() {
     mkfifo "$logs/validation.fifo"
@@ -84,7 +91,9 @@ judge_validation_log() {
 
 run pure cargo test --no-fail-fast --package tileheap --no-default-features
 check benches cargo test --quiet --package tileheap --no-default-features --benches
+check emulator-builds bash scripts/stage-emulator.sh
 on_lavapipe run lavapipe cargo test --no-fail-fast
+on_lavapipe run emulator cargo test --no-fail-fast --package tileheap-emulator
 
 check testbed need_testbed
 if [ -e "$TILEHEAP_TESTBED/complete" ]; then
@@ -93,6 +102,14 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
         sed 's|^tests/||; s|/main\.rs$||; s|\.rs$||; s|^|--test=|')
     open_validation_log
     on_testbed run validated cargo test --no-fail-fast "${drivers[@]}"
+    machines=(/usr/share/vulkan/icd.d/lvp_icd*.json)
+    for profile in adreno-830 adreno-840 x2-85 validation-icd hostile generous; do
+        newest=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json
+        emulated "$profile" "$newest" "$profile" cargo test --no-fail-fast "${drivers[@]}"
+        if [ -e "${machines[0]}" ]; then
+            emulated "$profile-here" "${machines[0]}" "$profile" cargo test --no-fail-fast "${drivers[@]}"
+        fi
+    done
     judge_validation_log
 fi
 

@@ -200,9 +200,18 @@ mod tests {
         // SAFETY: The chain is valid.
         let mut chain = unsafe { Chain::new((&raw const ours).cast(), treat) };
         assert_eq!(types(chain.head()), [stencil.s_type, last.s_type]);
-        chain.copy_of::<vk::ImageStencilUsageCreateInfo<'_>>().unwrap().stencil_usage = vk::ImageUsageFlags::SAMPLED;
-        assert!(stencil.stencil_usage.is_empty(), "the application's structure is not touched");
-        assert!(chain.copy_of::<vk::ImageFormatListCreateInfo<'_>>().is_none(), "nothing behind the last change");
+        chain
+            .copy_of::<vk::ImageStencilUsageCreateInfo<'_>>()
+            .unwrap()
+            .stencil_usage = vk::ImageUsageFlags::SAMPLED;
+        assert!(
+            stencil.stencil_usage.is_empty(),
+            "the application's structure is not touched"
+        );
+        assert!(
+            chain.copy_of::<vk::ImageFormatListCreateInfo<'_>>().is_none(),
+            "nothing behind the last change"
+        );
     }
 
     #[test]

@@ -64,7 +64,8 @@ impl Instance {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         };
         // SAFETY: The command of that name.
-        let create = unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateInstance>(create) };
+        let create =
+            unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateInstance>(create) };
         // SAFETY: The application's arguments.
         let result = unsafe { create(info, allocator, out) };
         if result != vk::Result::SUCCESS {
@@ -78,8 +79,9 @@ impl Instance {
         let structure = unsafe { from_structure(info) };
         let settings = Settings::read(&[&from_environment(), &from_file(), &structure]);
         // SAFETY: The names are the application's, and valid.
-        let has_debug_utils = unsafe { enabled_extensions(info.pp_enabled_extension_names, info.enabled_extension_count) }
-            .any(|name| name == ash::ext::debug_utils::NAME);
+        let has_debug_utils =
+            unsafe { enabled_extensions(info.pp_enabled_extension_names, info.enabled_extension_count) }
+                .any(|name| name == ash::ext::debug_utils::NAME);
         let submit = next.vkSubmitDebugUtilsMessageEXT.filter(|_| has_debug_utils);
         let instance = Instance {
             handle,
@@ -109,7 +111,11 @@ impl Instance {
     /// What is known of a physical device.
     pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<Physical> {
         let known = |physical: &Mutex<HashMap<_, Arc<Physical>>>| {
-            physical.lock().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
+            physical
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(&handle)
+                .cloned()
         };
         if let Some(physical) = known(&self.physical) {
             return physical;
@@ -147,7 +153,10 @@ unsafe fn from_structure(info: &vk::InstanceCreateInfo<'_>) -> HashMap<String, S
     // SAFETY: As above.
     let settings = unsafe { elements(given.p_settings, given.setting_count) };
     // SAFETY: As above.
-    settings.iter().filter_map(|setting| unsafe { setting_text(setting) }).collect()
+    settings
+        .iter()
+        .filter_map(|setting| unsafe { setting_text(setting) })
+        .collect()
 }
 
 /// A setting's name and its first value as text; `None` for other layers' settings.

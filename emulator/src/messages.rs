@@ -114,7 +114,10 @@ impl MessageId {
     fn is_news(self) -> bool {
         matches!(
             self,
-            MessageId::Setting | MessageId::StepsAside | MessageId::AboveValidation | MessageId::CannotEmulate
+            MessageId::Setting
+                | MessageId::StepsAside
+                | MessageId::AboveValidation
+                | MessageId::CannotEmulate
         )
     }
 
@@ -181,7 +184,9 @@ impl Reporter {
         if self.log {
             eprintln!("VK_LAYER_TILEHEAP_emulator: {}: {text}", id.name());
         }
-        let (Some(submit), Ok(name), Ok(message)) = (self.submit, CString::new(id.name()), CString::new(text)) else {
+        let (Some(submit), Ok(name), Ok(message)) =
+            (self.submit, CString::new(id.name()), CString::new(text))
+        else {
             return;
         };
         let mut named = vk::DebugUtilsObjectNameInfoEXT::default();

@@ -71,7 +71,11 @@ pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
 }
 
 /// Remembers new command buffers.
-pub(crate) fn remember(device: &Arc<Device>, info: &vk::CommandBufferAllocateInfo<'_>, all: &[vk::CommandBuffer]) {
+pub(crate) fn remember(
+    device: &Arc<Device>,
+    info: &vk::CommandBufferAllocateInfo<'_>,
+    all: &[vk::CommandBuffer],
+) {
     for commands in all {
         let recorder = Recorder {
             device: device.clone(),
@@ -107,7 +111,10 @@ impl Recorder {
 
     /// Tile memory of the device; recorders exist only where there is some.
     pub(crate) fn tile(&self) -> &Tile {
-        self.device.tile.as_ref().expect("recorders exist only on devices with tile memory")
+        self.device
+            .tile
+            .as_ref()
+            .expect("recorders exist only on devices with tile memory")
     }
 
     /// Recording begins anew.
@@ -221,7 +228,14 @@ pub(crate) fn before_action(
             Reach::Transfer => {
                 for (index, buffer) in buffers.iter().enumerate() {
                     let is_source = index == 0 && command.starts_with("vkCmdCopyBuffer");
-                    transfer(&recorder, &mut recording, *buffer, is_source, command, &mut findings);
+                    transfer(
+                        &recorder,
+                        &mut recording,
+                        *buffer,
+                        is_source,
+                        command,
+                        &mut findings,
+                    );
                 }
             }
             Reach::Draw | Reach::Dispatch | Reach::TraceRays => {
@@ -243,9 +257,16 @@ fn transfer(
     command: &str,
     findings: &mut Vec<Finding>,
 ) {
-    let Some(buffer) = recorder.device.resources.buffers.get(buffer.as_raw()) else { return };
+    let Some(buffer) = recorder.device.resources.buffers.get(buffer.as_raw()) else {
+        return;
+    };
     let Some(place) = buffer.place.get() else { return };
-    findings.extend(Recorder::check_object(recording, &buffer, command, MessageId::TransferUnbound));
+    findings.extend(Recorder::check_object(
+        recording,
+        &buffer,
+        command,
+        MessageId::TransferUnbound,
+    ));
     if !is_source {
         recording.contents.write(place);
     } else if !buffer.addressable {

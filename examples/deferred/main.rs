@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use clap::Parser;
-use tileheap::plan::{PlanOptions, Strategy, plan};
+use tileheap::plan::{PlanOptions, Strategy, Totals, plan};
 use tileheap::profile::{DeviceProfile, estimate};
 use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
 
@@ -118,8 +118,10 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
     let scene = || Scene::build(args.seed);
     let (objects, lights) = (scene().object_count(), scene().light_count());
     let planned = PlanOptions::default();
+    let mut totals = Totals::default();
     let rendered = picture::render(tile, scene(), args.size, frames, planned, |plan| {
-        println!("{plan}")
+        totals = plan.totals;
+        println!("{plan}");
     })?;
     rendered.write(&args.output)?;
     let each = rendered.took.as_secs_f64() * 1e3 / f64::from(frames);
@@ -129,6 +131,17 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
         args.size.height,
         tile.profile().name,
     );
+    if tile.profile().tile.is_some() {
+        let by = context.support().emulator();
+        println!(
+            "in {}: {} of {} of eligible traffic stayed on chip",
+            by.map_or("tile memory".to_owned(), |by| format!(
+                "tile memory emulated by {by}"
+            )),
+            totals.on_chip_bytes,
+            totals.eligible_bytes
+        );
+    }
     println!("{}", args.output.display());
 
     if args.compare {

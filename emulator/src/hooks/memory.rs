@@ -69,11 +69,19 @@ fn shown(device: &Device, driver: u32, needs: Option<TileRequirements>, transien
 }
 
 fn image_needs(device: &Device, image: vk::Image) -> Option<TileRequirements> {
-    device.resources.images.with(image.as_raw(), |image| image.needs).flatten()
+    device
+        .resources
+        .images
+        .with(image.as_raw(), |image| image.needs)
+        .flatten()
 }
 
 fn buffer_needs(device: &Device, buffer: vk::Buffer) -> Option<TileRequirements> {
-    device.resources.buffers.with(buffer.as_raw(), |buffer| buffer.needs).flatten()
+    device
+        .resources
+        .buffers
+        .with(buffer.as_raw(), |buffer| buffer.needs)
+        .flatten()
 }
 
 fn is_transient(device: &Device, image: vk::Image) -> bool {

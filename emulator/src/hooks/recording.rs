@@ -322,7 +322,12 @@ unsafe fn dependencies(
         // SAFETY: As above.
         unsafe { barriers::before2(recorder, given) };
     }
-    let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
+    let Some(device) = recorder
+        .map(|recorder| recorder.device.clone())
+        .or_else(|| device_of(commands))
+    else {
+        return;
+    };
     if !device.enabled.tile_shading {
         return record(&device, infos);
     }
