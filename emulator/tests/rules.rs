@@ -106,7 +106,11 @@ fn an_object_larger_than_the_heap_is_refused() {
 
 #[test]
 fn a_bad_place_is_refused() {
-    let validated = ["VUID-vkBindBufferMemory-memory-10740", "VUID-vkBindBufferMemory-memory-10742"];
+    let validated = [
+        "VUID-vkBindBufferMemory-memory-10740",
+        "VUID-vkBindBufferMemory-memory-10742",
+        "VUID-vkBindBufferMemory-memoryOffset-01031",
+    ];
     let ids = said(&[], &validated, |rig| {
         let object = rig.object(12_288);
         for offset in [4096, 12_288] {
