@@ -31,8 +31,12 @@ pub(crate) fn before(recorder: &Recorder, barriers: &[vk::ImageMemoryBarrier<'_>
 pub(crate) unsafe fn before2(recorder: &Recorder, dependencies: &[vk::DependencyInfo<'_>]) {
     for dependency in dependencies {
         // SAFETY: The caller's promise.
-        let barriers =
-            unsafe { elements(dependency.p_image_memory_barriers, dependency.image_memory_barrier_count) };
+        let barriers = unsafe {
+            elements(
+                dependency.p_image_memory_barriers,
+                dependency.image_memory_barrier_count,
+            )
+        };
         let transitions = barriers.iter().map(|barrier| Transition {
             image: barrier.image,
             from: barrier.old_layout,
@@ -44,11 +48,15 @@ pub(crate) unsafe fn before2(recorder: &Recorder, dependencies: &[vk::Dependency
 
 fn discard(recorder: &Recorder, transitions: impl Iterator<Item = Transition>) {
     for transition in transitions.filter(|transition| transition.from == vk::ImageLayout::UNDEFINED) {
-        let Some(image) = recorder.device.resources.images.get(transition.image.as_raw()) else { continue };
+        let Some(image) = recorder.device.resources.images.get(transition.image.as_raw()) else {
+            continue;
+        };
         let aspects = transition.range.aspect_mask;
         let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
         let whole = image.single && (!image.two_aspects || aspects.contains(both));
-        let Some(place) = image.place.get().filter(|_| whole) else { continue };
+        let Some(place) = image.place.get().filter(|_| whole) else {
+            continue;
+        };
         let mut recording = recorder.lock();
         if recording.pass.is_none() {
             recording.contents.discard(place.first, place.end);
@@ -92,14 +100,16 @@ impl Plain {
         };
         for info in dependencies {
             // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-            let mut copy = unsafe { std::mem::transmute::<vk::DependencyInfo<'_>, vk::DependencyInfo<'static>>(*info) };
+            let mut copy =
+                unsafe { std::mem::transmute::<vk::DependencyInfo<'_>, vk::DependencyInfo<'static>>(*info) };
             // SAFETY: The caller's promise.
             let mut memory = unsafe { elements(copy.p_memory_barriers, copy.memory_barrier_count) }.to_vec();
             // SAFETY: The caller's promise.
             let mut buffers =
                 unsafe { elements(copy.p_buffer_memory_barriers, copy.buffer_memory_barrier_count) }.to_vec();
             // SAFETY: The caller's promise.
-            let mut images = unsafe { elements(copy.p_image_memory_barriers, copy.image_memory_barrier_count) }.to_vec();
+            let mut images =
+                unsafe { elements(copy.p_image_memory_barriers, copy.image_memory_barrier_count) }.to_vec();
             for barrier in &mut memory {
                 barrier.src_access_mask = self::plain(barrier.src_access_mask);
                 barrier.dst_access_mask = self::plain(barrier.dst_access_mask);

@@ -200,19 +200,32 @@ mod tests {
         // SAFETY: The chain is valid.
         let mut chain = unsafe { Chain::new((&raw const ours).cast(), treat) };
         assert_eq!(types(chain.head()), [stencil.s_type, last.s_type]);
-        chain.copy_of::<vk::ImageStencilUsageCreateInfo<'_>>().unwrap().stencil_usage = vk::ImageUsageFlags::SAMPLED;
-        assert!(stencil.stencil_usage.is_empty(), "the application's structure is not touched");
-        assert!(chain.copy_of::<vk::ImageFormatListCreateInfo<'_>>().is_none(), "nothing behind the last change");
+        chain
+            .copy_of::<vk::ImageStencilUsageCreateInfo<'_>>()
+            .unwrap()
+            .stencil_usage = vk::ImageUsageFlags::SAMPLED;
+        assert!(
+            stencil.stencil_usage.is_empty(),
+            "the application's structure is not touched"
+        );
+        assert!(
+            chain.copy_of::<vk::ImageFormatListCreateInfo<'_>>().is_none(),
+            "nothing behind the last change"
+        );
     }
 
     #[test]
     fn copying_ends_before_an_unknown_structure() {
         let ours = TileMemorySizeInfoQCOM::default();
-        let mut unknown = vk::BaseInStructure::default();
-        unknown.s_type = vk::StructureType::from_raw(0x7fff_0000);
-        unknown.p_next = (&raw const ours).cast();
-        let mut first = TileMemorySizeInfoQCOM::default();
-        first.p_next = (&raw const unknown).cast();
+        let unknown = vk::BaseInStructure {
+            s_type: vk::StructureType::from_raw(0x7fff_0000),
+            p_next: (&raw const ours).cast(),
+            ..Default::default()
+        };
+        let first = TileMemorySizeInfoQCOM {
+            p_next: (&raw const unknown).cast(),
+            ..Default::default()
+        };
         // SAFETY: The chain is valid.
         let chain = unsafe { Chain::new((&raw const first).cast(), treat) };
         assert_eq!(types(chain.head()), [unknown.s_type, ours.s_type]);

@@ -78,7 +78,8 @@ impl Contents {
         if self.dead.covers(read.first, read.end) {
             return Some(finding(&read));
         }
-        let known = self.written.intersects(read.first, read.end) || self.dead.intersects(read.first, read.end);
+        let known =
+            self.written.intersects(read.first, read.end) || self.dead.intersects(read.first, read.end);
         if !known && !self.reads.contains(&read) {
             self.reads.push(read);
         }
@@ -87,7 +88,11 @@ impl Contents {
 
     /// A secondary command buffer runs here.
     pub(crate) fn run(&mut self, secondary: &Contents) -> Vec<Finding> {
-        let findings = secondary.reads.iter().filter_map(|read| self.read_of(*read)).collect();
+        let findings = secondary
+            .reads
+            .iter()
+            .filter_map(|read| self.read_of(*read))
+            .collect();
         for (first, end) in secondary.written.iter() {
             self.dead.remove(first, end);
             self.written.add(first, end);
@@ -124,7 +129,10 @@ impl Window {
         };
         let discards = (entry < self.live).then_some(entry);
         self.dead.add(entry, self.heap);
-        let undefined = contents.reads.iter().filter(|read| self.dead.covers(read.first, read.end));
+        let undefined = contents
+            .reads
+            .iter()
+            .filter(|read| self.dead.covers(read.first, read.end));
         let findings = undefined.map(finding).collect();
         for (first, end) in contents.written.iter() {
             self.dead.remove(first, end);
@@ -138,7 +146,11 @@ impl Window {
 }
 
 fn finding(read: &Read) -> Finding {
-    let kind = if read.object.0 == vk::ObjectType::IMAGE { "image" } else { "buffer" };
+    let kind = if read.object.0 == vk::ObjectType::IMAGE {
+        "image"
+    } else {
+        "buffer"
+    };
     Finding {
         id: MessageId::ReadsDiscarded,
         object: read.object,
@@ -156,11 +168,20 @@ mod tests {
     use super::*;
 
     fn place(first: u64, end: u64) -> Place {
-        Place { memory: 1, object_size: 100, first, end }
+        Place {
+            memory: 1,
+            object_size: 100,
+            first,
+            end,
+        }
     }
 
     fn read(contents: &mut Contents, first: u64, end: u64) -> bool {
-        let read = Read { object: (vk::ObjectType::IMAGE, 7), first, end };
+        let read = Read {
+            object: (vk::ObjectType::IMAGE, 7),
+            first,
+            end,
+        };
         contents.read_of(read).is_some()
     }
 
@@ -193,7 +214,11 @@ mod tests {
         assert!(window.run(&writer).1.is_empty());
         assert_eq!(window.run(&reader).1.len(), 0);
         assert_eq!(window.run(&unbound).0, Some(0));
-        assert_eq!(window.run(&reader).1.len(), 1, "the unbound command buffer discarded it");
+        assert_eq!(
+            window.run(&reader).1.len(),
+            1,
+            "the unbound command buffer discarded it"
+        );
         assert_eq!(Window::new(100).run(&reader).1.len(), 1, "another window");
     }
 
@@ -208,7 +233,11 @@ mod tests {
         assert_eq!(window.run(&small).0, Some(4));
         assert_eq!(window.live, 4);
         assert_eq!(window.run(&large).0, None);
-        assert_eq!(window.run(&Contents::default()).0, None, "no action command, no discard");
+        assert_eq!(
+            window.run(&Contents::default()).0,
+            None,
+            "no action command, no discard"
+        );
     }
 
     #[test]

@@ -78,7 +78,10 @@ impl BoundSets {
 impl Set {
     /// An empty set of a pool.
     pub(crate) fn new(pool: vk::DescriptorPool) -> Set {
-        Set { pool, ..Set::default() }
+        Set {
+            pool,
+            ..Set::default()
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
@@ -92,7 +95,12 @@ impl Set {
         }
         let mut entries = self.lock();
         entries.retain(|entry| (entry.binding, entry.element) != (binding, element));
-        entries.extend(resource.map(|resource| Entry { binding, element, kind, resource }));
+        entries.extend(resource.map(|resource| Entry {
+            binding,
+            element,
+            kind,
+            resource,
+        }));
         self.count.store(entries.len(), Ordering::Relaxed);
     }
 
@@ -106,12 +114,21 @@ impl Set {
                 // SAFETY: The caller's promise: so many of the kind that the type says; so below.
                 Source::Image => unsafe { image_of(device, write.p_image_info.wrapping_add(index as usize)) },
                 // SAFETY: As above.
-                Source::Buffer => unsafe { buffer_of(device, write.p_buffer_info.wrapping_add(index as usize)) },
+                Source::Buffer => unsafe {
+                    buffer_of(device, write.p_buffer_info.wrapping_add(index as usize))
+                },
                 // SAFETY: As above.
-                Source::Texels => unsafe { texels_of(device, write.p_texel_buffer_view.wrapping_add(index as usize)) },
+                Source::Texels => unsafe {
+                    texels_of(device, write.p_texel_buffer_view.wrapping_add(index as usize))
+                },
                 Source::Other => return,
             };
-            self.put(write.dst_binding, write.dst_array_element + index, write.descriptor_type, source);
+            self.put(
+                write.dst_binding,
+                write.dst_array_element + index,
+                write.descriptor_type,
+                source,
+            );
         }
     }
 
@@ -137,7 +154,12 @@ impl Set {
                     Source::Texels => unsafe { texels_of(device, at.cast()) },
                     Source::Other => break,
                 };
-                self.put(entry.dst_binding, entry.dst_array_element + index, entry.descriptor_type, source);
+                self.put(
+                    entry.dst_binding,
+                    entry.dst_array_element + index,
+                    entry.descriptor_type,
+                    source,
+                );
             }
         }
     }
@@ -148,7 +170,9 @@ impl Set {
         let moved: Vec<_> = from
             .lock()
             .iter()
-            .filter(|entry| entry.binding == copy.src_binding && (first..first + count).contains(&entry.element))
+            .filter(|entry| {
+                entry.binding == copy.src_binding && (first..first + count).contains(&entry.element)
+            })
             .cloned()
             .collect();
         for index in 0..count {
@@ -170,7 +194,9 @@ enum Source {
 fn source_of(kind: vk::DescriptorType) -> Source {
     use vk::DescriptorType as T;
     match kind {
-        T::COMBINED_IMAGE_SAMPLER | T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT => Source::Image,
+        T::COMBINED_IMAGE_SAMPLER | T::SAMPLED_IMAGE | T::STORAGE_IMAGE | T::INPUT_ATTACHMENT => {
+            Source::Image
+        }
         T::UNIFORM_BUFFER | T::STORAGE_BUFFER | T::UNIFORM_BUFFER_DYNAMIC | T::STORAGE_BUFFER_DYNAMIC => {
             Source::Buffer
         }
@@ -212,12 +238,7 @@ fn is_only_read(kind: vk::DescriptorType) -> bool {
 }
 
 /// What a draw or dispatch reaches: the rules, and what it reads and may write.
-pub(crate) fn check(
-    recording: &mut Recording,
-    reach: Reach,
-    command: &str,
-    findings: &mut Vec<Finding>,
-) {
+pub(crate) fn check(recording: &mut Recording, reach: Reach, command: &str, findings: &mut Vec<Finding>) {
     let point = match reach {
         Reach::Draw => 0,
         Reach::Dispatch => 1,
@@ -228,7 +249,9 @@ pub(crate) fn check(
     if let Some(pipeline) = &this.pipeline {
         for reached in pipeline.iter() {
             let set = this.sets.get(reached.set as usize).and_then(Option::as_ref);
-            let Some(set) = set.filter(|set| set.count.load(Ordering::Relaxed) > 0) else { continue };
+            let Some(set) = set.filter(|set| set.count.load(Ordering::Relaxed) > 0) else {
+                continue;
+            };
             for entry in set.lock().iter().filter(|entry| entry.binding == reached.binding) {
                 access(recording, reached, entry, command, findings);
             }
@@ -244,7 +267,9 @@ fn access(
     command: &str,
     findings: &mut Vec<Finding>,
 ) {
-    let Some(place) = entry.resource.place.get() else { return };
+    let Some(place) = entry.resource.place.get() else {
+        return;
+    };
     let object = Recorder::check_object(recording, &entry.resource, command, MessageId::WrongObject);
     findings.extend(object.filter(|finding| recording.is_news(finding)));
     let only_read = reached.only_read || is_only_read(entry.kind);
@@ -261,7 +286,10 @@ fn access(
 ///
 /// # Safety
 /// `stage` is valid.
-pub(crate) unsafe fn stage_reaches(device: &Device, stage: &vk::PipelineShaderStageCreateInfo<'_>) -> Vec<Reached> {
+pub(crate) unsafe fn stage_reaches(
+    device: &Device,
+    stage: &vk::PipelineShaderStageCreateInfo<'_>,
+) -> Vec<Reached> {
     if let Some(known) = device.resources.modules.get(stage.module.as_raw()) {
         return known.to_vec();
     }

@@ -99,7 +99,8 @@ impl Device {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         };
         // SAFETY: The command of that name.
-        let create = unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateDevice>(create) };
+        let create =
+            unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateDevice>(create) };
         // SAFETY: The create info is valid.
         let request = unsafe { Request::read(instance, physical, info) };
         // SAFETY: The create info is valid.
@@ -117,7 +118,10 @@ impl Device {
         let next = unsafe { DeviceTable::load(ask) };
         // SAFETY: As above.
         let actions = unsafe { ActionTable::load(ask) };
-        let emulated = physical.emulation.as_ref().filter(|_| request.enabled.tile_memory_heap);
+        let emulated = physical
+            .emulation
+            .as_ref()
+            .filter(|_| request.enabled.tile_memory_heap);
         let reporter = instance.reporter.fresh();
         let settings = &instance.settings;
         let tile = emulated.map(|emulation| Tile {
@@ -193,7 +197,8 @@ impl Request {
         // SAFETY: The caller's promise.
         let names = unsafe { elements(info.pp_enabled_extension_names, info.enabled_extension_count) };
         // SAFETY: As above.
-        let enabled = unsafe { enabled_extensions(info.pp_enabled_extension_names, info.enabled_extension_count) };
+        let enabled =
+            unsafe { enabled_extensions(info.pp_enabled_extension_names, info.enabled_extension_count) };
         // SAFETY: As above.
         let queues = unsafe { elements(info.p_queue_create_infos, info.queue_create_info_count) };
         let queue_count = queues.iter().map(|queues| queues.queue_count).sum();
@@ -208,15 +213,20 @@ impl Request {
         let has = |wanted: &CStr| enabled.clone().any(|name| name == wanted);
         // SAFETY: The chain is valid.
         let feature = unsafe { find::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(info.p_next) };
-        let tile = has(ffi::tile_memory_heap::NAME) && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
+        let tile =
+            has(ffi::tile_memory_heap::NAME) && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
         let timeline = tile && queue_count > 1 && has_timeline(instance, physical);
         let mut names: Vec<_> = names.iter().copied().zip(enabled.clone()).collect();
         names.retain(|(_, name)| !is_own_extension(name));
         let mut names: Vec<_> = names.into_iter().map(|(pointer, _)| pointer).collect();
         let listed = |wanted: &CStr| {
-            physical.extensions.iter().any(|known| known.extension_name_as_c_str() == Ok(wanted))
+            physical
+                .extensions
+                .iter()
+                .any(|known| known.extension_name_as_c_str() == Ok(wanted))
         };
-        if timeline && !has(ash::khr::timeline_semaphore::NAME) && listed(ash::khr::timeline_semaphore::NAME) {
+        if timeline && !has(ash::khr::timeline_semaphore::NAME) && listed(ash::khr::timeline_semaphore::NAME)
+        {
             names.push(ash::khr::timeline_semaphore::NAME.as_ptr());
         }
         Request {
@@ -258,7 +268,8 @@ impl Request {
         if self.timeline {
             if let Some(features) = chain.copy_of::<vk::PhysicalDeviceVulkan12Features<'_>>() {
                 features.timeline_semaphore = vk::TRUE;
-            } else if let Some(features) = chain.copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>() {
+            } else if let Some(features) = chain.copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
+            {
                 features.timeline_semaphore = vk::TRUE;
             } else {
                 chain.push(&mut own);
@@ -276,7 +287,10 @@ impl Request {
 fn has_timeline(instance: &Instance, physical: &Physical) -> bool {
     let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
     let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut timeline);
-    down!(instance.next, vkGetPhysicalDeviceFeatures2(physical.handle, &mut features));
+    down!(
+        instance.next,
+        vkGetPhysicalDeviceFeatures2(physical.handle, &mut features)
+    );
     timeline.timeline_semaphore != 0
 }
 
@@ -295,12 +309,18 @@ unsafe fn has_addresses(p_next: *const c_void) -> bool {
 fn validation_is_below(instance: &Instance, handle: vk::PhysicalDevice) -> bool {
     let mut count = 0;
     let next = &instance.next;
-    let asked = down!(next, vkGetPhysicalDeviceToolProperties(handle, &mut count, std::ptr::null_mut()));
+    let asked = down!(
+        next,
+        vkGetPhysicalDeviceToolProperties(handle, &mut count, std::ptr::null_mut())
+    );
     if asked != vk::Result::SUCCESS || count == 0 {
         return false;
     }
     let mut tools = vec![vk::PhysicalDeviceToolProperties::default(); count as usize];
-    let given = down!(next, vkGetPhysicalDeviceToolProperties(handle, &mut count, tools.as_mut_ptr()));
+    let given = down!(
+        next,
+        vkGetPhysicalDeviceToolProperties(handle, &mut count, tools.as_mut_ptr())
+    );
     let validates = |tool: &vk::PhysicalDeviceToolProperties<'_>| {
         tool.layer_as_c_str() == Ok(c"VK_LAYER_KHRONOS_validation")
     };

@@ -1,7 +1,5 @@
 //! How a table of commands is declared: the next layer's pointers, and which of its names the layer answers itself.
 
-
-
 /// When the layer's own entry point is given for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -91,4 +89,3 @@ macro_rules! commands {
     };
 }
 pub(crate) use {commands, hook, name};
-

@@ -73,7 +73,10 @@ mod tests {
 
     #[test]
     fn a_panic_becomes_the_fallback() {
-        assert_eq!(guard("vkTest", || -> vk::Result { panic!("on purpose") }), vk::Result::ERROR_UNKNOWN);
+        assert_eq!(
+            guard("vkTest", || -> vk::Result { panic!("on purpose") }),
+            vk::Result::ERROR_UNKNOWN
+        );
         assert_eq!(guard("vkTest", || 5u64), 5);
     }
 }

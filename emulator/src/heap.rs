@@ -67,7 +67,9 @@ impl Heap {
 
     /// The driver's memory type that stands for the heap: a device local one that ordinary images and buffers can use.
     pub(crate) fn memory_type(&self, device: &Device) -> Option<u32> {
-        self.probed.get_or_init(|| probe(device)).map(|probe| probe.memory_type)
+        self.probed
+            .get_or_init(|| probe(device))
+            .map(|probe| probe.memory_type)
     }
 
     /// The real memory, made at the first call.
@@ -81,7 +83,10 @@ impl Heap {
 
     /// Bytes of the real memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.made.get().and_then(|made| made.ok()).map_or(0, |made| made.bytes)
+        self.made
+            .get()
+            .and_then(|made| made.ok())
+            .map_or(0, |made| made.bytes)
     }
 
     /// Whether the real memory is there.
@@ -108,10 +113,15 @@ impl Heap {
     }
 
     fn make(&self, device: &Device) -> Result<Made, vk::Result> {
-        let memory_type = self.memory_type(device).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        let memory_type = self
+            .memory_type(device)
+            .ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         let buffer = create_buffer(device, self.guard() + 4)?;
         let mut needs = vk::MemoryRequirements::default();
-        down!(device.next, vkGetBufferMemoryRequirements(device.handle, buffer, &mut needs));
+        down!(
+            device.next,
+            vkGetBufferMemoryRequirements(device.handle, buffer, &mut needs)
+        );
         // Room for what a driver adds to the end of an image.
         let bytes = needs.size.next_multiple_of(0x1_0000);
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
@@ -131,9 +141,16 @@ impl Heap {
             error => error,
         };
         if bound == vk::Result::SUCCESS {
-            return Ok(Made { memory, buffer, bytes });
+            return Ok(Made {
+                memory,
+                buffer,
+                bytes,
+            });
         }
-        down!(device.next, vkDestroyBuffer(device.handle, buffer, std::ptr::null()));
+        down!(
+            device.next,
+            vkDestroyBuffer(device.handle, buffer, std::ptr::null())
+        );
         if memory != vk::DeviceMemory::null() {
             down!(device.next, vkFreeMemory(device.handle, memory, std::ptr::null()));
         }
@@ -147,7 +164,10 @@ impl Heap {
     /// where 5 of 10 runs of examples/deferred read poison that came too early.
     pub(crate) fn record_guard(&self, device: &Device, commands: vk::CommandBuffer) {
         if let Some(Ok(made)) = self.made.get() {
-            down!(device.actions, vkCmdFillBuffer(commands, made.buffer, self.guard(), 4, POISON));
+            down!(
+                device.actions,
+                vkCmdFillBuffer(commands, made.buffer, self.guard(), 4, POISON)
+            );
         }
     }
 
@@ -205,11 +225,20 @@ impl Heap {
         let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
         poisoners.commands.clear();
         for (_, pool) in poisoners.pools.drain() {
-            down!(device.next, vkDestroyCommandPool(device.handle, pool, std::ptr::null()));
+            down!(
+                device.next,
+                vkDestroyCommandPool(device.handle, pool, std::ptr::null())
+            );
         }
         if let Some(Ok(made)) = self.made.get() {
-            down!(device.next, vkDestroyBuffer(device.handle, made.buffer, std::ptr::null()));
-            down!(device.next, vkFreeMemory(device.handle, made.memory, std::ptr::null()));
+            down!(
+                device.next,
+                vkDestroyBuffer(device.handle, made.buffer, std::ptr::null())
+            );
+            down!(
+                device.next,
+                vkFreeMemory(device.handle, made.memory, std::ptr::null())
+            );
         }
     }
 }
@@ -224,13 +253,36 @@ fn barrier(device: &Device, commands: vk::CommandBuffer, accesses: vk::AccessFla
     let everything = vk::PipelineStageFlags::ALL_COMMANDS;
     let (fill, writes) = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
     let (from, to, barrier) = match order {
-        Order::Before => (everything, fill, vk::MemoryBarrier::default().src_access_mask(accesses).dst_access_mask(writes)),
-        Order::After => (fill, everything, vk::MemoryBarrier::default().src_access_mask(writes).dst_access_mask(accesses)),
+        Order::Before => (
+            everything,
+            fill,
+            vk::MemoryBarrier::default()
+                .src_access_mask(accesses)
+                .dst_access_mask(writes),
+        ),
+        Order::After => (
+            fill,
+            everything,
+            vk::MemoryBarrier::default()
+                .src_access_mask(writes)
+                .dst_access_mask(accesses),
+        ),
     };
     let none = vk::DependencyFlags::empty();
     down!(
         device.next,
-        vkCmdPipelineBarrier(commands, from, to, none, 1, &barrier, 0, std::ptr::null(), 0, std::ptr::null())
+        vkCmdPipelineBarrier(
+            commands,
+            from,
+            to,
+            none,
+            1,
+            &barrier,
+            0,
+            std::ptr::null(),
+            0,
+            std::ptr::null()
+        )
     );
 }
 
@@ -239,7 +291,10 @@ fn create_buffer(device: &Device, size: u64) -> Result<vk::Buffer, vk::Result> {
         .size(size)
         .usage(vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::STORAGE_BUFFER);
     let mut buffer = vk::Buffer::null();
-    match down!(device.next, vkCreateBuffer(device.handle, &info, std::ptr::null(), &mut buffer)) {
+    match down!(
+        device.next,
+        vkCreateBuffer(device.handle, &info, std::ptr::null(), &mut buffer)
+    ) {
         vk::Result::SUCCESS => Ok(buffer),
         error => Err(error),
     }
@@ -248,7 +303,10 @@ fn create_buffer(device: &Device, size: u64) -> Result<vk::Buffer, vk::Result> {
 fn create_pool(device: &Device, family: u32) -> Result<vk::CommandPool, vk::Result> {
     let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
     let mut pool = vk::CommandPool::null();
-    match down!(device.next, vkCreateCommandPool(device.handle, &info, std::ptr::null(), &mut pool)) {
+    match down!(
+        device.next,
+        vkCreateCommandPool(device.handle, &info, std::ptr::null(), &mut pool)
+    ) {
         vk::Result::SUCCESS => Ok(pool),
         error => Err(error),
     }
@@ -260,7 +318,10 @@ fn allocate_commands(device: &Device, pool: vk::CommandPool) -> Result<vk::Comma
         .level(vk::CommandBufferLevel::PRIMARY)
         .command_buffer_count(1);
     let mut commands = vk::CommandBuffer::null();
-    match down!(device.next, vkAllocateCommandBuffers(device.handle, &info, &mut commands)) {
+    match down!(
+        device.next,
+        vkAllocateCommandBuffers(device.handle, &info, &mut commands)
+    ) {
         vk::Result::SUCCESS => {}
         error => return Err(error),
     }
@@ -278,36 +339,66 @@ fn allocate_commands(device: &Device, pool: vk::CommandPool) -> Result<vk::Comma
 fn probe(device: &Device) -> Option<Probe> {
     let buffer = create_buffer(device, 4096).ok()?;
     let mut needs = vk::MemoryRequirements::default();
-    down!(device.next, vkGetBufferMemoryRequirements(device.handle, buffer, &mut needs));
-    down!(device.next, vkDestroyBuffer(device.handle, buffer, std::ptr::null()));
+    down!(
+        device.next,
+        vkGetBufferMemoryRequirements(device.handle, buffer, &mut needs)
+    );
+    down!(
+        device.next,
+        vkDestroyBuffer(device.handle, buffer, std::ptr::null())
+    );
     let mut bits = needs.memory_type_bits;
     let shapes = [
         (vk::Format::R8G8B8A8_UNORM, vk::ImageUsageFlags::COLOR_ATTACHMENT),
-        (vk::Format::D16_UNORM, vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT),
+        (
+            vk::Format::D16_UNORM,
+            vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+        ),
     ];
     for (format, attachment) in shapes {
         let info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
             .format(format)
-            .extent(vk::Extent3D { width: 64, height: 64, depth: 1 })
+            .extent(vk::Extent3D {
+                width: 64,
+                height: 64,
+                depth: 1,
+            })
             .mip_levels(1)
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)
             .usage(attachment | vk::ImageUsageFlags::SAMPLED);
         let mut image = vk::Image::null();
-        let made = down!(device.next, vkCreateImage(device.handle, &info, std::ptr::null(), &mut image));
+        let made = down!(
+            device.next,
+            vkCreateImage(device.handle, &info, std::ptr::null(), &mut image)
+        );
         if made != vk::Result::SUCCESS {
             return None;
         }
-        down!(device.next, vkGetImageMemoryRequirements(device.handle, image, &mut needs));
-        down!(device.next, vkDestroyImage(device.handle, image, std::ptr::null()));
+        down!(
+            device.next,
+            vkGetImageMemoryRequirements(device.handle, image, &mut needs)
+        );
+        down!(
+            device.next,
+            vkDestroyImage(device.handle, image, std::ptr::null())
+        );
         bits &= needs.memory_type_bits;
     }
-    let types = device.physical.emulation.as_ref()?.driver.memory_types_as_slice().to_vec();
+    let types = device
+        .physical
+        .emulation
+        .as_ref()?
+        .driver
+        .memory_types_as_slice()
+        .to_vec();
     let usable = |index: &usize| {
         let flags = types[*index].property_flags;
         let odd = vk::MemoryPropertyFlags::LAZILY_ALLOCATED | vk::MemoryPropertyFlags::PROTECTED;
-        bits >> index & 1 == 1 && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL) && !flags.intersects(odd)
+        bits >> index & 1 == 1
+            && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
+            && !flags.intersects(odd)
     };
     let memory_type = (0..types.len()).find(usable)? as u32;
     Some(Probe { memory_type })

@@ -68,7 +68,8 @@ impl Instance {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
         };
         // SAFETY: The command of that name.
-        let create = unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateInstance>(create) };
+        let create =
+            unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateInstance>(create) };
         // SAFETY: The application's arguments.
         let result = unsafe { create(info, allocator, out) };
         if result != vk::Result::SUCCESS {
@@ -126,7 +127,11 @@ impl Instance {
     /// What is known of a physical device.
     pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<Physical> {
         let known = |physical: &Mutex<HashMap<_, Arc<Physical>>>| {
-            physical.lock().unwrap_or_else(PoisonError::into_inner).get(&handle).cloned()
+            physical
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(&handle)
+                .cloned()
         };
         if let Some(physical) = known(&self.physical) {
             return physical;
@@ -164,7 +169,10 @@ unsafe fn from_structure(info: &vk::InstanceCreateInfo<'_>) -> HashMap<String, S
     // SAFETY: As above.
     let settings = unsafe { elements(given.p_settings, given.setting_count) };
     // SAFETY: As above.
-    settings.iter().filter_map(|setting| unsafe { setting_text(setting) }).collect()
+    settings
+        .iter()
+        .filter_map(|setting| unsafe { setting_text(setting) })
+        .collect()
 }
 
 /// A setting's name and its first value as text; `None` for other layers' settings.

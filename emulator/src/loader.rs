@@ -76,7 +76,11 @@ const _: () = {
 ///
 /// # Safety
 /// `p_next` is null or the chain of a create info that the loader handed to the layer.
-unsafe fn find(p_next: *const c_void, s_type: vk::StructureType, function: u32) -> Option<*mut LayerCreateInfo> {
+unsafe fn find(
+    p_next: *const c_void,
+    s_type: vk::StructureType,
+    function: u32,
+) -> Option<*mut LayerCreateInfo> {
     let mut at = p_next.cast::<LayerCreateInfo>().cast_mut();
     while !at.is_null() {
         // SAFETY: Every structure of a chain begins with type and next.
@@ -131,7 +135,13 @@ pub(crate) unsafe fn take_device_link(
 /// `p_next` is the chain that the loader handed to `vkCreateDevice`.
 pub(crate) unsafe fn device_data_callback(p_next: *const c_void) -> Option<SetDeviceLoaderData> {
     // SAFETY: The caller's promise.
-    let info = unsafe { find(p_next, vk::StructureType::LOADER_DEVICE_CREATE_INFO, DATA_CALLBACK) }?;
+    let info = unsafe {
+        find(
+            p_next,
+            vk::StructureType::LOADER_DEVICE_CREATE_INFO,
+            DATA_CALLBACK,
+        )
+    }?;
     // SAFETY: Found in the chain.
     let payload = unsafe { (*info).payload };
     // SAFETY: With this function the payload is null or that callback.

@@ -33,7 +33,10 @@ pub(crate) fn allocate(
     let mut copy = *info;
     copy.memory_type_index = below;
     if !tile {
-        return down!(device.next, vkAllocateMemory(device.handle, &copy, allocator, out));
+        return down!(
+            device.next,
+            vkAllocateMemory(device.handle, &copy, allocator, out)
+        );
     }
     let heap = emulation.profile.tile.size.0;
     if info.allocation_size > heap {
@@ -45,18 +48,24 @@ pub(crate) fn allocate(
         device.reporter.report(MessageId::TooLarge, about, &text);
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
-    if let Some(tile) = &device.tile {
-        if let Err(error) = tile.heap.memory(device) {
-            return error;
-        }
+    if let Some(tile) = &device.tile
+        && let Err(error) = tile.heap.memory(device)
+    {
+        return error;
     }
     copy.allocation_size = HANDLE_BYTES;
     copy.p_next = std::ptr::null();
-    let result = down!(device.next, vkAllocateMemory(device.handle, &copy, allocator, out));
+    let result = down!(
+        device.next,
+        vkAllocateMemory(device.handle, &copy, allocator, out)
+    );
     if result == vk::Result::SUCCESS {
         // SAFETY: The driver has written it.
         let handle = unsafe { *out };
-        device.resources.objects.insert(handle.as_raw(), info.allocation_size);
+        device
+            .resources
+            .objects
+            .insert(handle.as_raw(), info.allocation_size);
     }
     result
 }
@@ -67,8 +76,13 @@ impl Device {
         let heap = self.tile.as_ref().and_then(|tile| tile.heap.memory_type(self));
         heap.unwrap_or_else(|| {
             let types = self.physical.emulation.as_ref().map(|emulation| emulation.driver);
-            let local = |kind: &vk::MemoryType| kind.property_flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL);
-            types.and_then(|types| types.memory_types_as_slice().iter().position(local)).unwrap_or_default() as u32
+            let local = |kind: &vk::MemoryType| {
+                kind.property_flags
+                    .contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
+            };
+            types
+                .and_then(|types| types.memory_types_as_slice().iter().position(local))
+                .unwrap_or_default() as u32
         })
     }
 
@@ -84,7 +98,11 @@ pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool 
         return false;
     }
     let text = "tile memory cannot be mapped: its type is not HOST_VISIBLE";
-    device.reporter.report(MessageId::Mapped, (vk::ObjectType::DEVICE_MEMORY, memory.as_raw()), text);
+    device.reporter.report(
+        MessageId::Mapped,
+        (vk::ObjectType::DEVICE_MEMORY, memory.as_raw()),
+        text,
+    );
     true
 }
 
@@ -112,7 +130,9 @@ pub(crate) fn place(
     let Some(resource) = resource.filter(|resource| resource.needs.is_some() || resource.fits_below) else {
         let text = "a resource is bound to tile memory that cannot live there: it lacks the tile usage bit, or its tile \
                     requirements are 0";
-        device.reporter.report(MessageId::UnsupportedResource, about, text);
+        device
+            .reporter
+            .report(MessageId::UnsupportedResource, about, text);
         return refused;
     };
     let below = tile.heap.memory(device)?;
@@ -125,7 +145,9 @@ pub(crate) fn place(
     match resource.needs {
         Some(needs) => {
             let (size, alignment) = (needs.size.0, needs.alignment.get());
-            if offset % alignment != 0 || offset.checked_add(size).is_none_or(|end| end > object_size) {
+            if !offset.is_multiple_of(alignment)
+                || offset.checked_add(size).is_none_or(|end| end > object_size)
+            {
                 let text = format!(
                     "a resource of {size} B, aligned to {alignment} B, is bound at offset {offset} of a tile memory object \
                      of {object_size} B: the offset must be a multiple of the alignment, and the resource must fit"
@@ -137,7 +159,9 @@ pub(crate) fn place(
         None => {
             let text = "a resource whose tile requirements are 0 is bound to tile memory: a driver that reports 0 cannot put \
                         it there";
-            device.reporter.report(MessageId::UnsupportedResource, about, text);
+            device
+                .reporter
+                .report(MessageId::UnsupportedResource, about, text);
             if place.end > tile.heap.bytes() {
                 return refused;
             }

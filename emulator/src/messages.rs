@@ -115,7 +115,10 @@ impl MessageId {
     fn is_news(self) -> bool {
         matches!(
             self,
-            MessageId::Setting | MessageId::StepsAside | MessageId::AboveValidation | MessageId::CannotEmulate
+            MessageId::Setting
+                | MessageId::StepsAside
+                | MessageId::AboveValidation
+                | MessageId::CannotEmulate
         )
     }
 
@@ -207,11 +210,19 @@ impl Reporter {
             eprintln!("VK_LAYER_TILEHEAP_emulator: {}: {text}", id.name());
         }
         // Copied, so that no lock is held while the application runs.
-        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let (Ok(name), Ok(message)) = (CString::new(id.name()), CString::new(text)) else { return };
-        let mut named = vk::DebugUtilsObjectNameInfoEXT::default();
-        named.object_type = object.0;
-        named.object_handle = object.1;
+        let listeners = self
+            .listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let (Ok(name), Ok(message)) = (CString::new(id.name()), CString::new(text)) else {
+            return;
+        };
+        let named = vk::DebugUtilsObjectNameInfoEXT {
+            object_type: object.0,
+            object_handle: object.1,
+            ..Default::default()
+        };
         let objects = [named];
         let data = vk::DebugUtilsMessengerCallbackDataEXT::default()
             .message_id_name(&name)
@@ -220,10 +231,19 @@ impl Reporter {
             .objects(&objects);
         let kinds = vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION;
         for listener in listeners {
-            let (Some(callback), true) = (listener.callback, listener.severities.contains(severity)) else { continue };
+            let (Some(callback), true) = (listener.callback, listener.severities.contains(severity)) else {
+                continue;
+            };
             if listener.kinds.intersects(kinds) {
                 // SAFETY: The application's callback, which lives as long as its messenger; the data outlive the call.
-                unsafe { callback(severity, kinds, &data, listener.user_data as *mut std::ffi::c_void) };
+                unsafe {
+                    callback(
+                        severity,
+                        kinds,
+                        &data,
+                        listener.user_data as *mut std::ffi::c_void,
+                    )
+                };
             }
         }
     }

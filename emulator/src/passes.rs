@@ -22,7 +22,11 @@ struct Attached {
 ///
 /// # Safety
 /// `info` is valid.
-pub(crate) unsafe fn begin_render_pass(recorder: &Recorder, info: &vk::RenderPassBeginInfo<'_>, command: &str) {
+pub(crate) unsafe fn begin_render_pass(
+    recorder: &Recorder,
+    info: &vk::RenderPassBeginInfo<'_>,
+    command: &str,
+) {
     let resources = &recorder.device.resources;
     let pass = resources.render_passes.get(info.render_pass.as_raw());
     let framebuffer = resources.framebuffers.get(info.framebuffer.as_raw());
@@ -32,8 +36,13 @@ pub(crate) unsafe fn begin_render_pass(recorder: &Recorder, info: &vk::RenderPas
             // SAFETY: The caller's promise.
             let views = unsafe { find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) };
             // SAFETY: As above.
-            let views = views.map_or(&[][..], |views| unsafe { elements(views.p_attachments, views.attachment_count) });
-            views.iter().map(|view| resources.image_views.get(view.as_raw())).collect()
+            let views = views.map_or(&[][..], |views| unsafe {
+                elements(views.p_attachments, views.attachment_count)
+            });
+            views
+                .iter()
+                .map(|view| resources.image_views.get(view.as_raw()))
+                .collect()
         } else {
             framebuffer.attachments.clone()
         };
@@ -56,18 +65,22 @@ pub(crate) unsafe fn begin_rendering(recorder: &Recorder, info: &vk::RenderingIn
     let views = &recorder.device.resources.image_views;
     let mut attached: Vec<Attached> = Vec::new();
     let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_stencil: bool| {
-        if target.resolve_mode != vk::ResolveModeFlags::NONE {
-            if let Some(resource) = views.get(target.resolve_image_view.as_raw()) {
-                attached.push(Attached {
-                    is_covered: false,
-                    resource,
-                    attachment: RESOLVED,
-                });
-            }
+        if target.resolve_mode != vk::ResolveModeFlags::NONE
+            && let Some(resource) = views.get(target.resolve_image_view.as_raw())
+        {
+            attached.push(Attached {
+                is_covered: false,
+                resource,
+                attachment: RESOLVED,
+            });
         }
-        let Some(resource) = views.get(target.image_view.as_raw()) else { return };
+        let Some(resource) = views.get(target.image_view.as_raw()) else {
+            return;
+        };
         let (load, store) = (target.load_op, target.store_op);
-        let other = attached.iter_mut().find(|other| Arc::ptr_eq(&other.resource, &resource));
+        let other = attached
+            .iter_mut()
+            .find(|other| Arc::ptr_eq(&other.resource, &resource));
         match other {
             Some(other) if is_stencil => {
                 (other.attachment.stencil_load, other.attachment.stencil_store) = (load, store);
@@ -76,8 +89,16 @@ pub(crate) unsafe fn begin_rendering(recorder: &Recorder, info: &vk::RenderingIn
                 // The aspect that is not attached stays as it is.
                 let (kept_load, kept_store) = (vk::AttachmentLoadOp::NONE_KHR, vk::AttachmentStoreOp::NONE);
                 let two = resource.two_aspects;
-                let stencil = if two { (kept_load, kept_store) } else { (load, store) };
-                let (first, second) = if is_stencil && two { (stencil, (load, store)) } else { ((load, store), stencil) };
+                let stencil = if two {
+                    (kept_load, kept_store)
+                } else {
+                    (load, store)
+                };
+                let (first, second) = if is_stencil && two {
+                    (stencil, (load, store))
+                } else {
+                    ((load, store), stencil)
+                };
                 attached.push(Attached {
                     is_covered: covers(info.render_area, resource.extent),
                     resource,
@@ -152,10 +173,23 @@ fn begin(recorder: &Recorder, attached: &[Attached], (loads, stores): (bool, boo
         recorder.act(&mut recording);
         let mut pass = Pass::default();
         for (index, this) in attached.iter().enumerate() {
-            begin_attachment(recorder, &mut recording, attached, index, loads, command, &mut findings);
-            let place = this.resource.place.get().filter(|_| stores && this.resource.single);
+            begin_attachment(
+                recorder,
+                &mut recording,
+                attached,
+                index,
+                loads,
+                command,
+                &mut findings,
+            );
+            let place = this
+                .resource
+                .place
+                .get()
+                .filter(|_| stores && this.resource.single);
             if let (Some(place), true) = (place, this.attachment.discards_on_store() && this.is_covered) {
-                pass.at_end.push((place.first, place.end, "a store operation DONT_CARE"));
+                pass.at_end
+                    .push((place.first, place.end, "a store operation DONT_CARE"));
             }
         }
         recording.pass = Some(pass);
@@ -173,8 +207,15 @@ fn begin_attachment(
     findings: &mut Vec<Finding>,
 ) {
     let this = &attached[index];
-    let Some(place) = this.resource.place.get() else { return };
-    findings.extend(Recorder::check_object(recording, &this.resource, command, MessageId::WrongObject));
+    let Some(place) = this.resource.place.get() else {
+        return;
+    };
+    findings.extend(Recorder::check_object(
+        recording,
+        &this.resource,
+        command,
+        MessageId::WrongObject,
+    ));
     if this.attachment.is_resolve {
         findings.push(Finding {
             id: MessageId::ResolveAttachment,
@@ -191,7 +232,11 @@ fn begin_attachment(
         });
         if all && !shares {
             recording.contents.discard(place.first, place.end);
-            recorder.poison(place.first, place.end, "a load operation DONT_CARE or an initial layout UNDEFINED");
+            recorder.poison(
+                place.first,
+                place.end,
+                "a load operation DONT_CARE or an initial layout UNDEFINED",
+            );
         }
     } else if loads && this.attachment.loads() {
         findings.extend(recording.contents.read(&this.resource, place));
@@ -213,13 +258,19 @@ pub(crate) fn end(recorder: &Recorder) {
 }
 
 /// `vkCmdExecuteCommands`, which is cut where a secondary command buffer discards.
-pub(crate) fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer], run: impl Fn(&[vk::CommandBuffer])) {
+pub(crate) fn execute(
+    recorder: &Recorder,
+    secondaries: &[vk::CommandBuffer],
+    run: impl Fn(&[vk::CommandBuffer]),
+) {
     let mut findings = Vec::new();
     {
         let mut recording = recorder.lock();
         let mut begun = 0;
         for (index, handle) in secondaries.iter().enumerate() {
-            let Some(secondary) = crate::recording::recorder(*handle) else { continue };
+            let Some(secondary) = crate::recording::recorder(*handle) else {
+                continue;
+            };
             let (contents, uses_tile) = {
                 let secondary = secondary.lock();
                 (secondary.contents.clone(), secondary.uses_tile)
@@ -231,7 +282,11 @@ pub(crate) fn execute(recorder: &Recorder, secondaries: &[vk::CommandBuffer], ru
             if let Some(pass) = &mut recording.pass {
                 if entry < live {
                     findings.push(inheritance_missing(*handle, entry, live));
-                    pass.at_end.push((entry, live, "a secondary command buffer without the primary's tile memory"));
+                    pass.at_end.push((
+                        entry,
+                        live,
+                        "a secondary command buffer without the primary's tile memory",
+                    ));
                 }
             } else if first {
                 recording.contents.entry = Some(entry);

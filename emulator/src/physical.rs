@@ -46,7 +46,11 @@ impl Physical {
     /// Asks the driver what it has, and decides whether to emulate.
     pub(crate) fn new(instance: &Instance, handle: vk::PhysicalDevice) -> Physical {
         let extensions = driver_extensions(instance, handle);
-        let has = |name: &CStr| extensions.iter().any(|known| known.extension_name_as_c_str() == Ok(name));
+        let has = |name: &CStr| {
+            extensions
+                .iter()
+                .any(|known| known.extension_name_as_c_str() == Ok(name))
+        };
         let about = (vk::ObjectType::PHYSICAL_DEVICE, vk::Handle::as_raw(handle));
         let native = has(ffi::tile_memory_heap::NAME);
         let emulation = if native && !instance.settings.force {
@@ -57,10 +61,10 @@ impl Physical {
         } else {
             Emulation::new(instance, handle)
                 .map_err(|why| {
-                let text = format!("no tile heap is emulated on this device: {why}");
-                instance.reporter.report(MessageId::CannotEmulate, about, &text);
-            })
-            .ok()
+                    let text = format!("no tile heap is emulated on this device: {why}");
+                    instance.reporter.report(MessageId::CannotEmulate, about, &text);
+                })
+                .ok()
         };
         Physical {
             handle,
@@ -106,7 +110,12 @@ fn driver_extensions(instance: &Instance, handle: vk::PhysicalDevice) -> Vec<vk:
         extensions.resize(count as usize, vk::ExtensionProperties::default());
         let given = down!(
             next,
-            vkEnumerateDeviceExtensionProperties(handle, std::ptr::null(), &mut count, extensions.as_mut_ptr())
+            vkEnumerateDeviceExtensionProperties(
+                handle,
+                std::ptr::null(),
+                &mut count,
+                extensions.as_mut_ptr()
+            )
         );
         match given {
             vk::Result::SUCCESS => {
@@ -123,7 +132,10 @@ impl Emulation {
     fn new(instance: &Instance, handle: vk::PhysicalDevice) -> Result<Emulation, String> {
         let settings = &instance.settings;
         let mut driver = vk::PhysicalDeviceMemoryProperties::default();
-        down!(instance.next, vkGetPhysicalDeviceMemoryProperties(handle, &mut driver));
+        down!(
+            instance.next,
+            vkGetPhysicalDeviceMemoryProperties(handle, &mut driver)
+        );
         let addition = Addition {
             heap_size: settings.profile.tile.size.0,
             type_first: settings.profile.type_first,
@@ -146,10 +158,14 @@ impl Emulation {
     ///
     /// # Safety
     /// The chain of `properties` is valid, and the driver has filled it.
-    pub(crate) unsafe fn complete_memory_properties(&self, properties: &mut vk::PhysicalDeviceMemoryProperties2<'_>) {
+    pub(crate) unsafe fn complete_memory_properties(
+        &self,
+        properties: &mut vk::PhysicalDeviceMemoryProperties2<'_>,
+    ) {
         properties.memory_properties = *self.remap.shown();
         // SAFETY: The caller's promise.
-        let budget = unsafe { find_mut::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>(properties.p_next) };
+        let budget =
+            unsafe { find_mut::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>(properties.p_next) };
         if let Some(budget) = budget {
             let heap = self.remap.tile_heap() as usize;
             budget.heap_budget[heap] = self.profile.tile.size.0;
@@ -186,12 +202,14 @@ impl Emulation {
     pub(crate) unsafe fn complete_properties(&self, p_next: *mut std::ffi::c_void) {
         let tile = &self.profile.tile;
         // SAFETY: The caller's promise.
-        if let Some(heap) = unsafe { find_mut::<ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>>(p_next) } {
+        if let Some(heap) = unsafe { find_mut::<ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>>(p_next) }
+        {
             heap.queue_submit_boundary = tile.queue_submit_boundary.into();
             heap.tile_buffer_transfers = tile.buffer_transfers.into();
         }
         // SAFETY: As above.
-        if let Some(shading) = unsafe { find_mut::<ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>>(p_next) } {
+        if let Some(shading) = unsafe { find_mut::<ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>>(p_next) }
+        {
             let (width, height) = tileheap::profile::binning::GRANULARITY;
             shading.max_apron_size = 0;
             shading.prefer_non_coherent = vk::FALSE;

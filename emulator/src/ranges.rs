@@ -34,7 +34,10 @@ impl Ranges {
         if first >= end || !self.intersects(first, end) {
             return;
         }
-        let pieces = self.0.iter().flat_map(|range| [(range.0, range.1.min(first)), (range.0.max(end), range.1)]);
+        let pieces = self
+            .0
+            .iter()
+            .flat_map(|range| [(range.0, range.1.min(first)), (range.0.max(end), range.1)]);
         self.0 = pieces.filter(|range| range.0 < range.1).collect();
     }
 

@@ -81,7 +81,11 @@ pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
 }
 
 /// Remembers new command buffers.
-pub(crate) fn remember(device: &Arc<Device>, info: &vk::CommandBufferAllocateInfo<'_>, all: &[vk::CommandBuffer]) {
+pub(crate) fn remember(
+    device: &Arc<Device>,
+    info: &vk::CommandBufferAllocateInfo<'_>,
+    all: &[vk::CommandBuffer],
+) {
     for commands in all {
         let recorder = Recorder {
             device: device.clone(),
@@ -117,7 +121,10 @@ impl Recorder {
 
     /// Tile memory of the device; recorders exist only where there is some.
     pub(crate) fn tile(&self) -> &Tile {
-        self.device.tile.as_ref().expect("recorders exist only on devices with tile memory")
+        self.device
+            .tile
+            .as_ref()
+            .expect("recorders exist only on devices with tile memory")
     }
 
     /// Recording begins anew.
@@ -134,10 +141,10 @@ impl Recorder {
             recording.pass = Some(Pass::default());
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
             // SAFETY: The caller's promise.
-            if let Some(info) = unsafe { crate::chain::find::<TileMemoryBindInfoQCOM<'_>>(p_next) } {
-                if self.bind(&mut recording, info.memory).is_some() {
-                    recording.bound = Some(UNKNOWN);
-                }
+            if let Some(info) = unsafe { crate::chain::find::<TileMemoryBindInfoQCOM<'_>>(p_next) }
+                && self.bind(&mut recording, info.memory).is_some()
+            {
+                recording.bound = Some(UNKNOWN);
             }
         }
         *self.lock() = recording;
@@ -191,7 +198,10 @@ impl Recorder {
         id: MessageId,
     ) -> Option<Finding> {
         let place = resource.place.get()?;
-        if recording.bound.is_some_and(|bound| bound.memory == place.memory || bound == UNKNOWN) {
+        if recording
+            .bound
+            .is_some_and(|bound| bound.memory == place.memory || bound == UNKNOWN)
+        {
             return None;
         }
         let bound = match recording.bound {
@@ -231,7 +241,14 @@ pub(crate) fn before_action(
             Reach::Transfer => {
                 for (index, buffer) in buffers.iter().enumerate() {
                     let is_source = index == 0 && command.starts_with("vkCmdCopyBuffer");
-                    transfer(&recorder, &mut recording, *buffer, is_source, command, &mut findings);
+                    transfer(
+                        &recorder,
+                        &mut recording,
+                        *buffer,
+                        is_source,
+                        command,
+                        &mut findings,
+                    );
                 }
             }
             Reach::Draw | Reach::Dispatch | Reach::TraceRays => {
@@ -253,9 +270,16 @@ fn transfer(
     command: &str,
     findings: &mut Vec<Finding>,
 ) {
-    let Some(buffer) = recorder.device.resources.buffers.get(buffer.as_raw()) else { return };
+    let Some(buffer) = recorder.device.resources.buffers.get(buffer.as_raw()) else {
+        return;
+    };
     let Some(place) = buffer.place.get() else { return };
-    findings.extend(Recorder::check_object(recording, &buffer, command, MessageId::TransferUnbound));
+    findings.extend(Recorder::check_object(
+        recording,
+        &buffer,
+        command,
+        MessageId::TransferUnbound,
+    ));
     if !is_source {
         recording.contents.write(place);
     } else if !buffer.addressable {

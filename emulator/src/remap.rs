@@ -53,7 +53,9 @@ impl Remap {
             return None;
         }
         let local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
-        let ordinary = types.iter().position(|kind| kind.property_flags.contains(local))?;
+        let ordinary = types
+            .iter()
+            .position(|kind| kind.property_flags.contains(local))?;
         let mut origins: Vec<_> = (0..types.len() as u32).map(Origin::Driver).collect();
         origins.insert(tile_place(types, addition.type_first), Origin::Tile);
         if addition.lazy {
@@ -111,7 +113,9 @@ impl Remap {
 
     fn mask(&self, wanted: impl Fn(Origin) -> bool) -> u32 {
         let types = self.origins.iter().enumerate();
-        types.filter(|(_, origin)| wanted(**origin)).fold(0, |bits, (index, _)| bits | 1 << index)
+        types
+            .filter(|(_, origin)| wanted(**origin))
+            .fold(0, |bits, (index, _)| bits | 1 << index)
     }
 
     /// The bit of the tile type.
@@ -128,9 +132,7 @@ impl Remap {
 /// Where the tile type goes among the driver's.
 fn tile_place(types: &[vk::MemoryType], first: bool) -> usize {
     let local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
-    let larger = |kind: &vk::MemoryType| {
-        kind.property_flags.contains(local) && kind.property_flags != local
-    };
+    let larger = |kind: &vk::MemoryType| kind.property_flags.contains(local) && kind.property_flags != local;
     // A driver that lists a type of fewer flags behind one of more breaks the rule itself; the subset rule then wins.
     let end = types.iter().position(larger).unwrap_or(types.len());
     let equal = types[..end].iter().position(|kind| kind.property_flags == local);
@@ -199,7 +201,10 @@ mod tests {
                 for (at, x) in shown.iter().enumerate() {
                     for y in &shown[..at] {
                         let subset = y.property_flags.contains(x.property_flags);
-                        assert!(!subset || x.property_flags == y.property_flags, "{types:?} {first} {shown:?}");
+                        assert!(
+                            !subset || x.property_flags == y.property_flags,
+                            "{types:?} {first} {shown:?}"
+                        );
                     }
                 }
             }

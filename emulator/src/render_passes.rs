@@ -39,7 +39,9 @@ pub(crate) unsafe fn read(info: &vk::RenderPassCreateInfo<'_>) -> RenderPass {
         .collect();
     let bytes = |index: u32| {
         let description = descriptions.get(index as usize);
-        description.map_or(0, |description| pixel_bytes(description.format, description.samples))
+        description.map_or(0, |description| {
+            pixel_bytes(description.format, description.samples)
+        })
     };
     let mut subpass_bytes = Vec::new();
     for subpass in subpasses {
@@ -54,7 +56,13 @@ pub(crate) unsafe fn read(info: &vk::RenderPassCreateInfo<'_>) -> RenderPass {
         let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
         // SAFETY: As above.
         let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };
-        subpass_bytes.push(colors.iter().chain(depth).map(|reference| bytes(reference.attachment)).sum());
+        subpass_bytes.push(
+            colors
+                .iter()
+                .chain(depth)
+                .map(|reference| bytes(reference.attachment))
+                .sum(),
+        );
     }
     RenderPass {
         attachments,
@@ -86,7 +94,9 @@ pub(crate) unsafe fn read2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPass {
         .collect();
     let bytes = |index: u32| {
         let description = descriptions.get(index as usize);
-        description.map_or(0, |description| pixel_bytes(description.format, description.samples))
+        description.map_or(0, |description| {
+            pixel_bytes(description.format, description.samples)
+        })
     };
     let mut subpass_bytes = Vec::new();
     for subpass in subpasses {
@@ -106,7 +116,13 @@ pub(crate) unsafe fn read2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPass {
         let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
         // SAFETY: As above.
         let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };
-        subpass_bytes.push(colors.iter().chain(depth).map(|reference| bytes(reference.attachment)).sum());
+        subpass_bytes.push(
+            colors
+                .iter()
+                .chain(depth)
+                .map(|reference| bytes(reference.attachment))
+                .sum(),
+        );
     }
     RenderPass {
         attachments,
@@ -162,9 +178,15 @@ mod tests {
             stencil_store: vk::AttachmentStoreOp::DONT_CARE,
             initial: vk::ImageLayout::GENERAL,
         };
-        assert_eq!(attachment(&operations).stencil_store, vk::AttachmentStoreOp::STORE);
+        assert_eq!(
+            attachment(&operations).stencil_store,
+            vk::AttachmentStoreOp::STORE
+        );
         operations.format = vk::Format::D24_UNORM_S8_UINT;
-        assert_eq!(attachment(&operations).stencil_store, vk::AttachmentStoreOp::DONT_CARE);
+        assert_eq!(
+            attachment(&operations).stencil_store,
+            vk::AttachmentStoreOp::DONT_CARE
+        );
         operations.format = vk::Format::S8_UINT;
         assert_eq!(attachment(&operations).store, vk::AttachmentStoreOp::DONT_CARE);
     }

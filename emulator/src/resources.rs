@@ -108,7 +108,10 @@ pub(crate) struct Attachment {
 /// Whether a format has depth and stencil.
 pub(crate) fn has_two_aspects(format: vk::Format) -> bool {
     use vk::Format as F;
-    matches!(format, F::D16_UNORM_S8_UINT | F::D24_UNORM_S8_UINT | F::D32_SFLOAT_S8_UINT)
+    matches!(
+        format,
+        F::D16_UNORM_S8_UINT | F::D24_UNORM_S8_UINT | F::D32_SFLOAT_S8_UINT
+    )
 }
 
 /// Whether a format has a stencil aspect alone.
@@ -161,7 +164,12 @@ impl Device {
     }
 
     /// The model's size and alignment, grown until every offset they allow is legal below.
-    fn grown(&self, emulation: &Emulation, model: u64, driver: &vk::MemoryRequirements) -> Option<TileRequirements> {
+    fn grown(
+        &self,
+        emulation: &Emulation,
+        model: u64,
+        driver: &vk::MemoryRequirements,
+    ) -> Option<TileRequirements> {
         let tile = self.tile.as_ref()?;
         let heap_type = tile.heap.memory_type(self)?;
         if driver.memory_type_bits >> heap_type & 1 == 0 {
@@ -170,7 +178,11 @@ impl Device {
         let profile = &emulation.profile;
         let alignment = profile.tile.block.bytes.lcm(Alignment::new(driver.alignment)?)?;
         let size = Bytes(model.max(driver.size).max(profile.least_size));
-        let granularity = if profile.least_size > 1 { profile.tile.block.bytes } else { alignment };
+        let granularity = if profile.least_size > 1 {
+            profile.tile.block.bytes
+        } else {
+            alignment
+        };
         let size = size.checked_align_up(granularity)?;
         let odd = u64::from(profile.odd_sizes);
         Some(TileRequirements {
@@ -194,7 +206,10 @@ impl Device {
         }
         let mut driver = vk::MemoryRequirements::default();
         if !info.flags.contains(vk::ImageCreateFlags::DISJOINT) {
-            down!(self.next, vkGetImageMemoryRequirements(self.handle, handle, &mut driver));
+            down!(
+                self.next,
+                vkGetImageMemoryRequirements(self.handle, handle, &mut driver)
+            );
         }
         let resource = Resource {
             object: (vk::ObjectType::IMAGE, handle.as_raw()),
@@ -219,7 +234,10 @@ impl Device {
             return;
         }
         let mut driver = vk::MemoryRequirements::default();
-        down!(self.next, vkGetBufferMemoryRequirements(self.handle, handle, &mut driver));
+        down!(
+            self.next,
+            vkGetBufferMemoryRequirements(self.handle, handle, &mut driver)
+        );
         let resource = Resource {
             object: (vk::ObjectType::BUFFER, handle.as_raw()),
             needs: self.tile_buffer_needs(info, &driver),
@@ -270,7 +288,11 @@ pub(crate) unsafe fn with_full_usage<'a>(info: &vk::BufferCreateInfo<'a>) -> vk:
         // Bits past 31 are usages that no tile buffer may have, so one that is forbidden stands for them.
         let low = vk::BufferUsageFlags::from_raw(usage.usage.as_raw() as u32);
         let high = usage.usage.as_raw() >> 32 != 0;
-        copy.usage = if high { low | vk::BufferUsageFlags::INDIRECT_BUFFER } else { low };
+        copy.usage = if high {
+            low | vk::BufferUsageFlags::INDIRECT_BUFFER
+        } else {
+            low
+        };
     }
     copy
 }

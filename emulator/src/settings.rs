@@ -127,9 +127,9 @@ impl Settings {
             sources,
             complaints: Vec::new(),
         };
-        let mut profile = reader
-            .parsed("profile", Profile::named)
-            .unwrap_or_else(|| Profile::named("adreno-830").expect("the default is a preset with a tile heap"));
+        let mut profile = reader.parsed("profile", Profile::named).unwrap_or_else(|| {
+            Profile::named("adreno-830").expect("the default is a preset with a tile heap")
+        });
         if let Some(size) = reader.parsed("heap_size", bytes).filter(|size| *size > 0) {
             profile.tile.size = Bytes(size);
             profile.gmem = profile.gmem.max(size);
@@ -151,7 +151,10 @@ impl Settings {
             force: reader.parsed("force", boolean).unwrap_or(false),
             lazy_type: reader.parsed("lazy_type", boolean).unwrap_or(false),
             report: reader.parsed("report", report).unwrap_or_default(),
-            trace: reader.value("trace").filter(|path| !path.is_empty()).map(PathBuf::from),
+            trace: reader
+                .value("trace")
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from),
             log: reader.parsed("log", boolean).unwrap_or(false),
             counters: reader.parsed("counters", boolean).unwrap_or(false),
             profile,
@@ -167,7 +170,10 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn value(&self, setting: &str) -> Option<String> {
-        self.sources.iter().find_map(|source| source.get(setting)).cloned()
+        self.sources
+            .iter()
+            .find_map(|source| source.get(setting))
+            .cloned()
     }
 
     fn parsed<T>(&mut self, setting: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
@@ -194,7 +200,9 @@ fn boolean(text: &str) -> Result<bool, String> {
 
 /// A number of bytes; 0 leaves what the profile has.
 fn bytes(text: &str) -> Result<u64, String> {
-    text.replace(['_', ','], "").parse().map_err(|_| "write a number of bytes".to_owned())
+    text.replace(['_', ','], "")
+        .parse()
+        .map_err(|_| "write a number of bytes".to_owned())
 }
 
 fn report(text: &str) -> Result<Report, String> {
@@ -227,7 +235,9 @@ pub(crate) fn from_file() -> HashMap<String, String> {
     if let Some(home) = std::env::var_os("HOME").map(PathBuf::from) {
         places.push(home.join(".local/share/vulkan/settings.d").join(FILE));
     }
-    let text = places.iter().find_map(|place| std::fs::read_to_string(place).ok());
+    let text = places
+        .iter()
+        .find_map(|place| std::fs::read_to_string(place).ok());
     parse_file(&text.unwrap_or_default())
 }
 
@@ -246,7 +256,10 @@ mod tests {
     use super::*;
 
     fn map(pairs: &[(&str, &str)]) -> HashMap<String, String> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
     }
 
     #[test]
@@ -267,7 +280,11 @@ mod tests {
         assert_eq!(settings.profile.tile.size.0, 1000);
         assert!(settings.log && settings.poison);
         assert_eq!(settings.complaints.len(), 1);
-        assert!(settings.complaints[0].contains("poison"), "{:?}", settings.complaints);
+        assert!(
+            settings.complaints[0].contains("poison"),
+            "{:?}",
+            settings.complaints
+        );
         let none = Settings::read(&[&map(&[("profile", "no-tile-memory")])]);
         assert_eq!(none.profile.name, "adreno-830");
         assert!(none.complaints[0].contains("no tile heap"));

@@ -57,7 +57,9 @@ pub(crate) fn reached(words: &[u32]) -> Vec<Reached> {
     let mut in_functions = false;
     while let Some(first) = rest.first() {
         let (length, operation) = ((first >> 16) as usize, first & 0xFFFF);
-        let Some(instruction) = rest.get(..length).filter(|_| length > 0) else { break };
+        let Some(instruction) = rest.get(..length).filter(|_| length > 0) else {
+            break;
+        };
         in_functions |= operation == OP_FUNCTION;
         if in_functions {
             module.used.extend(&instruction[1..]);
@@ -157,8 +159,16 @@ mod tests {
 
     #[test]
     fn a_variable_counts_where_a_function_names_it() {
-        let buffer = Reached { set: 1, binding: 2, only_read: true };
-        let image = Reached { set: 0, binding: 3, only_read: false };
+        let buffer = Reached {
+            set: 1,
+            binding: 2,
+            only_read: true,
+        };
+        let image = Reached {
+            set: 0,
+            binding: 3,
+            only_read: false,
+        };
         assert_eq!(reached(&module(&[5, 30, 10])), [buffer]);
         assert_eq!(reached(&module(&[5, 30, 10, 11])), [buffer, image]);
         assert_eq!(reached(&module(&[5, 30])), []);

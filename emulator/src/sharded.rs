@@ -86,7 +86,10 @@ impl<T> Sharded<T> {
     /// Forgets every handle for which `forget` holds.
     pub(crate) fn remove_all(&self, forget: impl Fn(&T) -> bool) {
         for shard in &self.shards {
-            shard.write().unwrap_or_else(PoisonError::into_inner).retain(|_, value| !forget(value));
+            shard
+                .write()
+                .unwrap_or_else(PoisonError::into_inner)
+                .retain(|_, value| !forget(value));
         }
     }
 }

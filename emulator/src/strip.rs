@@ -2,7 +2,10 @@
 
 use ash::vk;
 use ash::vk::TaggedStructure;
-use tileheap::ffi::{self, BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
+use tileheap::ffi::{
+    self, BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM,
+    IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
+};
 
 use crate::chain::{Chain, Treatment, elements};
 
@@ -72,7 +75,8 @@ pub(crate) unsafe fn image(info: &vk::ImageCreateInfo<'_>) -> Stripped<vk::Image
         stencil.stencil_usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
     }
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe { std::mem::transmute::<vk::ImageCreateInfo<'_>, vk::ImageCreateInfo<'static>>(*info) };
+    let mut copy =
+        unsafe { std::mem::transmute::<vk::ImageCreateInfo<'_>, vk::ImageCreateInfo<'static>>(*info) };
     copy.usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
     copy.p_next = chain.head();
     Stripped::new(copy, chain)
@@ -88,7 +92,8 @@ pub(crate) unsafe fn buffer(info: &vk::BufferCreateInfo<'_>) -> Stripped<vk::Buf
         usage.usage &= !BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM;
     }
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe { std::mem::transmute::<vk::BufferCreateInfo<'_>, vk::BufferCreateInfo<'static>>(*info) };
+    let mut copy =
+        unsafe { std::mem::transmute::<vk::BufferCreateInfo<'_>, vk::BufferCreateInfo<'static>>(*info) };
     copy.usage &= !BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
     copy.p_next = chain.head();
     Stripped::new(copy, chain)
@@ -96,7 +101,9 @@ pub(crate) unsafe fn buffer(info: &vk::BufferCreateInfo<'_>) -> Stripped<vk::Buf
 
 /// # Safety
 /// As [`image`].
-pub(crate) unsafe fn image_view(info: &vk::ImageViewCreateInfo<'_>) -> Stripped<vk::ImageViewCreateInfo<'static>> {
+pub(crate) unsafe fn image_view(
+    info: &vk::ImageViewCreateInfo<'_>,
+) -> Stripped<vk::ImageViewCreateInfo<'static>> {
     let edited = [vk::ImageViewUsageCreateInfo::STRUCTURE_TYPE];
     // SAFETY: The caller's promise.
     let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
@@ -104,14 +111,18 @@ pub(crate) unsafe fn image_view(info: &vk::ImageViewCreateInfo<'_>) -> Stripped<
         usage.usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
     }
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe { std::mem::transmute::<vk::ImageViewCreateInfo<'_>, vk::ImageViewCreateInfo<'static>>(*info) };
+    let mut copy = unsafe {
+        std::mem::transmute::<vk::ImageViewCreateInfo<'_>, vk::ImageViewCreateInfo<'static>>(*info)
+    };
     copy.p_next = chain.head();
     Stripped::new(copy, chain)
 }
 
 /// # Safety
 /// As [`image`].
-pub(crate) unsafe fn buffer_view(info: &vk::BufferViewCreateInfo<'_>) -> Stripped<vk::BufferViewCreateInfo<'static>> {
+pub(crate) unsafe fn buffer_view(
+    info: &vk::BufferViewCreateInfo<'_>,
+) -> Stripped<vk::BufferViewCreateInfo<'static>> {
     let edited = [vk::BufferUsageFlags2CreateInfoKHR::STRUCTURE_TYPE];
     // SAFETY: The caller's promise.
     let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
@@ -119,8 +130,9 @@ pub(crate) unsafe fn buffer_view(info: &vk::BufferViewCreateInfo<'_>) -> Strippe
         usage.usage &= !BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM;
     }
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy =
-        unsafe { std::mem::transmute::<vk::BufferViewCreateInfo<'_>, vk::BufferViewCreateInfo<'static>>(*info) };
+    let mut copy = unsafe {
+        std::mem::transmute::<vk::BufferViewCreateInfo<'_>, vk::BufferViewCreateInfo<'static>>(*info)
+    };
     copy.p_next = chain.head();
     Stripped::new(copy, chain)
 }
@@ -135,17 +147,22 @@ pub(crate) unsafe fn framebuffer(
     let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
     let mut images = Vec::new();
     if let Some(attachments) = chain.copy_of::<vk::FramebufferAttachmentsCreateInfo<'_>>() {
-        let (first, count) = (attachments.p_attachment_image_infos, attachments.attachment_image_info_count);
+        let (first, count) = (
+            attachments.p_attachment_image_infos,
+            attachments.attachment_image_info_count,
+        );
         // SAFETY: The caller's promise.
-        images = unsafe { elements(first.cast::<vk::FramebufferAttachmentImageInfo<'static>>(), count) }.to_vec();
+        images =
+            unsafe { elements(first.cast::<vk::FramebufferAttachmentImageInfo<'static>>(), count) }.to_vec();
         for image in &mut images {
             image.usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
         }
         attachments.p_attachment_image_infos = images.as_ptr();
     }
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy =
-        unsafe { std::mem::transmute::<vk::FramebufferCreateInfo<'_>, vk::FramebufferCreateInfo<'static>>(*info) };
+    let mut copy = unsafe {
+        std::mem::transmute::<vk::FramebufferCreateInfo<'_>, vk::FramebufferCreateInfo<'static>>(*info)
+    };
     copy.p_next = chain.head();
     let mut stripped = Stripped::new(copy, chain);
     stripped._images = images;
@@ -160,8 +177,9 @@ pub(crate) unsafe fn render_pass(
     // SAFETY: The caller's promise.
     let chain = unsafe { Chain::new(info.p_next, own) };
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy =
-        unsafe { std::mem::transmute::<vk::RenderPassCreateInfo<'_>, vk::RenderPassCreateInfo<'static>>(*info) };
+    let mut copy = unsafe {
+        std::mem::transmute::<vk::RenderPassCreateInfo<'_>, vk::RenderPassCreateInfo<'static>>(*info)
+    };
     // SAFETY: The caller's promise.
     let mut subpasses = unsafe { elements(copy.p_subpasses, copy.subpass_count) }.to_vec();
     for subpass in &mut subpasses {
@@ -182,8 +200,9 @@ pub(crate) unsafe fn render_pass2(
     // SAFETY: The caller's promise.
     let chain = unsafe { Chain::new(info.p_next, own) };
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy =
-        unsafe { std::mem::transmute::<vk::RenderPassCreateInfo2<'_>, vk::RenderPassCreateInfo2<'static>>(*info) };
+    let mut copy = unsafe {
+        std::mem::transmute::<vk::RenderPassCreateInfo2<'_>, vk::RenderPassCreateInfo2<'static>>(*info)
+    };
     // SAFETY: The caller's promise.
     let mut subpasses = unsafe { elements(copy.p_subpasses, copy.subpass_count) }.to_vec();
     for subpass in &mut subpasses {
@@ -216,7 +235,9 @@ pub(crate) unsafe fn inheritance(
     let chain = unsafe { Chain::new(info.p_next, own) };
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
     let mut copy = unsafe {
-        std::mem::transmute::<vk::CommandBufferInheritanceInfo<'_>, vk::CommandBufferInheritanceInfo<'static>>(*info)
+        std::mem::transmute::<vk::CommandBufferInheritanceInfo<'_>, vk::CommandBufferInheritanceInfo<'static>>(
+            *info,
+        )
     };
     copy.p_next = chain.head();
     Stripped::new(copy, chain)
@@ -235,7 +256,10 @@ pub(crate) unsafe fn format_info(
     }
     // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
     let mut copy = unsafe {
-        std::mem::transmute::<vk::PhysicalDeviceImageFormatInfo2<'_>, vk::PhysicalDeviceImageFormatInfo2<'static>>(*info)
+        std::mem::transmute::<
+            vk::PhysicalDeviceImageFormatInfo2<'_>,
+            vk::PhysicalDeviceImageFormatInfo2<'static>,
+        >(*info)
     };
     copy.usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
     copy.p_next = chain.head();

@@ -83,7 +83,10 @@ impl Queues {
     pub(crate) fn destroy(&self, device: &Device) {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         if turns.semaphore != vk::Semaphore::null() {
-            down!(device.next, vkDestroySemaphore(device.handle, turns.semaphore, std::ptr::null()));
+            down!(
+                device.next,
+                vkDestroySemaphore(device.handle, turns.semaphore, std::ptr::null())
+            );
         }
         *turns = Turns::default();
     }
@@ -141,9 +144,17 @@ fn plan(
     findings: &mut Vec<Finding>,
 ) -> Plan {
     let family = tile.queues.families.get(queue.as_raw()).unwrap_or(0);
-    let boundary = device.physical.emulation.as_ref().is_some_and(|emulation| emulation.profile.tile.queue_submit_boundary);
+    let boundary = device
+        .physical
+        .emulation
+        .as_ref()
+        .is_some_and(|emulation| emulation.profile.tile.queue_submit_boundary);
     let poisoner = |first: u64| {
-        if tile.poison { tile.heap.poisoner(device, family, first) } else { None }
+        if tile.poison {
+            tile.heap.poisoner(device, family, first)
+        } else {
+            None
+        }
     };
     let mut batches = Vec::new();
     let mut value = turns.value;
@@ -168,7 +179,10 @@ fn plan(
         if added && batch.is_fixed {
             findings.push(fixed(device));
         }
-        batches.push(Batch::Application(index, (added && !batch.is_fixed).then_some(commands)));
+        batches.push(Batch::Application(
+            index,
+            (added && !batch.is_fixed).then_some(commands),
+        ));
         if let Some(trace) = &tile.trace {
             let handles: Vec<_> = batch.commands.iter().map(|commands| commands.as_raw()).collect();
             trace.submit(queue.as_raw(), index, &handles, window.live);
@@ -208,7 +222,10 @@ fn run_batch(
 }
 
 fn uses_tile(given: &Given) -> bool {
-    given.commands.iter().any(|commands| recorder(*commands).is_some_and(|recorder| recorder.lock().uses_tile))
+    given
+        .commands
+        .iter()
+        .any(|commands| recorder(*commands).is_some_and(|recorder| recorder.lock().uses_tile))
 }
 
 fn fixed(device: &Device) -> Finding {
@@ -223,7 +240,10 @@ fn create_semaphore(device: &Device) -> Result<vk::Semaphore, vk::Result> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
     let mut semaphore = vk::Semaphore::null();
-    match down!(device.next, vkCreateSemaphore(device.handle, &info, std::ptr::null(), &mut semaphore)) {
+    match down!(
+        device.next,
+        vkCreateSemaphore(device.handle, &info, std::ptr::null(), &mut semaphore)
+    ) {
         vk::Result::SUCCESS => Ok(semaphore),
         error => Err(error),
     }

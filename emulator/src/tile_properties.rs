@@ -81,10 +81,18 @@ fn tiles(
     bytes_per_pixel: u64,
     extent: vk::Extent2D,
 ) -> vk::TilePropertiesQCOM<'static> {
-    let gmem = device.physical.emulation.as_ref().map_or(0, |emulation| emulation.profile.gmem);
+    let gmem = device
+        .physical
+        .emulation
+        .as_ref()
+        .map_or(0, |emulation| emulation.profile.gmem);
     let (width, height) = binning(gmem, reserved, bytes_per_pixel, (extent.width, extent.height)).tile;
     vk::TilePropertiesQCOM {
-        tile_size: vk::Extent3D { width, height, depth: 1 },
+        tile_size: vk::Extent3D {
+            width,
+            height,
+            depth: 1,
+        },
         ..Default::default()
     }
 }

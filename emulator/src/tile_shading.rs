@@ -36,5 +36,9 @@ fn refuse(commands: vk::CommandBuffer, command: &str) {
         "{command} does nothing: the emulator runs no work per tile, and offers no feature that would allow it \
          (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)"
     );
-    device.reporter.report(MessageId::TileShading, (vk::ObjectType::COMMAND_BUFFER, commands.as_raw()), &text);
+    device.reporter.report(
+        MessageId::TileShading,
+        (vk::ObjectType::COMMAND_BUFFER, commands.as_raw()),
+        &text,
+    );
 }

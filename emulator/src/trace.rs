@@ -42,7 +42,10 @@ impl Trace {
             Ok(file)
         });
         if let Err(error) = &file {
-            eprintln!("VK_LAYER_TILEHEAP_emulator: no trace at {}: {error}", path.display());
+            eprintln!(
+                "VK_LAYER_TILEHEAP_emulator: no trace at {}: {error}",
+                path.display()
+            );
         }
         let writer = file.ok().map(|file| Writer { file, is_first: true });
         Trace {
@@ -53,7 +56,11 @@ impl Trace {
     fn event(&self, event: &Value) {
         let mut writer = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(writer) = &mut *writer {
-            let comma = if std::mem::take(&mut writer.is_first) { "" } else { ",\n" };
+            let comma = if std::mem::take(&mut writer.is_first) {
+                ""
+            } else {
+                ",\n"
+            };
             let _ = write!(writer.file, "{comma}{event}");
         }
     }
@@ -82,8 +89,10 @@ impl Trace {
     pub(crate) fn close(&self, counts: &[(&str, u64)]) {
         let writer = self.file.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut writer) = writer {
-            let messages: serde_json::Map<_, _> =
-                counts.iter().map(|(name, count)| ((*name).to_owned(), Value::from(*count))).collect();
+            let messages: serde_json::Map<_, _> = counts
+                .iter()
+                .map(|(name, count)| ((*name).to_owned(), Value::from(*count)))
+                .collect();
             let _ = writeln!(writer.file, "\n],\"messages\":{}}}", Value::Object(messages));
             let _ = writer.file.flush();
         }

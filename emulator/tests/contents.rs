@@ -1,6 +1,9 @@
 //! What lives in tile memory, and until when: each rule of the specification with contents that survive and contents that
 //! do not.
 
+// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
 mod rig;
 
 use ash::vk;
@@ -27,9 +30,20 @@ impl Scene {
     fn new(settings: &[(&str, &str)]) -> Scene {
         let rig = Rig::new(settings);
         let (small, large) = (rig.object(BLOCK), rig.object(2 * BLOCK));
-        let (low, high) = (rig.tile_words(WORDS.into(), large, 0), rig.tile_words(WORDS.into(), large, BLOCK));
+        let (low, high) = (
+            rig.tile_words(WORDS.into(), large, 0),
+            rig.tile_words(WORDS.into(), large, BLOCK),
+        );
         let (low_out, high_out) = (rig.host_buffer(WORDS as usize), rig.host_buffer(WORDS as usize));
-        Scene { rig, small, large, low, high, low_out, high_out }
+        Scene {
+            rig,
+            small,
+            large,
+            low,
+            high,
+            low_out,
+            high_out,
+        }
     }
 
     /// Fills both buffers.
@@ -51,7 +65,10 @@ impl Scene {
         let survived = |out: &rig::HostBuffer| {
             let words = out.read();
             let first = words[0];
-            assert!(first == VALUE || first == POISON, "0x{first:x} is neither value nor poison");
+            assert!(
+                first == VALUE || first == POISON,
+                "0x{first:x} is neither value nor poison"
+            );
             assert!(words.iter().all(|word| *word == first), "{words:x?}");
             first == VALUE
         };
@@ -60,7 +77,10 @@ impl Scene {
 }
 
 /// Records `between` between writing and reading, in one command buffer, and tells what survived.
-fn within(settings: &[(&str, &str)], between: impl FnOnce(&Scene, vk::CommandBuffer)) -> ((bool, bool), Vec<String>) {
+fn within(
+    settings: &[(&str, &str)],
+    between: impl FnOnce(&Scene, vk::CommandBuffer),
+) -> ((bool, bool), Vec<String>) {
     let scene = Scene::new(settings);
     let commands = scene.rig.record(|commands| {
         scene.write(commands);
@@ -123,7 +143,12 @@ fn a_query_reset_is_an_action_command() {
     let (survivors, _) = within(&[], |scene, commands| {
         scene.rig.bind(commands, None);
         // SAFETY: Recording; a pool with a query.
-        unsafe { scene.rig.device.cmd_reset_query_pool(commands, scene.rig.query_pool(), 0, 1) };
+        unsafe {
+            scene
+                .rig
+                .device
+                .cmd_reset_query_pool(commands, scene.rig.query_pool(), 0, 1)
+        };
     });
     assert_eq!(survivors, (false, false));
 }
@@ -155,21 +180,43 @@ fn across(
 #[test]
 fn contents_live_across_the_command_buffers_of_a_batch() {
     let silent = ((true, true), Vec::new());
-    assert_eq!(across(&[], |scene, writer, reader| scene.rig.submit(&[&[writer, reader]])), silent);
-    assert_eq!(across(&[], |scene, writer, reader| scene.rig.submit2(&[&[writer, reader]])), silent);
+    assert_eq!(
+        across(&[], |scene, writer, reader| scene
+            .rig
+            .submit(&[&[writer, reader]])),
+        silent
+    );
+    assert_eq!(
+        across(&[], |scene, writer, reader| scene
+            .rig
+            .submit2(&[&[writer, reader]])),
+        silent
+    );
 }
 
 #[test]
 fn contents_die_with_the_batch() {
     let dead = ((false, false), vec![READS_DISCARDED.to_owned(); 2]);
-    assert_eq!(across(&[], |scene, writer, reader| scene.rig.submit(&[&[writer], &[reader]])), dead);
-    assert_eq!(across(&[], |scene, writer, reader| scene.rig.submit2(&[&[writer], &[reader]])), dead);
+    assert_eq!(
+        across(&[], |scene, writer, reader| scene
+            .rig
+            .submit(&[&[writer], &[reader]])),
+        dead
+    );
+    assert_eq!(
+        across(&[], |scene, writer, reader| scene
+            .rig
+            .submit2(&[&[writer], &[reader]])),
+        dead
+    );
 }
 
 #[test]
 fn with_the_submit_boundary_contents_die_with_the_call() {
     let settings = [("queue_submit_boundary", "true")];
-    let alive = across(&settings, |scene, writer, reader| scene.rig.submit(&[&[writer], &[reader]]));
+    let alive = across(&settings, |scene, writer, reader| {
+        scene.rig.submit(&[&[writer], &[reader]])
+    });
     assert_eq!(alive, ((true, true), Vec::new()));
     let dead = across(&settings, |scene, writer, reader| {
         scene.rig.submit(&[&[writer]]);
@@ -185,7 +232,9 @@ fn resubmission_begins_with_nothing() {
         assert_eq!(scene.survivors(), (true, true));
         scene.rig.submit(&[&[reader]]);
         assert_eq!(scene.survivors(), (false, false));
-        scene.rig.submit(&[&[writer, reader, writer], &[writer, writer, reader]]);
+        scene
+            .rig
+            .submit(&[&[writer, reader, writer], &[writer, writer, reader]]);
         assert_eq!(scene.survivors(), (true, true));
         scene.rig.submit(&[&[reader]]);
     });

@@ -1,5 +1,8 @@
 //! Many lives: several devices at once, several threads, many creations; each with contents that must be its own.
 
+// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
 mod rig;
 
 use std::thread;
@@ -12,7 +15,8 @@ const WORDS: u32 = 256;
 
 /// Writes `value` to tile memory in one batch, reads it there, and finds poison in the next.
 fn work(rig: &Rig, value: u32) {
-    let object = rig.object(12_288);
+    // The hostile profile's sizes are odd.
+    let object = rig.object(2 * 12_288);
     let buffer = rig.tile_words(WORDS.into(), object, 0);
     let out = rig.host_buffer(WORDS as usize);
     let writer = rig.record(|commands| {
@@ -49,7 +53,10 @@ fn devices_on_threads_do_not_meet() {
 fn two_threads_record_at_once() {
     let rig = Rig::new(&[]);
     let object = rig.object(2 * 12_288);
-    let buffers = [rig.tile_words(WORDS.into(), object, 0), rig.tile_words(WORDS.into(), object, 12_288)];
+    let buffers = [
+        rig.tile_words(WORDS.into(), object, 0),
+        rig.tile_words(WORDS.into(), object, 12_288),
+    ];
     let outs = [rig.host_buffer(WORDS as usize), rig.host_buffer(WORDS as usize)];
     // Everything that a thread needs is made before, for pools are the threads' own.
     let recorded = [0, 1].map(|index: usize| {
@@ -69,12 +76,16 @@ fn two_threads_record_at_once() {
         for pool in pools {
             scope.spawn(move || {
                 for _ in 0..200 {
-                    let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+                    let info = vk::CommandBufferAllocateInfo::default()
+                        .command_pool(pool)
+                        .command_buffer_count(1);
                     let bound = tileheap::ffi::TileMemoryBindInfoQCOM::default().memory(object);
                     // SAFETY: The pool is this thread's, and nothing of it is pending.
                     unsafe {
                         let commands = device.allocate_command_buffers(&info).expect("a command buffer");
-                        device.begin_command_buffer(commands[0], &Default::default()).expect("recording begins");
+                        device
+                            .begin_command_buffer(commands[0], &Default::default())
+                            .expect("recording begins");
                         tile.cmd_bind_tile_memory(commands[0], Some(&bound));
                         barrier.barrier(commands[0]);
                         tile.cmd_bind_tile_memory(commands[0], None);

@@ -1,5 +1,8 @@
 //! The rules that nobody else checks, each broken once, and each program without the mistake.
 
+// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
 mod rig;
 
 use ash::vk;
@@ -34,8 +37,14 @@ const VALIDATED_10746: [&str; 1] = ["VUID-vkCmdDispatch-commandBuffer-10746"];
 fn a_dispatch_reaches_only_the_object_bound() {
     assert!(said(&[], &[], |rig| dispatch_with(rig, |_, own| Some(own))).is_empty());
     let other = |rig: &Rig, _| Some(rig.object(12_288));
-    assert_eq!(said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, other)), WRONG);
-    assert_eq!(said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, |_, _| None)), WRONG);
+    assert_eq!(
+        said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, other)),
+        WRONG
+    );
+    assert_eq!(
+        said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, |_, _| None)),
+        WRONG
+    );
 }
 
 #[test]
@@ -71,14 +80,21 @@ fn a_transfer_needs_its_object_bound() {
 
 #[test]
 fn a_resource_with_requirements_of_0_is_reported_where_it_is_bound() {
-    let ids = said(&[], &["VUID-VkBufferCreateInfo-usage-10764", "VUID-vkBindBufferMemory-memory-01035"], |rig| {
-        // A vertex buffer cannot live in tile memory.
-        let buffer = rig.tile_buffer(256, vk::BufferUsageFlags::VERTEX_BUFFER);
-        assert_eq!(rig.buffer_needs(buffer).1, (0, 0));
-        let object = rig.object(12_288);
-        // SAFETY: Wrong on purpose: bound where it cannot live, and never used.
-        let _ = unsafe { rig.device.bind_buffer_memory(buffer, object, 0) };
-    });
+    let ids = said(
+        &[],
+        &[
+            "VUID-VkBufferCreateInfo-usage-10764",
+            "VUID-vkBindBufferMemory-memory-01035",
+        ],
+        |rig| {
+            // A vertex buffer cannot live in tile memory.
+            let buffer = rig.tile_buffer(256, vk::BufferUsageFlags::VERTEX_BUFFER);
+            assert_eq!(rig.buffer_needs(buffer).1, (0, 0));
+            let object = rig.object(12_288);
+            // SAFETY: Wrong on purpose: bound where it cannot live, and never used.
+            let _ = unsafe { rig.device.bind_buffer_memory(buffer, object, 0) };
+        },
+    );
     assert_eq!(ids, ["TILEHEAP-unsupported-resource"]);
 }
 
@@ -87,7 +103,10 @@ fn tile_memory_cannot_be_mapped() {
     let ids = said(&[], &["VUID-vkMapMemory-memory-00682"], |rig| {
         let object = rig.object(12_288);
         // SAFETY: Wrong on purpose; it fails.
-        let mapped = unsafe { rig.device.map_memory(object, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) };
+        let mapped = unsafe {
+            rig.device
+                .map_memory(object, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty())
+        };
         assert_eq!(mapped, Err(vk::Result::ERROR_MEMORY_MAP_FAILED));
     });
     assert_eq!(ids, ["TILEHEAP-mapped"]);
@@ -99,7 +118,10 @@ fn an_object_larger_than_the_heap_is_refused() {
         let refused = rig.allocate(rig.heap_size() + 1, rig.tile_type());
         assert_eq!(refused, Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         assert!(rig.allocate(rig.heap_size(), rig.tile_type()).is_ok());
-        assert!(rig.allocate(rig.heap_size(), rig.tile_type()).is_ok(), "objects share the heap");
+        assert!(
+            rig.allocate(rig.heap_size(), rig.tile_type()).is_ok(),
+            "objects share the heap"
+        );
     });
     assert_eq!(ids, ["TILEHEAP-too-large"]);
 }
@@ -134,7 +156,10 @@ fn per_tile_commands_say_that_they_do_nothing() {
     let ids = said(&[], &validated, |rig| {
         // SAFETY: A live device and a C string.
         let pointer = unsafe {
-            (rig.instance.fp_v1_0().get_device_proc_addr)(rig.device.handle(), c"vkCmdBeginPerTileExecutionQCOM".as_ptr())
+            (rig.instance.fp_v1_0().get_device_proc_addr)(
+                rig.device.handle(),
+                c"vkCmdBeginPerTileExecutionQCOM".as_ptr(),
+            )
         };
         type Command = unsafe extern "system" fn(vk::CommandBuffer, *const ffi::PerTileBeginInfoQCOM<'_>);
         // SAFETY: The command of that name.

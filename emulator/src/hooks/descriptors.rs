@@ -338,7 +338,9 @@ unsafe fn remember(
         // SAFETY: The caller's promise.
         let stage = unsafe { stage_reaches(device, stage) };
         for reached in stage {
-            let same = all.iter_mut().find(|known| (known.set, known.binding) == (reached.set, reached.binding));
+            let same = all
+                .iter_mut()
+                .find(|known| (known.set, known.binding) == (reached.set, reached.binding));
             match same {
                 Some(known) => known.only_read &= reached.only_read,
                 None => all.push(reached),
@@ -353,5 +355,8 @@ unsafe fn remember(
             all.extend(known.iter().flat_map(|known| known.iter().copied()));
         }
     }
-    device.resources.pipelines.insert(pipeline.as_raw(), Arc::new(all));
+    device
+        .resources
+        .pipelines
+        .insert(pipeline.as_raw(), Arc::new(all));
 }

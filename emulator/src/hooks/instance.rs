@@ -220,4 +220,3 @@ pub(crate) unsafe fn give<T: Clone>(all: &[T], count: *mut u32, out: *mut T) -> 
         vk::Result::SUCCESS
     }
 }
-

@@ -16,13 +16,19 @@ use crate::hooks::recording::vkCmdBindTileMemoryQCOM;
 use crate::instance::instance_of;
 use crate::loader::{INTERFACE_VERSION, NEGOTIATE_INTERFACE, NegotiateLayerInterface};
 use crate::tile_properties::{vkGetDynamicRenderingTilePropertiesQCOM, vkGetFramebufferTilePropertiesQCOM};
-use crate::tile_shading::{vkCmdBeginPerTileExecutionQCOM, vkCmdDispatchTileQCOM, vkCmdEndPerTileExecutionQCOM};
+use crate::tile_shading::{
+    vkCmdBeginPerTileExecutionQCOM, vkCmdDispatchTileQCOM, vkCmdEndPerTileExecutionQCOM,
+};
 
 type Names = HashMap<&'static CStr, Hook>;
 
 static INSTANCE_HOOKS: LazyLock<Names> = LazyLock::new(|| InstanceTable::hooks().into_iter().collect());
-static DEVICE_HOOKS: LazyLock<Names> =
-    LazyLock::new(|| DeviceTable::hooks().into_iter().chain(ActionTable::hooks()).collect());
+static DEVICE_HOOKS: LazyLock<Names> = LazyLock::new(|| {
+    DeviceTable::hooks()
+        .into_iter()
+        .chain(ActionTable::hooks())
+        .collect()
+});
 
 /// Commands that exist before there is an instance, and those that a layer answers whatever lies below.
 const ALWAYS_THERE: [&CStr; 6] = [

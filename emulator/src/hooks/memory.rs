@@ -55,11 +55,11 @@ unsafe fn complete(
     let bits = out.memory_requirements.memory_type_bits;
     out.memory_requirements.memory_type_bits = shown(device, bits, needs, transient);
     // SAFETY: The caller's promise.
-    if let Some(tile) = unsafe { find_mut::<TileMemoryRequirementsQCOM<'_>>(out.p_next) } {
-        if device.physical.emulation.is_some() {
-            tile.size = needs.map_or(0, |needs| needs.size.0);
-            tile.alignment = needs.map_or(0, |needs| needs.alignment.get());
-        }
+    if let Some(tile) = unsafe { find_mut::<TileMemoryRequirementsQCOM<'_>>(out.p_next) }
+        && device.physical.emulation.is_some()
+    {
+        tile.size = needs.map_or(0, |needs| needs.size.0);
+        tile.alignment = needs.map_or(0, |needs| needs.alignment.get());
     }
 }
 
@@ -69,11 +69,19 @@ fn shown(device: &Device, driver: u32, needs: Option<TileRequirements>, transien
 }
 
 fn image_needs(device: &Device, image: vk::Image) -> Option<TileRequirements> {
-    device.resources.images.with(image.as_raw(), |image| image.needs).flatten()
+    device
+        .resources
+        .images
+        .with(image.as_raw(), |image| image.needs)
+        .flatten()
 }
 
 fn buffer_needs(device: &Device, buffer: vk::Buffer) -> Option<TileRequirements> {
-    device.resources.buffers.with(buffer.as_raw(), |buffer| buffer.needs).flatten()
+    device
+        .resources
+        .buffers
+        .with(buffer.as_raw(), |buffer| buffer.needs)
+        .flatten()
 }
 
 fn is_transient(device: &Device, image: vk::Image) -> bool {

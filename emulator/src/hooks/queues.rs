@@ -110,11 +110,14 @@ fn first_kind<'a>(
         Batch::Poison(commands) => own.command_buffers(std::slice::from_ref(commands)),
         Batch::Wait(semaphore, value) => {
             *timeline = timeline.wait_semaphore_values(std::slice::from_ref(value));
-            own.wait_semaphores(std::slice::from_ref(semaphore)).wait_dst_stage_mask(&[ALL]).push_next(timeline)
+            own.wait_semaphores(std::slice::from_ref(semaphore))
+                .wait_dst_stage_mask(&[ALL])
+                .push_next(timeline)
         }
         Batch::Signal(semaphore, value) => {
             *timeline = timeline.signal_semaphore_values(std::slice::from_ref(value));
-            own.signal_semaphores(std::slice::from_ref(semaphore)).push_next(timeline)
+            own.signal_semaphores(std::slice::from_ref(semaphore))
+                .push_next(timeline)
         }
     }
 }
@@ -127,10 +130,14 @@ struct Parts {
 
 impl Parts {
     fn new(batch: &Batch, infos: &[vk::SubmitInfo2<'_>]) -> Parts {
-        let plain = |commands: vk::CommandBuffer| vk::CommandBufferSubmitInfo::default().command_buffer(commands);
+        let plain =
+            |commands: vk::CommandBuffer| vk::CommandBufferSubmitInfo::default().command_buffer(commands);
         let turn = |semaphore: vk::Semaphore, value: u64| {
             let everything = vk::PipelineStageFlags2::ALL_COMMANDS;
-            vk::SemaphoreSubmitInfo::default().semaphore(semaphore).value(value).stage_mask(everything)
+            vk::SemaphoreSubmitInfo::default()
+                .semaphore(semaphore)
+                .value(value)
+                .stage_mask(everything)
         };
         let (mut commands, mut semaphores) = (Vec::new(), Vec::new());
         match batch {
@@ -147,7 +154,9 @@ impl Parts {
             }
             Batch::Application(_, None) => {}
             Batch::Poison(handle) => commands.push(plain(*handle)),
-            Batch::Wait(semaphore, value) | Batch::Signal(semaphore, value) => semaphores.push(turn(*semaphore, *value)),
+            Batch::Wait(semaphore, value) | Batch::Signal(semaphore, value) => {
+                semaphores.push(turn(*semaphore, *value))
+            }
         }
         Parts { commands, semaphores }
     }

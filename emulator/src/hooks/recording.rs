@@ -196,8 +196,10 @@ entry_points! {
         if !device.enabled.tile_shading {
             return down!(device.next, vkCmdSetEvent2(commands, event, info));
         }
-        // SAFETY: Valid usage: one valid structure, which outlives the call.
-        let plain = unsafe { barriers::Plain::new(elements(info, 1)) };
+        // SAFETY: Valid usage: one valid structure.
+        let given = unsafe { elements(info, 1) };
+        // SAFETY: As above, and it outlives the call.
+        let plain = unsafe { barriers::Plain::new(given) };
         down!(device.next, vkCmdSetEvent2(commands, event, plain.dependencies.as_ptr()));
     }
 
@@ -322,7 +324,12 @@ unsafe fn dependencies(
         // SAFETY: As above.
         unsafe { barriers::before2(recorder, given) };
     }
-    let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
+    let Some(device) = recorder
+        .map(|recorder| recorder.device.clone())
+        .or_else(|| device_of(commands))
+    else {
+        return;
+    };
     if !device.enabled.tile_shading {
         return record(&device, infos);
     }

@@ -2,7 +2,12 @@
 //!
 //! The layer is the one that `scripts/stage-emulator.sh` put into `target/emulator`, or into `TILEHEAP_EMULATOR`. In a
 //! validated run (`TILEHEAP_VALIDATE=1`) validation sits above it, is new enough, and has shown that it is awake.
-#![allow(dead_code, unreachable_pub, unused_imports, reason = "no test program uses all of it")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "no test program uses all of it"
+)]
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
@@ -62,7 +67,11 @@ fn prepare_environment() {
     ONCE.call_once(|| {
         let folder = layer_folder();
         let library = folder.join("libtileheap_emulator.so");
-        assert!(library.is_file(), "no layer at {}: run scripts/stage-emulator.sh", library.display());
+        assert!(
+            library.is_file(),
+            "no layer at {}: run scripts/stage-emulator.sh",
+            library.display()
+        );
         if std::env::var_os("TILEHEAP_EMULATOR").is_none() {
             let mut path = std::env::var_os("VK_LAYER_PATH").unwrap_or_default();
             if !path.is_empty() {
@@ -84,20 +93,24 @@ pub struct LayerSettings {
 impl LayerSettings {
     pub fn new(settings: &[(&str, &str)]) -> LayerSettings {
         let text = |text: &str| CString::new(text).expect("no NUL in a setting");
-        let values: Vec<_> = settings.iter().map(|(name, value)| (text(name), text(value))).collect();
+        let values: Vec<_> = settings
+            .iter()
+            .map(|(name, value)| (text(name), text(value)))
+            .collect();
         let pointers = values.iter().map(|(_, value)| value.as_ptr()).collect();
         LayerSettings { values, pointers }
     }
 
     fn structures(&self) -> Vec<vk::LayerSettingEXT<'_>> {
-        let setting = |((name, _), pointer): (&(CString, CString), &*const std::ffi::c_char)| vk::LayerSettingEXT {
-            p_layer_name: LAYER_NAME.as_ptr(),
-            p_setting_name: name.as_ptr(),
-            ty: vk::LayerSettingTypeEXT::STRING,
-            value_count: 1,
-            p_values: std::ptr::from_ref(pointer).cast(),
-            ..Default::default()
-        };
+        let setting =
+            |((name, _), pointer): (&(CString, CString), &*const std::ffi::c_char)| vk::LayerSettingEXT {
+                p_layer_name: LAYER_NAME.as_ptr(),
+                p_setting_name: name.as_ptr(),
+                ty: vk::LayerSettingTypeEXT::STRING,
+                value_count: 1,
+                p_values: std::ptr::from_ref(pointer).cast(),
+                ..Default::default()
+            };
         self.values.iter().zip(&self.pointers).map(setting).collect()
     }
 }
@@ -115,7 +128,10 @@ unsafe extern "system" fn collect(
     let messages = unsafe { &*messages.cast::<Mutex<Vec<Message>>>() };
     // The loader lists what the environment asks of it.
     if id != Some(c"Loader Message") {
-        messages.lock().expect("no panic in here").push((text_of(id), text_of(text)));
+        messages
+            .lock()
+            .expect("no panic in here")
+            .push((text_of(id), text_of(text)));
     }
     vk::FALSE
 }
@@ -124,7 +140,12 @@ unsafe extern "system" fn collect(
 pub fn instance_with(
     settings: &[(&str, &str)],
     messages: &Mutex<Vec<Message>>,
-) -> (ash::Entry, ash::Instance, ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT) {
+) -> (
+    ash::Entry,
+    ash::Instance,
+    ash::ext::debug_utils::Instance,
+    vk::DebugUtilsMessengerEXT,
+) {
     prepare_environment();
     let settings = LayerSettings::new(settings);
     let structures = settings.structures();
@@ -142,10 +163,14 @@ pub fn instance_with(
     unsafe {
         let entry = ash::Entry::load().expect("a Vulkan loader");
         assert_new_validation(&entry);
-        let instance = entry.create_instance(&info, None).expect("an instance with the layer");
+        let instance = entry
+            .create_instance(&info, None)
+            .expect("an instance with the layer");
         let utils = ash::ext::debug_utils::Instance::new(&entry, &instance);
         let listener = self::listener(messages);
-        let messenger = utils.create_debug_utils_messenger(&listener, None).expect("a messenger");
+        let messenger = utils
+            .create_debug_utils_messenger(&listener, None)
+            .expect("a messenger");
         (entry, instance, utils, messenger)
     }
 }
@@ -166,9 +191,16 @@ fn assert_new_validation(entry: &ash::Entry) {
     }
     // SAFETY: Enumerating has no precondition.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }.expect("the loader lists its layers");
-    let validation = layers.iter().find(|layer| layer.layer_name_as_c_str() == Ok(c"VK_LAYER_KHRONOS_validation"));
-    let version = validation.expect("a validated run needs VK_LAYER_KHRONOS_validation").spec_version;
-    assert!(version >= OLDEST_VALIDATION, "validation is older than 1.4.341 and does not know tile memory");
+    let validation = layers
+        .iter()
+        .find(|layer| layer.layer_name_as_c_str() == Ok(c"VK_LAYER_KHRONOS_validation"));
+    let version = validation
+        .expect("a validated run needs VK_LAYER_KHRONOS_validation")
+        .spec_version;
+    assert!(
+        version >= OLDEST_VALIDATION,
+        "validation is older than 1.4.341 and does not know tile memory"
+    );
 }
 
 impl Rig {
@@ -189,7 +221,10 @@ impl Rig {
             let physical = instance.enumerate_physical_devices().expect("devices")[0];
             let families = instance.get_physical_device_queue_family_properties(physical);
             let wanted = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
-            let family = families.iter().position(|family| family.queue_flags.contains(wanted)).expect("a queue") as u32;
+            let family = families
+                .iter()
+                .position(|family| family.queue_flags.contains(wanted))
+                .expect("a queue") as u32;
             let mut heap = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true);
             let mut tiles = vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default().tile_properties(true);
             let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default().tile_shading(true);
@@ -206,7 +241,9 @@ impl Rig {
                 ffi::tile_properties::NAME.as_ptr(),
                 ffi::tile_shading::NAME.as_ptr(),
             ];
-            let queues = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
+            let queues = [vk::DeviceQueueCreateInfo::default()
+                .queue_family_index(family)
+                .queue_priorities(&[1.0])];
             let info = vk::DeviceCreateInfo::default()
                 .queue_create_infos(&queues)
                 .enabled_extension_names(&extensions)
@@ -216,25 +253,60 @@ impl Rig {
                 .push_next(&mut core12)
                 .push_next(&mut core13);
             let device = instance.create_device(physical, &info, None).expect("a device");
-            let tile = ffi::tile_memory_heap::Device::new(&instance, &device).expect("vkCmdBindTileMemoryQCOM");
+            let tile =
+                ffi::tile_memory_heap::Device::new(&instance, &device).expect("vkCmdBindTileMemoryQCOM");
             let types = instance.get_physical_device_memory_properties(physical);
             let pool = vk::CommandPoolCreateInfo::default()
                 .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
                 .queue_family_index(family);
             let pool = device.create_command_pool(&pool, None).expect("a command pool");
             let sizes = [
-                vk::DescriptorPoolSize { ty: vk::DescriptorType::STORAGE_BUFFER, descriptor_count: 512 },
-                vk::DescriptorPoolSize { ty: vk::DescriptorType::STORAGE_IMAGE, descriptor_count: 64 },
-                vk::DescriptorPoolSize { ty: vk::DescriptorType::UNIFORM_BUFFER, descriptor_count: 64 },
-                vk::DescriptorPoolSize { ty: vk::DescriptorType::STORAGE_TEXEL_BUFFER, descriptor_count: 64 },
-                vk::DescriptorPoolSize { ty: vk::DescriptorType::UNIFORM_TEXEL_BUFFER, descriptor_count: 64 },
-                vk::DescriptorPoolSize { ty: vk::DescriptorType::SAMPLED_IMAGE, descriptor_count: 64 },
+                vk::DescriptorPoolSize {
+                    ty: vk::DescriptorType::STORAGE_BUFFER,
+                    descriptor_count: 512,
+                },
+                vk::DescriptorPoolSize {
+                    ty: vk::DescriptorType::STORAGE_IMAGE,
+                    descriptor_count: 64,
+                },
+                vk::DescriptorPoolSize {
+                    ty: vk::DescriptorType::UNIFORM_BUFFER,
+                    descriptor_count: 64,
+                },
+                vk::DescriptorPoolSize {
+                    ty: vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+                    descriptor_count: 64,
+                },
+                vk::DescriptorPoolSize {
+                    ty: vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+                    descriptor_count: 64,
+                },
+                vk::DescriptorPoolSize {
+                    ty: vk::DescriptorType::SAMPLED_IMAGE,
+                    descriptor_count: 64,
+                },
             ];
-            let sets = vk::DescriptorPoolCreateInfo::default().max_sets(256).pool_sizes(&sizes);
-            let sets = device.create_descriptor_pool(&sets, None).expect("a descriptor pool");
+            let sets = vk::DescriptorPoolCreateInfo::default()
+                .max_sets(256)
+                .pool_sizes(&sizes);
+            let sets = device
+                .create_descriptor_pool(&sets, None)
+                .expect("a descriptor pool");
             let queue = device.get_device_queue(family, 0);
             Rig {
-                entry, instance, physical, device, queue, family, tile, types, pool, sets, utils, messenger, messages,
+                entry,
+                instance,
+                physical,
+                device,
+                queue,
+                family,
+                tile,
+                types,
+                pool,
+                sets,
+                utils,
+                messenger,
+                messages,
                 owned: Mutex::default(),
             }
         }
@@ -248,7 +320,9 @@ impl Rig {
     /// The ids of what the emulator said since the last call; what validation said fails the test.
     pub fn take_ids(&self) -> Vec<String> {
         let messages = self.take_messages();
-        let (own, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(|(id, _)| id.starts_with("TILEHEAP-"));
+        let (own, others): (Vec<_>, Vec<_>) = messages
+            .into_iter()
+            .partition(|(id, _)| id.starts_with("TILEHEAP-"));
         assert!(others.is_empty(), "validation said: {others:#?}");
         own.into_iter().map(|(id, _)| id).collect()
     }
@@ -261,7 +335,10 @@ impl Rig {
         // SAFETY: Idle, and destroyed in the order of use.
         unsafe {
             self.device.device_wait_idle().expect("an idle device");
-            self.owned.lock().expect("no panic while creating").destroy(&self.device);
+            self.owned
+                .lock()
+                .expect("no panic while creating")
+                .destroy(&self.device);
             self.device.destroy_descriptor_pool(self.sets, None);
             self.device.destroy_command_pool(self.pool, None);
             self.device.destroy_device(None);

@@ -25,17 +25,39 @@ impl Owned {
     pub fn destroy(&mut self, device: &ash::Device) {
         // SAFETY: All of this device, idle, users before what they use.
         unsafe {
-            self.queries.drain(..).for_each(|handle| device.destroy_query_pool(handle, None));
-            self.pipelines.drain(..).for_each(|handle| device.destroy_pipeline(handle, None));
-            self.layouts.drain(..).for_each(|handle| device.destroy_pipeline_layout(handle, None));
-            self.set_layouts.drain(..).for_each(|handle| device.destroy_descriptor_set_layout(handle, None));
-            self.framebuffers.drain(..).for_each(|handle| device.destroy_framebuffer(handle, None));
-            self.passes.drain(..).for_each(|handle| device.destroy_render_pass(handle, None));
-            self.views.drain(..).for_each(|handle| device.destroy_image_view(handle, None));
-            self.buffer_views.drain(..).for_each(|handle| device.destroy_buffer_view(handle, None));
-            self.images.drain(..).for_each(|handle| device.destroy_image(handle, None));
-            self.buffers.drain(..).for_each(|handle| device.destroy_buffer(handle, None));
-            self.memory.drain(..).for_each(|handle| device.free_memory(handle, None));
+            self.queries
+                .drain(..)
+                .for_each(|handle| device.destroy_query_pool(handle, None));
+            self.pipelines
+                .drain(..)
+                .for_each(|handle| device.destroy_pipeline(handle, None));
+            self.layouts
+                .drain(..)
+                .for_each(|handle| device.destroy_pipeline_layout(handle, None));
+            self.set_layouts
+                .drain(..)
+                .for_each(|handle| device.destroy_descriptor_set_layout(handle, None));
+            self.framebuffers
+                .drain(..)
+                .for_each(|handle| device.destroy_framebuffer(handle, None));
+            self.passes
+                .drain(..)
+                .for_each(|handle| device.destroy_render_pass(handle, None));
+            self.views
+                .drain(..)
+                .for_each(|handle| device.destroy_image_view(handle, None));
+            self.buffer_views
+                .drain(..)
+                .for_each(|handle| device.destroy_buffer_view(handle, None));
+            self.images
+                .drain(..)
+                .for_each(|handle| device.destroy_image(handle, None));
+            self.buffers
+                .drain(..)
+                .for_each(|handle| device.destroy_buffer(handle, None));
+            self.memory
+                .drain(..)
+                .for_each(|handle| device.free_memory(handle, None));
         }
     }
 }
@@ -65,9 +87,15 @@ impl Rig {
     pub fn tile_type(&self) -> u32 {
         let heaps = &self.types.memory_heaps;
         let is_tile = |kind: &vk::MemoryType| {
-            heaps[kind.heap_index as usize].flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM)
+            heaps[kind.heap_index as usize]
+                .flags
+                .contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM)
         };
-        self.types.memory_types_as_slice().iter().position(is_tile).expect("a tile type") as u32
+        self.types
+            .memory_types_as_slice()
+            .iter()
+            .position(is_tile)
+            .expect("a tile type") as u32
     }
 
     /// The size of the tile heap.
@@ -77,7 +105,9 @@ impl Rig {
     }
 
     pub fn allocate(&self, size: u64, memory_type: u32) -> Result<vk::DeviceMemory, vk::Result> {
-        let info = vk::MemoryAllocateInfo::default().allocation_size(size).memory_type_index(memory_type);
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(size)
+            .memory_type_index(memory_type);
         // SAFETY: A type of the device.
         let memory = unsafe { self.device.allocate_memory(&info, None) }?;
         self.own(|owned| owned.memory.push(memory));
@@ -86,12 +116,15 @@ impl Rig {
 
     /// A tile memory object.
     pub fn object(&self, size: u64) -> vk::DeviceMemory {
-        self.allocate(size, self.tile_type()).expect("a tile memory object")
+        self.allocate(size, self.tile_type())
+            .expect("a tile memory object")
     }
 
     /// A pool of one occlusion query.
     pub fn query_pool(&self) -> vk::QueryPool {
-        let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::OCCLUSION).query_count(1);
+        let info = vk::QueryPoolCreateInfo::default()
+            .query_type(vk::QueryType::OCCLUSION)
+            .query_count(1);
         // SAFETY: A live device.
         let pool = unsafe { self.device.create_query_pool(&info, None) }.expect("a query pool");
         self.own(|owned| owned.queries.push(pool));
@@ -147,15 +180,29 @@ impl Rig {
         let buffer = self.buffer(words as u64 * 4, usage | vk::BufferUsageFlags::TRANSFER_SRC);
         let needs = self.buffer_needs(buffer).0;
         let fits = |(index, kind): &(usize, &vk::MemoryType)| {
-            needs.memory_type_bits >> index & 1 == 1 && kind.property_flags.contains(P::HOST_VISIBLE | P::HOST_COHERENT)
+            needs.memory_type_bits >> index & 1 == 1
+                && kind.property_flags.contains(P::HOST_VISIBLE | P::HOST_COHERENT)
         };
-        let kind = self.types.memory_types_as_slice().iter().enumerate().find(fits).expect("host visible memory").0;
+        let kind = self
+            .types
+            .memory_types_as_slice()
+            .iter()
+            .enumerate()
+            .find(fits)
+            .expect("host visible memory")
+            .0;
         let memory = self.allocate(needs.size, kind as u32).expect("memory");
         // SAFETY: New, made for each other, mapped once, and at least that long.
         let at = unsafe {
-            self.device.bind_buffer_memory(buffer, memory, 0).expect("bound memory");
+            self.device
+                .bind_buffer_memory(buffer, memory, 0)
+                .expect("bound memory");
             let all = vk::MemoryMapFlags::empty();
-            let at = self.device.map_memory(memory, 0, vk::WHOLE_SIZE, all).expect("mapped memory").cast::<u32>();
+            let at = self
+                .device
+                .map_memory(memory, 0, vk::WHOLE_SIZE, all)
+                .expect("mapped memory")
+                .cast::<u32>();
             at.write_bytes(0, words);
             at
         };
@@ -163,11 +210,19 @@ impl Rig {
     }
 
     /// What a tile image of that size and format is made of.
-    pub fn image_info(format: vk::Format, side: u32, usage: vk::ImageUsageFlags) -> vk::ImageCreateInfo<'static> {
+    pub fn image_info(
+        format: vk::Format,
+        side: u32,
+        usage: vk::ImageUsageFlags,
+    ) -> vk::ImageCreateInfo<'static> {
         vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
             .format(format)
-            .extent(vk::Extent3D { width: side, height: side, depth: 1 })
+            .extent(vk::Extent3D {
+                width: side,
+                height: side,
+                depth: 1,
+            })
             .mip_levels(1)
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)

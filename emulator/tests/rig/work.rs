@@ -16,7 +16,12 @@ pub struct Pipeline {
 
 /// All of an image with one level and one layer.
 pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
-    vk::ImageSubresourceRange { aspect_mask: aspects, level_count: 1, layer_count: 1, ..Default::default() }
+    vk::ImageSubresourceRange {
+        aspect_mask: aspects,
+        level_count: 1,
+        layer_count: 1,
+        ..Default::default()
+    }
 }
 
 /// What a descriptor points to.
@@ -80,11 +85,19 @@ impl Rig {
         // SAFETY: All of one device, made for each other, alive while used.
         let pipeline = unsafe {
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            let set_layout = self.device.create_descriptor_set_layout(&info, None).expect("a set layout");
-            let constants = [vk::PushConstantRange { stage_flags: vk::ShaderStageFlags::COMPUTE, offset: 0, size: 4 }];
+            let set_layout = self
+                .device
+                .create_descriptor_set_layout(&info, None)
+                .expect("a set layout");
+            let constants = [vk::PushConstantRange {
+                stage_flags: vk::ShaderStageFlags::COMPUTE,
+                offset: 0,
+                size: 4,
+            }];
             let set_layouts = [set_layout];
-            let info =
-                vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts).push_constant_ranges(&constants);
+            let info = vk::PipelineLayoutCreateInfo::default()
+                .set_layouts(&set_layouts)
+                .push_constant_ranges(&constants);
             let layout = self.device.create_pipeline_layout(&info, None).expect("a layout");
             let info = vk::ShaderModuleCreateInfo::default().code(&words);
             let module = self.device.create_shader_module(&info, None).expect("a module");
@@ -92,11 +105,19 @@ impl Rig {
                 .stage(vk::ShaderStageFlags::COMPUTE)
                 .module(module)
                 .name(c"main");
-            let infos = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout)];
-            let made = self.device.create_compute_pipelines(vk::PipelineCache::null(), &infos, None);
+            let infos = [vk::ComputePipelineCreateInfo::default()
+                .stage(stage)
+                .layout(layout)];
+            let made = self
+                .device
+                .create_compute_pipelines(vk::PipelineCache::null(), &infos, None);
             let handle = made.expect("a pipeline")[0];
             self.device.destroy_shader_module(module, None);
-            Pipeline { handle, layout, set_layout }
+            Pipeline {
+                handle,
+                layout,
+                set_layout,
+            }
         };
         self.own(|owned| {
             owned.pipelines.push(pipeline.handle);
@@ -109,11 +130,17 @@ impl Rig {
     /// A descriptor set for a pipeline.
     pub fn set(&self, pipeline: &Pipeline, descriptors: &[Descriptor]) -> vk::DescriptorSet {
         let layouts = [pipeline.set_layout];
-        let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(self.sets).set_layouts(&layouts);
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(self.sets)
+            .set_layouts(&layouts);
         // SAFETY: A pool and a layout of this device.
         let set = unsafe { self.device.allocate_descriptor_sets(&info) }.expect("a set")[0];
         for (binding, descriptor) in (0u32..).zip(descriptors) {
-            let (mut buffers, mut images, mut views) = ([vk::DescriptorBufferInfo::default()], [vk::DescriptorImageInfo::default()], [vk::BufferView::null()]);
+            let (mut buffers, mut images, mut views) = (
+                [vk::DescriptorBufferInfo::default()],
+                [vk::DescriptorImageInfo::default()],
+                [vk::BufferView::null()],
+            );
             let write = vk::WriteDescriptorSet::default()
                 .dst_set(set)
                 .dst_binding(binding)
@@ -121,7 +148,11 @@ impl Rig {
                 .descriptor_count(1);
             let write = match *descriptor {
                 Descriptor::Buffer(buffer) | Descriptor::Uniform(buffer) => {
-                    buffers[0] = vk::DescriptorBufferInfo { buffer, offset: 0, range: vk::WHOLE_SIZE };
+                    buffers[0] = vk::DescriptorBufferInfo {
+                        buffer,
+                        offset: 0,
+                        range: vk::WHOLE_SIZE,
+                    };
                     write.buffer_info(&buffers)
                 }
                 Descriptor::TexelStorage(view) | Descriptor::TexelUniform(view) => {
@@ -129,7 +160,9 @@ impl Rig {
                     write.texel_buffer_view(&views)
                 }
                 Descriptor::StorageImage(view) => {
-                    images[0] = vk::DescriptorImageInfo::default().image_view(view).image_layout(vk::ImageLayout::GENERAL);
+                    images[0] = vk::DescriptorImageInfo::default()
+                        .image_view(view)
+                        .image_layout(vk::ImageLayout::GENERAL);
                     write.image_info(&images)
                 }
             };
@@ -140,15 +173,24 @@ impl Rig {
     }
 
     /// Records a dispatch of a pipeline over so many words, between barriers.
-    pub fn dispatch(&self, commands: vk::CommandBuffer, pipeline: &Pipeline, set: vk::DescriptorSet, value: u32, words: u32) {
+    pub fn dispatch(
+        &self,
+        commands: vk::CommandBuffer,
+        pipeline: &Pipeline,
+        set: vk::DescriptorSet,
+        value: u32,
+        words: u32,
+    ) {
         let point = vk::PipelineBindPoint::COMPUTE;
         self.barrier(commands);
         // SAFETY: Recording; all of one device.
         unsafe {
             self.device.cmd_bind_pipeline(commands, point, pipeline.handle);
-            self.device.cmd_bind_descriptor_sets(commands, point, pipeline.layout, 0, &[set], &[]);
+            self.device
+                .cmd_bind_descriptor_sets(commands, point, pipeline.layout, 0, &[set], &[]);
             let stages = vk::ShaderStageFlags::COMPUTE;
-            self.device.cmd_push_constants(commands, pipeline.layout, stages, 0, &value.to_ne_bytes());
+            self.device
+                .cmd_push_constants(commands, pipeline.layout, stages, 0, &value.to_ne_bytes());
             self.device.cmd_dispatch(commands, words.div_ceil(64), 1, 1);
         }
         self.barrier(commands);
@@ -170,9 +212,15 @@ impl Rig {
 
     /// Records a copy of the texels of an R32_UINT image of 64 texels a side in layout GENERAL.
     pub fn copy_texels(&self, commands: vk::CommandBuffer, view: vk::ImageView, to: vk::Buffer) {
-        let kinds = [vk::DescriptorType::STORAGE_IMAGE, vk::DescriptorType::STORAGE_BUFFER];
+        let kinds = [
+            vk::DescriptorType::STORAGE_IMAGE,
+            vk::DescriptorType::STORAGE_BUFFER,
+        ];
         let pipeline = self.compute(&kinds, COPY_TEXELS);
-        let set = self.set(&pipeline, &[Descriptor::StorageImage(view), Descriptor::Buffer(to)]);
+        let set = self.set(
+            &pipeline,
+            &[Descriptor::StorageImage(view), Descriptor::Buffer(to)],
+        );
         self.dispatch(commands, &pipeline, set, 0, 64 * 64);
     }
 
@@ -180,14 +228,25 @@ impl Rig {
     pub fn barrier(&self, commands: vk::CommandBuffer) {
         let everything = vk::PipelineStageFlags::ALL_COMMANDS;
         let accesses = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
-        let barrier = vk::MemoryBarrier::default().src_access_mask(accesses).dst_access_mask(accesses);
+        let barrier = vk::MemoryBarrier::default()
+            .src_access_mask(accesses)
+            .dst_access_mask(accesses);
         let none = vk::DependencyFlags::empty();
         // SAFETY: Recording, outside render passes.
-        unsafe { self.device.cmd_pipeline_barrier(commands, everything, everything, none, &[barrier], &[], &[]) };
+        unsafe {
+            self.device
+                .cmd_pipeline_barrier(commands, everything, everything, none, &[barrier], &[], &[])
+        };
     }
 
     /// A transition of a colour image, from everything to everything.
-    pub fn transition(&self, commands: vk::CommandBuffer, image: vk::Image, from: vk::ImageLayout, to: vk::ImageLayout) {
+    pub fn transition(
+        &self,
+        commands: vk::CommandBuffer,
+        image: vk::Image,
+        from: vk::ImageLayout,
+        to: vk::ImageLayout,
+    ) {
         let accesses = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
         let barrier = vk::ImageMemoryBarrier::default()
             .src_access_mask(accesses)
@@ -201,7 +260,10 @@ impl Rig {
         let everything = vk::PipelineStageFlags::ALL_COMMANDS;
         let none = vk::DependencyFlags::empty();
         // SAFETY: Recording, outside render passes.
-        unsafe { self.device.cmd_pipeline_barrier(commands, everything, everything, none, &[], &[], &[barrier]) };
+        unsafe {
+            self.device
+                .cmd_pipeline_barrier(commands, everything, everything, none, &[], &[], &[barrier])
+        };
     }
 
     /// Binds a tile memory object, or nothing.
@@ -212,8 +274,10 @@ impl Rig {
     }
 
     pub fn allocate_commands(&self, level: vk::CommandBufferLevel) -> vk::CommandBuffer {
-        let info =
-            vk::CommandBufferAllocateInfo::default().command_pool(self.pool).level(level).command_buffer_count(1);
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(self.pool)
+            .level(level)
+            .command_buffer_count(1);
         // SAFETY: A pool of this device.
         unsafe { self.device.allocate_command_buffers(&info) }.expect("a command buffer")[0]
     }
@@ -252,23 +316,36 @@ impl Rig {
 
     /// One submit call with these batches; waits until it is done.
     pub fn submit(&self, batches: &[&[vk::CommandBuffer]]) {
-        let infos: Vec<_> = batches.iter().map(|batch| vk::SubmitInfo::default().command_buffers(batch)).collect();
+        let infos: Vec<_> = batches
+            .iter()
+            .map(|batch| vk::SubmitInfo::default().command_buffers(batch))
+            .collect();
         // SAFETY: Recorded command buffers of this device.
         unsafe {
-            self.device.queue_submit(self.queue, &infos, vk::Fence::null()).expect("a submission");
+            self.device
+                .queue_submit(self.queue, &infos, vk::Fence::null())
+                .expect("a submission");
             self.device.queue_wait_idle(self.queue).expect("an idle queue");
         }
     }
 
     /// The same by `vkQueueSubmit2`.
     pub fn submit2(&self, batches: &[&[vk::CommandBuffer]]) {
-        let info = |handle: &vk::CommandBuffer| vk::CommandBufferSubmitInfo::default().command_buffer(*handle);
-        let commands: Vec<Vec<_>> = batches.iter().map(|batch| batch.iter().map(info).collect()).collect();
-        let infos: Vec<_> =
-            commands.iter().map(|commands| vk::SubmitInfo2::default().command_buffer_infos(commands)).collect();
+        let info =
+            |handle: &vk::CommandBuffer| vk::CommandBufferSubmitInfo::default().command_buffer(*handle);
+        let commands: Vec<Vec<_>> = batches
+            .iter()
+            .map(|batch| batch.iter().map(info).collect())
+            .collect();
+        let infos: Vec<_> = commands
+            .iter()
+            .map(|commands| vk::SubmitInfo2::default().command_buffer_infos(commands))
+            .collect();
         // SAFETY: Recorded command buffers of this device.
         unsafe {
-            self.device.queue_submit2(self.queue, &infos, vk::Fence::null()).expect("a submission");
+            self.device
+                .queue_submit2(self.queue, &infos, vk::Fence::null())
+                .expect("a submission");
             self.device.queue_wait_idle(self.queue).expect("an idle queue");
         }
     }
@@ -297,8 +374,21 @@ pub const CLEARED: u32 = 0x0BAD_CAFE;
 
 impl Rig {
     /// Records a pass by dynamic rendering that draws nothing, over an area of that height.
-    pub fn render(&self, commands: vk::CommandBuffer, view: vk::ImageView, operations: Operations, height: u32) {
-        self.render_with(commands, view, operations, height, vk::RenderingFlags::empty(), |_| ());
+    pub fn render(
+        &self,
+        commands: vk::CommandBuffer,
+        view: vk::ImageView,
+        operations: Operations,
+        height: u32,
+    ) {
+        self.render_with(
+            commands,
+            view,
+            operations,
+            height,
+            vk::RenderingFlags::empty(),
+            |_| (),
+        );
     }
 
     pub fn render_with(
@@ -315,7 +405,9 @@ impl Rig {
             .image_layout(vk::ImageLayout::GENERAL)
             .load_op(operations.load)
             .store_op(operations.store)
-            .clear_value(vk::ClearValue { color: vk::ClearColorValue { uint32: [CLEARED; 4] } })];
+            .clear_value(vk::ClearValue {
+                color: vk::ClearColorValue { uint32: [CLEARED; 4] },
+            })];
         let area = vk::Rect2D::default().extent(vk::Extent2D { width: SIDE, height });
         let info = vk::RenderingInfo::default()
             .flags(flags)
@@ -346,11 +438,16 @@ impl Rig {
             .store_op(operations.store)
             .initial_layout(operations.from)
             .final_layout(vk::ImageLayout::GENERAL)];
-        let references = [vk::AttachmentReference { attachment: 0, layout: vk::ImageLayout::GENERAL }];
+        let references = [vk::AttachmentReference {
+            attachment: 0,
+            layout: vk::ImageLayout::GENERAL,
+        }];
         let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
         let mut size = tileheap::ffi::TileMemorySizeInfoQCOM::default().size(tile_size);
-        let info =
-            vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&subpasses).push_next(&mut size);
+        let info = vk::RenderPassCreateInfo::default()
+            .attachments(&attachments)
+            .subpasses(&subpasses)
+            .push_next(&mut size);
         // SAFETY: Valid create infos of this device.
         let pass = unsafe { self.device.create_render_pass(&info, None) }.expect("a render pass");
         let (views, formats) = ([view], [vk::Format::R32_UINT]);
@@ -365,9 +462,15 @@ impl Rig {
             .layer_count(1)
             .view_formats(&formats)];
         let mut later = vk::FramebufferAttachmentsCreateInfo::default().attachment_image_infos(&images);
-        let mut info = vk::FramebufferCreateInfo::default().render_pass(pass).width(SIDE).height(SIDE).layers(1);
+        let mut info = vk::FramebufferCreateInfo::default()
+            .render_pass(pass)
+            .width(SIDE)
+            .height(SIDE)
+            .layers(1);
         if imageless {
-            info = info.flags(vk::FramebufferCreateFlags::IMAGELESS).push_next(&mut later);
+            info = info
+                .flags(vk::FramebufferCreateFlags::IMAGELESS)
+                .push_next(&mut later);
             info.attachment_count = 1;
         } else {
             info = info.attachments(&views);
@@ -390,10 +493,15 @@ impl Rig {
         contents: vk::SubpassContents,
         inside: impl FnOnce(vk::CommandBuffer),
     ) {
-        let clears = [vk::ClearValue { color: vk::ClearColorValue { uint32: [CLEARED; 4] } }];
+        let clears = [vk::ClearValue {
+            color: vk::ClearColorValue { uint32: [CLEARED; 4] },
+        }];
         let views: Vec<_> = imageless_view.into_iter().collect();
         let mut later = vk::RenderPassAttachmentBeginInfo::default().attachments(&views);
-        let area = vk::Rect2D::default().extent(vk::Extent2D { width: SIDE, height: SIDE });
+        let area = vk::Rect2D::default().extent(vk::Extent2D {
+            width: SIDE,
+            height: SIDE,
+        });
         let mut info = vk::RenderPassBeginInfo::default()
             .render_pass(pass)
             .framebuffer(framebuffer)
@@ -418,6 +526,11 @@ pub fn provoke_validation(rig: &Rig) {
     let buffer = rig.tile_words(64, object, 0);
     rig.record(|commands| rig.fill(commands, buffer, 64, 0));
     let said = rig.take_messages();
-    let awake = said.iter().any(|(id, _)| id == "VUID-vkCmdDispatch-commandBuffer-10746");
-    assert!(awake, "validation did not see a wrong tile memory object: {said:#?}");
+    let awake = said
+        .iter()
+        .any(|(id, _)| id == "VUID-vkCmdDispatch-commandBuffer-10746");
+    assert!(
+        awake,
+        "validation did not see a wrong tile memory object: {said:#?}"
+    );
 }
