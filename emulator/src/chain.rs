@@ -217,11 +217,15 @@ mod tests {
     #[test]
     fn copying_ends_before_an_unknown_structure() {
         let ours = TileMemorySizeInfoQCOM::default();
-        let mut unknown = vk::BaseInStructure::default();
-        unknown.s_type = vk::StructureType::from_raw(0x7fff_0000);
-        unknown.p_next = (&raw const ours).cast();
-        let mut first = TileMemorySizeInfoQCOM::default();
-        first.p_next = (&raw const unknown).cast();
+        let unknown = vk::BaseInStructure {
+            s_type: vk::StructureType::from_raw(0x7fff_0000),
+            p_next: (&raw const ours).cast(),
+            ..Default::default()
+        };
+        let first = TileMemorySizeInfoQCOM {
+            p_next: (&raw const unknown).cast(),
+            ..Default::default()
+        };
         // SAFETY: The chain is valid.
         let chain = unsafe { Chain::new((&raw const first).cast(), treat) };
         assert_eq!(types(chain.head()), [unknown.s_type, ours.s_type]);

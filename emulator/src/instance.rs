@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -10,7 +10,7 @@ use ash::vk::Handle;
 use crate::chain::{elements, find};
 use crate::hooks::instance::InstanceTable;
 use crate::loader::{dispatch_key, take_instance_link};
-use crate::messages::{MessageId, Reporter};
+use crate::messages::{Listener, Listeners, MessageId, Reporter};
 use crate::physical::Physical;
 use crate::settings::{LAYER_NAME, Settings, from_environment, from_file};
 use crate::sharded::Sharded;
@@ -40,6 +40,10 @@ pub(crate) fn physical_of(handle: vk::PhysicalDevice) -> Option<(Arc<Instance>, 
     let instance = instance_of(handle)?;
     let physical = instance.physical(handle);
     Some((instance, physical))
+}
+
+fn lock(listeners: &Listeners) -> MutexGuard<'_, Vec<Listener>> {
+    listeners.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Instance {
@@ -78,16 +82,16 @@ impl Instance {
         // SAFETY: The chain is the application's, and valid.
         let structure = unsafe { from_structure(info) };
         let settings = Settings::read(&[&from_environment(), &from_file(), &structure]);
-        // SAFETY: The names are the application's, and valid.
-        let has_debug_utils =
-            unsafe { enabled_extensions(info.pp_enabled_extension_names, info.enabled_extension_count) }
-                .any(|name| name == ash::ext::debug_utils::NAME);
-        let submit = next.vkSubmitDebugUtilsMessageEXT.filter(|_| has_debug_utils);
+        // SAFETY: The chain is the application's, and valid.
+        let listener = unsafe { find::<vk::DebugUtilsMessengerCreateInfoEXT<'_>>(info.p_next) };
+        let listeners = Listeners::default();
+        let at_creation = listener.map(|info| Listener::new(vk::DebugUtilsMessengerEXT::null(), info));
+        lock(&listeners).extend(at_creation);
         let instance = Instance {
             handle,
             next,
             next_look_up: look_up,
-            reporter: Reporter::new(handle, submit, settings.log, settings.report),
+            reporter: Reporter::new(listeners.clone(), settings.log, settings.report),
             settings,
             physical: Mutex::default(),
         };
@@ -95,10 +99,22 @@ impl Instance {
         for complaint in &instance.settings.complaints {
             instance.reporter.report(MessageId::Setting, about, complaint);
         }
+        // From here on, messengers of their own.
+        lock(&listeners).clear();
         // SAFETY: Just created.
         let key = unsafe { dispatch_key(handle.as_raw()) };
         INSTANCES.insert(key as u64, Arc::new(instance));
         result
+    }
+
+    /// A messenger was created.
+    pub(crate) fn listen(&self, listener: Listener) {
+        lock(&self.reporter.listeners).push(listener);
+    }
+
+    /// A messenger is destroyed.
+    pub(crate) fn stop_listening(&self, handle: vk::DebugUtilsMessengerEXT) {
+        lock(&self.reporter.listeners).retain(|listener| listener.handle != handle);
     }
 
     /// Forgets the instance; the caller destroys it below.

@@ -48,10 +48,10 @@ pub(crate) fn allocate(
         device.reporter.report(MessageId::TooLarge, about, &text);
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
-    if let Some(tile) = &device.tile {
-        if let Err(error) = tile.heap.memory(device) {
-            return error;
-        }
+    if let Some(tile) = &device.tile
+        && let Err(error) = tile.heap.memory(device)
+    {
+        return error;
     }
     copy.allocation_size = HANDLE_BYTES;
     copy.p_next = std::ptr::null();
@@ -145,7 +145,9 @@ pub(crate) fn place(
     match resource.needs {
         Some(needs) => {
             let (size, alignment) = (needs.size.0, needs.alignment.get());
-            if offset % alignment != 0 || offset.checked_add(size).is_none_or(|end| end > object_size) {
+            if !offset.is_multiple_of(alignment)
+                || offset.checked_add(size).is_none_or(|end| end > object_size)
+            {
                 let text = format!(
                     "a resource of {size} B, aligned to {alignment} B, is bound at offset {offset} of a tile memory object \
                      of {object_size} B: the offset must be a multiple of the alignment, and the resource must fit"

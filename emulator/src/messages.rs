@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ash::vk;
 
@@ -137,27 +138,51 @@ pub(crate) struct Finding {
     pub(crate) text: String,
 }
 
+/// A messenger of the application.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Listener {
+    /// Null for one of an instance's creation.
+    pub(crate) handle: vk::DebugUtilsMessengerEXT,
+    severities: vk::DebugUtilsMessageSeverityFlagsEXT,
+    kinds: vk::DebugUtilsMessageTypeFlagsEXT,
+    callback: vk::PFN_vkDebugUtilsMessengerCallbackEXT,
+    user_data: usize,
+}
+
+impl Listener {
+    /// A messenger by its create info.
+    pub(crate) fn new(
+        handle: vk::DebugUtilsMessengerEXT,
+        info: &vk::DebugUtilsMessengerCreateInfoEXT<'_>,
+    ) -> Listener {
+        Listener {
+            handle,
+            severities: info.message_severity,
+            kinds: info.message_type,
+            callback: info.pfn_user_callback,
+            user_data: info.p_user_data as usize,
+        }
+    }
+}
+
+/// The messengers of an instance. The layer calls them itself: vkSubmitDebugUtilsMessageEXT takes a lock in the loader that it
+/// holds while it creates devices and enumerates them, and there the layer has something to say too (1.3.239: a deadlock).
+pub(crate) type Listeners = Arc<Mutex<Vec<Listener>>>;
+
 /// Where messages go.
 #[derive(Debug)]
 pub(crate) struct Reporter {
-    instance: vk::Instance,
-    submit: Option<vk::PFN_vkSubmitDebugUtilsMessageEXT>,
+    pub(crate) listeners: Listeners,
     log: bool,
     rules: Report,
     counts: [AtomicU64; MESSAGE_IDS.len()],
 }
 
 impl Reporter {
-    /// A reporter whose messages go down as debug utils messages, where the instance has them, and to stderr if asked.
-    pub(crate) fn new(
-        instance: vk::Instance,
-        submit: Option<vk::PFN_vkSubmitDebugUtilsMessageEXT>,
-        log: bool,
-        rules: Report,
-    ) -> Reporter {
+    /// A reporter whose messages go to the instance's messengers, and to stderr if asked.
+    pub(crate) fn new(listeners: Listeners, log: bool, rules: Report) -> Reporter {
         Reporter {
-            instance,
-            submit,
+            listeners,
             log,
             rules,
             counts: Default::default(),
@@ -166,7 +191,7 @@ impl Reporter {
 
     /// The same places, with counters of its own.
     pub(crate) fn fresh(&self) -> Reporter {
-        Reporter::new(self.instance, self.submit, self.log, self.rules)
+        Reporter::new(self.listeners.clone(), self.log, self.rules)
     }
 
     /// Says it, and counts it.
@@ -184,14 +209,20 @@ impl Reporter {
         if self.log {
             eprintln!("VK_LAYER_TILEHEAP_emulator: {}: {text}", id.name());
         }
-        let (Some(submit), Ok(name), Ok(message)) =
-            (self.submit, CString::new(id.name()), CString::new(text))
-        else {
+        // Copied, so that no lock is held while the application runs.
+        let listeners = self
+            .listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let (Ok(name), Ok(message)) = (CString::new(id.name()), CString::new(text)) else {
             return;
         };
-        let mut named = vk::DebugUtilsObjectNameInfoEXT::default();
-        named.object_type = object.0;
-        named.object_handle = object.1;
+        let named = vk::DebugUtilsObjectNameInfoEXT {
+            object_type: object.0,
+            object_handle: object.1,
+            ..Default::default()
+        };
         let objects = [named];
         let data = vk::DebugUtilsMessengerCallbackDataEXT::default()
             .message_id_name(&name)
@@ -199,8 +230,22 @@ impl Reporter {
             .message(&message)
             .objects(&objects);
         let kinds = vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION;
-        // SAFETY: The next layer's command, of an instance that enabled the extension; the data outlives the call.
-        unsafe { submit(self.instance, severity, kinds, &data) };
+        for listener in listeners {
+            let (Some(callback), true) = (listener.callback, listener.severities.contains(severity)) else {
+                continue;
+            };
+            if listener.kinds.intersects(kinds) {
+                // SAFETY: The application's callback, which lives as long as its messenger; the data outlive the call.
+                unsafe {
+                    callback(
+                        severity,
+                        kinds,
+                        &data,
+                        listener.user_data as *mut std::ffi::c_void,
+                    )
+                };
+            }
+        }
     }
 
     /// Says what was found while locks were held.
@@ -237,7 +282,7 @@ mod tests {
 
     #[test]
     fn messages_are_counted_where_nobody_listens() {
-        let reporter = Reporter::new(vk::Instance::null(), None, false, Report::All);
+        let reporter = Reporter::new(Listeners::default(), false, Report::All);
         reporter.report(MessageId::WrongObject, (vk::ObjectType::UNKNOWN, 0), "text");
         assert_eq!(reporter.counts(), [("TILEHEAP-wrong-object", 1)]);
         assert!(reporter.fresh().counts().is_empty());

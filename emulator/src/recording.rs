@@ -54,6 +54,16 @@ pub(crate) struct Bound {
     pub(crate) size: u64,
 }
 
+/// What a secondary command buffer inherits whose object the layer does not know: as much as its primary has.
+///
+/// Validation 1.4.363 hands down its own handles in this one structure, which mean nothing to layers below. Strict would be
+/// to take such a handle for a mistake; but then no correct program with secondaries would run under validation, which
+/// reports the mistake itself (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
+const UNKNOWN: Bound = Bound {
+    memory: 0,
+    size: u64::MAX,
+};
+
 /// A render pass instance.
 #[derive(Default)]
 pub(crate) struct Pass {
@@ -127,17 +137,17 @@ impl Recorder {
         inheritance: Option<&vk::CommandBufferInheritanceInfo<'_>>,
     ) {
         let mut recording = Recording::default();
-        let mut finding = None;
         if flags.contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE) && !self.is_primary {
             recording.pass = Some(Pass::default());
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
             // SAFETY: The caller's promise.
-            if let Some(info) = unsafe { crate::chain::find::<TileMemoryBindInfoQCOM<'_>>(p_next) } {
-                finding = self.bind(&mut recording, info.memory);
+            if let Some(info) = unsafe { crate::chain::find::<TileMemoryBindInfoQCOM<'_>>(p_next) }
+                && self.bind(&mut recording, info.memory).is_some()
+            {
+                recording.bound = Some(UNKNOWN);
             }
         }
         *self.lock() = recording;
-        self.device.reporter.report_all(finding.into_iter().collect());
     }
 
     /// Binds a tile memory object, or nothing.
@@ -188,7 +198,10 @@ impl Recorder {
         id: MessageId,
     ) -> Option<Finding> {
         let place = resource.place.get()?;
-        if recording.bound.is_some_and(|bound| bound.memory == place.memory) {
+        if recording
+            .bound
+            .is_some_and(|bound| bound.memory == place.memory || bound == UNKNOWN)
+        {
             return None;
         }
         let bound = match recording.bound {

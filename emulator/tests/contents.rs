@@ -1,6 +1,9 @@
 //! What lives in tile memory, and until when: each rule of the specification with contents that survive and contents that
 //! do not.
 
+// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
 mod rig;
 
 use ash::vk;

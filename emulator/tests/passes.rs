@@ -1,5 +1,8 @@
 //! What render passes and transitions do to tile images: operations DONT_CARE, layouts UNDEFINED, secondaries.
 
+// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
 mod rig;
 
 use ash::vk;

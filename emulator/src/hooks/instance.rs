@@ -9,7 +9,8 @@ use crate::dispatch::commands;
 use crate::guard::{down, entry_points};
 use crate::hooks::look_up::vkGetInstanceProcAddr;
 use crate::hooks::physical::*;
-use crate::instance::{Instance, physical_of};
+use crate::instance::{Instance, instance_of, physical_of};
+use crate::messages::Listener;
 use crate::physical::own_extensions;
 use crate::settings::LAYER_NAME;
 
@@ -41,7 +42,8 @@ commands! {
         always vkGetPhysicalDeviceToolProperties: vk::PFN_vkGetPhysicalDeviceToolProperties,
             or vkGetPhysicalDeviceToolPropertiesEXT;
         down vkGetPhysicalDeviceProperties: vk::PFN_vkGetPhysicalDeviceProperties;
-        down vkSubmitDebugUtilsMessageEXT: vk::PFN_vkSubmitDebugUtilsMessageEXT;
+        always vkCreateDebugUtilsMessengerEXT: vk::PFN_vkCreateDebugUtilsMessengerEXT;
+        always vkDestroyDebugUtilsMessengerEXT: vk::PFN_vkDestroyDebugUtilsMessengerEXT;
     }
 }
 
@@ -66,6 +68,37 @@ entry_points! {
         if let Some(instance) = Instance::forget(handle) {
             down!(instance.next, vkDestroyInstance(handle, allocator));
         }
+    }
+
+    /// Remembers who listens.
+    fn vkCreateDebugUtilsMessengerEXT(
+        handle: vk::Instance,
+        info: *const vk::DebugUtilsMessengerCreateInfoEXT<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::DebugUtilsMessengerEXT,
+    ) -> vk::Result {
+        let Some(instance) = instance_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = down!(instance.next, vkCreateDebugUtilsMessengerEXT(handle, info, allocator, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Written by the next layer.
+            let messenger = unsafe { *out };
+            // SAFETY: Valid usage: a valid structure.
+            instance.listen(Listener::new(messenger, unsafe { &*info }));
+        }
+        result
+    }
+
+    /// Forgets it.
+    fn vkDestroyDebugUtilsMessengerEXT(
+        handle: vk::Instance,
+        messenger: vk::DebugUtilsMessengerEXT,
+        allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        let Some(instance) = instance_of(handle) else { return };
+        if messenger != vk::DebugUtilsMessengerEXT::null() {
+            instance.stop_listening(messenger);
+        }
+        down!(instance.next, vkDestroyDebugUtilsMessengerEXT(handle, messenger, allocator));
     }
 
     /// Strips what is the layer's, adds what the layer needs, and creates the device below.

@@ -55,11 +55,11 @@ unsafe fn complete(
     let bits = out.memory_requirements.memory_type_bits;
     out.memory_requirements.memory_type_bits = shown(device, bits, needs, transient);
     // SAFETY: The caller's promise.
-    if let Some(tile) = unsafe { find_mut::<TileMemoryRequirementsQCOM<'_>>(out.p_next) } {
-        if device.physical.emulation.is_some() {
-            tile.size = needs.map_or(0, |needs| needs.size.0);
-            tile.alignment = needs.map_or(0, |needs| needs.alignment.get());
-        }
+    if let Some(tile) = unsafe { find_mut::<TileMemoryRequirementsQCOM<'_>>(out.p_next) }
+        && device.physical.emulation.is_some()
+    {
+        tile.size = needs.map_or(0, |needs| needs.size.0);
+        tile.alignment = needs.map_or(0, |needs| needs.alignment.get());
     }
 }
 

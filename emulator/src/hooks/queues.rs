@@ -16,6 +16,7 @@ entry_points! {
             // SAFETY: The driver has written it.
             tile.queues.remember(unsafe { *out }, family);
         }
+
     }
 
     /// The same.
@@ -28,6 +29,7 @@ entry_points! {
             // SAFETY: The driver has written it.
             tile.queues.remember(unsafe { *out }, family);
         }
+
     }
 
     /// With poison between command buffers and behind batches, where tile memory is used.

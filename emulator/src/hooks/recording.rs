@@ -196,8 +196,10 @@ entry_points! {
         if !device.enabled.tile_shading {
             return down!(device.next, vkCmdSetEvent2(commands, event, info));
         }
-        // SAFETY: Valid usage: one valid structure, which outlives the call.
-        let plain = unsafe { barriers::Plain::new(elements(info, 1)) };
+        // SAFETY: Valid usage: one valid structure.
+        let given = unsafe { elements(info, 1) };
+        // SAFETY: As above, and it outlives the call.
+        let plain = unsafe { barriers::Plain::new(given) };
         down!(device.next, vkCmdSetEvent2(commands, event, plain.dependencies.as_ptr()));
     }
 
