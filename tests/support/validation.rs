@@ -8,6 +8,9 @@ use std::ffi::CStr;
 use ash::vk;
 use tileheap::runtime::{Capabilities, Context, ContextDesc, Message};
 
+#[path = "tile_mistake.rs"]
+mod tile_mistake;
+
 /// The oldest layer that knows all rules of tile memory (the VUs 12327 to 12330 came with header 1.4.338), as released.
 pub const OLDEST_LAYER: u32 = vk::make_api_version(0, 1, 4, 341);
 
@@ -40,9 +43,12 @@ pub fn context(desc: &ContextDesc<'_>) -> Context {
                 family,
             )
         };
+        if has_tile_memory(&context) {
+            tile_mistake::make(&context);
+        }
         assert_eq!(
             ids(&context.messages()),
-            DELIBERATE,
+            deliberate(&context),
             "the messages after deliberate mistakes"
         );
     }
@@ -54,13 +60,28 @@ pub fn context(desc: &ContextDesc<'_>) -> Context {
 /// # Panics
 /// If Vulkan said anything but what the deliberate mistakes earned and `false_positives.txt` lists.
 pub fn finish(context: Context) {
+    let deliberate = deliberate(&context);
     let messages = context.destroy();
-    let others = match messages.split_at_checked(DELIBERATE.len()) {
-        Some((first, others)) if ids(first) == DELIBERATE => others,
+    let others = match messages.split_at_checked(deliberate.len()) {
+        Some((first, others)) if ids(first) == deliberate => others,
         _ => &messages[..],
     };
     let said: Vec<&Message> = others.iter().filter(|message| !is_excused(message)).collect();
     assert!(said.is_empty(), "Vulkan said: {said:#?}");
+}
+
+/// What a context is to have heard of mistakes: of one with tile memory too, where there is some.
+fn deliberate(context: &Context) -> Vec<&'static str> {
+    let tile = if has_tile_memory(context) {
+        &tile_mistake::DELIBERATE[..]
+    } else {
+        &[]
+    };
+    [&DELIBERATE[..], tile].concat()
+}
+
+fn has_tile_memory(context: &Context) -> bool {
+    context.tile().profile().tile.is_some()
 }
 
 fn ids(messages: &[Message]) -> Vec<&str> {
