@@ -64,6 +64,15 @@ impl BoundSets {
         }
     }
 
+    /// Something unknown is bound in the place of a set, at whichever bind point.
+    pub(crate) fn forget_set(&mut self, index: usize) {
+        for point in &mut self.points {
+            if let Some(set) = point.sets.get_mut(index) {
+                *set = None;
+            }
+        }
+    }
+
     /// Binds a set.
     pub(crate) fn bind_set(&mut self, point: vk::PipelineBindPoint, index: usize, set: Option<Arc<Set>>) {
         if let Some(point) = self.point(point) {

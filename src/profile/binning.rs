@@ -72,7 +72,10 @@ pub fn binning(gmem: u64, reserved: u64, bytes_per_pixel: u64, area: Sides) -> B
 
 /// The longest useful side: it covers the area, or is the largest there is.
 fn reach(side: u32, step: u32, largest: u32) -> u32 {
-    side.max(1).checked_next_multiple_of(step).unwrap_or(largest).min(largest)
+    side.max(1)
+        .checked_next_multiple_of(step)
+        .unwrap_or(largest)
+        .min(largest)
 }
 
 fn cut(tile: Sides, area: Sides) -> Binning {
@@ -94,7 +97,10 @@ mod tests {
             let mut before = 0;
             for reserved in (0..=GMEM).step_by(1 << 18) {
                 let binning = binning(GMEM, reserved, bytes, (1920, 1080));
-                assert!(binning.tiles() >= before, "{reserved} of {GMEM} bytes, {bytes} per pixel");
+                assert!(
+                    binning.tiles() >= before,
+                    "{reserved} of {GMEM} bytes, {bytes} per pixel"
+                );
                 before = binning.tiles();
                 let (width, height) = binning.tile;
                 assert!(width % GRANULARITY.0 == 0 && height % GRANULARITY.1 == 0);

@@ -2,11 +2,11 @@
 
 use ash::vk;
 
+use super::emulated::EMULATED;
 use super::{
     DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileFault, TILE_HEAP_FLAG, TileBlock,
     TileHeap,
 };
-use super::emulated::EMULATED;
 use crate::units::{Alignment, Bytes};
 
 /// The names that [`DeviceProfile::preset`] knows, the default first.

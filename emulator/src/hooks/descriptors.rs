@@ -287,6 +287,22 @@ entry_points! {
         down!(next, vkCmdBindDescriptorSets(commands, point, layout, first, count, sets, offset_count, offsets));
     }
 
+    /// A set of the command buffer's own, of which nothing is known: what was bound there is bound no more.
+    fn vkCmdPushDescriptorSetWithTemplateKHR(
+        commands: vk::CommandBuffer,
+        template: vk::DescriptorUpdateTemplate,
+        layout: vk::PipelineLayout,
+        index: u32,
+        data: *const c_void,
+    ) {
+        let recorder = recorder(commands);
+        if let Some(recorder) = &recorder {
+            recorder.lock().sets.forget_set(index as usize);
+        }
+        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
+        down!(device.next, vkCmdPushDescriptorSetWithTemplateKHR(commands, template, layout, index, data));
+    }
+
     /// A set of the command buffer's own.
     fn vkCmdPushDescriptorSetKHR(
         commands: vk::CommandBuffer,

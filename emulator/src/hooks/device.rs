@@ -92,6 +92,9 @@ commands! {
         tile vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
         tile vkCmdPushDescriptorSetKHR: vk::PFN_vkCmdPushDescriptorSetKHR, or vkCmdPushDescriptorSet;
 
+        tile vkCmdPushDescriptorSetWithTemplateKHR: vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR,
+            or vkCmdPushDescriptorSetWithTemplate;
+
         tile vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
         tile vkResetCommandPool: vk::PFN_vkResetCommandPool;
         tile vkAllocateCommandBuffers: vk::PFN_vkAllocateCommandBuffers;
