@@ -196,8 +196,8 @@ pub(crate) struct CheckArguments {
 
 /// Print a device profile: heaps, memory types, tile heap, limits
 ///
-/// Devices by name: adreno-830 (a public reading of a device), adreno-840 and x2-85 (estimates scaled from it), no-tile-memory
-/// (a desktop). The JSON form is a template for devices of your own.
+/// Devices by name: adreno-830 (a public reading of a device), adreno-840 and x2-85 (estimates scaled from it),
+/// validation-icd, hostile and generous (invented, for tests), no-tile-memory (a desktop). The JSON form is a template for devices of your own.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

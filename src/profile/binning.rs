@@ -6,8 +6,8 @@
 //! tile area <= left / bytes per pixel, sides in steps of the granularity, as few tiles as can be, then the squarest
 //! ```
 //! No driver documents its own. The model has what every tiler shares: tiles shrink and their number grows as the
-//! reservation grows, in steps of a hardware granularity. Source: none; the granularity of 32 x 16 pixels is Mesa's for
-//! Adreno A6xx and later (`tile_align_w`, `tile_align_h`), the largest tile of 1024 x 1008 pixels too.
+//! reservation grows, in steps of a hardware granularity. The granularity and the largest tile are assumptions of the right
+//! order of magnitude, read from nothing.
 
 /// Width and height in pixels.
 pub type Sides = (u32, u32);
