@@ -97,6 +97,41 @@ fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_it
     );
 }
 
+/// On the emulator: in its tile memory with every way of recording, and a device that leaves tile memory alone.
+#[test]
+fn the_picture_is_the_same_in_tile_memory() {
+    let plain = file("ordinary.png");
+    let size = ["--size", "160x90", "--frames", "3", "--output"];
+    let plain_path = plain.to_str().expect("a UTF-8 path");
+    assert!(
+        deferred(&[&size[..], &[plain_path]].concat(), &[])
+            .status
+            .success()
+    );
+    for way in [&[][..], &["--vulkan-1-1"], &["--no-tile-memory"]] {
+        let emulated = file("emulated.png");
+        let path = emulated.to_str().expect("a UTF-8 path");
+        let mut command = example("deferred");
+        command.args(size).arg(path).args(way);
+        if !support::emulate(&mut command, "adreno-830") {
+            return;
+        }
+        let output = command.output().expect("cargo runs");
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{way:?}: {}", text(&output.stderr));
+        let leaves_it = way == ["--no-tile-memory"];
+        assert_eq!(
+            printed.contains("stayed on chip"),
+            !leaves_it,
+            "{way:?}: {printed}"
+        );
+        assert!(
+            read_picture(&plain) == read_picture(&emulated),
+            "{way:?}: the pictures differ"
+        );
+    }
+}
+
 /// What a failing run prints: one line.
 fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let output = deferred(arguments, environment);

@@ -36,6 +36,9 @@ pub(crate) struct Args {
     /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything
     #[arg(long)]
     pub(crate) validate: bool,
+    /// Leaves tile memory alone where there is some
+    #[arg(long)]
+    pub(crate) no_tile_memory: bool,
     /// Does without what Vulkan 1.1 lacks: render pass objects, the first kind of barriers, fences
     #[arg(long)]
     pub(crate) vulkan_1_1: bool,

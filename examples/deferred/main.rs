@@ -78,7 +78,10 @@ fn run(args: &Args) -> Result<()> {
     desc.validate |= args.validate;
     if args.vulkan_1_1 {
         desc.api_version = vk::API_VERSION_1_1;
-        desc.without = Capabilities::USUAL.difference(Capabilities::DEBUG_UTILS);
+        desc.without = Capabilities::USUAL - Capabilities::DEBUG_UTILS - Capabilities::TILE_MEMORY;
+    }
+    if args.no_tile_memory {
+        desc.without |= Capabilities::TILE_MEMORY;
     }
     if let Some(device) = &args.device {
         desc.device = DeviceChoice::parse(device);
