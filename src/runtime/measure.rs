@@ -84,8 +84,9 @@ impl Inner {
             return Ok(None);
         };
         let answer = if let Some(info) = image_info(resource, Home::Tile, false) {
-            // The extension guarantees a set of parameters; beyond it, the driver is asked.
-            if tile.image(&info).is_none() && !self.image_fits(&resource.name, &info)? {
+            // Asked even within the set of parameters that the extension guarantees: a driver may refuse a format, and an image
+            // that it refuses must not be created, nor asked about (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
+            if !self.image_fits(&resource.name, &info)? {
                 return Ok(None);
             }
             self.ask_image(&resource.name, &info)?
