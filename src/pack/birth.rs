@@ -37,8 +37,8 @@ impl ByBirth {
         offsets: &mut Vec<u64>,
     ) {
         self.sort(problem);
-        // What is fixed, or wakes again, is in the way before it is born.
-        if problem.has_fixed_or_groups() {
+        // What is fixed, or wakes again, is in the way before it is born; a gap may lie outside an item's bounds.
+        if problem.is_irregular() {
             in_order.place(problem, &self.births, fit, offsets);
         } else {
             self.sweep(problem, fit, offsets);

@@ -60,6 +60,18 @@ pub enum PackFault {
         /// The alignment it needs.
         alignment: Alignment,
     },
+    /// No offset lies within an item's bounds (of a group: within all of them), or not the one it is fixed at.
+    #[error("item {item} has no offset: a multiple of {alignment} from {lowest} to {highest}")]
+    EmptyBounds {
+        /// The item; of a group, its first or its fixed one.
+        item: u32,
+        /// The lowest offset it may have.
+        lowest: Bytes,
+        /// The highest offset it may have.
+        highest: Bytes,
+        /// The alignment it needs.
+        alignment: Alignment,
+    },
     /// Two items are fixed at the same bytes and must not share them.
     #[error("items {a} and {b} are fixed at bytes that both take and must not share")]
     FixedCollision {
@@ -105,6 +117,18 @@ pub enum PackFault {
         expected: Bytes,
         /// Where it was placed.
         found: Bytes,
+    },
+    /// An item below its lowest or above its highest offset.
+    #[error("item {item} is at {offset}, outside its bounds from {lowest} to {highest}")]
+    OutOfBounds {
+        /// The item.
+        item: u32,
+        /// Its offset.
+        offset: Bytes,
+        /// The lowest offset it may have.
+        lowest: Bytes,
+        /// The highest offset it may have; the last address without one.
+        highest: Bytes,
     },
     /// Members of one group at different offsets.
     #[error("items {a} and {b} share one offset but are placed at {a_offset} and {b_offset}")]

@@ -35,6 +35,7 @@ mod birth;
 mod bound;
 mod by_step;
 mod check;
+mod exact;
 mod fault;
 mod gap;
 mod greedy;
@@ -50,5 +51,7 @@ pub use problem::{Item, Problem, ProblemDesc};
 pub use shelf::Shelf;
 pub use strategy::{Packer, Packing, Strategy, pack};
 
+#[allow(unused_imports, missing_docs)]
+pub mod lab_exports { pub use super::exact::{Exact, Model, Switches, Outcome}; }
 #[cfg(test)]
 mod tests;

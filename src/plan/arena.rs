@@ -169,13 +169,7 @@ fn pack_arena(
             placement.size = size;
         }
         let span = if options.aliasing { placement.span } else { always };
-        items.push(Item {
-            span,
-            size,
-            alignment,
-            fixed: None,
-            together: None,
-        });
+        items.push(Item::new(span, size, alignment));
     }
     let mut problem = ProblemDesc::new(items);
     if options.aliasing {

@@ -1,0 +1,91 @@
+//! The exact search: a packing within a capacity, or the proof that there is none.
+//!
+//! Depth first over packings that are pushed down as far as they go, built from below. One decision takes a column of a
+//! *valley* of the floors and tries each piece that may start there, then to leave bytes unused. What makes it short:
+//! - only largest sets of overlapping lives are columns, and a branch ends where a column's floor and load pass the capacity;
+//! - unused bytes are paid from a column's slack, and tight columns have next to none: they are decided first;
+//! - parts that nothing ties together any longer are solved apart, and if one fails, the decision that made it has failed;
+//! - of pieces that are the same, only the next is tried; what was searched in vain is kept in a table of fixed size;
+//! - many short runs in different ways, and longer ones when all have ended, share the table and the blame of columns.
+//!
+//! State changes in place and is taken back by a trail: a step allocates nothing. Source: sections, floors, canonical order and
+//! partitions as in Moffitt, "MiniMalloc", ASPLOS 2023; valleys, branching by slack, the table and the blame are our own.
+
+mod branch;
+mod model;
+mod order;
+mod search;
+mod state;
+mod table;
+
+pub use model::Model;
+use order::{WAYS, rank};
+pub use search::{Outcome, Switches};
+use search::Search;
+
+/// The memory of exact searches.
+#[derive(Debug, Default)]
+pub struct Exact {
+    search: Search,
+    keys: Vec<(u128, u32)>,
+}
+
+/// Steps of each run in the first round.
+const FIRST_ROUND: u64 = 1000;
+
+impl Exact {
+    /// Looks for offsets of all pieces within `capacity`, at most `budget` steps long; gives the steps used.
+    ///
+    /// `poll` is told the steps so far, and says whether to go on.
+    pub fn fit(
+        &mut self,
+        model: &Model,
+        capacity: u64,
+        switches: Switches,
+        budget: u64,
+        poll: &mut dyn FnMut(u64) -> bool,
+    ) -> (Outcome, u64) {
+        let search = &mut self.search;
+        search.steps = 0;
+        let states = (model.pieces.len() as u64 * 64).min(budget).clamp(64, 1 << 18);
+        search.table.clear(states.next_power_of_two().ilog2());
+        search.state.blame.clear();
+        // Enough to place everything and to try a few things on the way.
+        let unit = 100 + 3 * model.pieces.len() as u64;
+        let mut round = 0u32;
+        loop {
+            for (number, way) in WAYS.into_iter().enumerate() {
+                let run = u64::from(round) * WAYS.len() as u64 + number as u64;
+                let noise = if round == 0 { 0 } else { 10 };
+                rank(model, capacity, way.first, noise, run, &mut self.keys, &mut search.ranks);
+                let length = unit * way.length << (round / 4).min(30);
+                let limit = search.steps.saturating_add(length).min(budget);
+                let outcome = search.run(model, capacity, way.focus, switches, limit, poll);
+                if outcome != Outcome::OutOfSteps || search.steps >= budget {
+                    return (outcome, search.steps);
+                }
+            }
+            round += 1;
+        }
+    }
+
+    /// Where each piece is after [`Outcome::Packed`].
+    pub(super) fn offsets(&self) -> &[u64] {
+        &self.search.state.offsets
+    }
+}
+// LAB
+impl Exact {
+    pub fn probe(&mut self, model: &Model, capacity: u64, w: usize, noise: u64, seed: u64, limit: u64) -> (Outcome, u64) {
+        use branch::Focus::*; use order::First::*;
+        let focus=[FewestChoices,LeastSlack,LeastSlackBlamed,FewestChoicesBlamed,Lowest,Tightest,TightestBlamed][w/6];
+        let first=[Wide,Large,Area,LargeArea,WideArea,Pressed][w%6];
+        let search = &mut self.search;
+        search.steps = 0;
+        search.table.clear(14);
+        search.state.blame.clear();
+        rank(model, capacity, first, noise, seed, &mut self.keys, &mut search.ranks);
+        let o = search.run(model, capacity, focus, Switches::DEFAULT, limit, &mut |_| true);
+        (o, search.steps)
+    }
+}
