@@ -22,6 +22,7 @@ pub enum Focus {
     LeastSlackBlamed,
     /// Fewest choices by how many branches it ended.
     FewestChoicesBlamed,
+    X1,X2,X3,X4,
     /// One without a choice, or else the lowest.
     Lowest,
     /// The least product of choices and bytes to spare.
@@ -45,6 +46,7 @@ pub fn choose(
     state: &State,
     columns: std::ops::Range<usize>,
     focus: Focus,
+    mirrored: bool,
     valleys: bool,
     twins: bool,
 ) -> Choice {
@@ -65,6 +67,10 @@ pub fn choose(
             Focus::LeastSlack => (slack, choices),
             Focus::LeastSlackBlamed => (slack / blame, choices),
             Focus::FewestChoicesBlamed => (choices * 1000 / blame, slack),
+            Focus::X1 => (choices * 1000 / blame, floor),
+            Focus::X2 => (choices * 1000 / blame, u64::MAX-floor),
+            Focus::X3 => (choices*choices * 1000 / blame, slack),
+            Focus::X4 => (choices * 1000 / (5+blame), slack),
             Focus::Lowest => (if choices == 1 { 0 } else { floor }, slack),
             Focus::Tightest => (slack.saturating_mul(choices), floor),
             Focus::TightestBlamed => {
@@ -72,7 +78,7 @@ pub fn choose(
                 (slack.saturating_mul(choices) / blame, floor)
             }
         };
-        if best.is_none_or(|(least, _)| key < least) {
+        if best.is_none_or(|(least, _)| key < least || (mirrored && key == least)) {
             best = Some((key, column));
         }
     };

@@ -49,18 +49,18 @@ impl Exact {
         search.steps = 0;
         let states = (model.pieces.len() as u64 * 64).min(budget).clamp(64, 1 << 18);
         search.table.clear(states.next_power_of_two().ilog2());
-        search.state.blame.clear();
         // Enough to place everything and to try a few things on the way.
-        let unit = 100 + 3 * model.pieces.len() as u64;
+        let unit = 50 + model.pieces.len() as u64;
         let mut round = 0u32;
         loop {
             for (number, way) in WAYS.into_iter().enumerate() {
                 let run = u64::from(round) * WAYS.len() as u64 + number as u64;
                 let noise = if round == 0 { 0 } else { 10 };
                 rank(model, capacity, way.first, noise, run, &mut self.keys, &mut search.ranks);
+                search.state.blame.clear();
                 let length = unit * way.length << (round / 4).min(30);
                 let limit = search.steps.saturating_add(length).min(budget);
-                let outcome = search.run(model, capacity, way.focus, switches, limit, poll);
+                let outcome = search.run(model, capacity, (way.focus, way.mirrored), switches, limit, poll);
                 if outcome != Outcome::OutOfSteps || search.steps >= budget {
                     return (outcome, search.steps);
                 }
@@ -78,14 +78,14 @@ impl Exact {
 impl Exact {
     pub fn probe(&mut self, model: &Model, capacity: u64, w: usize, noise: u64, seed: u64, limit: u64) -> (Outcome, u64) {
         use branch::Focus::*; use order::First::*;
-        let focus=[FewestChoices,LeastSlack,LeastSlackBlamed,FewestChoicesBlamed,Lowest,Tightest,TightestBlamed][w/6];
+        let focus=[FewestChoices,LeastSlack,LeastSlackBlamed,FewestChoicesBlamed,Lowest,Tightest,TightestBlamed,X1,X2,X3,X4][w%66/6];
         let first=[Wide,Large,Area,LargeArea,WideArea,Pressed][w%6];
         let search = &mut self.search;
         search.steps = 0;
         search.table.clear(14);
         search.state.blame.clear();
         rank(model, capacity, first, noise, seed, &mut self.keys, &mut search.ranks);
-        let o = search.run(model, capacity, focus, Switches::DEFAULT, limit, &mut |_| true);
+        let o = search.run(model, capacity, (focus, w>=66), Switches::DEFAULT, limit, &mut |_| true);
         (o, search.steps)
     }
 }

@@ -24,25 +24,41 @@ pub enum First {
 pub struct Way {
     pub focus: Focus,
     pub first: First,
+    /// Of equal columns, the last instead of the first.
+    pub mirrored: bool,
     /// How long it runs, relative to the others.
     pub length: u64,
 }
 
 const fn way(focus: Focus, first: First, length: u64) -> Way {
-    Way { focus, first, length }
+    Way {
+        focus,
+        first,
+        length,
+        mirrored: false,
+    }
+}
+
+const fn mirrored(focus: Focus, first: First, length: u64) -> Way {
+    Way {
+        mirrored: true,
+        ..way(focus, first, length)
+    }
 }
 
 /// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that
 /// others do not solve in a million: many short runs find the one that suits.
-pub const WAYS: [Way; 8] = [
-    way(Focus::Tightest, First::Wide, 1),
-    way(Focus::TightestBlamed, First::Large, 1),
-    way(Focus::FewestChoicesBlamed, First::Wide, 4),
-    way(Focus::LeastSlackBlamed, First::Large, 1),
-    way(Focus::FewestChoicesBlamed, First::LargeArea, 1),
-    way(Focus::LeastSlackBlamed, First::WideArea, 1),
-    way(Focus::FewestChoicesBlamed, First::WideArea, 1),
-    way(Focus::FewestChoicesBlamed, First::Pressed, 2),
+pub const WAYS: [Way; 10] = [
+    way(Focus::Tightest, First::Wide, 3),
+    way(Focus::X1, First::WideArea, 7),
+    mirrored(Focus::X1, First::WideArea, 7),
+    way(Focus::TightestBlamed, First::Large, 3),
+    way(Focus::FewestChoicesBlamed, First::Wide, 7),
+    way(Focus::LeastSlackBlamed, First::Large, 3),
+    mirrored(Focus::X1, First::Wide, 7),
+    way(Focus::FewestChoicesBlamed, First::LargeArea, 3),
+    mirrored(Focus::LeastSlackBlamed, First::WideArea, 3),
+    way(Focus::X1, First::Wide, 7),
 ];
 
 /// Replaces `ranks` by each piece's place when `first` goes first; `noise` percent of chance, drawn from `seed`, breaks more

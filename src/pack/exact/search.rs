@@ -96,7 +96,7 @@ impl Search {
         &mut self,
         model: &Model,
         capacity: u64,
-        focus: Focus,
+        focus: (Focus, bool),
         switches: Switches,
         limit: u64,
         poll: &mut dyn FnMut(u64) -> bool,
@@ -140,7 +140,7 @@ impl Search {
     }
 
     /// Starts a decision in a part; `None` if the part is known to hold no packing.
-    fn open(&mut self, model: &Model, part: Waiting, focus: Focus, switches: Switches) -> Option<u32> {
+    fn open(&mut self, model: &Model, part: Waiting, (focus, mirrored): (Focus, bool), switches: Switches) -> Option<u32> {
         let columns = part.first as usize..part.end as usize;
         let key = if switches.table {
             let key = self.key(model, columns.clone());
@@ -151,7 +151,7 @@ impl Search {
         } else {
             0
         };
-        let choice = choose(model, &self.state, columns, focus, switches.valleys, switches.twins);
+        let choice = choose(model, &self.state, columns, focus, mirrored, switches.valleys, switches.twins);
         let from = self.candidates.len();
         for &piece in model.column_runs[choice.column as usize].of(&model.holders) {
             let ready = self.state.ready[piece as usize] == choice.floor;
