@@ -70,7 +70,7 @@ impl Exact {
     }
 
     /// Where each piece is after [`Outcome::Packed`].
-    pub(super) fn offsets(&self) -> &[u64] {
+    pub fn offsets(&self) -> &[u64] {
         &self.search.state.offsets
     }
 }
