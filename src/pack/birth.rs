@@ -45,6 +45,12 @@ impl ByBirth {
         }
     }
 
+    /// Units in the order of placing.
+    pub(super) fn order(&mut self, problem: &Problem) -> &[u32] {
+        self.sort(problem);
+        &self.births
+    }
+
     fn sort(&mut self, problem: &Problem) {
         let units = &problem.units;
         let last = units.iter().map(|unit| unit.hull.end.0).max().unwrap_or(0);

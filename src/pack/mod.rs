@@ -31,22 +31,33 @@
 //! # Ok::<(), tileheap::Error>(())
 //! ```
 
+mod answer;
 mod birth;
 mod bound;
 mod by_step;
 mod check;
+mod climb;
 mod exact;
 mod fault;
+mod fit;
 mod gap;
 mod greedy;
 mod in_order;
+mod minimise;
+mod nnc;
+mod objects;
+mod orders;
 mod problem;
 mod shelf;
 mod strategy;
+mod timetable;
 
+pub use answer::{Answer, Conflict, Progress, Steps, Verdict, Watch};
 pub use bound::lower_bound;
 pub use check::check;
 pub use fault::PackFault;
+pub use fit::fit;
+pub use minimise::minimise;
 pub use problem::{Item, Problem, ProblemDesc};
 pub use shelf::Shelf;
 pub use strategy::{Packer, Packing, Strategy, pack};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PackFault, gap};
+use super::{PackFault, Packing, gap};
 use super::in_order::UNPLACED;
 use crate::units::{Alignment, Bytes, Run, Span};
 
@@ -190,6 +190,53 @@ impl Problem {
     pub(super) fn spans(&self, unit: &Unit) -> impl Iterator<Item = Span> {
         let members = unit.members.of(&self.members).iter();
         members.map(|&item| self.desc.items[item as usize].span)
+    }
+
+    /// The end of the highest unit.
+    pub(super) fn height(&self, offsets: &[u64]) -> u64 {
+        let units = self.units.iter().zip(offsets);
+        units.map(|(unit, &offset)| offset + unit.size).max().unwrap_or(0)
+    }
+
+    /// Whether no unit is above its highest offset.
+    pub(super) fn keeps_bounds(&self, offsets: &[u64]) -> bool {
+        let mut units = self.units.iter().zip(offsets);
+        !self.irregular || units.all(|(unit, &offset)| unit.high.is_none_or(|high| offset <= high))
+    }
+
+    /// Offsets of units as offsets of items.
+    pub(super) fn write(&self, offsets: &[u64], packing: &mut Packing) {
+        packing.height = Bytes(self.height(offsets));
+        packing.offsets.clear();
+        packing.offsets.resize(self.items().len(), Bytes::ZERO);
+        for (unit, &offset) in self.units.iter().zip(offsets) {
+            for &item in unit.members.of(&self.members) {
+                packing.offsets[item as usize] = Bytes(offset);
+            }
+        }
+    }
+
+    /// Whether two units must not share bytes.
+    pub(super) fn interfere(&self, a: u32, b: u32) -> bool {
+        let (first, second) = (&self.units[a as usize], &self.units[b as usize]);
+        if first.rivals.of(&self.rivals).binary_search(&b).is_ok() {
+            return true;
+        }
+        if !first.hull.overlaps(second.hull) {
+            return false;
+        }
+        let plain = first.members.len() == 1 && second.members.len() == 1;
+        plain || self.spans(first).any(|span| self.spans(second).any(|other| span.overlaps(other)))
+    }
+
+    /// Whether all of `a` is dead before any of `b` is born.
+    pub(super) fn before(&self, a: u32, b: u32) -> bool {
+        self.units[a as usize].hull.end <= self.units[b as usize].hull.first
+    }
+
+    /// Whether one of two units is dead before the other is born.
+    pub(super) fn ordered(&self, a: u32, b: u32) -> bool {
+        self.before(a, b) || self.before(b, a)
     }
 
     /// Whether something is in the way of others before it is born (it is fixed, or lives again after a pause), or cannot be

@@ -180,7 +180,7 @@ fn pack_arena(
     let problem = problem.build()?;
     let strategy = match options.strategy {
         Strategy::Fast => pack::Strategy::FirstFitByBirth,
-        _ => pack::Strategy::Auto,
+        _ => pack::Strategy::Quick,
     };
     let packing = pack::pack(&problem, strategy);
     let memory_type = group[0].0;

@@ -18,7 +18,11 @@ mod search;
 mod state;
 mod table;
 
-pub use model::Model;
+pub(super) use table::mix;
+
+use super::Problem;
+use super::gap::{ROOM, align_up};
+pub use model::{Model, Piece};
 use order::{WAYS, rank};
 pub use search::{Outcome, Switches};
 use search::Search;
@@ -69,11 +73,21 @@ impl Exact {
         }
     }
 
-    /// Where each piece is after [`Outcome::Packed`].
-    pub fn offsets(&self) -> &[u64] {
-        &self.search.state.offsets
+    /// Offsets of all units after [`Outcome::Packed`]; those that take part in nothing are as low as they may be.
+    pub fn write(&self, problem: &Problem, model: &Model, offsets: &mut Vec<u64>) {
+        offsets.clear();
+        offsets.extend(problem.units.iter().map(|unit| {
+            let (low, _) = unit.bounds();
+            align_up(low, unit.alignment).expect(ROOM)
+        }));
+        for (piece, &offset) in model.pieces.iter().zip(&self.search.state.offsets) {
+            if !piece.columns.is_empty() {
+                offsets[piece.unit as usize] = offset;
+            }
+        }
     }
 }
+
 // LAB
 impl Exact {
     pub fn probe(&mut self, model: &Model, capacity: u64, w: usize, noise: u64, seed: u64, limit: u64) -> (Outcome, u64) {
