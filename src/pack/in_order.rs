@@ -36,7 +36,9 @@ impl InOrder {
             let hulls = || units.iter().map(|unit| unit.hull);
             let horizon = hulls().map(|hull| hull.end.0).max().unwrap_or(0);
             let total: u64 = hulls().map(|hull| u64::from(hull.len())).sum();
-            self.timetable.clear(horizon, (total / units.len() as u64) as u32);
+            let longest = hulls().map(|hull| hull.len()).max().unwrap_or(0);
+            let average = (total / units.len() as u64) as u32;
+            self.timetable.clear(horizon, average, longest);
         }
         for (index, &offset) in offsets.iter().enumerate() {
             if offset != UNPLACED {

@@ -67,6 +67,16 @@ impl Quest<'_> {
         !self.interrupted
     }
 
+    /// Shows a worth and its bound in place of heights.
+    pub(super) fn watch_worth(&mut self, worth: u64, bound: u64) {
+        let progress = Progress {
+            steps: Steps(self.steps),
+            best: Some(worth),
+            bound,
+        };
+        self.interrupted |= (self.watch)(progress) == ControlFlow::Break(());
+    }
+
     pub(super) fn verdict(&self) -> Verdict {
         if self.height <= self.bound.max(self.target) {
             Verdict::Proved
@@ -173,7 +183,7 @@ impl Packer {
             }
             // The first two look at gaps only.
             let work = if number < 2 { count / 64 } else { dear };
-            if work > quest.budget / 2 {
+            if quest.steps + work > quest.budget / 4 * 3 {
                 continue;
             }
             self.run(problem, strategy);
@@ -188,7 +198,7 @@ impl Packer {
     fn work_in_order(&mut self, problem: &Problem) -> u64 {
         super::orders::conflicts(problem, &mut self.counts);
         let others = self.counts.iter().map(|&others| u64::from(others));
-        others.sum::<u64>() / 512 + problem.units.len() as u64 / 4
+        others.sum::<u64>() / 512 + problem.units.len() as u64
     }
 
     /// The large items exactly, then everything at ever other capacities, then a climb.

@@ -48,6 +48,7 @@ mod nnc;
 mod objects;
 mod orders;
 mod problem;
+mod select;
 mod shelf;
 mod strategy;
 mod timetable;
@@ -59,6 +60,7 @@ pub use fault::PackFault;
 pub use fit::fit;
 pub use minimise::minimise;
 pub use problem::{Item, Problem, ProblemDesc};
+pub use select::{Selection, select};
 pub use shelf::Shelf;
 pub use strategy::{Packer, Packing, Strategy, pack};
 

@@ -15,6 +15,7 @@ use super::in_order::InOrder;
 use super::nnc::Nnc;
 use super::objects::Objects;
 use super::orders::{by_area, by_conflicts};
+use super::select::Selector;
 use super::{PackFault, Problem, gap};
 use crate::units::Bytes;
 
@@ -149,6 +150,7 @@ pub struct Packer {
     nnc: Nnc,
     pub(super) climb: Climb,
     pub(super) exact: Exact,
+    pub(super) selector: Selector,
     /// Offsets of units.
     pub(super) offsets: Vec<u64>,
     /// The best of several.

@@ -45,16 +45,18 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// Forgets everything, and makes ready for lives up to `horizon` that last `average` steps.
-    pub(super) fn clear(&mut self, horizon: u32, average: u32) {
-        self.levels.truncate(1);
-        for bucket in &mut self.levels[0].buckets {
-            bucket.clear();
-        }
+    /// Forgets everything, and makes ready for lives up to `horizon` that last `average` steps and at most `longest`.
+    pub(super) fn clear(&mut self, horizon: u32, average: u32, longest: u32) {
+        self.levels.clear();
+        self.levels.push(Level::new(u32::MAX));
         for parts in FINER {
             let half = (horizon / parts).max(1);
             if half < average.div_ceil(BUCKETS_PER_LIFE) || self.levels.last().is_some_and(|level| level.half == half) {
                 break;
+            }
+            // A level that no life is too long for makes all coarser ones idle.
+            if half >= longest {
+                self.levels.clear();
             }
             self.levels.push(Level::new(half));
         }
@@ -129,13 +131,6 @@ struct ByOffset {
 const CHUNK: usize = 128;
 
 impl ByOffset {
-    fn clear(&mut self) {
-        self.chunks.truncate(1);
-        if let Some(chunk) = self.chunks.first_mut() {
-            chunk.clear();
-        }
-    }
-
     fn insert(&mut self, slot: Slot) {
         if self.chunks.is_empty() {
             self.chunks.push(Vec::new());
@@ -162,7 +157,7 @@ mod tests {
     fn finer_levels_answer_as_the_coarsest() {
         let mut random = SplitMix64::new(1);
         let mut table = Timetable::default();
-        table.clear(80_000, 200);
+        table.clear(80_000, 200, 80_000);
         let mut all: Vec<Slot> = Vec::new();
         let span = |random: &mut SplitMix64| {
             let first = random.below(50_000) as u32;

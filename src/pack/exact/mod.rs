@@ -22,7 +22,7 @@ pub(super) use table::mix;
 
 use super::Problem;
 use super::gap::{ROOM, align_up};
-pub use model::{Model, Piece};
+pub use model::{Model, Piece, gcd};
 use order::{WAYS, rank};
 pub use search::{Outcome, Switches};
 use search::Search;

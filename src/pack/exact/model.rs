@@ -20,6 +20,7 @@ pub struct Model {
     /// Pieces of each column, in runs.
     pub holders: Vec<u32>,
     pub column_runs: Vec<Run>,
+    row_width: u32,
     /// Every piece stands in consecutive columns, so that the row of columns can be cut where nothing crosses.
     pub in_a_row: bool,
     /// Pieces by first column, and where each column's begin.
@@ -94,6 +95,7 @@ impl Model {
                 twin: NONE,
             });
         }
+        model.row_width = column_count;
         model.add_conflicts(problem, column_count);
         model.index();
         model.pair_twins();
@@ -108,6 +110,11 @@ impl Model {
     /// The number of columns.
     pub fn width(&self) -> usize {
         self.column_runs.len()
+    }
+
+    /// The number of columns that stand for steps; those after them are declared conflicts.
+    pub fn row_width(&self) -> usize {
+        self.row_width as usize
     }
 
     /// A column for each pair in conflict that does not share one already.
@@ -243,7 +250,7 @@ fn shares(a: &[u32], b: &[u32]) -> bool {
     a.iter().any(|column| b.binary_search(column).is_ok())
 }
 
-fn gcd(mut a: u64, mut b: u64) -> u64 {
+pub fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -1,0 +1,381 @@
+//! Residency: which items get bytes of a block that is too small for all, and where.
+//!
+//! 1. [`prices`]: what a byte is worth at each step, from the linear relaxation by loads, and the bound that follows;
+//! 2. [`choice`]: the best choice by loads alone, from the prices;
+//! 3. placement of what was chosen, by the exact search; where that fails, other choices of the same worth, then of a little
+//!    less capacity, and whatever fits in what is left.
+//!
+//! Loads alone know no offsets: their optimum is a bound. On networks a placement reaches it nearly always (`PLANNING.md`,
+//! section 4), and then the answer is proved.
+
+mod choice;
+mod prices;
+
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Steps, Verdict, Watch};
+use super::exact::{Model, Outcome, Switches, mix};
+use super::gap::align_up;
+use super::minimise::Quest;
+use super::{Packer, Problem, Shelf};
+use crate::units::Bytes;
+use choice::{Choice, Chosen, Offer};
+use prices::{Arc, Prices, SCALE};
+
+/// The answer of [`select`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selection {
+    /// The offset of each item that was chosen.
+    pub offsets: Vec<Option<Bytes>>,
+    /// The worth of what was chosen.
+    pub worth: u64,
+    /// What no choice is worth more than.
+    pub bound: u64,
+    /// The end of the highest item chosen.
+    pub height: Bytes,
+    /// Whether the bound is reached.
+    pub verdict: Verdict,
+    /// The steps that were used.
+    pub steps: Steps,
+}
+
+/// Chooses items to place within the problem's capacity, so that their worth together is as great as it can be.
+///
+/// A group is chosen or not as one, and is worth what its items are worth together. `watch` sees worths, not heights.
+///
+/// # Panics
+/// If there is not one worth for each item, or they sum past 2^63.
+pub fn select(problem: &Problem, worths: &[u64], budget: Steps, watch: Watch<'_>) -> Selection {
+    Packer::default().select(problem, worths, budget, watch)
+}
+
+/// The memory of selections.
+#[derive(Debug, Default)]
+pub(super) struct Selector {
+    prices: Prices,
+    choice: Choice,
+}
+
+/// States kept for a column.
+const WIDTH: usize = 4000;
+/// Choices of equal worth that are tried before a smaller one.
+const TIES: u64 = 6;
+
+impl Packer {
+    /// As [`select`].
+    pub fn select(&mut self, problem: &Problem, worths: &[u64], budget: Steps, watch: Watch<'_>) -> Selection {
+        assert_eq!(worths.len(), problem.items().len(), "there is one worth for each item");
+        let total = worths.iter().try_fold(0u64, |sum, &worth| sum.checked_add(worth));
+        assert!(total.is_some_and(|total| total <= 1 << 63), "worths sum to at most 2^63");
+        let capacity = problem.capacity().map_or(u64::MAX >> 1, |capacity| capacity.0.min(u64::MAX >> 1));
+        let mut task = Task::new(problem, worths, capacity);
+        let mut found = Found::default();
+        let mut quest = Quest::new(0, 0, budget, watch);
+        let mut bound = task.price(&mut self.selector.prices);
+        // By loads, then the same with other ties, then with less and less of the capacity.
+        let mut tries = 0;
+        let mut load_bound = None;
+        while quest.steps < quest.budget && !quest.interrupted {
+            let squeeze = tries.max(TIES) - TIES;
+            if tries > TIES + 24 {
+                break;
+            }
+            let chosen = task.choose(&mut self.selector.choice, tries, squeeze, quest.budget - quest.steps);
+            quest.steps += std::mem::take(&mut self.selector.choice.steps);
+            if let Some(chosen) = chosen {
+                if squeeze == 0 && load_bound.is_none() {
+                    if chosen.exact {
+                        bound = bound.min(task.worth(&chosen.taken));
+                    }
+                    load_bound = Some(bound);
+                }
+                self.place_chosen(problem, &task, &chosen.taken, &mut found, &mut quest);
+            }
+            quest.watch_worth(found.worth, bound);
+            if found.worth >= bound {
+                break;
+            }
+            tries += 1;
+        }
+        Selection {
+            offsets: found.offsets(problem),
+            worth: found.worth,
+            bound,
+            height: Bytes(found.height(problem)),
+            verdict: if found.worth >= bound {
+                Verdict::Proved
+            } else if quest.interrupted {
+                Verdict::Interrupted
+            } else {
+                Verdict::OutOfSteps
+            },
+            steps: Steps(quest.steps),
+        }
+    }
+
+    /// Places what was chosen, or as much of it as fits, and then whatever fits beside.
+    fn place_chosen(
+        &mut self,
+        problem: &Problem,
+        task: &Task<'_>,
+        taken: &[bool],
+        found: &mut Found,
+        quest: &mut Quest<'_>,
+    ) {
+        if task.worth(taken) <= found.worth && found.tried(taken) {
+            return;
+        }
+        found.remember(taken);
+        let mut units: Vec<u32> = (0..taken.len()).filter(|&offer| taken[offer]).map(|offer| task.units[offer]).collect();
+        // What earns least for its bytes gives way first.
+        let value = |unit: u32| {
+            let worth = u128::from(task.unit_worths[unit as usize]) << 32;
+            let life = u128::from(problem.units[unit as usize].hull.len().max(1));
+            worth / (u128::from(problem.units[unit as usize].size.max(1)) * life)
+        };
+        let mut offsets = Vec::new();
+        for _ in 0..8 {
+            let model = Model::new(problem, Some(&units));
+            let share = (quest.budget / 8).min(quest.budget.saturating_sub(quest.steps)).max(1);
+            let (outcome, steps) =
+                self.exact
+                    .fit(&model, task.capacity, Switches::DEFAULT, share, &mut |steps| quest.ask(steps));
+            quest.steps += steps;
+            if outcome == Outcome::Packed {
+                self.exact.write(problem, &model, &mut offsets);
+                break;
+            }
+            let Some(least) = (0..units.len()).min_by_key(|&index| (value(units[index]), index)) else {
+                return;
+            };
+            units.remove(least);
+            offsets.clear();
+        }
+        if offsets.is_empty() {
+            return;
+        }
+        let mut placed: Vec<(u32, u64)> = units.iter().map(|&unit| (unit, offsets[unit as usize])).collect();
+        task.add_beside(problem, &mut placed);
+        found.keep(task, placed);
+    }
+}
+
+/// The problem as the choice sees it.
+struct Task<'a> {
+    capacity: u64,
+    /// Capacity and sizes in multiples of the common alignment.
+    padded: u64,
+    model: Model,
+    columns: usize,
+    /// Units on offer, and what is offered.
+    units: Vec<u32>,
+    offers: Vec<Offer>,
+    unit_worths: Vec<u64>,
+    prices: Vec<i128>,
+    bound: i128,
+    problem: &'a Problem,
+}
+
+impl<'a> Task<'a> {
+    fn new(problem: &'a Problem, worths: &[u64], capacity: u64) -> Task<'a> {
+        let units = &problem.units;
+        let unit_worths: Vec<u64> = units
+            .iter()
+            .map(|unit| unit.members.of(&problem.members).iter().map(|&item| worths[item as usize]).sum())
+            .collect();
+        let fits = |index: u32| {
+            let unit = &units[index as usize];
+            let (low, high) = unit.bounds();
+            let offset = align_up(low, unit.alignment);
+            let end = offset.and_then(|offset| offset.checked_add(unit.size));
+            unit.takes_bytes() && offset.is_some_and(|offset| offset <= high) && end.is_some_and(|end| end <= capacity)
+        };
+        let offered: Vec<u32> = (0..units.len() as u32).filter(|&index| fits(index)).collect();
+        let model = Model::new(problem, Some(&offered));
+        let grain = offered.iter().fold(0, |grain, &index| {
+            let unit = &units[index as usize];
+            super::exact::gcd(grain, if unit.fixed.is_some() { 1 } else { unit.alignment.get() })
+        });
+        let pad = |size: u64| size.div_ceil(grain.max(1)) * grain.max(1);
+        // Only steps, not declared conflicts: those are for the placement.
+        let columns = model.row_width();
+        let offers = model.pieces.iter().map(|piece| {
+            let stands = piece.columns.of(&model.columns);
+            let stands = &stands[..stands.partition_point(|&column| (column as usize) < columns)];
+            Offer {
+                arc: Arc {
+                    first: stands[0],
+                    end: stands[stands.len() - 1] + 1,
+                    size: pad(piece.size),
+                    worth: i128::from(unit_worths[piece.unit as usize]) << SCALE,
+                },
+                columns: crate::units::Run {
+                    first: piece.columns.first,
+                    end: piece.columns.first + stands.len() as u32,
+                },
+                surplus: 0,
+            }
+        });
+        let offers = offers.collect();
+        Task {
+            capacity,
+            padded: pad(capacity),
+            columns,
+            units: model.pieces.iter().map(|piece| piece.unit).collect(),
+            model,
+            offers,
+            unit_worths,
+            prices: Vec::new(),
+            bound: 0,
+            problem,
+        }
+    }
+
+    /// Sets the prices; gives the bound that follows from them.
+    fn price(&mut self, prices: &mut Prices) -> u64 {
+        let arcs: Vec<Arc> = self.offers.iter().map(|offer| offer.arc).collect();
+        self.prices = prices.find(self.columns, self.padded, &arcs);
+        self.reprice();
+        (self.bound >> SCALE) as u64 + self.free_worth()
+    }
+
+    fn reprice(&mut self) {
+        let rent: i128 = self.prices.iter().sum();
+        self.bound = rent * i128::from(self.padded);
+        for offer in &mut self.offers {
+            let columns = offer.columns.of(&self.model.columns).iter();
+            let price: i128 = columns.map(|&column| self.prices[column as usize]).sum();
+            offer.surplus = offer.arc.worth - price * i128::from(offer.arc.size);
+            self.bound += offer.surplus.max(0);
+        }
+    }
+
+    /// Worth of units that take no bytes: they are always chosen.
+    fn free_worth(&self) -> u64 {
+        let units = self.problem.units.iter().zip(&self.unit_worths);
+        units.filter(|(unit, _)| is_free(unit, self.capacity)).map(|(_, &worth)| worth).sum()
+    }
+
+    fn worth(&self, taken: &[bool]) -> u64 {
+        let taken = self.units.iter().zip(taken).filter(|&(_, &taken)| taken);
+        taken.map(|(&unit, _)| self.unit_worths[unit as usize]).sum::<u64>() + self.free_worth()
+    }
+
+    /// The best choice by loads, with ties broken by chance `number`, in a capacity smaller by so many 64ths.
+    fn choose(&mut self, choice: &mut Choice, number: u64, squeeze: u64, _budget: u64) -> Option<Chosen> {
+        let capacity = self.padded - (u128::from(self.padded) * u128::from(squeeze) / 64) as u64;
+        // Chances sum to less than one whole unit of worth: the best choice stays one of the best.
+        let room = (1i128 << SCALE) / (self.offers.len() as i128 + 1);
+        let mut offers = self.offers.clone();
+        if number > 0 {
+            for (index, offer) in offers.iter_mut().enumerate() {
+                let chance = i128::from(mix(number ^ mix(index as u64)) >> 1) % room.max(1);
+                offer.surplus += chance;
+            }
+        }
+        // What is allowed to be lost grows until something is found.
+        let mut allowed = (self.bound / 512).max(1 << SCALE);
+        let takes = |item: u32, column: u32| {
+            let offer = &offers[item as usize];
+            self.model.in_a_row || offer.columns.of(&self.model.columns).binary_search(&column).is_ok()
+        };
+        loop {
+            let found = choice.pass(&offers, &self.prices, capacity, allowed, WIDTH, takes);
+            if found.is_some() || allowed > self.bound + (1 << SCALE) {
+                return found;
+            }
+            allowed = allowed.saturating_mul(4);
+        }
+    }
+
+    /// Places whatever fits beside what is placed, the greatest worth per byte and step first.
+    fn add_beside(&self, problem: &Problem, placed: &mut Vec<(u32, u64)>) {
+        if !problem.conflicts().is_empty() || problem.is_irregular() {
+            return;
+        }
+        let mut shelf = Shelf::with_capacity(Some(Bytes(self.capacity)));
+        let mut is_placed = vec![false; problem.units.len()];
+        for &(unit, offset) in placed.iter() {
+            is_placed[unit as usize] = true;
+            let of = &problem.units[unit as usize];
+            shelf.place(unit, of.hull, Bytes(offset), Bytes(of.size));
+        }
+        let mut rest: Vec<u32> = self.units.iter().copied().filter(|&unit| !is_placed[unit as usize]).collect();
+        let density = |unit: u32| {
+            let of = &problem.units[unit as usize];
+            let area = u128::from(of.size.max(1)) * u128::from(of.hull.len().max(1));
+            (u128::from(self.unit_worths[unit as usize]) << 48) / area
+        };
+        rest.sort_by_key(|&unit| (std::cmp::Reverse(density(unit)), unit));
+        for unit in rest {
+            let of = &problem.units[unit as usize];
+            if let Some(offset) = shelf.best_fit(of.hull, Bytes(of.size), of.alignment) {
+                shelf.place(unit, of.hull, offset, Bytes(of.size));
+                placed.push((unit, offset.0));
+            }
+        }
+    }
+}
+
+/// Whether a unit takes no bytes at any step, and is within the capacity.
+fn is_free(unit: &super::problem::Unit, capacity: u64) -> bool {
+    let end = align_up(unit.bounds().0, unit.alignment).and_then(|offset| offset.checked_add(unit.size));
+    !unit.takes_bytes() && unit.rivals.is_empty() && end.is_some_and(|end| end <= capacity)
+}
+
+/// The best placement so far.
+#[derive(Default)]
+struct Found {
+    worth: u64,
+    placed: Vec<(u32, u64)>,
+    tried: Vec<u64>,
+    capacity: u64,
+}
+
+impl Found {
+    fn keep(&mut self, task: &Task<'_>, placed: Vec<(u32, u64)>) {
+        let worth: u64 = placed.iter().map(|&(unit, _)| task.unit_worths[unit as usize]).sum();
+        let worth = worth + task.free_worth();
+        self.capacity = task.capacity;
+        if worth > self.worth || self.placed.is_empty() {
+            (self.worth, self.placed) = (worth, placed);
+        }
+    }
+
+    fn fingerprint(taken: &[bool]) -> u64 {
+        taken.iter().fold(0, |print, &taken| mix(print.wrapping_mul(2) + u64::from(taken)))
+    }
+
+    fn tried(&self, taken: &[bool]) -> bool {
+        self.tried.contains(&Self::fingerprint(taken))
+    }
+
+    fn remember(&mut self, taken: &[bool]) {
+        self.tried.push(Self::fingerprint(taken));
+    }
+
+    fn all(&self, problem: &Problem) -> Vec<(u32, u64)> {
+        let mut all = self.placed.clone();
+        for (index, unit) in problem.units.iter().enumerate() {
+            if is_free(unit, self.capacity) {
+                all.push((index as u32, align_up(unit.bounds().0, unit.alignment).unwrap_or(0)));
+            }
+        }
+        all
+    }
+
+    fn offsets(&self, problem: &Problem) -> Vec<Option<Bytes>> {
+        let mut offsets = vec![None; problem.items().len()];
+        for (unit, offset) in self.all(problem) {
+            for &item in problem.units[unit as usize].members.of(&problem.members) {
+                offsets[item as usize] = Some(Bytes(offset));
+            }
+        }
+        offsets
+    }
+
+    fn height(&self, problem: &Problem) -> u64 {
+        let ends = self.all(problem).into_iter().map(|(unit, offset)| offset + problem.units[unit as usize].size);
+        ends.max().unwrap_or(0)
+    }
+}
