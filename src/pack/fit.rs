@@ -3,7 +3,7 @@
 use super::answer::{Answer, Conflict, Steps, Verdict, Watch};
 use super::exact::{Model, Outcome, Switches};
 use super::in_order::UNPLACED;
-use super::minimise::Quest;
+use super::minimise::{LARGEST_MODEL, Quest, model_size};
 use super::{Packer, Packing, Problem, Strategy};
 use crate::units::Bytes;
 
@@ -21,24 +21,7 @@ impl Packer {
         let capacity = problem.capacity().map_or(u64::MAX, |capacity| capacity.0);
         let bound = self.lower_bound(problem).0;
         let mut quest = Quest::new(bound, capacity, budget, watch);
-        let model = Model::new(problem, None);
-        let mut impossible = false;
-        if bound > capacity {
-            impossible = true;
-        } else {
-            match strategy {
-                Strategy::Exact | Strategy::Auto => {
-                    if strategy == Strategy::Auto {
-                        self.pursue_cheaply(problem, &mut quest);
-                    }
-                    if !quest.is_over() {
-                        let outcome = self.try_capacity(problem, &model, capacity, budget.0, &mut quest);
-                        impossible = outcome == Outcome::Impossible;
-                    }
-                }
-                _ => self.pursue(problem, strategy, &mut quest),
-            }
-        }
+        let impossible = self.seek(problem, strategy, &mut quest);
         let packed = quest.height <= capacity && quest.height != UNPLACED;
         let packing = packed.then(|| {
             let mut packing = Packing::default();
@@ -52,7 +35,7 @@ impl Packer {
         } else {
             Verdict::OutOfSteps
         };
-        let conflict = impossible.then(|| self.conflict(problem, &model, capacity, &mut quest));
+        let conflict = impossible.then(|| self.conflict(problem, capacity, &mut quest));
         Answer {
             packing,
             bound: Bytes(quest.bound),
@@ -62,9 +45,32 @@ impl Packer {
         }
     }
 
+    /// Leaves the best offsets in `best`; says whether it is proved that nothing is as low as the quest's target.
+    pub(super) fn seek(&mut self, problem: &Problem, strategy: Strategy, quest: &mut Quest<'_>) -> bool {
+        let capacity = quest.target;
+        quest.bound = quest.bound.max(self.lower_bound(problem).0);
+        if quest.bound > capacity {
+            return true;
+        }
+        if !matches!(strategy, Strategy::Exact | Strategy::Auto) {
+            self.pursue(problem, strategy, quest);
+            return false;
+        }
+        if strategy == Strategy::Auto {
+            self.pursue_cheaply(problem, quest);
+        }
+        if quest.is_over() || model_size(problem) > LARGEST_MODEL {
+            return false;
+        }
+        let model = Model::new(problem, None);
+        let left = quest.budget - quest.steps;
+        self.try_capacity(problem, &model, capacity, left, quest) == Outcome::Impossible
+    }
+
     /// The items that cannot be packed together within a capacity that is known to be too small.
-    fn conflict(&mut self, problem: &Problem, model: &Model, capacity: u64, quest: &mut Quest<'_>) -> Conflict {
-        if let Some(units) = overfull(model, capacity) {
+    fn conflict(&mut self, problem: &Problem, capacity: u64, quest: &mut Quest<'_>) -> Conflict {
+        let model = Model::new(problem, None);
+        if let Some(units) = overfull(&model, capacity) {
             return Conflict {
                 items: items_of(problem, &units),
                 minimal: true,

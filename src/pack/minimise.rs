@@ -6,7 +6,7 @@ use super::answer::{Answer, Progress, Steps, Verdict, Watch};
 use super::exact::{Model, Outcome, Switches};
 use super::gap::Fit;
 use super::in_order::UNPLACED;
-use super::{Packer, Packing, Problem, ProblemDesc, Strategy};
+use super::{Packer, Packing, Problem, Strategy};
 use crate::units::{Bytes, Step};
 
 /// Finds a packing as low as it can within a budget, and says how low it could be; a capacity is not looked at.
@@ -100,7 +100,7 @@ const CHEAP: [Strategy; 7] = [
 ];
 
 /// Larger models are not searched: with this many places of pieces in columns a step takes a millisecond.
-const LARGEST_MODEL: u64 = 1_000_000;
+pub(super) const LARGEST_MODEL: u64 = 1_000_000;
 
 impl Packer {
     /// As [`minimise()`].
@@ -251,10 +251,7 @@ impl Packer {
         let mut tall: Vec<Vec<u32>> = parts.into_iter().filter(|part| tall(&self.best, part, low)).collect();
         let mut whole = Packer::default();
         while let Some(part) = tall.pop() {
-            let members = |&index: &u32| problem.units[index as usize].members.of(&problem.members);
-            let items: Vec<u32> = part.iter().flat_map(members).copied().collect();
-            let desc = ProblemDesc::new(items.iter().map(|&item| problem.items()[item as usize]).collect());
-            let alone = desc.build().expect("a part of a sound problem is sound");
+            let alone = problem.part(&part, None);
             let bound = whole.lower_bound(&alone).0;
             let share = (quest.budget - quest.steps) / (tall.len() as u64 + 1);
             let (height, steps) = (quest.height, quest.steps);
@@ -273,7 +270,6 @@ impl Packer {
             quest.bound = quest.bound.max(bound);
             let end = |&index: &u32| self.best[index as usize] + problem.units[index as usize].size;
             if found < part.iter().map(end).max().unwrap_or(0) {
-                // Units come in the order of their first items, which is that of the part.
                 for (&index, &offset) in part.iter().zip(&whole.best) {
                     self.best[index as usize] = offset;
                 }
@@ -416,11 +412,14 @@ fn independent_parts(problem: &Problem) -> Vec<Vec<u32>> {
         end = end.max(hull(index).end);
         parts.last_mut().expect("a part was just opened").push(index);
     }
+    for part in &mut parts {
+        part.sort_unstable();
+    }
     parts
 }
 
 /// Places of pieces in columns, without forming them.
-fn model_size(problem: &Problem) -> u64 {
+pub(super) fn model_size(problem: &Problem) -> u64 {
     let mut births: Vec<u32> = problem.units.iter().map(|unit| unit.hull.first.0).collect();
     births.sort_unstable();
     births.dedup();

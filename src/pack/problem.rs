@@ -192,6 +192,23 @@ impl Problem {
         members.map(|&item| self.desc.items[item as usize].span)
     }
 
+    /// The problem of some units alone, given ascending; its units come in the same order.
+    pub(super) fn part(&self, units: &[u32], capacity: Option<u64>) -> Problem {
+        let members = |&unit: &u32| self.units[unit as usize].members.of(&self.members);
+        let items: Vec<u32> = units.iter().flat_map(members).copied().collect();
+        let mut desc = ProblemDesc::new(items.iter().map(|&item| self.desc.items[item as usize]).collect());
+        desc.capacity = capacity.map(Bytes);
+        if !self.desc.conflicts.is_empty() {
+            let mut place = vec![u32::MAX; self.desc.items.len()];
+            for (index, &item) in items.iter().enumerate() {
+                place[item as usize] = index as u32;
+            }
+            let pairs = self.desc.conflicts.iter().map(|&(a, b)| (place[a as usize], place[b as usize]));
+            desc.conflicts.extend(pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX));
+        }
+        desc.build().expect("a part of a sound problem is sound")
+    }
+
     /// The end of the highest unit.
     pub(super) fn height(&self, offsets: &[u64]) -> u64 {
         let units = self.units.iter().zip(offsets);

@@ -25,7 +25,7 @@ use super::gap::{ROOM, align_up};
 pub use model::{Model, Piece, gcd};
 use order::{WAYS, rank};
 pub use search::{Outcome, Switches};
-use search::Search;
+use search::{PLACES_PER_STEP, Search};
 
 /// The memory of exact searches.
 #[derive(Debug, Default)]
@@ -54,7 +54,8 @@ impl Exact {
         let states = (model.pieces.len() as u64 * 64).min(budget).clamp(64, 1 << 18);
         search.table.clear(states.next_power_of_two().ilog2());
         // Enough to place everything and to try a few things on the way.
-        let unit = 50 + model.pieces.len() as u64;
+        let dear = 1 + model.holders.len() as u64 / PLACES_PER_STEP;
+        let unit = (50 + model.pieces.len() as u64) * dear;
         let mut round = 0u32;
         loop {
             for (number, way) in WAYS.into_iter().enumerate() {

@@ -113,11 +113,12 @@ impl Search {
         self.words.extend((known..facts).map(|fact| Table::word(fact as u64)));
         let mut head = self.split(model, (0, model.width() as u32), NONE, NONE, switches);
         let mut next_poll = self.steps + POLL_EVERY;
+        let depth = (model.holders.len() / model.width().max(1)) as u64;
         loop {
             let Some(&part) = self.waiting.get(head as usize) else {
                 return Outcome::Packed;
             };
-            self.steps += 1 + u64::from(part.end - part.first) / 256;
+            self.steps += 1 + u64::from(part.end - part.first) * depth / PLACES_PER_STEP;
             if self.steps >= limit {
                 return Outcome::OutOfSteps;
             }
@@ -289,5 +290,7 @@ impl Search {
     }
 }
 
+/// A decision that looks at more places of pieces in columns counts as more than one step.
+pub const PLACES_PER_STEP: u64 = 4096;
 /// Steps between two questions whether to go on.
 const POLL_EVERY: u64 = 1024;

@@ -1,18 +1,16 @@
 //! The choice by loads alone: column after column, every set of chosen lives that may still be best.
 //!
 //! Prices turn a choice's worth into the bound minus its *losses*, none negative: an item chosen below its price, an item left
-//! out above it, a byte of a priced column that nobody takes. A state is the set of chosen items that live on; of equal sets the
-//! one with the least loss stays, and whatever has lost more than is allowed goes. With good prices few states stay.
+//! out above it, a byte of a priced column that nobody takes. A state is how many bytes of what is chosen live on until when;
+//! of equal states the one with the least loss stays, a state that another one beats in worth and at every later step goes,
+//! and so does whatever has lost more than is allowed. With good prices few states stay.
 
 use super::prices::Arc;
-use crate::units::Run;
 
-/// An item of the choice.
-#[derive(Clone, Debug)]
+/// An item on offer.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Offer {
     pub(super) arc: Arc,
-    /// The columns in which it takes its size: all of the arc's unless it pauses.
-    pub(super) columns: Run,
     /// Worth above the price of what it takes; scaled.
     pub(super) surplus: i128,
 }
@@ -31,7 +29,8 @@ pub(super) struct Chosen {
 struct State {
     load: u64,
     loss: i128,
-    /// The decision before, and what was taken last.
+    worth: i128,
+    /// What was taken last, in the history.
     history: u32,
 }
 
@@ -43,118 +42,79 @@ struct Taken {
 }
 
 const NOTHING: u32 = u32::MAX;
+/// So many of the best states are asked whether they beat another one.
+const JUDGES: usize = 24;
 
 /// The memory of the passes.
 #[derive(Debug, Default)]
 pub(super) struct Choice {
     states: Vec<State>,
-    /// Sets of slots, `words` for each state.
-    sets: Vec<u64>,
+    /// For each state, the bytes of each class: of chosen items that die at one column.
+    bytes: Vec<u64>,
     next_states: Vec<State>,
-    next_sets: Vec<u64>,
+    next_bytes: Vec<u64>,
     history: Vec<Taken>,
     order: Vec<u32>,
+    /// Classes by descending death.
+    late_first: Vec<usize>,
+    words: u64,
     pub(super) steps: u64,
 }
 
+/// Words of states that count for a step.
+const WORDS_PER_STEP: u64 = 1000;
+
 impl Choice {
+    /// The states for a column that a budget of steps allows for.
+    pub(super) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
+        let (_, classes) = classes(offers, columns);
+        let words = offers.len().max(1) as u64 * (classes as u64 + 16);
+        (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 4000) as usize
+    }
+
     /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
-    ///
-    /// `pauses(item, column)` says whether an item takes nothing in a column between its first and its last.
     pub(super) fn pass(
         &mut self,
-        items: &[Offer],
+        offers: &[Offer],
         prices: &[i128],
         capacity: u64,
         allowed: i128,
         width: usize,
-        takes: impl Fn(u32, u32) -> bool,
     ) -> Option<Chosen> {
         let columns = prices.len();
-        let (slots, slot_count) = slots(items, columns);
-        let words = slot_count.div_ceil(64).max(1);
+        let (class_of, classes) = classes(offers, columns);
+        let mut deaths: Vec<u32> = vec![0; classes];
         self.states.clear();
-        self.sets.clear();
+        self.bytes.clear();
         self.history.clear();
         self.states.push(State {
             load: 0,
             loss: 0,
+            worth: 0,
             history: NOTHING,
         });
-        self.sets.resize(words, 0);
-        let mut by_first: Vec<u32> = (0..items.len() as u32).collect();
-        by_first.sort_by_key(|&item| (items[item as usize].arc.first, item));
-        let mut alive: Vec<u32> = Vec::new();
+        self.bytes.resize(classes, 0);
+        let mut by_first: Vec<u32> = (0..offers.len() as u32).collect();
+        by_first.sort_by_key(|&item| (offers[item as usize].arc.first, item));
         let mut born = by_first.iter().copied().peekable();
         let mut exact = true;
         for column in 0..columns as u32 {
-            // Deaths and pauses change the load; deaths also merge states.
-            let mut merge = false;
-            for &item in &alive {
-                let arc = &items[item as usize].arc;
-                let (was, is) = (takes(item, column - 1), arc.end > column && takes(item, column));
-                if was == is && arc.end > column {
-                    continue;
-                }
-                let (word, bit) = (slots[item as usize] / 64, 1u64 << (slots[item as usize] % 64));
-                let ends = arc.end <= column;
-                merge |= ends;
+            let mut died = false;
+            for class in (0..classes).filter(|&class| deaths[class] == column) {
+                died = true;
                 for (index, state) in self.states.iter_mut().enumerate() {
-                    let set = &mut self.sets[index * words + word];
-                    if *set & bit != 0 {
-                        if was && !is {
-                            state.load -= arc.size;
-                        } else if is && !was {
-                            state.load += arc.size;
-                        }
-                        if ends {
-                            *set &= !bit;
-                        }
-                    }
+                    state.load -= std::mem::take(&mut self.bytes[index * classes + class]);
                 }
             }
-            alive.retain(|&item| items[item as usize].arc.end > column);
-            // One that wakes again may be too much.
-            self.retain(words, |state| state.load <= capacity);
-            if merge {
-                exact &= self.merge(words, width);
+            if died {
+                exact &= self.merge(classes, &deaths, column, width);
             }
-            while let Some(item) = born.next_if(|&item| items[item as usize].arc.first == column) {
-                alive.push(item);
-                let option = &items[item as usize];
-                let (word, bit) = (slots[item as usize] / 64, 1u64 << (slots[item as usize] % 64));
-                let (without, with) = (option.surplus.max(0), (-option.surplus).max(0));
-                let size = option.arc.size;
-                self.next_states.clear();
-                self.next_sets.clear();
-                for (index, state) in self.states.iter().enumerate() {
-                    let set = &self.sets[index * words..(index + 1) * words];
-                    if state.loss + without <= allowed {
-                        self.next_states.push(State {
-                            loss: state.loss + without,
-                            ..*state
-                        });
-                        self.next_sets.extend_from_slice(set);
-                    }
-                    if state.loss + with <= allowed && size <= capacity - state.load {
-                        self.history.push(Taken {
-                            item,
-                            before: state.history,
-                        });
-                        self.next_states.push(State {
-                            load: state.load + size,
-                            loss: state.loss + with,
-                            history: self.history.len() as u32 - 1,
-                        });
-                        let from = self.next_sets.len();
-                        self.next_sets.extend_from_slice(set);
-                        self.next_sets[from + word] |= bit;
-                    }
-                }
-                std::mem::swap(&mut self.states, &mut self.next_states);
-                std::mem::swap(&mut self.sets, &mut self.next_sets);
+            while let Some(item) = born.next_if(|&item| offers[item as usize].arc.first == column) {
+                let class = class_of[item as usize];
+                deaths[class] = offers[item as usize].arc.end;
+                self.offer(item, &offers[item as usize], class, classes, capacity, allowed);
                 if self.states.len() > 2 * width {
-                    exact &= self.merge(words, width);
+                    exact &= self.merge(classes, &deaths, column, width);
                 }
             }
             let price = prices[column as usize];
@@ -162,12 +122,13 @@ impl Choice {
                 for state in &mut self.states {
                     state.loss += price * i128::from(capacity - state.load);
                 }
-                self.retain(words, |state| state.loss <= allowed);
+                self.retain(classes, |state| state.loss <= allowed);
             }
-            self.steps += 1 + self.states.len() as u64 / 4;
+            self.steps += 1;
         }
+        self.steps += std::mem::take(&mut self.words) / WORDS_PER_STEP;
         let best = self.states.iter().min_by_key(|state| state.loss)?;
-        let mut taken = vec![false; items.len()];
+        let mut taken = vec![false; offers.len()];
         let mut at = best.history;
         while at != NOTHING {
             let step = self.history[at as usize];
@@ -181,67 +142,141 @@ impl Choice {
         })
     }
 
-    fn retain(&mut self, words: usize, keep: impl Fn(&State) -> bool) {
+    /// Every state without the item, and with it where it fits.
+    fn offer(&mut self, item: u32, offer: &Offer, class: usize, classes: usize, capacity: u64, allowed: i128) {
+        self.words += (self.states.len() * (classes + 16)) as u64;
+        let (without, with) = (offer.surplus.max(0), (-offer.surplus).max(0));
+        let size = offer.arc.size;
+        self.next_states.clear();
+        self.next_bytes.clear();
+        for (index, state) in self.states.iter().enumerate() {
+            let bytes = &self.bytes[index * classes..(index + 1) * classes];
+            if state.loss + without <= allowed {
+                self.next_states.push(State {
+                    loss: state.loss + without,
+                    ..*state
+                });
+                self.next_bytes.extend_from_slice(bytes);
+            }
+            if state.loss + with <= allowed && size <= capacity - state.load {
+                self.history.push(Taken {
+                    item,
+                    before: state.history,
+                });
+                self.next_states.push(State {
+                    load: state.load + size,
+                    loss: state.loss + with,
+                    worth: state.worth + offer.arc.worth,
+                    history: self.history.len() as u32 - 1,
+                });
+                let from = self.next_bytes.len();
+                self.next_bytes.extend_from_slice(bytes);
+                self.next_bytes[from + class] += size;
+            }
+        }
+        std::mem::swap(&mut self.states, &mut self.next_states);
+        std::mem::swap(&mut self.bytes, &mut self.next_bytes);
+    }
+
+    fn retain(&mut self, classes: usize, keep: impl Fn(&State) -> bool) {
         let mut kept = 0;
         for index in 0..self.states.len() {
             if keep(&self.states[index]) {
                 if kept != index {
                     self.states[kept] = self.states[index];
-                    self.sets.copy_within(index * words..(index + 1) * words, kept * words);
+                    self.bytes.copy_within(index * classes..(index + 1) * classes, kept * classes);
                 }
                 kept += 1;
             }
         }
         self.states.truncate(kept);
-        self.sets.truncate(kept * words);
+        self.bytes.truncate(kept * classes);
     }
 
-    /// Of states with equal sets keeps the one with the least loss, and of all the `width` with the least; says whether none
-    /// was dropped for that.
-    fn merge(&mut self, words: usize, width: usize) -> bool {
-        let (states, sets) = (&self.states, &self.sets);
-        let set = |index: u32| &sets[index as usize * words..(index as usize + 1) * words];
+    /// Of equal states keeps the one with the least loss, drops what others beat, and keeps the `width` with the least loss
+    /// of the rest; says whether none was dropped for that.
+    fn merge(&mut self, classes: usize, deaths: &[u32], column: u32, width: usize) -> bool {
+        let (states, bytes) = (&self.states, &self.bytes);
+        let of = |index: u32| &bytes[index as usize * classes..(index as usize + 1) * classes];
+        let state = |index: u32| &states[index as usize];
         self.order.clear();
         self.order.extend(0..states.len() as u32);
-        let loss = |index: u32| states[index as usize].loss;
-        self.order
-            .sort_unstable_by(|&a, &b| set(a).cmp(set(b)).then(loss(a).cmp(&loss(b))).then(a.cmp(&b)));
-        self.order.dedup_by(|b, a| set(*a) == set(*b));
-        let complete = self.order.len() <= width;
-        if !complete {
-            self.order.sort_unstable_by_key(|&index| (loss(index), index));
-            self.order.truncate(width);
-        }
+        self.order.sort_unstable_by(|&a, &b| {
+            let equal = state(a).load.cmp(&state(b).load).then_with(|| of(a).cmp(of(b)));
+            equal.then(state(a).loss.cmp(&state(b).loss)).then(a.cmp(&b))
+        });
+        self.order.dedup_by(|b, a| state(*a).load == state(*b).load && of(*a) == of(*b));
+        self.order.sort_unstable_by_key(|&index| (state(index).loss, index));
+        self.late_first.clear();
+        self.late_first.extend((0..classes).filter(|&class| deaths[class] > column));
+        self.late_first.sort_unstable_by_key(|&class| std::cmp::Reverse(deaths[class]));
+        let late_first = &self.late_first;
+        let beats = |judge: u32, other: u32| {
+            if state(judge).worth < state(other).worth || state(judge).load > state(other).load {
+                return false;
+            }
+            let (mut mine, mut others) = (0u64, 0u64);
+            late_first.iter().all(|&class| {
+                mine += of(judge)[class];
+                others += of(other)[class];
+                mine <= others
+            })
+        };
         self.next_states.clear();
-        self.next_sets.clear();
+        self.next_bytes.clear();
+        let mut judges: [u32; JUDGES] = [0; JUDGES];
+        let mut complete = true;
         for &index in &self.order {
+            let kept = self.next_states.len();
+            if judges[..kept.min(JUDGES)].iter().any(|&judge| beats(judge, index)) {
+                continue;
+            }
+            if kept == width {
+                complete = false;
+                break;
+            }
+            if kept < JUDGES {
+                judges[kept] = index;
+            }
             self.next_states.push(states[index as usize]);
-            self.next_sets.extend_from_slice(set(index));
+            self.next_bytes.extend_from_slice(of(index));
         }
         std::mem::swap(&mut self.states, &mut self.next_states);
-        std::mem::swap(&mut self.sets, &mut self.next_sets);
+        std::mem::swap(&mut self.bytes, &mut self.next_bytes);
         complete
     }
 }
 
-/// A slot for each item that no other item has while both live, and the number of slots.
-fn slots(items: &[Offer], columns: usize) -> (Vec<usize>, usize) {
-    let mut slots = vec![0; items.len()];
-    let mut ends: Vec<Vec<u32>> = vec![Vec::new(); columns + 1];
-    let mut starts: Vec<Vec<u32>> = vec![Vec::new(); columns + 1];
-    for (index, item) in items.iter().enumerate() {
-        starts[item.arc.first as usize].push(index as u32);
-        ends[item.arc.end as usize].push(index as u32);
+/// A class for each item, shared by those that die at the same column and by none that live together and do not; and the
+/// number of classes.
+fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
+    // The first birth of those that die at each column.
+    let mut births: Vec<u32> = vec![u32::MAX; columns + 1];
+    for offer in offers {
+        let birth = &mut births[offer.arc.end as usize];
+        *birth = (*birth).min(offer.arc.first);
     }
+    let mut starts: Vec<(u32, u32)> = (0..=columns as u32)
+        .filter(|&end| births[end as usize] != u32::MAX)
+        .map(|end| (births[end as usize], end))
+        .collect();
+    starts.sort_unstable();
+    let mut class_of_end = vec![0; columns + 1];
     let (mut free, mut count): (Vec<usize>, usize) = (Vec::new(), 0);
-    for column in 0..=columns {
-        free.extend(ends[column].iter().map(|&item| slots[item as usize]));
-        for &item in &starts[column] {
-            slots[item as usize] = free.pop().unwrap_or_else(|| {
-                count += 1;
-                count - 1
-            });
+    let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<u32>> = std::collections::BinaryHeap::new();
+    for (first, end) in starts {
+        while let Some(&std::cmp::Reverse(gone)) = alive.peek()
+            && gone <= first
+        {
+            alive.pop();
+            free.push(class_of_end[gone as usize]);
         }
+        class_of_end[end as usize] = free.pop().unwrap_or_else(|| {
+            count += 1;
+            count - 1
+        });
+        alive.push(std::cmp::Reverse(end));
     }
-    (slots, count)
+    let class_of = offers.iter().map(|offer| class_of_end[offer.arc.end as usize]);
+    (class_of.collect(), count)
 }

@@ -14,10 +14,11 @@ mod prices;
 use serde::{Deserialize, Serialize};
 
 use super::answer::{Steps, Verdict, Watch};
-use super::exact::{Model, Outcome, Switches, mix};
+use super::exact::{Model, mix};
 use super::gap::align_up;
+use super::in_order::UNPLACED;
 use super::minimise::Quest;
-use super::{Packer, Problem, Shelf};
+use super::{Packer, Problem, Shelf, Strategy};
 use crate::units::Bytes;
 use choice::{Choice, Chosen, Offer};
 use prices::{Arc, Prices, SCALE};
@@ -56,8 +57,6 @@ pub(super) struct Selector {
     choice: Choice,
 }
 
-/// States kept for a column.
-const WIDTH: usize = 4000;
 /// Choices of equal worth that are tried before a smaller one.
 const TIES: u64 = 6;
 
@@ -71,20 +70,37 @@ impl Packer {
         let mut task = Task::new(problem, worths, capacity);
         let mut found = Found::default();
         let mut quest = Quest::new(0, 0, budget, watch);
-        let mut bound = task.price(&mut self.selector.prices);
+        let mut bound = task.price(&mut self.selector.prices, 1);
         // By loads, then the same with other ties, then with less and less of the capacity.
-        let mut tries = 0;
+        let mut placed = Vec::new();
+        task.add_beside(problem, &mut placed);
+        found.keep(&task, placed);
+        let mut tries = 0u64;
         let mut load_bound = None;
-        while quest.steps < quest.budget && !quest.interrupted {
-            let squeeze = tries.max(TIES) - TIES;
-            if tries > TIES + 24 {
-                break;
+        while quest.steps < quest.budget && !quest.interrupted && found.worth < bound {
+            let squeeze = match tries.checked_sub(TIES) {
+                None => 0,
+                Some(more) if more < 5 => 1 << more,
+                Some(_) => break,
+            };
+            let width = Choice::width(&task.offers, task.columns, quest.budget / 8);
+            let mut chosen = task.choose(&mut self.selector.choice, tries, squeeze, width);
+            if tries == 0 && chosen.as_ref().is_none_or(|chosen| !chosen.exact) {
+                // With other prices there may be fewer states.
+                bound = bound.min(task.price(&mut self.selector.prices, 8));
+                let other = task.choose(&mut self.selector.choice, tries, squeeze, width);
+                let better = |other: &Chosen| {
+                    let worth = |taken: &[bool]| task.worth(taken);
+                    other.exact || chosen.as_ref().is_none_or(|chosen| worth(&chosen.taken) < worth(&other.taken))
+                };
+                if other.as_ref().is_some_and(better) {
+                    chosen = other;
+                }
             }
-            let chosen = task.choose(&mut self.selector.choice, tries, squeeze, quest.budget - quest.steps);
             quest.steps += std::mem::take(&mut self.selector.choice.steps);
             if let Some(chosen) = chosen {
                 if squeeze == 0 && load_bound.is_none() {
-                    if chosen.exact {
+                    if chosen.exact && !task.pauses {
                         bound = bound.min(task.worth(&chosen.taken));
                     }
                     load_bound = Some(bound);
@@ -122,39 +138,26 @@ impl Packer {
         found: &mut Found,
         quest: &mut Quest<'_>,
     ) {
-        if task.worth(taken) <= found.worth && found.tried(taken) {
+        if task.worth(taken) <= found.worth || !found.is_new(taken) {
             return;
         }
-        found.remember(taken);
-        let mut units: Vec<u32> = (0..taken.len()).filter(|&offer| taken[offer]).map(|offer| task.units[offer]).collect();
-        // What earns least for its bytes gives way first.
-        let value = |unit: u32| {
-            let worth = u128::from(task.unit_worths[unit as usize]) << 32;
-            let life = u128::from(problem.units[unit as usize].hull.len().max(1));
-            worth / (u128::from(problem.units[unit as usize].size.max(1)) * life)
+        let chosen: Vec<u32> = (0..taken.len()).filter(|&offer| taken[offer]).map(|offer| task.units[offer]).collect();
+        let part = problem.part(&chosen, Some(task.capacity));
+        let share = (quest.budget / 8).min(quest.budget.saturating_sub(quest.steps)).max(1);
+        let mut ask = |progress: super::Progress| match quest.ask(progress.steps.0) {
+            true => std::ops::ControlFlow::Continue(()),
+            false => std::ops::ControlFlow::Break(()),
         };
-        let mut offsets = Vec::new();
-        for _ in 0..8 {
-            let model = Model::new(problem, Some(&units));
-            let share = (quest.budget / 8).min(quest.budget.saturating_sub(quest.steps)).max(1);
-            let (outcome, steps) =
-                self.exact
-                    .fit(&model, task.capacity, Switches::DEFAULT, share, &mut |steps| quest.ask(steps));
-            quest.steps += steps;
-            if outcome == Outcome::Packed {
-                self.exact.write(problem, &model, &mut offsets);
-                break;
-            }
-            let Some(least) = (0..units.len()).min_by_key(|&index| (value(units[index]), index)) else {
-                return;
-            };
-            units.remove(least);
-            offsets.clear();
+        let mut attempt = Quest::new(0, task.capacity, Steps(share), &mut ask);
+        self.seek(&part, Strategy::Auto, &mut attempt);
+        let (height, steps) = (attempt.height, attempt.steps);
+        quest.steps += steps;
+        let mut placed: Vec<(u32, u64)> = Vec::new();
+        if height != UNPLACED {
+            let units = part.units.iter().zip(&self.best).zip(&chosen);
+            let inside = units.filter(|((unit, offset), _)| **offset + unit.size <= task.capacity);
+            placed.extend(inside.map(|((_, &offset), &unit)| (unit, offset)));
         }
-        if offsets.is_empty() {
-            return;
-        }
-        let mut placed: Vec<(u32, u64)> = units.iter().map(|&unit| (unit, offsets[unit as usize])).collect();
         task.add_beside(problem, &mut placed);
         found.keep(task, placed);
     }
@@ -173,6 +176,8 @@ struct Task<'a> {
     unit_worths: Vec<u64>,
     prices: Vec<i128>,
     bound: i128,
+    /// Some group lives, pauses and lives again: the choice counts the pause as life, and proves nothing.
+    pauses: bool,
     problem: &'a Problem,
 }
 
@@ -199,9 +204,11 @@ impl<'a> Task<'a> {
         let pad = |size: u64| size.div_ceil(grain.max(1)) * grain.max(1);
         // Only steps, not declared conflicts: those are for the placement.
         let columns = model.row_width();
+        let mut pauses = false;
         let offers = model.pieces.iter().map(|piece| {
             let stands = piece.columns.of(&model.columns);
             let stands = &stands[..stands.partition_point(|&column| (column as usize) < columns)];
+            pauses |= (stands[stands.len() - 1] - stands[0]) as usize + 1 != stands.len();
             Offer {
                 arc: Arc {
                     first: stands[0],
@@ -209,14 +216,10 @@ impl<'a> Task<'a> {
                     size: pad(piece.size),
                     worth: i128::from(unit_worths[piece.unit as usize]) << SCALE,
                 },
-                columns: crate::units::Run {
-                    first: piece.columns.first,
-                    end: piece.columns.first + stands.len() as u32,
-                },
                 surplus: 0,
             }
         });
-        let offers = offers.collect();
+        let offers: Vec<Offer> = offers.collect();
         Task {
             capacity,
             padded: pad(capacity),
@@ -227,14 +230,15 @@ impl<'a> Task<'a> {
             unit_worths,
             prices: Vec::new(),
             bound: 0,
+            pauses,
             problem,
         }
     }
 
     /// Sets the prices; gives the bound that follows from them.
-    fn price(&mut self, prices: &mut Prices) -> u64 {
+    fn price(&mut self, prices: &mut Prices, blocks: usize) -> u64 {
         let arcs: Vec<Arc> = self.offers.iter().map(|offer| offer.arc).collect();
-        self.prices = prices.find(self.columns, self.padded, &arcs);
+        self.prices = prices.find(self.columns, self.padded, &arcs, blocks);
         self.reprice();
         (self.bound >> SCALE) as u64 + self.free_worth()
     }
@@ -242,9 +246,10 @@ impl<'a> Task<'a> {
     fn reprice(&mut self) {
         let rent: i128 = self.prices.iter().sum();
         self.bound = rent * i128::from(self.padded);
-        for offer in &mut self.offers {
-            let columns = offer.columns.of(&self.model.columns).iter();
-            let price: i128 = columns.map(|&column| self.prices[column as usize]).sum();
+        for (offer, piece) in self.offers.iter_mut().zip(&self.model.pieces) {
+            let columns = piece.columns.of(&self.model.columns).iter();
+            let prices = columns.map_while(|&column| self.prices.get(column as usize));
+            let price: i128 = prices.sum();
             offer.surplus = offer.arc.worth - price * i128::from(offer.arc.size);
             self.bound += offer.surplus.max(0);
         }
@@ -262,7 +267,7 @@ impl<'a> Task<'a> {
     }
 
     /// The best choice by loads, with ties broken by chance `number`, in a capacity smaller by so many 64ths.
-    fn choose(&mut self, choice: &mut Choice, number: u64, squeeze: u64, _budget: u64) -> Option<Chosen> {
+    fn choose(&mut self, choice: &mut Choice, number: u64, squeeze: u64, width: usize) -> Option<Chosen> {
         let capacity = self.padded - (u128::from(self.padded) * u128::from(squeeze) / 64) as u64;
         // Chances sum to less than one whole unit of worth: the best choice stays one of the best.
         let room = (1i128 << SCALE) / (self.offers.len() as i128 + 1);
@@ -271,21 +276,33 @@ impl<'a> Task<'a> {
             for (index, offer) in offers.iter_mut().enumerate() {
                 let chance = i128::from(mix(number ^ mix(index as u64)) >> 1) % room.max(1);
                 offer.surplus += chance;
+                offer.arc.worth += chance;
             }
         }
-        // What is allowed to be lost grows until something is found.
-        let mut allowed = (self.bound / 512).max(1 << SCALE);
-        let takes = |item: u32, column: u32| {
-            let offer = &offers[item as usize];
-            self.model.in_a_row || offer.columns.of(&self.model.columns).binary_search(&column).is_ok()
-        };
-        loop {
-            let found = choice.pass(&offers, &self.prices, capacity, allowed, WIDTH, takes);
-            if found.is_some() || allowed > self.bound + (1 << SCALE) {
-                return found;
+        // What is allowed to be lost grows until something is found; with good prices that is soon, and few states are kept.
+        let mut allowed = (self.bound >> 14).max(1);
+        let mut best: Option<Chosen> = None;
+        for width in [width.div_ceil(8), width] {
+            loop {
+                let found = choice.pass(&offers, &self.prices, capacity, allowed, width);
+                if let Some(found) = found {
+                    allowed = found.loss;
+                    let done = found.exact;
+                    if best.as_ref().is_none_or(|best| found.loss < best.loss || done) {
+                        best = Some(found);
+                    }
+                    if done {
+                        return best;
+                    }
+                    break;
+                }
+                if best.is_some() || allowed > self.bound + (1 << SCALE) {
+                    break;
+                }
+                allowed = allowed.saturating_mul(8);
             }
-            allowed = allowed.saturating_mul(4);
         }
+        best
     }
 
     /// Places whatever fits beside what is placed, the greatest worth per byte and step first.
@@ -342,16 +359,12 @@ impl Found {
         }
     }
 
-    fn fingerprint(taken: &[bool]) -> u64 {
-        taken.iter().fold(0, |print, &taken| mix(print.wrapping_mul(2) + u64::from(taken)))
-    }
-
-    fn tried(&self, taken: &[bool]) -> bool {
-        self.tried.contains(&Self::fingerprint(taken))
-    }
-
-    fn remember(&mut self, taken: &[bool]) {
-        self.tried.push(Self::fingerprint(taken));
+    /// Whether this is seen for the first time.
+    fn is_new(&mut self, taken: &[bool]) -> bool {
+        let print = taken.iter().fold(0u64, |print, &taken| mix(print.wrapping_mul(2) + u64::from(taken)));
+        let new = !self.tried.contains(&print);
+        self.tried.push(print);
+        new
     }
 
     fn all(&self, problem: &Problem) -> Vec<(u32, u64)> {
