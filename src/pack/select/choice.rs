@@ -69,10 +69,13 @@ impl Choice {
     pub(super) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
         let (_, classes) = classes(offers, columns);
         let words = offers.len().max(1) as u64 * (classes as u64 + 16);
-        (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 4000) as usize
+        (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 3000) as usize
     }
 
     /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
+    ///
+    /// What is worth less than `coarse` is taken if that is above its price and it fits, and not otherwise: where it is much,
+    /// it would drown the choices that matter.
     pub(super) fn pass(
         &mut self,
         offers: &[Offer],
@@ -80,6 +83,7 @@ impl Choice {
         capacity: u64,
         allowed: i128,
         width: usize,
+        coarse: i128,
     ) -> Option<Chosen> {
         let columns = prices.len();
         let (class_of, classes) = classes(offers, columns);
@@ -112,7 +116,9 @@ impl Choice {
             while let Some(item) = born.next_if(|&item| offers[item as usize].arc.first == column) {
                 let class = class_of[item as usize];
                 deaths[class] = offers[item as usize].arc.end;
-                self.offer(item, &offers[item as usize], class, classes, capacity, allowed);
+                let branch = offers[item as usize].arc.worth >= coarse;
+                exact &= branch;
+                self.offer(item, &offers[item as usize], class, classes, capacity, allowed, branch);
                 if self.states.len() > 2 * width {
                     exact &= self.merge(classes, &deaths, column, width);
                 }
@@ -143,7 +149,16 @@ impl Choice {
     }
 
     /// Every state without the item, and with it where it fits.
-    fn offer(&mut self, item: u32, offer: &Offer, class: usize, classes: usize, capacity: u64, allowed: i128) {
+    fn offer(
+        &mut self,
+        item: u32,
+        offer: &Offer,
+        class: usize,
+        classes: usize,
+        capacity: u64,
+        allowed: i128,
+        branch: bool,
+    ) {
         self.words += (self.states.len() * (classes + 16)) as u64;
         let (without, with) = (offer.surplus.max(0), (-offer.surplus).max(0));
         let size = offer.arc.size;
@@ -151,14 +166,15 @@ impl Choice {
         self.next_bytes.clear();
         for (index, state) in self.states.iter().enumerate() {
             let bytes = &self.bytes[index * classes..(index + 1) * classes];
-            if state.loss + without <= allowed {
+            let fits = size <= capacity - state.load;
+            if state.loss + without <= allowed && (branch || !fits || offer.surplus <= 0) {
                 self.next_states.push(State {
                     loss: state.loss + without,
                     ..*state
                 });
                 self.next_bytes.extend_from_slice(bytes);
             }
-            if state.loss + with <= allowed && size <= capacity - state.load {
+            if state.loss + with <= allowed && fits && (branch || offer.surplus > 0) {
                 self.history.push(Taken {
                     item,
                     before: state.history,

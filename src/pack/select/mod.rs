@@ -57,6 +57,40 @@ pub(super) struct Selector {
     choice: Choice,
 }
 
+impl Selector {
+    /// The best choice by loads: with few states and then more, and with other prices, of which there may be several that are
+    /// equally good but keep different states; what is worth little left to its price if nothing else ends.
+    fn choose_first(&mut self, task: &mut Task<'_>, budget: u64, bound: &mut u64) -> Option<Chosen> {
+        let width = Choice::width(&task.offers, task.columns, budget / 4);
+        let mut best: Option<Chosen> = None;
+        let mut keep = |task: &Task<'_>, found: Option<Chosen>| {
+            let found = found?;
+            let exact = found.exact;
+            let beats = |best: &Chosen| task.worth(&found.taken) > task.worth(&best.taken);
+            if exact || best.as_ref().is_none_or(beats) {
+                best = Some(found);
+            }
+            exact.then(|| best.clone()).flatten()
+        };
+        for blocks in [1, 8] {
+            *bound = (*bound).min(task.price(&mut self.prices, blocks));
+            let found = task.choose(&mut self.choice, 0, 0, width);
+            if let Some(exact) = keep(task, found) {
+                return Some(exact);
+            }
+        }
+        let most = task.offers.iter().map(|offer| offer.arc.worth).max().unwrap_or(0);
+        for part in [256, 32, 4] {
+            let all = task.bound + (1 << SCALE);
+            let found =
+                self.choice
+                    .pass(&task.offers, &task.prices, task.padded, all, width, most / part);
+            keep(task, found);
+        }
+        best
+    }
+}
+
 /// Choices of equal worth that are tried before a smaller one.
 const TIES: u64 = 6;
 
@@ -70,7 +104,7 @@ impl Packer {
         let mut task = Task::new(problem, worths, capacity);
         let mut found = Found::default();
         let mut quest = Quest::new(0, 0, budget, watch);
-        let mut bound = task.price(&mut self.selector.prices, 1);
+        let mut bound = task.bound_without_prices();
         // By loads, then the same with other ties, then with less and less of the capacity.
         let mut placed = Vec::new();
         task.add_beside(problem, &mut placed);
@@ -83,20 +117,12 @@ impl Packer {
                 Some(more) if more < 5 => 1 << more,
                 Some(_) => break,
             };
-            let width = Choice::width(&task.offers, task.columns, quest.budget / 8);
-            let mut chosen = task.choose(&mut self.selector.choice, tries, squeeze, width);
-            if tries == 0 && chosen.as_ref().is_none_or(|chosen| !chosen.exact) {
-                // With other prices there may be fewer states.
-                bound = bound.min(task.price(&mut self.selector.prices, 8));
-                let other = task.choose(&mut self.selector.choice, tries, squeeze, width);
-                let better = |other: &Chosen| {
-                    let worth = |taken: &[bool]| task.worth(taken);
-                    other.exact || chosen.as_ref().is_none_or(|chosen| worth(&chosen.taken) < worth(&other.taken))
-                };
-                if other.as_ref().is_some_and(better) {
-                    chosen = other;
-                }
-            }
+            let chosen = if tries == 0 {
+                self.selector.choose_first(&mut task, quest.budget, &mut bound)
+            } else {
+                let width = Choice::width(&task.offers, task.columns, quest.budget / 4);
+                task.choose(&mut self.selector.choice, tries, squeeze, width)
+            };
             quest.steps += std::mem::take(&mut self.selector.choice.steps);
             if let Some(chosen) = chosen {
                 if squeeze == 0 && load_bound.is_none() {
@@ -243,6 +269,12 @@ impl<'a> Task<'a> {
         (self.bound >> SCALE) as u64 + self.free_worth()
     }
 
+    /// Everything there is.
+    fn bound_without_prices(&self) -> u64 {
+        let offers = self.units.iter().map(|&unit| self.unit_worths[unit as usize]);
+        offers.sum::<u64>() + self.free_worth()
+    }
+
     fn reprice(&mut self) {
         let rent: i128 = self.prices.iter().sum();
         self.bound = rent * i128::from(self.padded);
@@ -284,11 +316,11 @@ impl<'a> Task<'a> {
         let mut best: Option<Chosen> = None;
         for width in [width.div_ceil(8), width] {
             loop {
-                let found = choice.pass(&offers, &self.prices, capacity, allowed, width);
-                if let Some(found) = found {
+                if let Some(found) = choice.pass(&offers, &self.prices, capacity, allowed, width, 0) {
+                    // Nothing may lose more from here on.
                     allowed = found.loss;
                     let done = found.exact;
-                    if best.as_ref().is_none_or(|best| found.loss < best.loss || done) {
+                    if done || best.as_ref().is_none_or(|best| found.loss < best.loss) {
                         best = Some(found);
                     }
                     if done {
