@@ -1,7 +1,7 @@
 //! The `tileheap` command: what this machine offers, what the plan of a frame looks like, whether a plan is right.
 //!
 //! Results go to standard output, errors as one line to standard error. Exit status: 0 done, 1 it could not be done, 2
-//! the command line was wrong.
+//! the command line (or a table to pack) was wrong, 3 a budget of steps ended before an answer.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -10,8 +10,10 @@ mod device;
 mod failure;
 mod input;
 mod output;
+mod pack;
 mod plan;
 mod profile;
+mod table;
 
 use std::process::ExitCode;
 
@@ -38,6 +40,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
+        Command::Pack(arguments) => pack::run(&arguments),
         Command::Completions { shell } => completions(shell),
     }
 }

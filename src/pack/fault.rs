@@ -187,3 +187,28 @@ pub enum PackFault {
         name: String,
     },
 }
+
+impl PackFault {
+    /// The item that the fault is about, or the first of two.
+    pub fn item(&self) -> Option<u32> {
+        match *self {
+            PackFault::UnknownItem { .. }
+            | PackFault::OffsetCount { .. }
+            | PackFault::WrongHeight { .. }
+            | PackFault::UnknownStrategy { .. } => None,
+            PackFault::ConflictInGroup { a, .. }
+            | PackFault::GroupFixedTwice { a, .. }
+            | PackFault::FixedCollision { a, .. }
+            | PackFault::GroupSplit { a, .. }
+            | PackFault::Overlap { a, .. }
+            | PackFault::ConflictOverlap { a, .. } => Some(a),
+            PackFault::GroupAlignment { item, .. }
+            | PackFault::Misaligned { item, .. }
+            | PackFault::EmptyBounds { item, .. }
+            | PackFault::EndOverflow { item, .. }
+            | PackFault::SumOverflow { item, .. }
+            | PackFault::MovedFixed { item, .. }
+            | PackFault::OutOfBounds { item, .. } => Some(item),
+        }
+    }
+}

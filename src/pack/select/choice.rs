@@ -43,7 +43,7 @@ struct Taken {
 
 const NOTHING: u32 = u32::MAX;
 /// So many of the best states are asked whether they beat another one.
-const JUDGES: usize = 24;
+const JUDGES: usize = 250;
 
 /// The memory of the passes.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl Choice {
     pub(super) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
         let (_, classes) = classes(offers, columns);
         let words = offers.len().max(1) as u64 * (classes as u64 + 16);
-        (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 3000) as usize
+        (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 2000) as usize
     }
 
     /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
