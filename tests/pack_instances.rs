@@ -40,7 +40,13 @@ fn ratios(path: &Path) -> Vec<u64> {
     let mut packer = Packer::default();
     let bound = packer.lower_bound(&problem);
     let mut ratios = Vec::new();
+    let large = problem.items().len() > 5000;
     for strategy in Strategy::ALL {
+        // Rules that take hours or minutes on the large.
+        if large && matches!(strategy, Strategy::Nnc | Strategy::Executorch | Strategy::Exact) {
+            ratios.push(u64::MAX);
+            continue;
+        }
         let packing = packer.pack(&problem, strategy);
         check(&problem, &packing).unwrap_or_else(|fault| panic!("{}: {strategy}: {fault}", path.display()));
         assert!(packing.height >= bound, "{}: {strategy}", path.display());
@@ -71,8 +77,10 @@ fn every_instance_is_packed_soundly() {
     assert!(!files.is_empty());
     for file in files {
         let ratios = ratios(&file);
-        let best = ratios[1..5].iter().min();
-        assert_eq!(Some(&ratios[5]), best, "auto is the best of the others");
+        let auto = *ratios.last().unwrap();
+        assert!(ratios.iter().all(|&other| auto <= other), "auto is the best of all: {ratios:?}");
+        let hard = file.to_string_lossy().ends_with(".1048576.csv");
+        assert!(auto == 1000 || (auto <= 1006 && !hard), "{}: {auto}", file.display());
         for (name, strategy, published) in PUBLISHED {
             if file.ends_with(name) {
                 let found = ratios[Strategy::ALL.iter().position(|&other| other == strategy).unwrap()];

@@ -2,10 +2,11 @@
 
 use super::answer::{Answer, Conflict, Steps, Verdict, Watch};
 use super::exact::{Model, Outcome, Switches};
+use super::gap::align_up;
 use super::in_order::UNPLACED;
 use super::minimise::{LARGEST_MODEL, Quest, model_size};
 use super::{Packer, Packing, Problem, Strategy};
-use crate::units::Bytes;
+use crate::units::{Alignment, Bytes};
 
 /// Looks for a packing within the problem's capacity (within 64 bits without one) and all bounds of offsets.
 ///
@@ -70,14 +71,24 @@ impl Packer {
     /// The items that cannot be packed together within a capacity that is known to be too small.
     fn conflict(&mut self, problem: &Problem, capacity: u64, quest: &mut Quest<'_>) -> Conflict {
         let model = Model::new(problem, None);
-        if let Some(units) = overfull(&model, capacity) {
-            return Conflict {
-                items: items_of(problem, &units),
-                minimal: true,
-            };
-        }
+        let mut left = match overfull(problem, &model, capacity) {
+            Some(units) => {
+                let plain = |&unit: &u32| {
+                    let unit = &problem.units[unit as usize];
+                    unit.alignment == Alignment::ONE && unit.bounds() == (0, u64::MAX)
+                };
+                // Without the smallest they stand on each other within the capacity, if nothing else is asked of them.
+                if units.len() == 1 || units.iter().all(plain) {
+                    return Conflict {
+                        items: items_of(problem, &units),
+                        minimal: true,
+                    };
+                }
+                units
+            }
+            None => model.pieces.iter().map(|piece| piece.unit).collect::<Vec<u32>>(),
+        };
         // Leaves out ever smaller stretches of what is left, as long as that stays impossible.
-        let mut left: Vec<u32> = model.pieces.iter().map(|piece| piece.unit).collect();
         let mut length = left.len().div_ceil(2);
         let mut minimal = true;
         loop {
@@ -131,14 +142,14 @@ impl Packer {
 const STEPS_PER_TEST: u64 = 20_000;
 
 /// The fewest units alive at one step that pass the capacity together, or one that cannot be below it by itself.
-fn overfull(model: &Model, capacity: u64) -> Option<Vec<u32>> {
-    let passes = |piece: &&super::exact::Piece| {
-        super::gap::align_up(piece.low, piece.alignment)
-            .and_then(|offset| offset.checked_add(piece.size))
+fn overfull(problem: &Problem, model: &Model, capacity: u64) -> Option<Vec<u32>> {
+    let passes = |unit: &super::problem::Unit| {
+        align_up(unit.bounds().0, unit.alignment)
+            .and_then(|offset| offset.checked_add(unit.size))
             .is_none_or(|end| end > capacity)
     };
-    if let Some(piece) = model.pieces.iter().find(passes) {
-        return Some(vec![piece.unit]);
+    if let Some(unit) = problem.units.iter().position(passes) {
+        return Some(vec![unit as u32]);
     }
     let mut least: Option<Vec<u32>> = None;
     for run in &model.column_runs {

@@ -213,7 +213,7 @@ impl Packer {
             let mut share = half / 4;
             // The bound is reached more often than one would think, and then all is said.
             while !quest.is_over() && quest.steps < half {
-                let known = (quest.bound, quest.height);
+                let (known, steps) = ((quest.bound, quest.height), quest.steps);
                 for eighths in [0, 1, 2, 4] {
                     let top = if quest.height == UNPLACED {
                         quest.bound.saturating_mul(2)
@@ -228,6 +228,9 @@ impl Packer {
                     }
                 }
                 if known == (quest.bound, quest.height) {
+                    if steps == quest.steps {
+                        break;
+                    }
                     share = share.saturating_mul(2);
                 }
             }

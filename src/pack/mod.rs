@@ -64,8 +64,5 @@ pub use select::{Selection, select};
 pub use shelf::Shelf;
 pub use strategy::{Packer, Packing, Strategy, pack};
 
-#[allow(unused_imports, missing_docs)]
-pub mod lab_exports { pub use super::exact::{Exact, Model, Switches, Outcome};
-pub fn place_order(p:&super::Problem,o:&[u32],best:bool)->u64{let mut i=super::in_order::InOrder::default();let mut v=vec![];i.place(p,o,if best{super::gap::Fit::Best}else{super::gap::Fit::First},&mut v);p.units.iter().zip(&v).map(|(u,o)|u.size+o).max().unwrap_or(0)} }
 #[cfg(test)]
 mod tests;

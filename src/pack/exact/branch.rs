@@ -13,35 +13,30 @@ use crate::pack::gap::align_up;
 
 /// Which column of which valley is decided first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Focus {
-    /// The one with the fewest choices.
-    FewestChoices,
-    /// The one with the fewest bytes to spare.
-    LeastSlack,
-    /// As before, but those that ended many branches first.
+pub(crate) enum Focus {
+    /// The one with the fewest bytes to spare by how many branches it ended.
     LeastSlackBlamed,
-    /// Fewest choices by how many branches it ended.
+    /// The one with the fewest choices by how many branches it ended; of those with the fewest bytes to spare.
     FewestChoicesBlamed,
-    X1,X2,X3,X4,
-    /// One without a choice, or else the lowest.
-    Lowest,
+    /// As before, but of those the lowest.
+    FewestChoicesLow,
     /// The least product of choices and bytes to spare.
     Tightest,
-    /// As before with some bytes more to spare, over how many branches it ended.
+    /// As before with some bytes more to spare, by how many branches it ended.
     TightestBlamed,
 }
 
 /// A column to decide.
 #[derive(Clone, Copy, Debug)]
-pub struct Choice {
-    pub column: u32,
-    pub floor: u64,
+pub(crate) struct Choice {
+    pub(crate) column: u32,
+    pub(crate) floor: u64,
 }
 
 /// Chooses among the columns `first..end`.
 ///
 /// `valleys`: among all valleys, where the model allows it; otherwise only among the lowest columns of all.
-pub fn choose(
+pub(crate) fn choose(
     model: &Model,
     state: &State,
     columns: std::ops::Range<usize>,
@@ -63,15 +58,9 @@ pub fn choose(
         choices += u64::from(slack > 0);
         let blame = 1 + state.blame[column];
         let key = match focus {
-            Focus::FewestChoices => (choices, slack),
-            Focus::LeastSlack => (slack, choices),
             Focus::LeastSlackBlamed => (slack / blame, choices),
             Focus::FewestChoicesBlamed => (choices * 1000 / blame, slack),
-            Focus::X1 => (choices * 1000 / blame, floor),
-            Focus::X2 => (choices * 1000 / blame, u64::MAX-floor),
-            Focus::X3 => (choices*choices * 1000 / blame, slack),
-            Focus::X4 => (choices * 1000 / (5+blame), slack),
-            Focus::Lowest => (if choices == 1 { 0 } else { floor }, slack),
+            Focus::FewestChoicesLow => (choices * 1000 / blame, floor),
             Focus::Tightest => (slack.saturating_mul(choices), floor),
             Focus::TightestBlamed => {
                 let slack = slack.saturating_add(state.capacity / 64);
@@ -125,7 +114,7 @@ fn each_valley(state: &State, columns: std::ops::Range<usize>, mut visit: impl F
 /// beside the column.
 ///
 /// Complexity: the pieces of all columns beside it.
-pub fn raised(model: &Model, state: &State, choice: Choice, scratch: &mut Scratch) -> u64 {
+pub(crate) fn raised(model: &Model, state: &State, choice: Choice, scratch: &mut Scratch) -> u64 {
     let holders = model.column_runs[choice.column as usize].of(&model.holders);
     scratch.prepare(model);
     for &piece in holders {
@@ -166,7 +155,7 @@ pub fn raised(model: &Model, state: &State, choice: Choice, scratch: &mut Scratc
 
 /// Scratch memory of [`raised`].
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     /// Whether a piece stands in the column.
     stands: Vec<bool>,
     /// Of each column, the lowest end of a piece beside; 0 where that is not known.

@@ -22,26 +22,27 @@ pub(super) use table::mix;
 
 use super::Problem;
 use super::gap::{ROOM, align_up};
-pub use model::{Model, Piece, gcd};
 use order::{WAYS, rank};
-pub use search::{Outcome, Switches};
 use search::{PLACES_PER_STEP, Search};
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use model::{Model, gcd};
+pub(super) use search::{Outcome, Switches};
 
 /// The memory of exact searches.
 #[derive(Debug, Default)]
-pub struct Exact {
+pub(super) struct Exact {
     search: Search,
     keys: Vec<(u128, u32)>,
 }
-
-/// Steps of each run in the first round.
-const FIRST_ROUND: u64 = 1000;
 
 impl Exact {
     /// Looks for offsets of all pieces within `capacity`, at most `budget` steps long; gives the steps used.
     ///
     /// `poll` is told the steps so far, and says whether to go on.
-    pub fn fit(
+    pub(super) fn fit(
         &mut self,
         model: &Model,
         capacity: u64,
@@ -65,7 +66,7 @@ impl Exact {
                 search.state.blame.clear();
                 let length = unit * way.length << (round / 4).min(30);
                 let limit = search.steps.saturating_add(length).min(budget);
-                let outcome = search.run(model, capacity, (way.focus, way.mirrored), switches, limit, poll);
+                let outcome = search.run(model, capacity, (way.focus, way.mirrored != (round % 2 == 1)), switches, limit, poll);
                 if outcome != Outcome::OutOfSteps || search.steps >= budget {
                     return (outcome, search.steps);
                 }
@@ -75,7 +76,7 @@ impl Exact {
     }
 
     /// Offsets of all units after [`Outcome::Packed`]; those that take part in nothing are as low as they may be.
-    pub fn write(&self, problem: &Problem, model: &Model, offsets: &mut Vec<u64>) {
+    pub(super) fn write(&self, problem: &Problem, model: &Model, offsets: &mut Vec<u64>) {
         offsets.clear();
         offsets.extend(problem.units.iter().map(|unit| {
             let (low, _) = unit.bounds();
@@ -86,21 +87,5 @@ impl Exact {
                 offsets[piece.unit as usize] = offset;
             }
         }
-    }
-}
-
-// LAB
-impl Exact {
-    pub fn probe(&mut self, model: &Model, capacity: u64, w: usize, noise: u64, seed: u64, limit: u64) -> (Outcome, u64) {
-        use branch::Focus::*; use order::First::*;
-        let focus=[FewestChoices,LeastSlack,LeastSlackBlamed,FewestChoicesBlamed,Lowest,Tightest,TightestBlamed,X1,X2,X3,X4][w%66/6];
-        let first=[Wide,Large,Area,LargeArea,WideArea,Pressed][w%6];
-        let search = &mut self.search;
-        search.steps = 0;
-        search.table.clear(14);
-        search.state.blame.clear();
-        rank(model, capacity, first, noise, seed, &mut self.keys, &mut search.ranks);
-        let o = search.run(model, capacity, (focus, w>=66), Switches::DEFAULT, limit, &mut |_| true);
-        (o, search.steps)
     }
 }

@@ -13,46 +13,46 @@ use crate::units::{Alignment, Run};
 
 /// A problem reduced to what a search has to know.
 #[derive(Debug, Default)]
-pub struct Model {
-    pub pieces: Vec<Piece>,
+pub(crate) struct Model {
+    pub(crate) pieces: Vec<Piece>,
     /// Columns of each piece, in runs, ascending.
-    pub columns: Vec<u32>,
+    pub(crate) columns: Vec<u32>,
     /// Pieces of each column, in runs.
-    pub holders: Vec<u32>,
-    pub column_runs: Vec<Run>,
+    pub(crate) holders: Vec<u32>,
+    pub(crate) column_runs: Vec<Run>,
     row_width: u32,
     /// Every piece stands in consecutive columns, so that the row of columns can be cut where nothing crosses.
-    pub in_a_row: bool,
+    pub(crate) in_a_row: bool,
     /// Pieces by first column, and where each column's begin.
-    pub by_first: Vec<u32>,
-    pub first_runs: Vec<u32>,
+    pub(crate) by_first: Vec<u32>,
+    pub(crate) first_runs: Vec<u32>,
     /// All sizes, bounds and alignments are multiples of this.
-    pub grain: u64,
+    pub(crate) grain: u64,
 }
 
 /// Something to place.
 #[derive(Clone, Copy, Debug)]
-pub struct Piece {
+pub(crate) struct Piece {
     /// The unit that it stands for.
-    pub unit: u32,
-    pub size: u64,
-    pub alignment: Alignment,
-    pub low: u64,
-    pub high: u64,
-    pub columns: Run,
-    pub first: u32,
+    pub(crate) unit: u32,
+    pub(crate) size: u64,
+    pub(crate) alignment: Alignment,
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+    pub(crate) columns: Run,
+    pub(crate) first: u32,
     /// A piece that is the same in everything, of which this one is the next.
-    pub twin: u32,
+    pub(crate) twin: u32,
 }
 
 /// No such piece.
-pub const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 impl Model {
     /// Reduces a problem.
     ///
     /// `within` are the units that take part; all of them for `None`.
-    pub fn new(problem: &Problem, within: Option<&[u32]>) -> Model {
+    pub(crate) fn new(problem: &Problem, within: Option<&[u32]>) -> Model {
         let mut model = Model::default();
         let all: Vec<u32>;
         let within = match within {
@@ -108,12 +108,12 @@ impl Model {
     }
 
     /// The number of columns.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.column_runs.len()
     }
 
     /// The number of columns that stand for steps; those after them are declared conflicts.
-    pub fn row_width(&self) -> usize {
+    pub(crate) fn row_width(&self) -> usize {
         self.row_width as usize
     }
 
@@ -250,7 +250,7 @@ fn shares(a: &[u32], b: &[u32]) -> bool {
     a.iter().any(|column| b.binary_search(column).is_ok())
 }
 
-pub fn gcd(mut a: u64, mut b: u64) -> u64 {
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
     while b != 0 {
         (a, b) = (b, a % b);
     }

@@ -6,28 +6,24 @@ use super::table::mix;
 
 /// What goes first among the pieces that could.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum First {
+pub(crate) enum First {
     Wide,
     Large,
-    /// Columns times size.
-    Area,
     /// Columns times size².
     LargeArea,
     /// Columns² times size.
     WideArea,
-    /// Standing in the fullest column.
-    Pressed,
 }
 
 /// One run: what to branch on, what to try first.
 #[derive(Clone, Copy, Debug)]
-pub struct Way {
-    pub focus: Focus,
-    pub first: First,
+pub(crate) struct Way {
+    pub(crate) focus: Focus,
+    pub(crate) first: First,
     /// Of equal columns, the last instead of the first.
-    pub mirrored: bool,
+    pub(crate) mirrored: bool,
     /// How long it runs, relative to the others.
-    pub length: u64,
+    pub(crate) length: u64,
 }
 
 const fn way(focus: Focus, first: First, length: u64) -> Way {
@@ -48,22 +44,22 @@ const fn mirrored(focus: Focus, first: First, length: u64) -> Way {
 
 /// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that
 /// others do not solve in a million: many short runs find the one that suits.
-pub const WAYS: [Way; 10] = [
+pub(crate) const WAYS: [Way; 10] = [
     way(Focus::Tightest, First::Wide, 3),
-    way(Focus::X1, First::WideArea, 7),
-    mirrored(Focus::X1, First::WideArea, 7),
+    way(Focus::FewestChoicesLow, First::WideArea, 7),
+    mirrored(Focus::FewestChoicesLow, First::WideArea, 7),
     way(Focus::TightestBlamed, First::Large, 3),
     way(Focus::FewestChoicesBlamed, First::Wide, 7),
     way(Focus::LeastSlackBlamed, First::Large, 3),
-    mirrored(Focus::X1, First::Wide, 7),
+    mirrored(Focus::FewestChoicesLow, First::Wide, 7),
     way(Focus::FewestChoicesBlamed, First::LargeArea, 3),
     mirrored(Focus::LeastSlackBlamed, First::WideArea, 3),
-    way(Focus::X1, First::Wide, 7),
+    way(Focus::FewestChoicesLow, First::Wide, 7),
 ];
 
 /// Replaces `ranks` by each piece's place when `first` goes first; `noise` percent of chance, drawn from `seed`, breaks more
 /// than ties.
-pub fn rank(
+pub(crate) fn rank(
     model: &Model,
     capacity: u64,
     first: First,
@@ -72,13 +68,6 @@ pub fn rank(
     keys: &mut Vec<(u128, u32)>,
     ranks: &mut Vec<u32>,
 ) {
-    let loads: Vec<u64> = if first == First::Pressed {
-        let size = |&piece: &u32| model.pieces[piece as usize].size;
-        let runs = model.column_runs.iter();
-        runs.map(|run| run.of(&model.holders).iter().map(size).sum()).collect()
-    } else {
-        Vec::new()
-    };
     keys.clear();
     keys.extend(model.pieces.iter().enumerate().map(|(index, piece)| {
         let width = piece.columns.len() as u128;
@@ -87,14 +76,8 @@ pub fn rank(
         let base = match first {
             First::Wide => width * 2048 + size,
             First::Large => size * 2048 + width,
-            First::Area => width * size,
             First::LargeArea => width * size * size,
             First::WideArea => width * width * size,
-            First::Pressed => {
-                let columns = piece.columns.of(&model.columns).iter();
-                let load = columns.map(|&column| loads[column as usize]).max().unwrap_or(0);
-                u128::from(load) * 1024 / u128::from(capacity.max(1)) * 2048 + size
-            }
         };
         let chance = mix(seed ^ mix(index as u64)) % 1024;
         (base * u128::from(102_400 + noise * chance), index as u32)

@@ -7,22 +7,22 @@ use super::table::Table;
 
 /// What a search may use. Any of them gives the same answers, later or sooner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Switches {
+pub(crate) struct Switches {
     /// Cut the row of columns where nothing that is yet to place crosses, and solve the parts apart.
-    pub parts: bool,
+    pub(crate) parts: bool,
     /// Branch in any valley, not only at the lowest floor.
-    pub valleys: bool,
+    pub(crate) valleys: bool,
     /// Of pieces that are the same in everything, place only the next.
-    pub twins: bool,
+    pub(crate) twins: bool,
     /// Remember what held no packing.
-    pub table: bool,
+    pub(crate) table: bool,
     /// Judge columns also by where their pieces are ready.
-    pub heads: bool,
+    pub(crate) heads: bool,
 }
 
 impl Switches {
     /// What `fit` uses.
-    pub const DEFAULT: Switches = Switches {
+    pub(crate) const DEFAULT: Switches = Switches {
         parts: true,
         valleys: true,
         twins: true,
@@ -33,7 +33,7 @@ impl Switches {
 
 /// What a run found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// Everything is placed.
     Packed,
     /// No packing stays within the capacity.
@@ -75,13 +75,13 @@ struct Waiting {
 
 /// The memory of a search: used again by the next one.
 #[derive(Debug, Default)]
-pub struct Search {
-    pub state: State,
-    pub table: Table,
+pub(crate) struct Search {
+    pub(crate) state: State,
+    pub(crate) table: Table,
     /// Place in the order in which candidates are tried, by piece.
-    pub ranks: Vec<u32>,
+    pub(crate) ranks: Vec<u32>,
     /// Steps so far: one for each decision, and more where much has to be looked at.
-    pub steps: u64,
+    pub(crate) steps: u64,
     frames: Vec<Frame>,
     waiting: Vec<Waiting>,
     candidates: Vec<u32>,
@@ -92,7 +92,7 @@ pub struct Search {
 
 impl Search {
     /// Looks for a packing within `capacity` until `limit` steps are done; `poll` is asked now and then whether to go on.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         model: &Model,
         capacity: u64,
@@ -291,6 +291,6 @@ impl Search {
 }
 
 /// A decision that looks at more places of pieces in columns counts as more than one step.
-pub const PLACES_PER_STEP: u64 = 4096;
+pub(crate) const PLACES_PER_STEP: u64 = 4096;
 /// Steps between two questions whether to go on.
 const POLL_EVERY: u64 = 1024;

@@ -10,27 +10,27 @@ use crate::pack::gap::align_up;
 use crate::units::Alignment;
 
 /// The readiness of what is placed: above that of all others.
-pub const PLACED: u64 = u64::MAX;
+pub(crate) const PLACED: u64 = u64::MAX;
 
 /// The state, its trail, and nothing that is allocated while searching.
 #[derive(Debug, Default)]
-pub struct State {
-    pub capacity: u64,
+pub(crate) struct State {
+    pub(crate) capacity: u64,
     /// Of each column.
-    pub floors: Vec<u64>,
+    pub(crate) floors: Vec<u64>,
     /// Bytes yet to place in each column.
-    pub loads: Vec<u64>,
+    pub(crate) loads: Vec<u64>,
     /// Pieces yet to place that stand in both the column before and this one.
-    pub crossings: Vec<u32>,
+    pub(crate) crossings: Vec<u32>,
     /// Where each piece that is not placed may start; [`PLACED`] otherwise.
-    pub ready: Vec<u64>,
+    pub(crate) ready: Vec<u64>,
     /// Where each piece that is placed starts.
-    pub offsets: Vec<u64>,
+    pub(crate) offsets: Vec<u64>,
     /// Size and alignment of each piece, side by side with the above.
     sizes: Vec<u64>,
     alignments: Vec<Alignment>,
     /// How often each column ended a branch.
-    pub blame: Vec<u64>,
+    pub(crate) blame: Vec<u64>,
     /// The highest offset of each piece: its bound, or the capacity's.
     limits: Vec<u64>,
     /// What was changed: a column's floor, or (above the columns) a piece's readiness.
@@ -41,23 +41,23 @@ pub struct State {
     /// Starts and sizes of one column's pieces.
     starts: Vec<(u64, u64)>,
     /// Whether each column is also judged by the times its pieces are ready at.
-    pub use_heads: bool,
+    pub(crate) use_heads: bool,
 }
 
 /// A state to come back to.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Mark {
+pub(crate) struct Mark {
     trail: u32,
     placements: u32,
 }
 
 /// The branch holds no packing.
 #[derive(Debug)]
-pub struct DeadEnd;
+pub(crate) struct DeadEnd;
 
 impl State {
     /// Nothing is placed; ends at once where a column's pieces pass the capacity.
-    pub fn start(&mut self, model: &Model, capacity: u64) -> Result<(), DeadEnd> {
+    pub(crate) fn start(&mut self, model: &Model, capacity: u64) -> Result<(), DeadEnd> {
         let (width, count) = (model.width(), model.pieces.len());
         self.capacity = if model.grain > 0 {
             capacity - capacity % model.grain
@@ -100,7 +100,7 @@ impl State {
         self.settle(model)
     }
 
-    pub fn mark(&self) -> Mark {
+    pub(crate) fn mark(&self) -> Mark {
         Mark {
             trail: self.trail.len() as u32,
             placements: self.placements.len() as u32,
@@ -108,7 +108,7 @@ impl State {
     }
 
     /// Takes back whatever was done since.
-    pub fn undo(&mut self, model: &Model, mark: Mark) {
+    pub(crate) fn undo(&mut self, model: &Model, mark: Mark) {
         let width = self.floors.len();
         while self.placements.len() > mark.placements as usize {
             let index = self.placements.pop().expect("more is placed than at the mark") as usize;
@@ -129,7 +129,7 @@ impl State {
     }
 
     /// Places a piece where it is ready.
-    pub fn place(&mut self, model: &Model, index: u32) -> Result<(), DeadEnd> {
+    pub(crate) fn place(&mut self, model: &Model, index: u32) -> Result<(), DeadEnd> {
         let piece = &model.pieces[index as usize];
         let offset = std::mem::replace(&mut self.ready[index as usize], PLACED);
         let end = offset + piece.size;
@@ -150,7 +150,7 @@ impl State {
     }
 
     /// Leaves the bytes below `floor` unused.
-    pub fn skip(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
+    pub(crate) fn skip(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
         let outcome = self.raise(model, column, floor);
         self.settled(model, outcome)
     }
@@ -238,19 +238,19 @@ impl State {
     }
 
     /// Bytes of a column that may stay unused.
-    pub fn slack(&self, column: usize) -> u64 {
+    pub(crate) fn slack(&self, column: usize) -> u64 {
         self.capacity - self.floors[column] - self.loads[column]
     }
 
     /// Whether a piece can be placed now and is not to wait for its twin.
-    pub fn is_next(&self, model: &Model, piece: u32, with_twins: bool) -> bool {
+    pub(crate) fn is_next(&self, model: &Model, piece: u32, with_twins: bool) -> bool {
         let twin = model.pieces[piece as usize].twin;
         self.ready[piece as usize] != PLACED
             && !(with_twins && twin != NONE && self.ready[twin as usize] != PLACED)
     }
 
     /// The lowest end of a piece if it starts where it is ready.
-    pub fn end(&self, piece: u32) -> u64 {
+    pub(crate) fn end(&self, piece: u32) -> u64 {
         self.ready[piece as usize].saturating_add(self.sizes[piece as usize])
     }
 }
