@@ -144,6 +144,10 @@ impl Gaps {
                         && let Some(here) = fits(&gap)
                     {
                         (best, least) = (Some(here), width);
+                        // None is smaller.
+                        if width == size {
+                            break;
+                        }
                     }
                 }
                 best

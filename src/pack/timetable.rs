@@ -183,7 +183,7 @@ mod tests {
         }
         assert!(table.levels.len() > 3);
         assert_eq!(table.blocks(Span::new(7, 7)).count(), 0);
-        table.clear(0, 0);
+        table.clear(0, 0, 0);
         assert_eq!(table.blocks(Span::new(0, 60_000)).count(), 0);
     }
 }
