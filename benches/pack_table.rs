@@ -20,7 +20,10 @@ fn main() {
         println!("skipped: ../shared is not there");
         return;
     }
-    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-')).unwrap_or_default();
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'))
+        .unwrap_or_default();
     print!("{:<34}{:>7}", "instance", "items");
     for strategy in Strategy::ALL {
         print!("{:>21}", strategy.name());
@@ -45,18 +48,26 @@ fn main() {
 fn tables(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder).expect("the folder is readable");
     let files = files.map(|file| file.expect("an entry").path());
-    let mut files: Vec<PathBuf> = files.filter(|file| file.extension().is_some_and(|end| end == "csv")).collect();
+    let mut files: Vec<PathBuf> = files
+        .filter(|file| file.extension().is_some_and(|end| end == "csv"))
+        .collect();
     files.sort();
     files
 }
 
 fn numbers(line: &str, count: usize) -> Vec<u64> {
     let fields = line.split(',').skip(1).take(count);
-    fields.map(|field| field.trim().parse().expect("a number")).collect()
+    fields
+        .map(|field| field.trim().parse().expect("a number"))
+        .collect()
 }
 
 fn item(fields: &[u64]) -> Item {
-    Item::new(Span::new(fields[0] as u32, fields[1] as u32), Bytes(fields[2]), Alignment::ONE)
+    Item::new(
+        Span::new(fields[0] as u32, fields[1] as u32),
+        Bytes(fields[2]),
+        Alignment::ONE,
+    )
 }
 
 fn median(mut times: Vec<f64>) -> f64 {
@@ -74,7 +85,9 @@ fn row(file: &Path, logs: &mut [(f64, u32)]) {
     print!("{name:<34}{:>7}", problem.items().len());
     let mut packing = Packing::default();
     for (strategy, (log, count)) in Strategy::ALL.into_iter().zip(logs) {
-        if problem.items().len() > LARGE && matches!(strategy, Strategy::Nnc | Strategy::Executorch | Strategy::Exact) {
+        if problem.items().len() > LARGE
+            && matches!(strategy, Strategy::Nnc | Strategy::Executorch | Strategy::Exact)
+        {
             print!("{:>21}", "-");
             continue;
         }
@@ -97,20 +110,27 @@ fn row(file: &Path, logs: &mut [(f64, u32)]) {
 
 fn residency(folder: &Path, filter: &str) {
     let reference = std::fs::read_to_string(folder.join("reference.csv")).expect("the reference is readable");
-    println!("{:<24}{:>8}{:>12}{:>12}{:>10}  verdict", "residents of", "MiB", "of optimum", "of bound", "ms");
+    println!(
+        "{:<24}{:>8}{:>12}{:>12}{:>10}  verdict",
+        "residents of", "MiB", "of optimum", "of bound", "ms"
+    );
     let (mut sum, mut count) = (0.0, 0);
     for line in reference.lines().skip(1).filter(|line| line.contains(filter)) {
         let fields: Vec<&str> = line.split(',').collect();
         let number = |index: usize| fields[index].parse::<f64>().expect("a number");
         let (capacity, optimum) = ((number(1) * 1_048_576.0) as u64, number(4) * 1_048_576.0);
-        let table = std::fs::read_to_string(folder.join(format!("{}.fp16.sap.csv", fields[0]))).expect("a table");
+        let table =
+            std::fs::read_to_string(folder.join(format!("{}.fp16.sap.csv", fields[0]))).expect("a table");
         let rows: Vec<Vec<u64>> = table.lines().skip(1).map(|line| numbers(line, 4)).collect();
         let worths: Vec<u64> = rows.iter().map(|row| row[3]).collect();
         let desc = ProblemDesc::new(rows.iter().map(|row| item(row)).collect());
         let problem = desc.capacity(Bytes(capacity)).build().expect("the data is sound");
         let mut packer = Packer::default();
-        let mut select =
-            || packer.select(&problem, &worths, Steps::default(), &mut |_| ControlFlow::Continue(()));
+        let mut select = || {
+            packer.select(&problem, &worths, Steps::default(), &mut |_| {
+                ControlFlow::Continue(())
+            })
+        };
         let mut selection = select();
         let mut times = Vec::new();
         for _ in 0..RUNS {

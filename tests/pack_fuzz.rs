@@ -12,7 +12,8 @@ use tileheap::frame::SplitMix64;
 
 #[test]
 fn answers_to_any_problem_are_right() {
-    let seconds = std::env::var("TILEHEAP_FUZZ_SECONDS").map_or(1, |text| text.parse().expect("a number of seconds"));
+    let seconds =
+        std::env::var("TILEHEAP_FUZZ_SECONDS").map_or(1, |text| text.parse().expect("a number of seconds"));
     let start = Instant::now();
     let mut judged = 0;
     let mut seed = 0;

@@ -78,9 +78,16 @@ fn every_instance_is_packed_soundly() {
     for file in files {
         let ratios = ratios(&file);
         let auto = *ratios.last().unwrap();
-        assert!(ratios.iter().all(|&other| auto <= other), "auto is the best of all: {ratios:?}");
+        assert!(
+            ratios.iter().all(|&other| auto <= other),
+            "auto is the best of all: {ratios:?}"
+        );
         let hard = file.to_string_lossy().ends_with(".1048576.csv");
-        assert!(auto == 1000 || (auto <= 1006 && !hard), "{}: {auto}", file.display());
+        assert!(
+            auto == 1000 || (auto <= 1006 && !hard),
+            "{}: {auto}",
+            file.display()
+        );
         for (name, strategy, published) in PUBLISHED {
             if file.ends_with(name) {
                 let found = ratios[Strategy::ALL.iter().position(|&other| other == strategy).unwrap()];

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 
 use proptest::prelude::*;
 use tileheap::pack::{
-    Item, PackFault, Packer, Packing, Problem, ProblemDesc, Shelf, Steps, Strategy as Packs, Verdict, check, fit,
-    lower_bound, minimise, pack, select,
+    Item, PackFault, Packer, Packing, Problem, ProblemDesc, Shelf, Steps, Strategy as Packs, Verdict, check,
+    fit, lower_bound, minimise, pack, select,
 };
 use tileheap::units::{Alignment, Bytes, Span};
 
@@ -105,7 +105,9 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
             Err(PackFault::EmptyBounds { item, .. }) => {
                 let group = desc.items[item as usize].together;
                 let members = desc.items.iter_mut().enumerate();
-                for (_, other) in members.filter(|(index, other)| *index == item as usize || (group.is_some() && other.together == group)) {
+                for (_, other) in members.filter(|(index, other)| {
+                    *index == item as usize || (group.is_some() && other.together == group)
+                }) {
                     other.lowest = Bytes::ZERO;
                 }
             }
@@ -319,7 +321,10 @@ fn optimum(problem: &Problem, limit: u64) -> u64 {
         let items = problem.items();
         let b = offsets.len();
         let item = &items[b];
-        if offset < item.lowest.0 || item.fixed.is_some_and(|fixed| fixed.0 != offset) || !offset.is_multiple_of(item.alignment.get()) {
+        if offset < item.lowest.0
+            || item.fixed.is_some_and(|fixed| fixed.0 != offset)
+            || !offset.is_multiple_of(item.alignment.get())
+        {
             return false;
         }
         (0..b).all(|a| {

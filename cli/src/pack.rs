@@ -28,8 +28,9 @@ struct Outcome {
 
 pub(crate) fn run(arguments: &PackArguments) -> Result<(), Failure> {
     let text = read_text(&arguments.file, "table")?;
-    let table = Table::read(&text)
-        .map_err(|bad| Failure::bad_input(format!("{}:{}: {}", shown(&arguments.file), bad.line, bad.what)))?;
+    let table = Table::read(&text).map_err(|bad| {
+        Failure::bad_input(format!("{}:{}: {}", shown(&arguments.file), bad.line, bad.what))
+    })?;
     let mut desc = ProblemDesc::new(table.items.clone());
     desc.capacity = arguments.capacity;
     let problem = desc.build().map_err(|fault| {
@@ -89,7 +90,9 @@ fn solve(arguments: &PackArguments, table: &Table<'_>, problem: &Problem) -> Out
         Outcome {
             height: answer.packing.as_ref().map(|packing| packing.height),
             value: answer.packing.as_ref().map(|packing| packing.height.0),
-            offsets: answer.packing.map(|packing| packing.offsets.into_iter().map(Some).collect()),
+            offsets: answer
+                .packing
+                .map(|packing| packing.offsets.into_iter().map(Some).collect()),
             bound: answer.bound.0,
             verdict: answer.verdict,
             steps: answer.steps,
@@ -203,7 +206,10 @@ impl Shown {
     fn show(&mut self, progress: Progress) -> ControlFlow<()> {
         if self.terminal && self.last.elapsed() > Duration::from_millis(100) {
             let best = progress.best.map_or("-".to_owned(), |best| best.to_string());
-            let line = format!("\r{} steps, best {best}, bound {}\x1b[K", progress.steps.0, progress.bound);
+            let line = format!(
+                "\r{} steps, best {best}, bound {}\x1b[K",
+                progress.steps.0, progress.bound
+            );
             // Nobody is left to watch if standard error is gone.
             let _ = std::io::stderr().write_all(line.as_bytes());
             (self.last, self.any) = (Instant::now(), true);

@@ -35,13 +35,17 @@ impl<'a> Table<'a> {
             .ok_or_else(|| bad(1, format!("the file is empty: {HEADER}")))?;
         let header: Vec<&str> = header.split(',').map(str::trim).collect();
         let column = |name: &str| {
-            let mut found = header.iter().enumerate().filter(|(_, field)| field.eq_ignore_ascii_case(name));
+            let mut found = header
+                .iter()
+                .enumerate()
+                .filter(|(_, field)| field.eq_ignore_ascii_case(name));
             match (found.next(), found.next()) {
                 (_, Some(_)) => Err(bad(1, format!("the header names `{name}` twice"))),
                 (first, None) => Ok(first.map(|(index, _)| index)),
             }
         };
-        let needed = |name: &str| column(name)?.ok_or_else(|| bad(1, format!("no column `{name}`: {HEADER}")));
+        let needed =
+            |name: &str| column(name)?.ok_or_else(|| bad(1, format!("no column `{name}`: {HEADER}")));
         let (id, lower, upper, size) = (needed("id")?, needed("lower")?, needed("upper")?, needed("size")?);
         let (alignment, offset, weight) = (column("alignment")?, column("offset")?, column("weight")?);
         let mut table = Table {
@@ -65,9 +69,13 @@ impl<'a> Table<'a> {
                 return Err(bad(line, what));
             }
             let number = |column: usize| {
-                let plain = !row[column].is_empty() && row[column].bytes().all(|digit| digit.is_ascii_digit());
+                let plain =
+                    !row[column].is_empty() && row[column].bytes().all(|digit| digit.is_ascii_digit());
                 row[column].parse::<u64>().ok().filter(|_| plain).ok_or_else(|| {
-                    bad(line, format!("{} `{}` is no number below 2^64", header[column], row[column]))
+                    bad(
+                        line,
+                        format!("{} `{}` is no number below 2^64", header[column], row[column]),
+                    )
                 })
             };
             let maybe = |column: Option<usize>| {
@@ -79,7 +87,8 @@ impl<'a> Table<'a> {
                 return Err(bad(line, format!("lower {} is above upper {}", span.0, span.1)));
             }
             let aligned = maybe(alignment)?.unwrap_or(1);
-            let aligned = Alignment::new(aligned).ok_or_else(|| bad(line, "the alignment is 0".to_owned()))?;
+            let aligned =
+                Alignment::new(aligned).ok_or_else(|| bad(line, "the alignment is 0".to_owned()))?;
             let worth = maybe(weight)?.unwrap_or(if weight.is_some() { 0 } else { 1 });
             total = total
                 .checked_add(worth)
@@ -110,7 +119,11 @@ impl<'a> Table<'a> {
                 if column > 0 {
                     text.push(',');
                 }
-                text += if Some(column) == self.offset_column { &offset } else { field };
+                text += if Some(column) == self.offset_column {
+                    &offset
+                } else {
+                    field
+                };
             }
             if self.offset_column.is_none() {
                 text.push(',');

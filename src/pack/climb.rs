@@ -2,10 +2,10 @@
 //!
 //! Source: the rule of TVM's USMP `hill_climb` and Arm Vela's allocator; a fixed series of chances in place of theirs.
 
+use super::Problem;
 use super::exact::mix;
 use super::gap::Fit;
 use super::in_order::InOrder;
-use super::Problem;
 
 /// Scratch memory of the climb.
 #[derive(Debug, Default)]
@@ -65,8 +65,10 @@ impl Climb {
             self.position[index as usize] = position as u32;
         }
         self.peak.clear();
-        self.peak.extend((0..units.len() as u32).filter(|&index| end(index) == height));
-        let draw = |count: usize, salt: u64| (mix(round.wrapping_mul(4) + salt) % count.max(1) as u64) as usize;
+        self.peak
+            .extend((0..units.len() as u32).filter(|&index| end(index) == height));
+        let draw =
+            |count: usize, salt: u64| (mix(round.wrapping_mul(4) + salt) % count.max(1) as u64) as usize;
         let mut first = *self.peak.get(draw(self.peak.len(), 0))?;
         let mut second = first;
         for level in 0..2 {

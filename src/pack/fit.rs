@@ -98,13 +98,11 @@ impl Packer {
                 let until = (from + length).min(left.len());
                 let rest: Vec<u32> = left[..from].iter().chain(&left[until..]).copied().collect();
                 let part = Model::new(problem, Some(&rest));
-                let (outcome, steps) = self.exact.fit(
-                    &part,
-                    capacity,
-                    Switches::DEFAULT,
-                    STEPS_PER_TEST,
-                    &mut |steps| quest.ask(steps),
-                );
+                let (outcome, steps) =
+                    self.exact
+                        .fit(&part, capacity, Switches::DEFAULT, STEPS_PER_TEST, &mut |steps| {
+                            quest.ask(steps)
+                        });
                 quest.steps += steps;
                 match outcome {
                     Outcome::Impossible => {
@@ -163,7 +161,9 @@ fn overfull(problem: &Problem, model: &Model, capacity: u64) -> Option<Vec<u32>>
         if let Some(last) = passing
             && least.as_ref().is_none_or(|least| last + 1 < least.len())
         {
-            let units = holders[..=last].iter().map(|&piece| model.pieces[piece as usize].unit);
+            let units = holders[..=last]
+                .iter()
+                .map(|&piece| model.pieces[piece as usize].unit);
             least = Some(units.collect());
         }
     }

@@ -46,7 +46,10 @@ impl InOrder {
             }
         }
         if problem.is_irregular() && units.iter().any(|unit| unit.high.is_some()) {
-            for &index in order.iter().filter(|&&index| units[index as usize].high.is_some()) {
+            for &index in order
+                .iter()
+                .filter(|&&index| units[index as usize].high.is_some())
+            {
                 self.place_unit(problem, index, fit, offsets);
             }
         }

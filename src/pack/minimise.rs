@@ -104,7 +104,13 @@ pub(super) const LARGEST_MODEL: u64 = 1_000_000;
 
 impl Packer {
     /// As [`minimise()`].
-    pub fn minimise(&mut self, problem: &Problem, strategy: Strategy, budget: Steps, watch: Watch<'_>) -> Answer {
+    pub fn minimise(
+        &mut self,
+        problem: &Problem,
+        strategy: Strategy,
+        budget: Steps,
+        watch: Watch<'_>,
+    ) -> Answer {
         let bound = self.lower_bound(problem).0;
         let mut quest = Quest::new(bound, 0, budget, watch);
         self.pursue(problem, strategy, &mut quest);
@@ -144,7 +150,13 @@ impl Packer {
                 }
             }
             Strategy::Exact => self.search(problem, quest),
-            Strategy::HillClimb => self.climb(problem, quest),
+            Strategy::HillClimb => {
+                self.run(problem, Strategy::FirstFitBySize);
+                self.keep(problem, quest);
+                if !quest.is_over() {
+                    self.climb(problem, quest);
+                }
+            }
             Strategy::Quick => {
                 let mut packing = Packing::default();
                 self.pack_into(problem, strategy, &mut packing);
@@ -255,7 +267,10 @@ impl Packer {
             part.iter().map(end).max().unwrap_or(0) > low
         };
         let low = quest.bound.max(quest.target);
-        let mut tall: Vec<Vec<u32>> = parts.into_iter().filter(|part| tall(&self.best, part, low)).collect();
+        let mut tall: Vec<Vec<u32>> = parts
+            .into_iter()
+            .filter(|part| tall(&self.best, part, low))
+            .collect();
         let mut whole = Packer::default();
         while let Some(part) = tall.pop() {
             let alone = problem.part(&part, None);
@@ -302,7 +317,9 @@ impl Packer {
         let budget = share.min(quest.budget - quest.steps);
         let fit = self
             .exact
-            .fit(model, capacity, Switches::DEFAULT, budget, &mut |steps| quest.ask(steps));
+            .fit(model, capacity, Switches::DEFAULT, budget, &mut |steps| {
+                quest.ask(steps)
+            });
         let (outcome, steps) = fit;
         quest.steps += steps;
         match outcome {
@@ -313,7 +330,9 @@ impl Packer {
             Outcome::Impossible => {
                 // The next multiple of what everything is a multiple of.
                 let grain = model.grain.max(1);
-                let next = (capacity / grain).checked_add(1).and_then(|next| next.checked_mul(grain));
+                let next = (capacity / grain)
+                    .checked_add(1)
+                    .and_then(|next| next.checked_mul(grain));
                 quest.bound = quest.bound.max(next.unwrap_or(u64::MAX));
             }
             Outcome::OutOfSteps | Outcome::Interrupted => {}
@@ -334,11 +353,18 @@ impl Packer {
             if size(by_size[cut]).saturating_mul(LARGER) > size(by_size[cut - 1]) {
                 continue;
             }
-            let model = Model::new(problem, Some(&by_size[..cut]));
+            // What is fixed is in the way however small it is.
+            let fixed = by_size[cut..]
+                .iter()
+                .filter(|&&index| problem.units[index as usize].fixed.is_some());
+            let first: Vec<u32> = by_size[..cut].iter().chain(fixed).copied().collect();
+            let model = Model::new(problem, Some(&first));
             let share = (quest.budget / 8).min(quest.budget.saturating_sub(quest.steps));
             let fit = self
                 .exact
-                .fit(&model, quest.bound, Switches::DEFAULT, share, &mut |steps| quest.ask(steps));
+                .fit(&model, quest.bound, Switches::DEFAULT, share, &mut |steps| {
+                    quest.ask(steps)
+                });
             quest.steps += fit.1;
             if fit.0 != Outcome::Packed {
                 continue;
@@ -351,7 +377,8 @@ impl Packer {
             for (strategy, fit) in AROUND {
                 self.order_of(problem, strategy);
                 self.offsets.clone_from(&large);
-                self.in_order.place_around(problem, &self.order, fit, &mut self.offsets);
+                self.in_order
+                    .place_around(problem, &self.order, fit, &mut self.offsets);
                 self.keep(problem, quest);
                 if !quest.spend(1 + problem.units.len() as u64 / 64) {
                     return;
@@ -370,7 +397,12 @@ impl Packer {
             self.order = order;
             return;
         }
-        let Packer { climb, in_order, best, .. } = self;
+        let Packer {
+            climb,
+            in_order,
+            best,
+            ..
+        } = self;
         let state = std::cell::RefCell::new(quest);
         climb.climb(
             problem,

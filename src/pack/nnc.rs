@@ -52,7 +52,10 @@ impl Nnc {
         let mut height = 0;
         while !self.left.is_empty() {
             self.gather(problem);
-            let found = self.candidates.iter().find_map(|&tuple| Some((tuple, self.narrowest(problem, tuple)?)));
+            let found = self
+                .candidates
+                .iter()
+                .find_map(|&tuple| Some((tuple, self.narrowest(problem, tuple)?)));
             let ((a, b), edge) = found.unwrap_or_else(|| {
                 let (a, b) = self.candidates[0];
                 let alignment = tuple_alignment(problem, (a, b)).expect("tuples have a common alignment");
@@ -88,7 +91,13 @@ impl Nnc {
     fn gather(&mut self, problem: &Problem) {
         let size = |index: u32| problem.units[index as usize].size;
         let counts = &self.counts;
-        let count = |index: u32| if index == NOBODY { 0 } else { counts[index as usize] };
+        let count = |index: u32| {
+            if index == NOBODY {
+                0
+            } else {
+                counts[index as usize]
+            }
+        };
         let most = self.left.iter().map(|&index| count(index)).max();
         self.candidates.clear();
         for &a in self.left.iter().filter(|&&a| Some(count(a)) == most) {
@@ -99,7 +108,8 @@ impl Nnc {
             if let Some(&b) = best
                 && tuple_alignment(problem, (a, b)).is_some()
             {
-                self.candidates.push(if problem.before(a, b) { (a, b) } else { (b, a) });
+                self.candidates
+                    .push(if problem.before(a, b) { (a, b) } else { (b, a) });
             }
         }
         self.candidates
@@ -115,12 +125,16 @@ impl Nnc {
             let end = edge.offset + edge.width;
             edge.width >= size
                 && (edge.from != NOBODY || edge.to != NOBODY)
-                && gap::align_up(edge.offset, alignment).is_some_and(|offset| offset <= end && end - offset >= size)
+                && gap::align_up(edge.offset, alignment)
+                    .is_some_and(|offset| offset <= end && end - offset >= size)
                 && (edge.from == NOBODY || problem.before(edge.from, a))
                 && (edge.to == NOBODY || problem.before(last, edge.to))
         };
         let edges = self.edges.iter().enumerate();
-        edges.filter(|edge| fits(&edge)).min_by_key(|&(_, edge)| edge.width).map(|(index, _)| index)
+        edges
+            .filter(|edge| fits(&edge))
+            .min_by_key(|&(_, edge)| edge.width)
+            .map(|(index, _)| index)
     }
 
     /// Puts a tuple on an edge, which is split around it.

@@ -35,7 +35,10 @@ impl Objects {
                 continue;
             }
             let place_in = |object: &Object, above_others: bool| {
-                let others = object.units.iter().filter(|&&other| problem.interfere(other, index));
+                let others = object
+                    .units
+                    .iter()
+                    .filter(|&&other| problem.interfere(other, index));
                 let tops = others.map(|&other| offsets[other as usize] + problem.units[other as usize].size);
                 let top = tops.max();
                 let start = match (top, above_others) {
@@ -50,7 +53,11 @@ impl Objects {
             let found = objects
                 .clone()
                 .find_map(|(number, object)| Some((number, place_in(object, false)?)))
-                .or_else(|| objects.clone().find_map(|(number, object)| Some((number, place_in(object, true)?))));
+                .or_else(|| {
+                    objects
+                        .clone()
+                        .find_map(|(number, object)| Some((number, place_in(object, true)?)))
+                });
             let offset = match found {
                 Some((number, offset)) => {
                     self.objects[number].units.push(index);

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{PackFault, Packing, gap};
 use super::in_order::UNPLACED;
+use super::{PackFault, Packing, gap};
 use crate::units::{Alignment, Bytes, Run, Span};
 
 /// Something that needs bytes for a while.
@@ -203,8 +203,13 @@ impl Problem {
             for (index, &item) in items.iter().enumerate() {
                 place[item as usize] = index as u32;
             }
-            let pairs = self.desc.conflicts.iter().map(|&(a, b)| (place[a as usize], place[b as usize]));
-            desc.conflicts.extend(pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX));
+            let pairs = self
+                .desc
+                .conflicts
+                .iter()
+                .map(|&(a, b)| (place[a as usize], place[b as usize]));
+            desc.conflicts
+                .extend(pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX));
         }
         desc.build().expect("a part of a sound problem is sound")
     }
@@ -243,7 +248,10 @@ impl Problem {
             return false;
         }
         let plain = first.members.len() == 1 && second.members.len() == 1;
-        plain || self.spans(first).any(|span| self.spans(second).any(|other| span.overlaps(other)))
+        plain
+            || self
+                .spans(first)
+                .any(|span| self.spans(second).any(|other| span.overlaps(other)))
     }
 
     /// Whether all of `a` is dead before any of `b` is born.
@@ -478,7 +486,11 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackFault>
     let outside = |offset: u64| offset < unit.low || unit.high.is_some_and(|high| offset > high);
     if least.is_none_or(outside) || unit.fixed.is_some_and(outside) {
         return Err(PackFault::EmptyBounds {
-            item: if unit.fixed.is_some() { fixed_by } else { members[0] },
+            item: if unit.fixed.is_some() {
+                fixed_by
+            } else {
+                members[0]
+            },
             lowest: Bytes(unit.low),
             highest: Bytes(unit.high.unwrap_or(u64::MAX)),
             alignment: unit.alignment,

@@ -59,7 +59,9 @@ pub fn spread(
             (selection.offsets, selection.verdict, selection.steps)
         } else {
             let answer = packer.minimise(&part, Strategy::Auto, rest, &mut watch);
-            let offsets = answer.packing.map(|packing| packing.offsets.into_iter().map(Some).collect());
+            let offsets = answer
+                .packing
+                .map(|packing| packing.offsets.into_iter().map(Some).collect());
             let none = vec![None; items.len()];
             (offsets.unwrap_or(none), answer.verdict, answer.steps)
         };

@@ -51,7 +51,9 @@ impl Timetable {
         self.levels.push(Level::new(u32::MAX));
         for parts in FINER {
             let half = (horizon / parts).max(1);
-            if half < average.div_ceil(BUCKETS_PER_LIFE) || self.levels.last().is_some_and(|level| level.half == half) {
+            if half < average.div_ceil(BUCKETS_PER_LIFE)
+                || self.levels.last().is_some_and(|level| level.half == half)
+            {
                 break;
             }
             // A level that no life is too long for makes all coarser ones idle.

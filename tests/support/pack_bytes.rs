@@ -26,7 +26,11 @@ pub fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
     let kind = source.next();
     let mut desc = ProblemDesc::default();
     let mut worths = Vec::new();
-    let large = if kind & 1 > 0 { 1 << (source.next() % 50) } else { 1 };
+    let large = if kind & 1 > 0 {
+        1 << (source.next() % 50)
+    } else {
+        1
+    };
     while !source.0.is_empty() && desc.items.len() < 40 {
         let (first, life, size) = (source.next(), source.next() % 32, source.next());
         let alignment = if kind & 2 > 0 { 1 + source.next() % 7 } else { 1 };
@@ -65,7 +69,11 @@ pub fn judge(problem: &Problem, worths: &[u64]) {
     let mut least = None;
     for strategy in Strategy::ALL {
         let answer = packer.minimise(problem, strategy, steps, &mut go_on);
-        assert_eq!(answer, packer.minimise(problem, strategy, steps, &mut go_on), "{strategy}");
+        assert_eq!(
+            answer,
+            packer.minimise(problem, strategy, steps, &mut go_on),
+            "{strategy}"
+        );
         assert!(answer.bound >= bound, "{strategy}");
         let Some(packing) = answer.packing else {
             assert!(bounded || strategy == Strategy::Exact, "{strategy}");
@@ -90,8 +98,13 @@ pub fn judge(problem: &Problem, worths: &[u64]) {
     }
     let selection = packer.select(problem, worths, steps, &mut go_on);
     assert!(selection.worth <= selection.bound);
-    let kept: Vec<usize> = (0..worths.len()).filter(|&index| selection.offsets[index].is_some()).collect();
-    assert_eq!(kept.iter().map(|&index| worths[index]).sum::<u64>(), selection.worth);
+    let kept: Vec<usize> = (0..worths.len())
+        .filter(|&index| selection.offsets[index].is_some())
+        .collect();
+    assert_eq!(
+        kept.iter().map(|&index| worths[index]).sum::<u64>(),
+        selection.worth
+    );
     let desc = ProblemDesc {
         items: kept.iter().map(|&index| problem.items()[index]).collect(),
         conflicts: problem
@@ -106,7 +119,10 @@ pub fn judge(problem: &Problem, worths: &[u64]) {
     };
     let part = desc.build().expect("a part of a sound problem is sound");
     let packing = Packing {
-        offsets: kept.iter().map(|&index| selection.offsets[index].expect("it is kept")).collect(),
+        offsets: kept
+            .iter()
+            .map(|&index| selection.offsets[index].expect("it is kept"))
+            .collect(),
         height: selection.height,
     };
     check(&part, &packing).unwrap_or_else(|fault| panic!("select: {fault}"));

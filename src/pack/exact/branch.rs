@@ -75,7 +75,11 @@ pub(crate) fn choose(
         each_valley(state, columns, |valley| valley.for_each(&mut consider));
     } else {
         let open = |&column: &usize| state.loads[column] > 0;
-        let lowest = columns.clone().filter(open).map(|column| state.floors[column]).min();
+        let lowest = columns
+            .clone()
+            .filter(open)
+            .map(|column| state.floors[column])
+            .min();
         columns
             .filter(|&column| open(&column) && Some(state.floors[column]) == lowest)
             .for_each(consider);
@@ -88,7 +92,11 @@ pub(crate) fn choose(
 }
 
 /// Calls `visit` with every stretch of columns of equal floor, tied by pieces, between higher floors.
-fn each_valley(state: &State, columns: std::ops::Range<usize>, mut visit: impl FnMut(std::ops::Range<usize>)) {
+fn each_valley(
+    state: &State,
+    columns: std::ops::Range<usize>,
+    mut visit: impl FnMut(std::ops::Range<usize>),
+) {
     let mut first = columns.start;
     while first < columns.end {
         if state.loads[first] == 0 {

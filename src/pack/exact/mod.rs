@@ -62,11 +62,26 @@ impl Exact {
             for (number, way) in WAYS.into_iter().enumerate() {
                 let run = u64::from(round) * WAYS.len() as u64 + number as u64;
                 let noise = if round == 0 { 0 } else { 10 };
-                rank(model, capacity, way.first, noise, run, &mut self.keys, &mut search.ranks);
+                rank(
+                    model,
+                    capacity,
+                    way.first,
+                    noise,
+                    run,
+                    &mut self.keys,
+                    &mut search.ranks,
+                );
                 search.state.blame.clear();
                 let length = unit * way.length << (round / 4).min(30);
                 let limit = search.steps.saturating_add(length).min(budget);
-                let outcome = search.run(model, capacity, (way.focus, way.mirrored != (round % 2 == 1)), switches, limit, poll);
+                let outcome = search.run(
+                    model,
+                    capacity,
+                    (way.focus, way.mirrored != (round % 2 == 1)),
+                    switches,
+                    limit,
+                    poll,
+                );
                 if outcome != Outcome::OutOfSteps || search.steps >= budget {
                     return (outcome, search.steps);
                 }

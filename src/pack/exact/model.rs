@@ -75,7 +75,9 @@ impl Model {
                 .take_while(|&&(piece, ..)| piece == index as u32)
             {
                 // Members of a group may live at the same time.
-                let reached = model.columns[from as usize..].last().map_or(first, |last| last + 1);
+                let reached = model.columns[from as usize..]
+                    .last()
+                    .map_or(first, |last| last + 1);
                 model.columns.extend(first.max(reached)..end);
                 column_count = column_count.max(end);
             }
@@ -189,9 +191,7 @@ impl Model {
             .sort_by_key(|&piece| (pieces[piece as usize].first, piece));
         let by_first = &self.by_first;
         self.first_runs = (0..=width as u32)
-            .map(|column| {
-                by_first.partition_point(|&piece| pieces[piece as usize].first < column) as u32
-            })
+            .map(|column| by_first.partition_point(|&piece| pieces[piece as usize].first < column) as u32)
             .collect();
     }
 
@@ -201,12 +201,20 @@ impl Model {
         let (pieces, columns) = (&mut self.pieces, &self.columns);
         let key = |pieces: &[Piece], piece: u32| {
             let piece = &pieces[piece as usize];
-            (piece.first, piece.size, piece.alignment, piece.low, piece.high, piece.columns.len())
+            (
+                piece.first,
+                piece.size,
+                piece.alignment,
+                piece.low,
+                piece.high,
+                piece.columns.len(),
+            )
         };
         order.sort_by_key(|&piece| (key(pieces, piece), piece));
         for pair in order.windows(2) {
             let (a, b) = (pair[0], pair[1]);
-            let same_columns = pieces[a as usize].columns.of(columns) == pieces[b as usize].columns.of(columns);
+            let same_columns =
+                pieces[a as usize].columns.of(columns) == pieces[b as usize].columns.of(columns);
             if key(pieces, a) == key(pieces, b) && same_columns {
                 pieces[b as usize].twin = a;
             }

@@ -110,7 +110,8 @@ impl Search {
         }
         let facts = model.width() + model.pieces.len();
         let known = self.words.len();
-        self.words.extend((known..facts).map(|fact| Table::word(fact as u64)));
+        self.words
+            .extend((known..facts).map(|fact| Table::word(fact as u64)));
         let mut head = self.split(model, (0, model.width() as u32), NONE, NONE, switches);
         let mut next_poll = self.steps + POLL_EVERY;
         let depth = (model.holders.len() / model.width().max(1)) as u64;
@@ -141,7 +142,13 @@ impl Search {
     }
 
     /// Starts a decision in a part; `None` if the part is known to hold no packing.
-    fn open(&mut self, model: &Model, part: Waiting, (focus, mirrored): (Focus, bool), switches: Switches) -> Option<u32> {
+    fn open(
+        &mut self,
+        model: &Model,
+        part: Waiting,
+        (focus, mirrored): (Focus, bool),
+        switches: Switches,
+    ) -> Option<u32> {
         let columns = part.first as usize..part.end as usize;
         let key = if switches.table {
             let key = self.key(model, columns.clone());
@@ -152,7 +159,15 @@ impl Search {
         } else {
             0
         };
-        let choice = choose(model, &self.state, columns, focus, mirrored, switches.valleys, switches.twins);
+        let choice = choose(
+            model,
+            &self.state,
+            columns,
+            focus,
+            mirrored,
+            switches.valleys,
+            switches.twins,
+        );
         let from = self.candidates.len();
         for &piece in model.column_runs[choice.column as usize].of(&model.holders) {
             let ready = self.state.ready[piece as usize] == choice.floor;

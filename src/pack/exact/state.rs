@@ -76,7 +76,8 @@ impl State {
         self.sizes.clear();
         self.sizes.extend(model.pieces.iter().map(|piece| piece.size));
         self.alignments.clear();
-        self.alignments.extend(model.pieces.iter().map(|piece| piece.alignment));
+        self.alignments
+            .extend(model.pieces.iter().map(|piece| piece.alignment));
         self.trail.clear();
         self.placements.clear();
         self.dirty.clear();
@@ -85,7 +86,11 @@ impl State {
         self.ready.clear();
         self.limits.clear();
         for piece in &model.pieces {
-            let limit = self.capacity.checked_sub(piece.size).ok_or(DeadEnd)?.min(piece.high);
+            let limit = self
+                .capacity
+                .checked_sub(piece.size)
+                .ok_or(DeadEnd)?
+                .min(piece.high);
             let ready = align_up(piece.low, piece.alignment).filter(|&ready| ready <= limit);
             self.ready.push(ready.ok_or(DeadEnd)?);
             self.limits.push(limit);
@@ -233,7 +238,10 @@ impl State {
             }
         }
         self.starts.sort_unstable();
-        let end = self.starts.iter().fold(0, |end: u64, &(ready, size)| end.max(ready) + size);
+        let end = self
+            .starts
+            .iter()
+            .fold(0, |end: u64, &(ready, size)| end.max(ready) + size);
         end > self.capacity
     }
 

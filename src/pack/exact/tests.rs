@@ -66,11 +66,18 @@ fn every_combination_of_switches_finds_the_same_optimum() {
             problem.write(&offsets, &mut packing);
             check(&problem, &packing).unwrap_or_else(|fault| panic!("round {round}, {switches:?}: {fault}"));
             assert!(packing.height.0 <= capacity, "round {round}, {switches:?}");
-            assert_eq!(*optimum.get_or_insert(capacity), capacity, "round {round}, {switches:?}");
+            assert_eq!(
+                *optimum.get_or_insert(capacity),
+                capacity,
+                "round {round}, {switches:?}"
+            );
         }
         above_the_bound += u32::from(optimum > Some(lower_bound(&problem).0));
     }
-    assert!(above_the_bound > 20, "{above_the_bound}: too easy to tell anything");
+    assert!(
+        above_the_bound > 20,
+        "{above_the_bound}: too easy to tell anything"
+    );
 }
 
 #[test]
@@ -84,5 +91,8 @@ fn a_caller_may_end_a_search() {
     let mut exact = Exact::default();
     let bound = lower_bound(&problem).0;
     let (outcome, steps) = exact.fit(&model, bound, Switches::DEFAULT, 5, &mut |_| true);
-    assert!(outcome == Outcome::OutOfSteps && steps <= 6, "{outcome:?} {steps}");
+    assert!(
+        outcome == Outcome::OutOfSteps && steps <= 6,
+        "{outcome:?} {steps}"
+    );
 }

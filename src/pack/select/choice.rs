@@ -118,7 +118,15 @@ impl Choice {
                 deaths[class] = offers[item as usize].arc.end;
                 let branch = offers[item as usize].arc.worth >= coarse;
                 exact &= branch;
-                self.offer(item, &offers[item as usize], class, classes, capacity, allowed, branch);
+                self.offer(
+                    item,
+                    &offers[item as usize],
+                    class,
+                    classes,
+                    capacity,
+                    allowed,
+                    branch,
+                );
                 if self.states.len() > 2 * width {
                     exact &= self.merge(classes, &deaths, column, width);
                 }
@@ -200,7 +208,8 @@ impl Choice {
             if keep(&self.states[index]) {
                 if kept != index {
                     self.states[kept] = self.states[index];
-                    self.bytes.copy_within(index * classes..(index + 1) * classes, kept * classes);
+                    self.bytes
+                        .copy_within(index * classes..(index + 1) * classes, kept * classes);
                 }
                 kept += 1;
             }
@@ -221,11 +230,15 @@ impl Choice {
             let equal = state(a).load.cmp(&state(b).load).then_with(|| of(a).cmp(of(b)));
             equal.then(state(a).loss.cmp(&state(b).loss)).then(a.cmp(&b))
         });
-        self.order.dedup_by(|b, a| state(*a).load == state(*b).load && of(*a) == of(*b));
-        self.order.sort_unstable_by_key(|&index| (state(index).loss, index));
+        self.order
+            .dedup_by(|b, a| state(*a).load == state(*b).load && of(*a) == of(*b));
+        self.order
+            .sort_unstable_by_key(|&index| (state(index).loss, index));
         self.late_first.clear();
-        self.late_first.extend((0..classes).filter(|&class| deaths[class] > column));
-        self.late_first.sort_unstable_by_key(|&class| std::cmp::Reverse(deaths[class]));
+        self.late_first
+            .extend((0..classes).filter(|&class| deaths[class] > column));
+        self.late_first
+            .sort_unstable_by_key(|&class| std::cmp::Reverse(deaths[class]));
         let late_first = &self.late_first;
         let beats = |judge: u32, other: u32| {
             if state(judge).worth < state(other).worth || state(judge).load > state(other).load {
@@ -244,7 +257,10 @@ impl Choice {
         let mut complete = true;
         for &index in &self.order {
             let kept = self.next_states.len();
-            if judges[..kept.min(JUDGES)].iter().any(|&judge| beats(judge, index)) {
+            if judges[..kept.min(JUDGES)]
+                .iter()
+                .any(|&judge| beats(judge, index))
+            {
                 continue;
             }
             if kept == width {

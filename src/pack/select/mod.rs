@@ -82,9 +82,9 @@ impl Selector {
         let most = task.offers.iter().map(|offer| offer.arc.worth).max().unwrap_or(0);
         for part in [256, 32, 4] {
             let all = task.bound + (1 << SCALE);
-            let found =
-                self.choice
-                    .pass(&task.offers, &task.prices, task.padded, all, width, most / part);
+            let found = self
+                .choice
+                .pass(&task.offers, &task.prices, task.padded, all, width, most / part);
             keep(task, found);
         }
         best
@@ -96,11 +96,26 @@ const TIES: u64 = 6;
 
 impl Packer {
     /// As [`select`].
-    pub fn select(&mut self, problem: &Problem, worths: &[u64], budget: Steps, watch: Watch<'_>) -> Selection {
-        assert_eq!(worths.len(), problem.items().len(), "there is one worth for each item");
+    pub fn select(
+        &mut self,
+        problem: &Problem,
+        worths: &[u64],
+        budget: Steps,
+        watch: Watch<'_>,
+    ) -> Selection {
+        assert_eq!(
+            worths.len(),
+            problem.items().len(),
+            "there is one worth for each item"
+        );
         let total = worths.iter().try_fold(0u64, |sum, &worth| sum.checked_add(worth));
-        assert!(total.is_some_and(|total| total <= 1 << 63), "worths sum to at most 2^63");
-        let capacity = problem.capacity().map_or(u64::MAX >> 1, |capacity| capacity.0.min(u64::MAX >> 1));
+        assert!(
+            total.is_some_and(|total| total <= 1 << 63),
+            "worths sum to at most 2^63"
+        );
+        let capacity = problem
+            .capacity()
+            .map_or(u64::MAX >> 1, |capacity| capacity.0.min(u64::MAX >> 1));
         let mut task = Task::new(problem, worths, capacity);
         let mut found = Found::default();
         let mut quest = Quest::new(0, 0, budget, watch);
@@ -167,9 +182,14 @@ impl Packer {
         if task.worth(taken) <= found.worth || !found.is_new(taken) {
             return;
         }
-        let chosen: Vec<u32> = (0..taken.len()).filter(|&offer| taken[offer]).map(|offer| task.units[offer]).collect();
+        let chosen: Vec<u32> = (0..taken.len())
+            .filter(|&offer| taken[offer])
+            .map(|offer| task.units[offer])
+            .collect();
         let part = problem.part(&chosen, Some(task.capacity));
-        let share = (quest.budget / 8).min(quest.budget.saturating_sub(quest.steps)).max(1);
+        let share = (quest.budget / 8)
+            .min(quest.budget.saturating_sub(quest.steps))
+            .max(1);
         let mut ask = |progress: super::Progress| match quest.ask(progress.steps.0) {
             true => std::ops::ControlFlow::Continue(()),
             false => std::ops::ControlFlow::Break(()),
@@ -212,20 +232,35 @@ impl<'a> Task<'a> {
         let units = &problem.units;
         let unit_worths: Vec<u64> = units
             .iter()
-            .map(|unit| unit.members.of(&problem.members).iter().map(|&item| worths[item as usize]).sum())
+            .map(|unit| {
+                unit.members
+                    .of(&problem.members)
+                    .iter()
+                    .map(|&item| worths[item as usize])
+                    .sum()
+            })
             .collect();
         let fits = |index: u32| {
             let unit = &units[index as usize];
             let (low, high) = unit.bounds();
             let offset = align_up(low, unit.alignment);
             let end = offset.and_then(|offset| offset.checked_add(unit.size));
-            unit.takes_bytes() && offset.is_some_and(|offset| offset <= high) && end.is_some_and(|end| end <= capacity)
+            unit.takes_bytes()
+                && offset.is_some_and(|offset| offset <= high)
+                && end.is_some_and(|end| end <= capacity)
         };
         let offered: Vec<u32> = (0..units.len() as u32).filter(|&index| fits(index)).collect();
         let model = Model::new(problem, Some(&offered));
         let grain = offered.iter().fold(0, |grain, &index| {
             let unit = &units[index as usize];
-            super::exact::gcd(grain, if unit.fixed.is_some() { 1 } else { unit.alignment.get() })
+            super::exact::gcd(
+                grain,
+                if unit.fixed.is_some() {
+                    1
+                } else {
+                    unit.alignment.get()
+                },
+            )
         });
         let pad = |size: u64| size.div_ceil(grain.max(1)) * grain.max(1);
         // Only steps, not declared conflicts: those are for the placement.
@@ -290,12 +325,18 @@ impl<'a> Task<'a> {
     /// Worth of units that take no bytes: they are always chosen.
     fn free_worth(&self) -> u64 {
         let units = self.problem.units.iter().zip(&self.unit_worths);
-        units.filter(|(unit, _)| is_free(unit, self.capacity)).map(|(_, &worth)| worth).sum()
+        units
+            .filter(|(unit, _)| is_free(unit, self.capacity))
+            .map(|(_, &worth)| worth)
+            .sum()
     }
 
     fn worth(&self, taken: &[bool]) -> u64 {
         let taken = self.units.iter().zip(taken).filter(|&(_, &taken)| taken);
-        taken.map(|(&unit, _)| self.unit_worths[unit as usize]).sum::<u64>() + self.free_worth()
+        taken
+            .map(|(&unit, _)| self.unit_worths[unit as usize])
+            .sum::<u64>()
+            + self.free_worth()
     }
 
     /// The best choice by loads, with ties broken by chance `number`, in a capacity smaller by so many 64ths.
@@ -349,7 +390,12 @@ impl<'a> Task<'a> {
             let of = &problem.units[unit as usize];
             shelf.place(unit, of.hull, Bytes(offset), Bytes(of.size));
         }
-        let mut rest: Vec<u32> = self.units.iter().copied().filter(|&unit| !is_placed[unit as usize]).collect();
+        let mut rest: Vec<u32> = self
+            .units
+            .iter()
+            .copied()
+            .filter(|&unit| !is_placed[unit as usize])
+            .collect();
         let density = |unit: u32| {
             let of = &problem.units[unit as usize];
             let area = u128::from(of.size.max(1)) * u128::from(of.hull.len().max(1));
@@ -383,7 +429,10 @@ struct Found {
 
 impl Found {
     fn keep(&mut self, task: &Task<'_>, placed: Vec<(u32, u64)>) {
-        let worth: u64 = placed.iter().map(|&(unit, _)| task.unit_worths[unit as usize]).sum();
+        let worth: u64 = placed
+            .iter()
+            .map(|&(unit, _)| task.unit_worths[unit as usize])
+            .sum();
         let worth = worth + task.free_worth();
         self.capacity = task.capacity;
         if worth > self.worth || self.placed.is_empty() {
@@ -393,7 +442,10 @@ impl Found {
 
     /// Whether this is seen for the first time.
     fn is_new(&mut self, taken: &[bool]) -> bool {
-        let print = taken.iter().fold(0u64, |print, &taken| mix(print.wrapping_mul(2) + u64::from(taken)));
+        let print = taken.iter().fold(
+            0u64,
+            |print, &taken| mix(print.wrapping_mul(2) + u64::from(taken)),
+        );
         let new = !self.tried.contains(&print);
         self.tried.push(print);
         new
@@ -403,7 +455,10 @@ impl Found {
         let mut all = self.placed.clone();
         for (index, unit) in problem.units.iter().enumerate() {
             if is_free(unit, self.capacity) {
-                all.push((index as u32, align_up(unit.bounds().0, unit.alignment).unwrap_or(0)));
+                all.push((
+                    index as u32,
+                    align_up(unit.bounds().0, unit.alignment).unwrap_or(0),
+                ));
             }
         }
         all
@@ -420,7 +475,10 @@ impl Found {
     }
 
     fn height(&self, problem: &Problem) -> u64 {
-        let ends = self.all(problem).into_iter().map(|(unit, offset)| offset + problem.units[unit as usize].size);
+        let ends = self
+            .all(problem)
+            .into_iter()
+            .map(|(unit, offset)| offset + problem.units[unit as usize].size);
         ends.max().unwrap_or(0)
     }
 }

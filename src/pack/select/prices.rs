@@ -58,7 +58,10 @@ impl Prices {
     /// different ones.
     pub(super) fn find(&mut self, columns: usize, capacity: u64, arcs: &[Arc], blocks: usize) -> Vec<i128> {
         let nodes = columns + 1;
-        let gains: Vec<i128> = arcs.iter().map(|arc| arc.worth / i128::from(arc.size.max(1))).collect();
+        let gains: Vec<i128> = arcs
+            .iter()
+            .map(|arc| arc.worth / i128::from(arc.size.max(1)))
+            .collect();
         self.flow.clear();
         self.flow.resize(columns, capacity);
         self.flow.resize(columns + arcs.len(), 0);
@@ -76,7 +79,11 @@ impl Prices {
             Some(item) => (arcs[item].first, arcs[item].end),
         };
         let gain = |arc: u32| (arc as usize).checked_sub(columns).map_or(0, |item| gains[item]);
-        let width = |arc: u32| (arc as usize).checked_sub(columns).map_or(u64::MAX, |item| arcs[item].size);
+        let width = |arc: u32| {
+            (arc as usize)
+                .checked_sub(columns)
+                .map_or(u64::MAX, |item| arcs[item].size)
+        };
         self.hang(nodes, &ends, &gain);
         let count = columns + arcs.len();
         let most_pivots = 8 * count + 64;
@@ -107,7 +114,9 @@ impl Prices {
             self.hang(nodes, &ends, &gain);
         }
         let potential = &self.potential;
-        (0..columns).map(|column| (potential[column + 1] - potential[column]).max(0)).collect()
+        (0..columns)
+            .map(|column| (potential[column + 1] - potential[column]).max(0))
+            .collect()
     }
 
     /// Hangs the tree from node 0 and sets the potentials.
@@ -127,7 +136,11 @@ impl Prices {
             next += 1;
             for &arc in &self.tree[node as usize] {
                 let (from, to) = ends(arc);
-                let (other, step) = if from == node { (to, gain(arc)) } else { (from, -gain(arc)) };
+                let (other, step) = if from == node {
+                    (to, gain(arc))
+                } else {
+                    (from, -gain(arc))
+                };
                 if self.parent[other as usize] == u32::MAX {
                     self.parent[other as usize] = node;
                     self.parent_arc[other as usize] = arc;
