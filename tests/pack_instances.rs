@@ -2,9 +2,10 @@
 
 mod support;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use tileheap::pack::{Item, Packer, Problem, Strategy, check};
+use tileheap::pack::{Item, Packer, Problem, ProblemDesc, Steps, Strategy, check, fit};
 use tileheap::units::{Alignment, Bytes, Span};
 
 /// Ratios of height to lower bound in thousandths: `PLANNING.md`, sections 2 and 3.
@@ -97,6 +98,38 @@ fn every_instance_is_packed_soundly() {
                     "{name}: {strategy} {found}, published {published}"
                 );
             }
+        }
+    }
+}
+
+/// The hard set fits in 2^20, whatever the unit of sizes, the direction of time and the order of items.
+#[test]
+fn the_hard_set_is_placed() {
+    let Some(folder) = support::shared("planning") else {
+        return;
+    };
+    for name in ["A", "C", "E", "G", "I", "K"] {
+        let problem = read(&folder.join(format!("{name}.1048576.csv")));
+        for (scale, reversed) in [(1, false), (7919, true)] {
+            let mut items = problem.items().to_vec();
+            for item in &mut items {
+                item.size.0 *= scale;
+                if reversed {
+                    item.span = Span::new(2_000_000 - item.span.end.0, 2_000_000 - item.span.first.0);
+                }
+            }
+            if reversed {
+                let half = items.len() / 2;
+                items.rotate_left(half);
+            }
+            let desc = ProblemDesc::new(items).capacity(Bytes((1 << 20) * scale));
+            let problem = desc.build().unwrap();
+            let answer = fit(&problem, Strategy::Exact, Steps(1_000_000), &mut |_| {
+                ControlFlow::Continue(())
+            });
+            let packing = answer.packing.unwrap_or_else(|| panic!("{name}, times {scale}"));
+            assert_eq!(check(&problem, &packing), Ok(()), "{name}");
+            assert!(packing.fits(&problem), "{name}");
         }
     }
 }

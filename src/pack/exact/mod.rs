@@ -72,7 +72,7 @@ impl Exact {
                     &mut search.ranks,
                 );
                 search.state.blame.clear();
-                let length = unit * way.length << (round / 4).min(30);
+                let length = (unit * way.length) << (round / 4).min(30);
                 let limit = search.steps.saturating_add(length).min(budget);
                 let outcome = search.run(
                     model,
