@@ -2,9 +2,10 @@
 
 mod support;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use tileheap::pack::{Item, Packer, Problem, Strategy, check};
+use tileheap::pack::{Item, Packer, Problem, ProblemDesc, Steps, Strategy, check, fit};
 use tileheap::units::{Alignment, Bytes, Span};
 
 /// Ratios of height to lower bound in thousandths: `PLANNING.md`, sections 2 and 3.
@@ -40,7 +41,13 @@ fn ratios(path: &Path) -> Vec<u64> {
     let mut packer = Packer::default();
     let bound = packer.lower_bound(&problem);
     let mut ratios = Vec::new();
+    let large = problem.items().len() > 5000;
     for strategy in Strategy::ALL {
+        // Rules that take hours or minutes on the large.
+        if large && matches!(strategy, Strategy::Nnc | Strategy::Executorch | Strategy::Exact) {
+            ratios.push(u64::MAX);
+            continue;
+        }
         let packing = packer.pack(&problem, strategy);
         check(&problem, &packing).unwrap_or_else(|fault| panic!("{}: {strategy}: {fault}", path.display()));
         assert!(packing.height >= bound, "{}: {strategy}", path.display());
@@ -71,8 +78,17 @@ fn every_instance_is_packed_soundly() {
     assert!(!files.is_empty());
     for file in files {
         let ratios = ratios(&file);
-        let best = ratios[1..5].iter().min();
-        assert_eq!(Some(&ratios[5]), best, "auto is the best of the others");
+        let auto = *ratios.last().unwrap();
+        assert!(
+            ratios.iter().all(|&other| auto <= other),
+            "auto is the best of all: {ratios:?}"
+        );
+        let hard = file.to_string_lossy().ends_with(".1048576.csv");
+        assert!(
+            auto == 1000 || (auto <= 1006 && !hard),
+            "{}: {auto}",
+            file.display()
+        );
         for (name, strategy, published) in PUBLISHED {
             if file.ends_with(name) {
                 let found = ratios[Strategy::ALL.iter().position(|&other| other == strategy).unwrap()];
@@ -82,6 +98,38 @@ fn every_instance_is_packed_soundly() {
                     "{name}: {strategy} {found}, published {published}"
                 );
             }
+        }
+    }
+}
+
+/// The hard set fits in 2^20, whatever the unit of sizes, the direction of time and the order of items.
+#[test]
+fn the_hard_set_is_placed() {
+    let Some(folder) = support::shared("planning") else {
+        return;
+    };
+    for name in ["A", "C", "E", "G", "I", "K"] {
+        let problem = read(&folder.join(format!("{name}.1048576.csv")));
+        for (scale, reversed) in [(1, false), (7919, true)] {
+            let mut items = problem.items().to_vec();
+            for item in &mut items {
+                item.size.0 *= scale;
+                if reversed {
+                    item.span = Span::new(2_000_000 - item.span.end.0, 2_000_000 - item.span.first.0);
+                }
+            }
+            if reversed {
+                let half = items.len() / 2;
+                items.rotate_left(half);
+            }
+            let desc = ProblemDesc::new(items).capacity(Bytes((1 << 20) * scale));
+            let problem = desc.build().unwrap();
+            let answer = fit(&problem, Strategy::Exact, Steps(1_000_000), &mut |_| {
+                ControlFlow::Continue(())
+            });
+            let packing = answer.packing.unwrap_or_else(|| panic!("{name}, times {scale}"));
+            assert_eq!(check(&problem, &packing), Ok(()), "{name}");
+            assert!(packing.fits(&problem), "{name}");
         }
     }
 }

@@ -27,7 +27,8 @@ Examples:
   tileheap plan frame.json --heap 18MiB          … if its tile heap were larger
   tileheap plan frame.json --json -o plan.json   … for programs
   tileheap advise frame.json                     what would bring more of it on chip
-  tileheap check frame.json plan.json            whether a plan keeps the rules")]
+  tileheap check frame.json plan.json            whether a plan keeps the rules
+  tileheap pack buffers.csv                      lives and sizes into the smallest block")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Gate(GateArguments),
     Check(CheckArguments),
     Profile(ProfileArguments),
+    Pack(PackArguments),
     /// Print a completion script for a shell
     ///
     /// For bash, for instance: tileheap completions bash > ~/.local/share/bash-completion/completions/tileheap
@@ -210,6 +212,49 @@ pub(crate) struct ProfileArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Pack items into a block: lives and sizes in, offsets out
+///
+/// The file is a table of id,lower,upper,size and perhaps alignment,offset,weight, by header; an item lives from step lower until
+/// before step upper, and one with an offset stays there. Without a capacity the block is made as small as it can be; with one,
+/// everything is placed in it or it is proved impossible, and the items that make it so are named; with --select, what is worth
+/// most together is placed and the rest left out.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status: 0 packed; 1 proved that it does not fit; 2 bad input; 3 neither, within the budget.
+
+Examples:
+  tileheap pack buffers.csv                              the smallest block
+  tileheap pack buffers.csv --capacity 1MiB -o out.csv   within a capacity; the table with offsets
+  tileheap pack tensors.csv --capacity 2MiB --select     the greatest weight in a capacity")]
+pub(crate) struct PackArguments {
+    /// The table; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// The size of the block: 8355840, 18MiB, 8.5MB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
+    pub(crate) capacity: Option<Bytes>,
+    /// How offsets are found
+    #[arg(long, default_value = "auto", value_parser = packing_strategies(), conflicts_with = "select")]
+    pub(crate) strategy: tileheap::pack::Strategy,
+    /// Search steps at most; about a million take a second or two
+    #[arg(long, value_name = "STEPS")]
+    pub(crate) budget: Option<u64>,
+    /// Keep what weighs most together, and leave out the rest
+    #[arg(long)]
+    pub(crate) select: bool,
+    /// Print JSON in place of the report
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Write the table with offsets to a file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+}
+
+fn packing_strategies() -> impl TypedValueParser<Value = tileheap::pack::Strategy> {
+    let names = tileheap::pack::Strategy::ALL.map(|strategy| PossibleValue::new(strategy.name()));
+    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or_default())
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -11,11 +11,22 @@ pub(crate) enum Failure {
     BrokenPipe,
     /// The thing, and what to do.
     Message(String),
+    /// The same where what was given is at fault, as a wrong command line is.
+    BadInput(String),
+    /// The answer is no, and has been printed.
+    Impossible,
+    /// There is no answer within the budget, which has been printed.
+    Unknown,
 }
 
 impl Failure {
     pub(crate) fn new(message: impl Into<String>) -> Failure {
         Failure::Message(message.into())
+    }
+
+    /// What was given is at fault.
+    pub(crate) fn bad_input(message: impl Into<String>) -> Failure {
+        Failure::BadInput(message.into())
     }
 
     /// The same with the thing it happened to in front.
@@ -31,6 +42,12 @@ impl Failure {
                 complain(&message);
                 ExitCode::from(1)
             }
+            Failure::BadInput(message) => {
+                complain(&message);
+                ExitCode::from(2)
+            }
+            Failure::Impossible => ExitCode::from(1),
+            Failure::Unknown => ExitCode::from(3),
         }
     }
 }

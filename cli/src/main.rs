@@ -1,7 +1,7 @@
 //! The `tileheap` command: what this machine offers, what the plan of a frame looks like, whether a plan is right.
 //!
 //! Results go to standard output, errors as one line to standard error. Exit status: 0 done, 1 it could not be done, 2
-//! the command line was wrong.
+//! the command line (or a table to pack) was wrong, 3 a budget of steps ended before an answer.
 #![forbid(unsafe_code)]
 
 mod advise;
@@ -13,8 +13,10 @@ mod failure;
 mod gate;
 mod input;
 mod output;
+mod pack;
 mod plan;
 mod profile;
+mod table;
 
 use std::process::ExitCode;
 
@@ -44,6 +46,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Gate(arguments) => gate::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
+        Command::Pack(arguments) => pack::run(&arguments),
         Command::Completions { shell } => completions(shell),
     }
 }

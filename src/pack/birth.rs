@@ -37,12 +37,18 @@ impl ByBirth {
         offsets: &mut Vec<u64>,
     ) {
         self.sort(problem);
-        // What is fixed, or wakes again, is in the way before it is born.
-        if problem.has_fixed_or_groups() {
+        // What is fixed, or wakes again, is in the way before it is born; a gap may lie outside an item's bounds.
+        if problem.is_irregular() {
             in_order.place(problem, &self.births, fit, offsets);
         } else {
             self.sweep(problem, fit, offsets);
         }
+    }
+
+    /// Units in the order of placing.
+    pub(super) fn order(&mut self, problem: &Problem) -> &[u32] {
+        self.sort(problem);
+        &self.births
     }
 
     fn sort(&mut self, problem: &Problem) {
@@ -138,6 +144,10 @@ impl Gaps {
                         && let Some(here) = fits(&gap)
                     {
                         (best, least) = (Some(here), width);
+                        // None is smaller.
+                        if width == size {
+                            break;
+                        }
                     }
                 }
                 best

@@ -2,11 +2,12 @@
 
 use super::Problem;
 use super::by_step::is_dense;
+use super::gap::{ROOM, align_up};
 use crate::units::{Bytes, Span};
 
 /// The peak of the live set: no packing is lower.
 ///
-/// The most bytes alive at one step, a group counted once; at least the end of every fixed item and the size of every item.
+/// The most bytes alive at one step, a group counted once; at least the end of every item at its fixed or lowest offset.
 /// Alignment, conflicts and the gaps that fixed items leave do not count, so that the optimum may be higher.
 pub fn lower_bound(problem: &Problem) -> Bytes {
     Bounder::default().lower_bound(problem)
@@ -29,7 +30,8 @@ impl Bounder {
         let (mut end, mut least) = (0, 0);
         for unit in units {
             end = end.max(unit.hull.end.0);
-            least = least.max(unit.fixed.unwrap_or(0) + unit.size);
+            let lowest = align_up(unit.bounds().0, unit.alignment).expect(ROOM);
+            least = least.max(lowest + unit.size);
         }
         // A table of steps needs no sorting; it pays unless steps are sparse.
         let peak = if is_dense(end, units.len()) {

@@ -93,6 +93,14 @@ fn check_item(index: usize, item: &Item, offset: Bytes) -> Result<(), PackFault>
             found: offset,
         });
     }
+    if offset < item.lowest || item.highest.is_some_and(|highest| offset > highest) {
+        return Err(PackFault::OutOfBounds {
+            item: index as u32,
+            offset,
+            lowest: item.lowest,
+            highest: item.highest.unwrap_or(Bytes(u64::MAX)),
+        });
+    }
     if !is_multiple(offset, item.alignment) {
         return Err(PackFault::Misaligned {
             item: index as u32,

@@ -60,6 +60,18 @@ pub enum PackFault {
         /// The alignment it needs.
         alignment: Alignment,
     },
+    /// No offset lies within an item's bounds (of a group: within all of them), or not the one it is fixed at.
+    #[error("item {item} has no offset: a multiple of {alignment} from {lowest} to {highest}")]
+    EmptyBounds {
+        /// The item; of a group, its first or its fixed one.
+        item: u32,
+        /// The lowest offset it may have.
+        lowest: Bytes,
+        /// The highest offset it may have.
+        highest: Bytes,
+        /// The alignment it needs.
+        alignment: Alignment,
+    },
     /// Two items are fixed at the same bytes and must not share them.
     #[error("items {a} and {b} are fixed at bytes that both take and must not share")]
     FixedCollision {
@@ -105,6 +117,18 @@ pub enum PackFault {
         expected: Bytes,
         /// Where it was placed.
         found: Bytes,
+    },
+    /// An item below its lowest or above its highest offset.
+    #[error("item {item} is at {offset}, outside its bounds from {lowest} to {highest}")]
+    OutOfBounds {
+        /// The item.
+        item: u32,
+        /// Its offset.
+        offset: Bytes,
+        /// The lowest offset it may have.
+        lowest: Bytes,
+        /// The highest offset it may have; the last address without one.
+        highest: Bytes,
     },
     /// Members of one group at different offsets.
     #[error("items {a} and {b} share one offset but are placed at {a_offset} and {b_offset}")]
@@ -156,10 +180,35 @@ pub enum PackFault {
     },
     /// A strategy's name that is none.
     #[error(
-        "no packing strategy is called `{name}`: one of naive, greedy-by-size, greedy-by-breadth, first-fit-by-birth, best-fit-by-birth, auto"
+        "no packing strategy is called `{name}`: one of naive, greedy-by-size, first-fit-by-size, greedy-by-breadth, first-fit-by-birth, best-fit-by-birth, greedy-by-area, greedy-by-conflicts, executorch, nnc, hill-climb, exact, quick, auto"
     )]
     UnknownStrategy {
         /// The name.
         name: String,
     },
+}
+
+impl PackFault {
+    /// The item that the fault is about, or the first of two.
+    pub fn item(&self) -> Option<u32> {
+        match *self {
+            PackFault::UnknownItem { .. }
+            | PackFault::OffsetCount { .. }
+            | PackFault::WrongHeight { .. }
+            | PackFault::UnknownStrategy { .. } => None,
+            PackFault::ConflictInGroup { a, .. }
+            | PackFault::GroupFixedTwice { a, .. }
+            | PackFault::FixedCollision { a, .. }
+            | PackFault::GroupSplit { a, .. }
+            | PackFault::Overlap { a, .. }
+            | PackFault::ConflictOverlap { a, .. } => Some(a),
+            PackFault::GroupAlignment { item, .. }
+            | PackFault::Misaligned { item, .. }
+            | PackFault::EmptyBounds { item, .. }
+            | PackFault::EndOverflow { item, .. }
+            | PackFault::SumOverflow { item, .. }
+            | PackFault::MovedFixed { item, .. }
+            | PackFault::OutOfBounds { item, .. } => Some(item),
+        }
+    }
 }

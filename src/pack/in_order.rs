@@ -1,6 +1,7 @@
-//! Placing in any order, whatever is fixed, grouped or in conflict.
+//! Placing in any order, whatever is fixed, grouped, bounded or in conflict.
 
 use super::gap::{self, Fit};
+use super::timetable::{MANY, Timetable};
 use super::{Problem, Shelf};
 use crate::units::Bytes;
 
@@ -12,51 +13,101 @@ pub(super) const UNPLACED: u64 = u64::MAX;
 pub(super) struct InOrder {
     /// Every life that is placed.
     shelf: Shelf,
-    /// What is in the way of a group, or of a unit with conflicts.
+    /// The same where lives are many.
+    timetable: Timetable,
+    /// What is in the way of a group, or of a unit with conflicts or a lowest offset.
     blocks: Vec<(u64, u64)>,
 }
 
 impl InOrder {
-    /// Offsets of all units: what is fixed first, then the units of `order` one after another.
+    /// Offsets of all units: what is fixed first, then what has a highest offset, then the rest; each in the order of
+    /// `order`.
     pub(super) fn place(&mut self, problem: &Problem, order: &[u32], fit: Fit, offsets: &mut Vec<u64>) {
-        let units = &problem.units;
         offsets.clear();
-        offsets.extend(units.iter().map(|unit| unit.fixed.unwrap_or(UNPLACED)));
+        offsets.extend(problem.units.iter().map(|unit| unit.fixed.unwrap_or(UNPLACED)));
+        self.place_around(problem, order, fit, offsets);
+    }
+
+    /// As above, around the units that have an offset already.
+    pub(super) fn place_around(&mut self, problem: &Problem, order: &[u32], fit: Fit, offsets: &mut [u64]) {
+        let units = &problem.units;
         self.shelf.clear();
-        for (index, unit) in units.iter().enumerate() {
-            if let Some(offset) = unit.fixed {
+        if is_many(problem) {
+            let hulls = || units.iter().map(|unit| unit.hull);
+            let horizon = hulls().map(|hull| hull.end.0).max().unwrap_or(0);
+            let total: u64 = hulls().map(|hull| u64::from(hull.len())).sum();
+            let longest = hulls().map(|hull| hull.len()).max().unwrap_or(0);
+            let average = (total / units.len() as u64) as u32;
+            self.timetable.clear(horizon, average, longest);
+        }
+        for (index, &offset) in offsets.iter().enumerate() {
+            if offset != UNPLACED {
                 self.enter(problem, index as u32, offset);
             }
         }
-        for &index in order {
-            let unit = &units[index as usize];
-            if unit.fixed.is_some() {
-                continue;
+        if problem.is_irregular() && units.iter().any(|unit| unit.high.is_some()) {
+            for &index in order
+                .iter()
+                .filter(|&&index| units[index as usize].high.is_some())
+            {
+                self.place_unit(problem, index, fit, offsets);
             }
-            let rivals = unit.rivals.of(&problem.rivals);
-            let offset = if unit.size == 0 {
-                0
-            } else if unit.members.len() == 1 && rivals.is_empty() {
-                gap::choose(fit, self.shelf.blocks(unit.hull), unit.size, unit.alignment)
+        }
+        for &index in order {
+            self.place_unit(problem, index, fit, offsets);
+        }
+    }
+
+    fn place_unit(&mut self, problem: &Problem, index: u32, fit: Fit, offsets: &mut [u64]) {
+        if offsets[index as usize] != UNPLACED {
+            return;
+        }
+        let unit = &problem.units[index as usize];
+        let rivals = unit.rivals.of(&problem.rivals);
+        let (size, alignment) = (unit.size, unit.alignment);
+        let many = is_many(problem);
+        let offset = if size == 0 {
+            gap::align_up(unit.low, alignment).expect(gap::ROOM)
+        } else if unit.members.len() == 1 && rivals.is_empty() && unit.low == 0 {
+            if many {
+                gap::choose(fit, self.timetable.blocks(unit.hull), size, alignment)
             } else {
-                self.blocks.clear();
-                for span in problem.spans(unit) {
+                gap::choose(fit, self.shelf.blocks(unit.hull), size, alignment)
+            }
+        } else {
+            self.blocks.clear();
+            if unit.low > 0 {
+                self.blocks.push((0, unit.low));
+            }
+            for span in problem.spans(unit) {
+                if many {
+                    self.blocks.extend(self.timetable.blocks(span));
+                } else {
                     self.blocks.extend(self.shelf.blocks(span));
                 }
-                problem.extend_with_rivals(&mut self.blocks, rivals, offsets);
-                self.blocks.sort_unstable();
-                gap::choose(fit, self.blocks.iter().copied(), unit.size, unit.alignment)
-            };
-            offsets[index as usize] = offset;
-            self.enter(problem, index, offset);
-        }
+            }
+            problem.extend_with_rivals(&mut self.blocks, rivals, offsets);
+            self.blocks.sort_unstable();
+            gap::choose(fit, self.blocks.iter().copied(), size, alignment)
+        };
+        offsets[index as usize] = offset;
+        self.enter(problem, index, offset);
     }
 
     /// Enters every life of a unit.
     fn enter(&mut self, problem: &Problem, index: u32, offset: u64) {
         let unit = &problem.units[index as usize];
         for span in problem.spans(unit) {
-            self.shelf.place(index, span, Bytes(offset), Bytes(unit.size));
+            if is_many(problem) {
+                self.timetable.insert(span, offset, unit.size);
+            } else {
+                self.shelf.place(index, span, Bytes(offset), Bytes(unit.size));
+            }
         }
     }
+}
+
+/// Whether looking through everything that is placed is slower than keeping it by time.
+fn is_many(problem: &Problem) -> bool {
+    problem.units.len() >= MANY
 }

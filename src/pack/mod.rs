@@ -6,14 +6,23 @@
 //!   4 ┤├── a ──┤┌───── c ─────┐           c [3, 9) × 7
 //!   0 ┼┴───────┴┴─────────────┴──► steps  height 7 = the peak of the live set: nothing can be lower
 //! ```
-//! A [`ProblemDesc`] is validated into a [`Problem`]; a [`Strategy`] finds a [`Packing`]; [`lower_bound`] says what no
-//! packing can go below; [`check`] judges one without knowing how it was made. A [`Shelf`] is for planners that decide
-//! item by item whether something is placed at all.
+//! A [`ProblemDesc`] is validated into a [`Problem`]: lives, sizes, alignments, fixed offsets, bounds of offsets, groups that
+//! share one offset, pairs that must not share bytes, a capacity. Asked of it are
+//! - [`minimise`]: the smallest block;
+//! - [`fit`]: a packing within the capacity, or the proof that there is none, with the items that make it impossible;
+//! - [`select`]: what to keep in a block that is too small for all, so that it is worth most; [`spread`], the same over several
+//!   memories in order of preference;
+//! - [`pack()`]: what one [`Strategy`] finds; a [`Packer`] keeps the memory of all of these for the next problem.
 //!
-//! The same problem gives the same packing on every machine. Capacities are not enforced but reported: what does not fit
-//! has a height above its capacity.
+//! Each answer has a bound and a [`Verdict`]. [`lower_bound`] says what no packing can go below; [`check`] judges one without
+//! knowing how it was made. A [`Shelf`] is for planners that decide item by item whether something is placed at all.
 //!
-//! Not done: an exact search, and a search that improves a packing within a budget.
+//! The same problem and budget of [`Steps`] give the same answer on every machine: nothing looks at a clock. A caller that has
+//! to, ends a search by its callback, and the answer says so.
+//!
+//! Not done: the exact search does not propagate what must lie above or below what (edge finding), and takes no models of more
+//! than a million places of items in columns; parts that share no step are searched apart, so that this is about one part. The
+//! spread over several memories decides one memory after another.
 //!
 //! ```
 //! use tileheap::pack::{Item, Problem, Strategy, lower_bound, pack};
@@ -31,23 +40,39 @@
 //! # Ok::<(), tileheap::Error>(())
 //! ```
 
+mod answer;
 mod birth;
 mod bound;
 mod by_step;
 mod check;
+mod climb;
+mod exact;
 mod fault;
+mod fit;
 mod gap;
 mod greedy;
 mod in_order;
+mod minimise;
+mod nnc;
+mod objects;
+mod orders;
 mod problem;
+mod select;
 mod shelf;
+mod spread;
 mod strategy;
+mod timetable;
 
+pub use answer::{Answer, Conflict, Progress, Steps, Verdict, Watch};
 pub use bound::lower_bound;
 pub use check::check;
 pub use fault::PackFault;
+pub use fit::fit;
+pub use minimise::minimise;
 pub use problem::{Item, Problem, ProblemDesc};
+pub use select::{Selection, select};
 pub use shelf::Shelf;
+pub use spread::{Spread, spread};
 pub use strategy::{Packer, Packing, Strategy, pack};
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::PackFault;
 use super::in_order::UNPLACED;
+use super::{PackFault, Packing, gap};
 use crate::units::{Alignment, Bytes, Run, Span};
 
 /// Something that needs bytes for a while.
@@ -17,6 +17,15 @@ pub struct Item {
     pub alignment: Alignment,
     /// Where it has to be.
     pub fixed: Option<Bytes>,
+    /// The lowest offset it may have.
+    #[serde(default)]
+    pub lowest: Bytes,
+    /// The highest offset it may have. Like a capacity, cheap strategies aim at it and [`Packing::fits`] says whether they
+    /// kept it; the answers of [`fit`](super::fit()) and [`minimise`](super::minimise()) keep it.
+    ///
+    /// [`Packing::fits`]: super::Packing::fits
+    #[serde(default)]
+    pub highest: Option<Bytes>,
     /// Items of one group share one offset. The group takes its largest size, aligned to the least common multiple,
     /// while any of its members lives.
     pub together: Option<u32>,
@@ -30,6 +39,8 @@ impl Item {
             size,
             alignment,
             fixed: None,
+            lowest: Bytes::ZERO,
+            highest: None,
             together: None,
         }
     }
@@ -73,7 +84,8 @@ impl ProblemDesc {
     ///
     /// # Errors
     /// A conflict names an item that is not there or a pair that shares one offset; a fixed offset is misaligned, differs
-    /// within a group or collides with another; the sizes and alignments together pass 2^64 - 1.
+    /// within a group or collides with another; no aligned offset lies within an item's bounds; the sizes and alignments
+    /// together pass 2^64 - 1.
     pub fn build(self) -> Result<Problem, PackFault> {
         Problem::build(self)
     }
@@ -89,7 +101,7 @@ pub struct Problem {
     pub(super) members: Vec<u32>,
     /// Conflicting units of each unit, in runs, ascending. Empty without conflicts.
     pub(super) rivals: Vec<u32>,
-    fixed_or_groups: bool,
+    irregular: bool,
 }
 
 /// What is placed: a lone item, or a group whose items share one offset.
@@ -98,6 +110,9 @@ pub(super) struct Unit {
     pub(super) size: u64,
     pub(super) alignment: Alignment,
     pub(super) fixed: Option<u64>,
+    /// The lowest and the highest offset.
+    pub(super) low: u64,
+    pub(super) high: Option<u64>,
     /// From the first birth to the last death; a group may be dead in between.
     pub(super) hull: Span,
     /// Its items: a run of `Problem::members`.
@@ -110,6 +125,14 @@ impl Unit {
     /// Whether it is ever in the way of anything because of its life.
     pub(super) fn takes_bytes(&self) -> bool {
         self.size > 0 && !self.hull.is_empty()
+    }
+
+    /// The lowest and the highest offset; the same where it is fixed.
+    pub(super) fn bounds(&self) -> (u64, u64) {
+        match self.fixed {
+            Some(offset) => (offset, offset),
+            None => (self.low, self.high.unwrap_or(u64::MAX)),
+        }
     }
 }
 
@@ -127,12 +150,14 @@ impl Problem {
             units: Vec::with_capacity(desc.items.len()),
             members: Vec::with_capacity(desc.items.len()),
             rivals: Vec::new(),
-            fixed_or_groups: false,
+            irregular: false,
             desc,
         };
         problem.form_units()?;
-        let plain = |unit: &Unit| unit.fixed.is_none() && unit.members.len() == 1;
-        problem.fixed_or_groups = !problem.units.iter().all(plain);
+        let plain = |unit: &Unit| {
+            unit.fixed.is_none() && unit.low == 0 && unit.high.is_none() && unit.members.len() == 1
+        };
+        problem.irregular = !problem.units.iter().all(plain);
         problem.check_sum()?;
         if !problem.desc.conflicts.is_empty() {
             problem.form_rivals()?;
@@ -167,9 +192,82 @@ impl Problem {
         members.map(|&item| self.desc.items[item as usize].span)
     }
 
-    /// Whether something is in the way of others before it is born: it is fixed, or lives again after a pause.
-    pub(super) fn has_fixed_or_groups(&self) -> bool {
-        self.fixed_or_groups
+    /// The problem of some units alone, given ascending; its units come in the same order.
+    pub(super) fn part(&self, units: &[u32], capacity: Option<u64>) -> Problem {
+        let members = |&unit: &u32| self.units[unit as usize].members.of(&self.members);
+        let items: Vec<u32> = units.iter().flat_map(members).copied().collect();
+        let mut desc = ProblemDesc::new(items.iter().map(|&item| self.desc.items[item as usize]).collect());
+        desc.capacity = capacity.map(Bytes);
+        if !self.desc.conflicts.is_empty() {
+            let mut place = vec![u32::MAX; self.desc.items.len()];
+            for (index, &item) in items.iter().enumerate() {
+                place[item as usize] = index as u32;
+            }
+            let pairs = self
+                .desc
+                .conflicts
+                .iter()
+                .map(|&(a, b)| (place[a as usize], place[b as usize]));
+            desc.conflicts
+                .extend(pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX));
+        }
+        desc.build().expect("a part of a sound problem is sound")
+    }
+
+    /// The end of the highest unit.
+    pub(super) fn height(&self, offsets: &[u64]) -> u64 {
+        let units = self.units.iter().zip(offsets);
+        units.map(|(unit, &offset)| offset + unit.size).max().unwrap_or(0)
+    }
+
+    /// Whether no unit is above its highest offset.
+    pub(super) fn keeps_bounds(&self, offsets: &[u64]) -> bool {
+        let mut units = self.units.iter().zip(offsets);
+        !self.irregular || units.all(|(unit, &offset)| unit.high.is_none_or(|high| offset <= high))
+    }
+
+    /// Offsets of units as offsets of items.
+    pub(super) fn write(&self, offsets: &[u64], packing: &mut Packing) {
+        packing.height = Bytes(self.height(offsets));
+        packing.offsets.clear();
+        packing.offsets.resize(self.items().len(), Bytes::ZERO);
+        for (unit, &offset) in self.units.iter().zip(offsets) {
+            for &item in unit.members.of(&self.members) {
+                packing.offsets[item as usize] = Bytes(offset);
+            }
+        }
+    }
+
+    /// Whether two units must not share bytes.
+    pub(super) fn interfere(&self, a: u32, b: u32) -> bool {
+        let (first, second) = (&self.units[a as usize], &self.units[b as usize]);
+        if first.rivals.of(&self.rivals).binary_search(&b).is_ok() {
+            return true;
+        }
+        if !first.hull.overlaps(second.hull) {
+            return false;
+        }
+        let plain = first.members.len() == 1 && second.members.len() == 1;
+        plain
+            || self
+                .spans(first)
+                .any(|span| self.spans(second).any(|other| span.overlaps(other)))
+    }
+
+    /// Whether all of `a` is dead before any of `b` is born.
+    pub(super) fn before(&self, a: u32, b: u32) -> bool {
+        self.units[a as usize].hull.end <= self.units[b as usize].hull.first
+    }
+
+    /// Whether one of two units is dead before the other is born.
+    pub(super) fn ordered(&self, a: u32, b: u32) -> bool {
+        self.before(a, b) || self.before(b, a)
+    }
+
+    /// Whether something is in the way of others before it is born (it is fixed, or lives again after a pause), or cannot be
+    /// everywhere.
+    pub(super) fn is_irregular(&self) -> bool {
+        self.irregular
     }
 
     /// Adds the bytes of those `rivals` that are placed.
@@ -215,10 +313,10 @@ impl Problem {
         Ok(())
     }
 
-    /// No solver can pass 64 bits: an offset is at most the end of the highest unit, rounded up once.
+    /// No solver can pass 64 bits: an offset is at most the end of the highest unit (or a bound), rounded up once.
     fn check_sum(&self) -> Result<(), PackFault> {
-        let fixed_end = |unit: &Unit| unit.fixed.map_or(0, |offset| offset + unit.size);
-        let mut sum = self.units.iter().map(fixed_end).max().unwrap_or(0);
+        let floor = |unit: &Unit| unit.fixed.map_or(unit.low, |offset| offset + unit.size);
+        let mut sum = self.units.iter().map(floor).max().unwrap_or(0);
         for unit in self.units.iter().filter(|unit| unit.fixed.is_none()) {
             let padded = unit.size.checked_add(unit.alignment.get() - 1);
             sum = padded
@@ -326,6 +424,8 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackFault>
         size: first.size.0,
         alignment: first.alignment,
         fixed: first.fixed.map(|offset| offset.0),
+        low: first.lowest.0,
+        high: first.highest.map(|offset| offset.0),
         hull: first.span,
         members: run,
         rivals: Run::default(),
@@ -334,6 +434,11 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackFault>
     for &member in &members[1..] {
         let item = &items[member as usize];
         unit.size = unit.size.max(item.size.0);
+        unit.low = unit.low.max(item.lowest.0);
+        unit.high = match (unit.high, item.highest) {
+            (Some(high), Some(other)) => Some(high.min(other.0)),
+            (high, other) => high.or(other.map(|offset| offset.0)),
+        };
         unit.alignment = unit
             .alignment
             .lcm(item.alignment)
@@ -376,6 +481,20 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackFault>
                 offset: Bytes(offset),
             });
         }
+    }
+    let least = gap::align_up(unit.low, unit.alignment);
+    let outside = |offset: u64| offset < unit.low || unit.high.is_some_and(|high| offset > high);
+    if least.is_none_or(outside) || unit.fixed.is_some_and(outside) {
+        return Err(PackFault::EmptyBounds {
+            item: if unit.fixed.is_some() {
+                fixed_by
+            } else {
+                members[0]
+            },
+            lowest: Bytes(unit.low),
+            highest: Bytes(unit.high.unwrap_or(u64::MAX)),
+            alignment: unit.alignment,
+        });
     }
     Ok(unit)
 }

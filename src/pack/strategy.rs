@@ -7,9 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::birth::ByBirth;
 use super::bound::Bounder;
+use super::climb::Climb;
+use super::exact::Exact;
 use super::gap::Fit;
 use super::greedy::Greedy;
 use super::in_order::InOrder;
+use super::nnc::Nnc;
+use super::objects::Objects;
+use super::orders::{by_area, by_conflicts};
+use super::select::Selector;
 use super::{PackFault, Problem, gap};
 use crate::units::Bytes;
 
@@ -21,25 +27,51 @@ pub enum Strategy {
     Naive,
     /// Largest first, each in the smallest gap that takes it.
     GreedyBySize,
+    /// Largest first, each in the lowest gap.
+    FirstFitBySize,
     /// The step with the most live bytes first; in it the largest first, each in the smallest gap.
     GreedyByBreadth,
     /// In the order of births, each in the lowest gap.
     FirstFitByBirth,
     /// In the order of births, each in the smallest gap.
     BestFitByBirth,
-    /// The others from the fastest to the slowest until one reaches the lower bound; the best of what was found.
+    /// Most bytes times steps first, each in the lowest gap.
+    GreedyByArea,
+    /// Those in the way of the most others first, each in the smallest gap.
+    GreedyByConflicts,
+    /// ExecuTorch's greedy rule: shared objects, one above the other.
+    Executorch,
+    /// The rule of NNC as it is published: tensors take over bytes along the edges of an allocation graph. O(n³).
+    Nnc,
+    /// Swaps in the order of placing that lower the peak, within the default steps.
+    HillClimb,
+    /// The exact search alone, within the default steps.
+    Exact,
+    /// The rules by birth, size and breadth until one reaches the lower bound; the best of what was found. For planners that
+    /// have microseconds.
+    Quick,
+    /// Everything: the cheap rules until one reaches the lower bound; then improves and proves, within the default steps. See
+    /// [`minimise`](super::minimise()) for the proof and for other budgets.
     #[default]
     Auto,
 }
 
 impl Strategy {
     /// Every strategy, in declaration order.
-    pub const ALL: [Strategy; 6] = [
+    pub const ALL: [Strategy; 14] = [
         Strategy::Naive,
         Strategy::GreedyBySize,
+        Strategy::FirstFitBySize,
         Strategy::GreedyByBreadth,
         Strategy::FirstFitByBirth,
         Strategy::BestFitByBirth,
+        Strategy::GreedyByArea,
+        Strategy::GreedyByConflicts,
+        Strategy::Executorch,
+        Strategy::Nnc,
+        Strategy::HillClimb,
+        Strategy::Exact,
+        Strategy::Quick,
         Strategy::Auto,
     ];
 
@@ -48,9 +80,17 @@ impl Strategy {
         match self {
             Strategy::Naive => "naive",
             Strategy::GreedyBySize => "greedy-by-size",
+            Strategy::FirstFitBySize => "first-fit-by-size",
             Strategy::GreedyByBreadth => "greedy-by-breadth",
             Strategy::FirstFitByBirth => "first-fit-by-birth",
             Strategy::BestFitByBirth => "best-fit-by-birth",
+            Strategy::GreedyByArea => "greedy-by-area",
+            Strategy::GreedyByConflicts => "greedy-by-conflicts",
+            Strategy::Executorch => "executorch",
+            Strategy::Nnc => "nnc",
+            Strategy::HillClimb => "hill-climb",
+            Strategy::Exact => "exact",
+            Strategy::Quick => "quick",
             Strategy::Auto => "auto",
         }
     }
@@ -83,9 +123,11 @@ pub struct Packing {
 }
 
 impl Packing {
-    /// Whether it stays within the problem's capacity.
+    /// Whether it stays within the problem's capacity, and no item is above its highest offset.
     pub fn fits(&self, problem: &Problem) -> bool {
+        let mut items = problem.items().iter().zip(&self.offsets);
         problem.capacity().is_none_or(|capacity| self.height <= capacity)
+            && items.all(|(item, &offset)| item.highest.is_none_or(|highest| offset <= highest))
     }
 }
 
@@ -96,15 +138,25 @@ pub fn pack(problem: &Problem, strategy: Strategy) -> Packing {
     Packer::default().pack(problem, strategy)
 }
 
-/// Runs strategies and keeps their scratch memory: after the first problems it allocates nothing but its answers.
+/// Runs strategies and keeps their scratch memory: after the first problems the cheap ones allocate nothing but their
+/// answers.
 #[derive(Debug, Default)]
 pub struct Packer {
-    bounder: Bounder,
+    pub(super) bounder: Bounder,
     by_birth: ByBirth,
     greedy: Greedy,
-    in_order: InOrder,
+    pub(super) in_order: InOrder,
+    objects: Objects,
+    nnc: Nnc,
+    pub(super) climb: Climb,
+    pub(super) exact: Exact,
+    pub(super) selector: Selector,
     /// Offsets of units.
-    offsets: Vec<u64>,
+    pub(super) offsets: Vec<u64>,
+    /// The best of several.
+    pub(super) best: Vec<u64>,
+    pub(super) counts: Vec<u32>,
+    pub(super) order: Vec<u32>,
 }
 
 impl Packer {
@@ -117,35 +169,12 @@ impl Packer {
 
     /// As [`pack()`], into a packing whose memory is used again.
     pub fn pack_into(&mut self, problem: &Problem, strategy: Strategy, packing: &mut Packing) {
-        let offsets = &mut self.offsets;
         match strategy {
-            Strategy::Naive => naive(problem, offsets),
-            Strategy::GreedyBySize => {
-                let order = self.greedy.by_size(problem);
-                self.in_order.place(problem, order, Fit::Best, offsets);
-            }
-            Strategy::GreedyByBreadth => {
-                let order = self.greedy.by_breadth(problem);
-                self.in_order.place(problem, order, Fit::Best, offsets);
-            }
-            Strategy::FirstFitByBirth => {
-                self.by_birth
-                    .place(problem, Fit::First, &mut self.in_order, offsets)
-            }
-            Strategy::BestFitByBirth => self
-                .by_birth
-                .place(problem, Fit::Best, &mut self.in_order, offsets),
-            Strategy::Auto => return self.auto(problem, packing),
+            Strategy::Quick => self.quick(problem),
+            Strategy::HillClimb | Strategy::Exact | Strategy::Auto => self.improve(problem, strategy),
+            _ => self.run(problem, strategy),
         }
-        let units = problem.units.iter().zip(&self.offsets);
-        packing.height = Bytes(units.map(|(unit, &offset)| offset + unit.size).max().unwrap_or(0));
-        packing.offsets.clear();
-        packing.offsets.resize(problem.items().len(), Bytes::ZERO);
-        for (unit, &offset) in problem.units.iter().zip(&self.offsets) {
-            for &item in unit.members.of(&problem.members) {
-                packing.offsets[item as usize] = Bytes(offset);
-            }
-        }
+        problem.write(&self.offsets, packing);
     }
 
     /// As [`lower_bound`](super::lower_bound()).
@@ -153,26 +182,88 @@ impl Packer {
         self.bounder.lower_bound(problem)
     }
 
-    fn auto(&mut self, problem: &Problem, packing: &mut Packing) {
-        let bound = self.lower_bound(problem);
-        self.pack_into(problem, Strategy::FirstFitByBirth, packing);
-        let rest = [
-            Strategy::BestFitByBirth,
-            Strategy::GreedyBySize,
-            Strategy::GreedyByBreadth,
-        ];
-        let mut other = Packing::default();
-        for strategy in rest {
-            if packing.height == bound {
-                return;
+    /// Runs one of the rules that neither search nor try others; leaves the offsets of units.
+    pub(super) fn run(&mut self, problem: &Problem, strategy: Strategy) {
+        let offsets = &mut self.offsets;
+        let (order, fit) = match strategy {
+            Strategy::FirstFitByBirth | Strategy::BestFitByBirth => {
+                let first = strategy == Strategy::FirstFitByBirth;
+                let fit = if first { Fit::First } else { Fit::Best };
+                return self.by_birth.place(problem, fit, &mut self.in_order, offsets);
             }
-            self.pack_into(problem, strategy, &mut other);
-            if other.height < packing.height {
-                std::mem::swap(packing, &mut other);
+            Strategy::GreedyByBreadth => (self.greedy.by_breadth(problem), Fit::Best),
+            Strategy::GreedyByArea => {
+                by_area(problem, &mut self.order);
+                (&self.order[..], Fit::First)
             }
+            Strategy::GreedyByConflicts => {
+                by_conflicts(problem, &mut self.counts, &mut self.order);
+                (&self.order[..], Fit::Best)
+            }
+            Strategy::FirstFitBySize => (self.greedy.by_size(problem), Fit::First),
+            Strategy::Executorch => {
+                let order = self.greedy.by_size(problem);
+                if !problem.is_irregular() {
+                    return self.objects.place(problem, order, offsets);
+                }
+                (order, Fit::First)
+            }
+            Strategy::Nnc => {
+                if !problem.is_irregular() && problem.conflicts().is_empty() {
+                    return self.nnc.place(problem, &mut self.order, offsets);
+                }
+                // The rule knows lives alone; what it would have inserted first is placed first.
+                by_conflicts(problem, &mut self.counts, &mut self.order);
+                (&self.order[..], Fit::First)
+            }
+            Strategy::Naive => return naive(problem, offsets),
+            _ => (self.greedy.by_size(problem), Fit::Best),
+        };
+        self.in_order.place(problem, order, fit, offsets);
+    }
+
+    /// Leaves the order of a greedy rule in `order`.
+    pub(super) fn order_of(&mut self, problem: &Problem, strategy: Strategy) {
+        match strategy {
+            Strategy::GreedyByArea => by_area(problem, &mut self.order),
+            Strategy::GreedyByConflicts => by_conflicts(problem, &mut self.counts, &mut self.order),
+            Strategy::GreedyByBreadth => replace(&mut self.order, self.greedy.by_breadth(problem)),
+            Strategy::FirstFitByBirth => replace(&mut self.order, self.by_birth.order(problem)),
+            _ => replace(&mut self.order, self.greedy.by_size(problem)),
         }
     }
+
+    /// The cheap rules that planners have time for, until one reaches the lower bound.
+    fn quick(&mut self, problem: &Problem) {
+        let bound = self.lower_bound(problem).0;
+        let mut least = u64::MAX;
+        for strategy in QUICK {
+            self.run(problem, strategy);
+            let height = problem.height(&self.offsets);
+            if height < least {
+                least = height;
+                if height == bound {
+                    return;
+                }
+                std::mem::swap(&mut self.best, &mut self.offsets);
+            }
+        }
+        std::mem::swap(&mut self.best, &mut self.offsets);
+    }
 }
+
+fn replace(order: &mut Vec<u32>, by: &[u32]) {
+    order.clear();
+    order.extend_from_slice(by);
+}
+
+/// From the fastest to the slowest.
+const QUICK: [Strategy; 4] = [
+    Strategy::FirstFitByBirth,
+    Strategy::BestFitByBirth,
+    Strategy::GreedyBySize,
+    Strategy::GreedyByBreadth,
+];
 
 /// Every unit above the one before; fixed units stay where they are and the others go above them.
 fn naive(problem: &Problem, offsets: &mut Vec<u64>) {
@@ -184,7 +275,7 @@ fn naive(problem: &Problem, offsets: &mut Vec<u64>) {
     offsets.clear();
     offsets.extend(problem.units.iter().map(|unit| {
         unit.fixed.unwrap_or_else(|| {
-            let offset = gap::align_up(cursor, unit.alignment).expect("the sum of a problem's sizes fits");
+            let offset = gap::align_up(cursor.max(unit.low), unit.alignment).expect(gap::ROOM);
             cursor = offset + unit.size;
             offset
         })

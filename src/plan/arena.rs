@@ -169,13 +169,7 @@ fn pack_arena(
             placement.size = size;
         }
         let span = if options.aliasing { placement.span } else { always };
-        items.push(Item {
-            span,
-            size,
-            alignment,
-            fixed: None,
-            together: None,
-        });
+        items.push(Item::new(span, size, alignment));
     }
     let mut problem = ProblemDesc::new(items);
     if options.aliasing {
@@ -186,7 +180,7 @@ fn pack_arena(
     let problem = problem.build()?;
     let strategy = match options.strategy {
         Strategy::Fast => pack::Strategy::FirstFitByBirth,
-        _ => pack::Strategy::Auto,
+        _ => pack::Strategy::Quick,
     };
     let packing = pack::pack(&problem, strategy);
     let memory_type = group[0].0;

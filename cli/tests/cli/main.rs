@@ -5,6 +5,7 @@ mod checks;
 mod devices;
 mod errors;
 mod frames;
+mod packs;
 mod run;
 #[path = "../../../tests/support/mod.rs"]
 mod support;

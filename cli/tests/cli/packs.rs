@@ -1,0 +1,44 @@
+//! `tileheap pack`: answers, the table with offsets, and exit statuses.
+
+use crate::run::{scratch, tileheap_with};
+
+const TABLE: &[u8] = b"id,lower,upper,size,weight\na,0,3,4,1\nb,3,9,4,1\nc,0,9,4,3\n";
+
+#[test]
+fn a_table_is_packed() {
+    let out = scratch("packed.csv");
+    let text = tileheap_with(TABLE, &["pack", "-", "-o", out.to_str().unwrap()]).good();
+    assert!(
+        text.contains("height     8 B") && text.contains("nothing is lower"),
+        "{text}"
+    );
+    let written = std::fs::read_to_string(out).unwrap();
+    assert!(
+        written.starts_with("id,lower,upper,size,weight,offset\na,0,3,4,1,"),
+        "{written}"
+    );
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let run = tileheap_with(TABLE, &["pack", "-", "--capacity", "7"]);
+    assert_eq!(run.status, 1);
+    assert!(
+        run.out.contains("proved: it does not fit") && run.out.contains("conflict   2 items"),
+        "{}",
+        run.out
+    );
+    let text = tileheap_with(TABLE, &["pack", "-", "--capacity", "7", "--select", "--json"]).good();
+    assert!(
+        text.contains("\"weight\": 3") && text.contains("\"proved\""),
+        "{text}"
+    );
+}
+
+#[test]
+fn bad_tables_are_located() {
+    let message = tileheap_with(b"id,lower,upper,size\na,0,1,x\n", &["pack", "-"]).bad(2);
+    assert!(message.contains(":2: size `x`"), "{message}");
+    let two = b"id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n";
+    assert!(tileheap_with(two, &["pack", "-"]).bad(2).contains(":2: "));
+}

@@ -1,0 +1,11 @@
+//! Any bytes as a packing problem: every answer has to be right.
+#![no_main]
+
+#[path = "../../tests/support/pack_bytes.rs"]
+mod pack_bytes;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    if let Some((problem, worths)) = pack_bytes::problem(bytes) {
+        pack_bytes::judge(&problem, &worths);
+    }
+});

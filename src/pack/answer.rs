@@ -1,0 +1,83 @@
+//! What the engine answers, and how much it may look.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use super::Packing;
+use crate::units::Bytes;
+
+/// A number of search steps: of decisions, and of as much work elsewhere. A budget in steps gives the same answer on every
+/// machine; about a million of them are done in a second or two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Steps(pub u64);
+
+impl Default for Steps {
+    fn default() -> Steps {
+        Steps(400_000)
+    }
+}
+
+/// How much is known about an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// No packing is lower, none exists, or no choice is worth more: whatever was asked.
+    Proved,
+    /// The best that was found within the steps.
+    OutOfSteps,
+    /// The best that was found before the caller's callback had enough.
+    Interrupted,
+}
+
+/// Where a search is; shown to the caller now and then, who may end it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Steps so far.
+    pub steps: Steps,
+    /// The lowest height so far; for [`select`](super::select()) the greatest worth.
+    pub best: Option<u64>,
+    /// What nothing can go below; for [`select`](super::select()) above.
+    pub bound: u64,
+}
+
+/// A caller's callback: `Break` ends the search, and the answer says [`Verdict::Interrupted`].
+pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+
+/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// The lowest packing that was found; none where upper bounds of offsets or a capacity were not met.
+    pub packing: Option<Packing>,
+    /// What no packing goes below.
+    pub bound: Bytes,
+    /// Proved: the packing is the lowest (of `minimise`), there is one (of `fit`), or there is none.
+    pub verdict: Verdict,
+    /// The steps that were used.
+    pub steps: Steps,
+    /// Items that cannot be packed together, where it is proved that there is no packing.
+    pub conflict: Option<Conflict>,
+}
+
+impl Answer {
+    /// How far the packing may be from the lowest one.
+    pub fn gap(&self) -> Option<Bytes> {
+        let packing = self.packing.as_ref()?;
+        Some(Bytes(packing.height.0.saturating_sub(self.bound.0)))
+    }
+
+    /// Whether it is proved that there is no packing.
+    pub fn is_impossible(&self) -> bool {
+        self.packing.is_none() && self.verdict == Verdict::Proved
+    }
+}
+
+/// Items that cannot be packed together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// By index, ascending.
+    pub items: Vec<u32>,
+    /// Whether they can be packed without any one of them (a group counted as one), each of which is proved by a packing.
+    pub minimal: bool,
+}

@@ -1,0 +1,106 @@
+//! The exact search: a packing within a capacity, or the proof that there is none.
+//!
+//! Depth first over packings that are pushed down as far as they go, built from below. One decision takes a column of a
+//! *valley* of the floors and tries each piece that may start there, then to leave bytes unused. What makes it short:
+//! - only largest sets of overlapping lives are columns, and a branch ends where a column's floor and load pass the capacity;
+//! - unused bytes are paid from a column's slack, and tight columns have next to none: they are decided first;
+//! - parts that nothing ties together any longer are solved apart, and if one fails, the decision that made it has failed;
+//! - of pieces that are the same, only the next is tried; what was searched in vain is kept in a table of fixed size;
+//! - many short runs in different ways, and longer ones when all have ended, share the table and the blame of columns.
+//!
+//! State changes in place and is taken back by a trail: a step allocates nothing. Source: sections, floors, canonical order and
+//! partitions as in Moffitt, "MiniMalloc", ASPLOS 2023; valleys, branching by slack, the table and the blame are our own.
+
+mod branch;
+mod model;
+mod order;
+mod search;
+mod state;
+mod table;
+
+pub(super) use table::mix;
+
+use super::Problem;
+use super::gap::{ROOM, align_up};
+use order::{WAYS, rank};
+use search::{PLACES_PER_STEP, Search};
+
+#[cfg(test)]
+mod tests;
+
+pub(super) use model::{Model, gcd};
+pub(super) use search::{Outcome, Switches};
+
+/// The memory of exact searches.
+#[derive(Debug, Default)]
+pub(super) struct Exact {
+    search: Search,
+    keys: Vec<(u128, u32)>,
+}
+
+impl Exact {
+    /// Looks for offsets of all pieces within `capacity`, at most `budget` steps long; gives the steps used.
+    ///
+    /// `poll` is told the steps so far, and says whether to go on.
+    pub(super) fn fit(
+        &mut self,
+        model: &Model,
+        capacity: u64,
+        switches: Switches,
+        budget: u64,
+        poll: &mut dyn FnMut(u64) -> bool,
+    ) -> (Outcome, u64) {
+        let search = &mut self.search;
+        search.steps = 0;
+        let states = (model.pieces.len() as u64 * 64).min(budget).clamp(64, 1 << 18);
+        search.table.clear(states.next_power_of_two().ilog2());
+        // Enough to place everything and to try a few things on the way.
+        let dear = 1 + model.holders.len() as u64 / PLACES_PER_STEP;
+        let unit = (50 + model.pieces.len() as u64) * dear;
+        let mut round = 0u32;
+        loop {
+            for (number, way) in WAYS.into_iter().enumerate() {
+                let run = u64::from(round) * WAYS.len() as u64 + number as u64;
+                let noise = if round == 0 { 0 } else { 10 };
+                rank(
+                    model,
+                    capacity,
+                    way.first,
+                    noise,
+                    run,
+                    &mut self.keys,
+                    &mut search.ranks,
+                );
+                search.state.blame.clear();
+                let length = (unit * way.length) << (round / 4).min(30);
+                let limit = search.steps.saturating_add(length).min(budget);
+                let outcome = search.run(
+                    model,
+                    capacity,
+                    (way.focus, way.mirrored != (round % 2 == 1)),
+                    switches,
+                    limit,
+                    poll,
+                );
+                if outcome != Outcome::OutOfSteps || search.steps >= budget {
+                    return (outcome, search.steps);
+                }
+            }
+            round += 1;
+        }
+    }
+
+    /// Offsets of all units after [`Outcome::Packed`]; those that take part in nothing are as low as they may be.
+    pub(super) fn write(&self, problem: &Problem, model: &Model, offsets: &mut Vec<u64>) {
+        offsets.clear();
+        offsets.extend(problem.units.iter().map(|unit| {
+            let (low, _) = unit.bounds();
+            align_up(low, unit.alignment).expect(ROOM)
+        }));
+        for (piece, &offset) in model.pieces.iter().zip(&self.search.state.offsets) {
+            if !piece.columns.is_empty() {
+                offsets[piece.unit as usize] = offset;
+            }
+        }
+    }
+}

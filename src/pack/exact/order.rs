@@ -1,0 +1,91 @@
+//! The orders in which candidates are tried, and the series of runs.
+
+use super::branch::Focus;
+use super::model::Model;
+use super::table::mix;
+
+/// What goes first among the pieces that could.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    Wide,
+    Large,
+    /// Columns times size².
+    LargeArea,
+    /// Columns² times size.
+    WideArea,
+}
+
+/// One run: what to branch on, what to try first.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) focus: Focus,
+    pub(crate) first: First,
+    /// Of equal columns, the last instead of the first.
+    pub(crate) mirrored: bool,
+    /// How long it runs, relative to the others.
+    pub(crate) length: u64,
+}
+
+const fn way(focus: Focus, first: First, length: u64) -> Way {
+    Way {
+        focus,
+        first,
+        length,
+        mirrored: false,
+    }
+}
+
+const fn mirrored(focus: Focus, first: First, length: u64) -> Way {
+    Way {
+        mirrored: true,
+        ..way(focus, first, length)
+    }
+}
+
+/// The runs of one round, strongest first. Each of them solves some instance of the hard set in a few hundred steps that
+/// others do not solve in a million: many short runs find the one that suits.
+pub(crate) const WAYS: [Way; 10] = [
+    way(Focus::Tightest, First::Wide, 3),
+    way(Focus::FewestChoicesLow, First::WideArea, 7),
+    mirrored(Focus::FewestChoicesLow, First::WideArea, 7),
+    way(Focus::TightestBlamed, First::Large, 3),
+    way(Focus::FewestChoicesBlamed, First::Wide, 7),
+    way(Focus::LeastSlackBlamed, First::Large, 3),
+    mirrored(Focus::FewestChoicesLow, First::Wide, 7),
+    way(Focus::FewestChoicesBlamed, First::LargeArea, 3),
+    mirrored(Focus::LeastSlackBlamed, First::WideArea, 3),
+    way(Focus::FewestChoicesLow, First::Wide, 7),
+];
+
+/// Replaces `ranks` by each piece's place when `first` goes first; `noise` percent of chance, drawn from `seed`, breaks more
+/// than ties.
+pub(crate) fn rank(
+    model: &Model,
+    capacity: u64,
+    first: First,
+    noise: u64,
+    seed: u64,
+    keys: &mut Vec<(u128, u32)>,
+    ranks: &mut Vec<u32>,
+) {
+    keys.clear();
+    keys.extend(model.pieces.iter().enumerate().map(|(index, piece)| {
+        let width = piece.columns.len() as u128;
+        // In 1024ths of the capacity, so that the order does not depend on the unit of sizes.
+        let size = u128::from(piece.size) * 1024 / u128::from(capacity.max(1)) + 1;
+        let base = match first {
+            First::Wide => width * 2048 + size,
+            First::Large => size * 2048 + width,
+            First::LargeArea => width * size * size,
+            First::WideArea => width * width * size,
+        };
+        let chance = mix(seed ^ mix(index as u64)) % 1024;
+        (base * u128::from(102_400 + noise * chance), index as u32)
+    }));
+    keys.sort_unstable_by_key(|&(key, index)| (std::cmp::Reverse(key), index));
+    ranks.clear();
+    ranks.resize(keys.len(), 0);
+    for (rank, &(_, index)) in keys.iter().enumerate() {
+        ranks[index as usize] = rank as u32;
+    }
+}

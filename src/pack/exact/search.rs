@@ -1,0 +1,311 @@
+//! The search itself: depth first, without recursion, part by part where nothing crosses.
+
+use super::branch::{Choice, Focus, Scratch, choose, raised};
+use super::model::{Model, NONE};
+use super::state::{DeadEnd, Mark, PLACED, State};
+use super::table::Table;
+
+/// What a search may use. Any of them gives the same answers, later or sooner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switches {
+    /// Cut the row of columns where nothing that is yet to place crosses, and solve the parts apart.
+    pub(crate) parts: bool,
+    /// Branch in any valley, not only at the lowest floor.
+    pub(crate) valleys: bool,
+    /// Of pieces that are the same in everything, place only the next.
+    pub(crate) twins: bool,
+    /// Remember what held no packing.
+    pub(crate) table: bool,
+    /// Judge columns also by where their pieces are ready.
+    pub(crate) heads: bool,
+}
+
+impl Switches {
+    /// What `fit` uses.
+    pub(crate) const DEFAULT: Switches = Switches {
+        parts: true,
+        valleys: true,
+        twins: true,
+        table: true,
+        heads: false,
+    };
+}
+
+/// What a run found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything is placed.
+    Packed,
+    /// No packing stays within the capacity.
+    Impossible,
+    /// The steps are used up.
+    OutOfSteps,
+    /// The caller has had enough.
+    Interrupted,
+}
+
+/// One decision under way.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    first: u32,
+    end: u32,
+    /// The decision that opened this part; if this one fails, so has that one's last try.
+    parent: u32,
+    /// Parts that wait, as they were before.
+    waiting: u32,
+    waiting_len: u32,
+    /// Pieces still to try: a stretch of the stack of candidates.
+    candidates_first: u32,
+    next: u32,
+    candidates_end: u32,
+    choice: Choice,
+    mark: Mark,
+    key: u128,
+    tried_skip: bool,
+}
+
+/// A part that waits to be solved, and the next one.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    first: u32,
+    end: u32,
+    parent: u32,
+    then: u32,
+}
+
+/// The memory of a search: used again by the next one.
+#[derive(Debug, Default)]
+pub(crate) struct Search {
+    pub(crate) state: State,
+    pub(crate) table: Table,
+    /// Place in the order in which candidates are tried, by piece.
+    pub(crate) ranks: Vec<u32>,
+    /// Steps so far: one for each decision, and more where much has to be looked at.
+    pub(crate) steps: u64,
+    frames: Vec<Frame>,
+    waiting: Vec<Waiting>,
+    candidates: Vec<u32>,
+    parts: Vec<(u32, u32, u32)>,
+    scratch: Scratch,
+    words: Vec<u128>,
+}
+
+impl Search {
+    /// Looks for a packing within `capacity` until `limit` steps are done; `poll` is asked now and then whether to go on.
+    pub(crate) fn run(
+        &mut self,
+        model: &Model,
+        capacity: u64,
+        focus: (Focus, bool),
+        switches: Switches,
+        limit: u64,
+        poll: &mut dyn FnMut(u64) -> bool,
+    ) -> Outcome {
+        self.frames.clear();
+        self.waiting.clear();
+        self.candidates.clear();
+        self.state.use_heads = switches.heads;
+        if self.state.start(model, capacity).is_err() {
+            return Outcome::Impossible;
+        }
+        let facts = model.width() + model.pieces.len();
+        let known = self.words.len();
+        self.words
+            .extend((known..facts).map(|fact| Table::word(fact as u64)));
+        let mut head = self.split(model, (0, model.width() as u32), NONE, NONE, switches);
+        let mut next_poll = self.steps + POLL_EVERY;
+        let depth = (model.holders.len() / model.width().max(1)) as u64;
+        loop {
+            let Some(&part) = self.waiting.get(head as usize) else {
+                return Outcome::Packed;
+            };
+            self.steps += 1 + u64::from(part.end - part.first) * depth / PLACES_PER_STEP;
+            if self.steps >= limit {
+                return Outcome::OutOfSteps;
+            }
+            if self.steps >= next_poll {
+                next_poll = self.steps + POLL_EVERY;
+                if !poll(self.steps) {
+                    return Outcome::Interrupted;
+                }
+            }
+            let opened = self.open(model, part, focus, switches);
+            let found = match opened {
+                Some(frame) => self.advance(model, frame, switches),
+                None => self.fail(model, part.parent, switches),
+            };
+            match found {
+                Some(waiting) => head = waiting,
+                None => return Outcome::Impossible,
+            }
+        }
+    }
+
+    /// Starts a decision in a part; `None` if the part is known to hold no packing.
+    fn open(
+        &mut self,
+        model: &Model,
+        part: Waiting,
+        (focus, mirrored): (Focus, bool),
+        switches: Switches,
+    ) -> Option<u32> {
+        let columns = part.first as usize..part.end as usize;
+        let key = if switches.table {
+            let key = self.key(model, columns.clone());
+            if self.table.contains(key) {
+                return None;
+            }
+            key
+        } else {
+            0
+        };
+        let choice = choose(
+            model,
+            &self.state,
+            columns,
+            focus,
+            mirrored,
+            switches.valleys,
+            switches.twins,
+        );
+        let from = self.candidates.len();
+        for &piece in model.column_runs[choice.column as usize].of(&model.holders) {
+            let ready = self.state.ready[piece as usize] == choice.floor;
+            if ready && self.state.is_next(model, piece, switches.twins) {
+                self.candidates.push(piece);
+            }
+        }
+        let ranks = &self.ranks;
+        self.candidates[from..].sort_unstable_by_key(|&piece| ranks[piece as usize]);
+        self.frames.push(Frame {
+            first: part.first,
+            end: part.end,
+            parent: part.parent,
+            waiting: part.then,
+            waiting_len: self.waiting.len() as u32,
+            candidates_first: from as u32,
+            next: from as u32,
+            candidates_end: self.candidates.len() as u32,
+            choice,
+            mark: self.state.mark(),
+            key,
+            tried_skip: false,
+        });
+        Some(self.frames.len() as u32 - 1)
+    }
+
+    /// Takes the next alternative of a decision, or of those before it; gives the parts that wait then. `None` when all
+    /// alternatives of all decisions are used up.
+    fn advance(&mut self, model: &Model, frame: u32, switches: Switches) -> Option<u32> {
+        let mut frame = frame;
+        loop {
+            let now = &mut self.frames[frame as usize];
+            let (part, waiting, choice) = ((now.first, now.end), now.waiting, now.choice);
+            let outcome: Result<(), DeadEnd> = if now.next < now.candidates_end {
+                let piece = self.candidates[now.next as usize];
+                now.next += 1;
+                self.state.place(model, piece)
+            } else if !now.tried_skip && self.state.slack(choice.column as usize) > 0 {
+                now.tried_skip = true;
+                let floor = raised(model, &self.state, choice, &mut self.scratch);
+                self.state.skip(model, choice.column, floor)
+            } else {
+                let (key, parent) = (now.key, now.parent);
+                if switches.table {
+                    self.table.insert(key);
+                }
+                if parent == NONE {
+                    return None;
+                }
+                self.back_to(model, parent);
+                frame = parent;
+                continue;
+            };
+            match outcome {
+                Ok(()) => return Some(self.split(model, part, frame, waiting, switches)),
+                Err(DeadEnd) => {
+                    let mark = self.frames[frame as usize].mark;
+                    self.state.undo(model, mark);
+                }
+            }
+        }
+    }
+
+    /// A part that `parent` opened holds no packing.
+    fn fail(&mut self, model: &Model, parent: u32, switches: Switches) -> Option<u32> {
+        if parent == NONE {
+            return None;
+        }
+        self.back_to(model, parent);
+        self.advance(model, parent, switches)
+    }
+
+    /// Drops every decision after `frame`, and what `frame` tried last.
+    fn back_to(&mut self, model: &Model, frame: u32) {
+        self.frames.truncate(frame as usize + 1);
+        let now = self.frames[frame as usize];
+        self.waiting.truncate(now.waiting_len as usize);
+        self.candidates.truncate(now.candidates_end as usize);
+        debug_assert!(now.candidates_first <= now.candidates_end);
+        self.state.undo(model, now.mark);
+    }
+
+    /// Cuts a part where nothing that is yet to place crosses, and puts what is left before `then`, the smallest first.
+    fn split(&mut self, model: &Model, part: (u32, u32), parent: u32, then: u32, switches: Switches) -> u32 {
+        self.parts.clear();
+        if switches.parts && model.in_a_row {
+            let mut first = part.0;
+            while first < part.1 {
+                let mut end = first + 1;
+                let mut open = self.state.loads[first as usize] > 0;
+                while end < part.1 && self.state.crossings[end as usize] > 0 {
+                    open |= self.state.loads[end as usize] > 0;
+                    end += 1;
+                }
+                if open {
+                    self.parts.push((end - first, first, end));
+                }
+                first = end;
+            }
+        } else if (part.0..part.1).any(|column| self.state.loads[column as usize] > 0) {
+            self.parts.push((part.1 - part.0, part.0, part.1));
+        }
+        self.parts.sort_unstable();
+        let mut head = then;
+        for &(_, first, end) in self.parts.iter().rev() {
+            self.waiting.push(Waiting {
+                first,
+                end,
+                parent,
+                then: head,
+            });
+            head = self.waiting.len() as u32 - 1;
+        }
+        head
+    }
+
+    /// A part's state: which pieces are yet to place, and the floors they stand on.
+    fn key(&self, model: &Model, columns: std::ops::Range<usize>) -> u128 {
+        let (floors, pieces) = self.words.split_at(model.width());
+        let first = model.first_runs[columns.start] as usize;
+        let end = model.first_runs[columns.end] as usize;
+        let mut key = Table::START;
+        for &piece in &model.by_first[first..end] {
+            if self.state.ready[piece as usize] != PLACED {
+                key = key.wrapping_add(pieces[piece as usize]);
+            }
+        }
+        for column in columns {
+            if self.state.loads[column] > 0 {
+                let floor = u128::from(self.state.floors[column]) + 1;
+                key = key.wrapping_add(floors[column].wrapping_mul(floor));
+            }
+        }
+        key
+    }
+}
+
+/// A decision that looks at more places of pieces in columns counts as more than one step.
+pub(crate) const PLACES_PER_STEP: u64 = 4096;
+/// Steps between two questions whether to go on.
+const POLL_EVERY: u64 = 1024;

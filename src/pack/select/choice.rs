@@ -1,0 +1,314 @@
+//! The choice by loads alone: column after column, every set of chosen lives that may still be best.
+//!
+//! Prices turn a choice's worth into the bound minus its *losses*, none negative: an item chosen below its price, an item left
+//! out above it, a byte of a priced column that nobody takes. A state is how many bytes of what is chosen live on until when;
+//! of equal states the one with the least loss stays, a state that another one beats in worth and at every later step goes,
+//! and so does whatever has lost more than is allowed. With good prices few states stay.
+
+use super::prices::Arc;
+
+/// An item on offer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Offer {
+    pub(super) arc: Arc,
+    /// Worth above the price of what it takes; scaled.
+    pub(super) surplus: i128,
+}
+
+/// What a pass over the columns found.
+#[derive(Clone, Debug)]
+pub(super) struct Chosen {
+    pub(super) loss: i128,
+    /// Whether no choice has a smaller loss.
+    pub(super) exact: bool,
+    pub(super) taken: Vec<bool>,
+}
+
+/// A partial choice.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    load: u64,
+    loss: i128,
+    worth: i128,
+    /// What was taken last, in the history.
+    history: u32,
+}
+
+/// One chosen item and those before it.
+#[derive(Clone, Copy, Debug)]
+struct Taken {
+    item: u32,
+    before: u32,
+}
+
+const NOTHING: u32 = u32::MAX;
+/// So many of the best states are asked whether they beat another one.
+const JUDGES: usize = 250;
+
+/// The memory of the passes.
+#[derive(Debug, Default)]
+pub(super) struct Choice {
+    states: Vec<State>,
+    /// For each state, the bytes of each class: of chosen items that die at one column.
+    bytes: Vec<u64>,
+    next_states: Vec<State>,
+    next_bytes: Vec<u64>,
+    history: Vec<Taken>,
+    order: Vec<u32>,
+    /// Classes by descending death.
+    late_first: Vec<usize>,
+    words: u64,
+    pub(super) steps: u64,
+}
+
+/// Words of states that count for a step.
+const WORDS_PER_STEP: u64 = 1000;
+
+impl Choice {
+    /// The states for a column that a budget of steps allows for.
+    pub(super) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
+        let (_, classes) = classes(offers, columns);
+        let words = offers.len().max(1) as u64 * (classes as u64 + 16);
+        (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 2000) as usize
+    }
+
+    /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
+    ///
+    /// What is worth less than `coarse` is taken if that is above its price and it fits, and not otherwise: where it is much,
+    /// it would drown the choices that matter.
+    pub(super) fn pass(
+        &mut self,
+        offers: &[Offer],
+        prices: &[i128],
+        capacity: u64,
+        allowed: i128,
+        width: usize,
+        coarse: i128,
+    ) -> Option<Chosen> {
+        let columns = prices.len();
+        let (class_of, classes) = classes(offers, columns);
+        let mut deaths: Vec<u32> = vec![0; classes];
+        self.states.clear();
+        self.bytes.clear();
+        self.history.clear();
+        self.states.push(State {
+            load: 0,
+            loss: 0,
+            worth: 0,
+            history: NOTHING,
+        });
+        self.bytes.resize(classes, 0);
+        let mut by_first: Vec<u32> = (0..offers.len() as u32).collect();
+        by_first.sort_by_key(|&item| (offers[item as usize].arc.first, item));
+        let mut born = by_first.iter().copied().peekable();
+        let mut exact = true;
+        for column in 0..columns as u32 {
+            let mut died = false;
+            for class in (0..classes).filter(|&class| deaths[class] == column) {
+                died = true;
+                for (index, state) in self.states.iter_mut().enumerate() {
+                    state.load -= std::mem::take(&mut self.bytes[index * classes + class]);
+                }
+            }
+            if died {
+                exact &= self.merge(classes, &deaths, column, width);
+            }
+            while let Some(item) = born.next_if(|&item| offers[item as usize].arc.first == column) {
+                let class = class_of[item as usize];
+                deaths[class] = offers[item as usize].arc.end;
+                let branch = offers[item as usize].arc.worth >= coarse;
+                exact &= branch;
+                self.offer(
+                    item,
+                    &offers[item as usize],
+                    class,
+                    classes,
+                    capacity,
+                    allowed,
+                    branch,
+                );
+                if self.states.len() > 2 * width {
+                    exact &= self.merge(classes, &deaths, column, width);
+                }
+            }
+            let price = prices[column as usize];
+            if price > 0 {
+                for state in &mut self.states {
+                    state.loss += price * i128::from(capacity - state.load);
+                }
+                self.retain(classes, |state| state.loss <= allowed);
+            }
+            self.steps += 1;
+        }
+        self.steps += std::mem::take(&mut self.words) / WORDS_PER_STEP;
+        let best = self.states.iter().min_by_key(|state| state.loss)?;
+        let mut taken = vec![false; offers.len()];
+        let mut at = best.history;
+        while at != NOTHING {
+            let step = self.history[at as usize];
+            taken[step.item as usize] = true;
+            at = step.before;
+        }
+        Some(Chosen {
+            loss: best.loss,
+            exact,
+            taken,
+        })
+    }
+
+    /// Every state without the item, and with it where it fits.
+    fn offer(
+        &mut self,
+        item: u32,
+        offer: &Offer,
+        class: usize,
+        classes: usize,
+        capacity: u64,
+        allowed: i128,
+        branch: bool,
+    ) {
+        self.words += (self.states.len() * (classes + 16)) as u64;
+        let (without, with) = (offer.surplus.max(0), (-offer.surplus).max(0));
+        let size = offer.arc.size;
+        self.next_states.clear();
+        self.next_bytes.clear();
+        for (index, state) in self.states.iter().enumerate() {
+            let bytes = &self.bytes[index * classes..(index + 1) * classes];
+            let fits = size <= capacity - state.load;
+            if state.loss + without <= allowed && (branch || !fits || offer.surplus <= 0) {
+                self.next_states.push(State {
+                    loss: state.loss + without,
+                    ..*state
+                });
+                self.next_bytes.extend_from_slice(bytes);
+            }
+            if state.loss + with <= allowed && fits && (branch || offer.surplus > 0) {
+                self.history.push(Taken {
+                    item,
+                    before: state.history,
+                });
+                self.next_states.push(State {
+                    load: state.load + size,
+                    loss: state.loss + with,
+                    worth: state.worth + offer.arc.worth,
+                    history: self.history.len() as u32 - 1,
+                });
+                let from = self.next_bytes.len();
+                self.next_bytes.extend_from_slice(bytes);
+                self.next_bytes[from + class] += size;
+            }
+        }
+        std::mem::swap(&mut self.states, &mut self.next_states);
+        std::mem::swap(&mut self.bytes, &mut self.next_bytes);
+    }
+
+    fn retain(&mut self, classes: usize, keep: impl Fn(&State) -> bool) {
+        let mut kept = 0;
+        for index in 0..self.states.len() {
+            if keep(&self.states[index]) {
+                if kept != index {
+                    self.states[kept] = self.states[index];
+                    self.bytes
+                        .copy_within(index * classes..(index + 1) * classes, kept * classes);
+                }
+                kept += 1;
+            }
+        }
+        self.states.truncate(kept);
+        self.bytes.truncate(kept * classes);
+    }
+
+    /// Of equal states keeps the one with the least loss, drops what others beat, and keeps the `width` with the least loss
+    /// of the rest; says whether none was dropped for that.
+    fn merge(&mut self, classes: usize, deaths: &[u32], column: u32, width: usize) -> bool {
+        let (states, bytes) = (&self.states, &self.bytes);
+        let of = |index: u32| &bytes[index as usize * classes..(index as usize + 1) * classes];
+        let state = |index: u32| &states[index as usize];
+        self.order.clear();
+        self.order.extend(0..states.len() as u32);
+        self.order.sort_unstable_by(|&a, &b| {
+            let equal = state(a).load.cmp(&state(b).load).then_with(|| of(a).cmp(of(b)));
+            equal.then(state(a).loss.cmp(&state(b).loss)).then(a.cmp(&b))
+        });
+        self.order
+            .dedup_by(|b, a| state(*a).load == state(*b).load && of(*a) == of(*b));
+        self.order
+            .sort_unstable_by_key(|&index| (state(index).loss, index));
+        self.late_first.clear();
+        self.late_first
+            .extend((0..classes).filter(|&class| deaths[class] > column));
+        self.late_first
+            .sort_unstable_by_key(|&class| std::cmp::Reverse(deaths[class]));
+        let late_first = &self.late_first;
+        let beats = |judge: u32, other: u32| {
+            if state(judge).worth < state(other).worth || state(judge).load > state(other).load {
+                return false;
+            }
+            let (mut mine, mut others) = (0u64, 0u64);
+            late_first.iter().all(|&class| {
+                mine += of(judge)[class];
+                others += of(other)[class];
+                mine <= others
+            })
+        };
+        self.next_states.clear();
+        self.next_bytes.clear();
+        let mut judges: [u32; JUDGES] = [0; JUDGES];
+        let mut complete = true;
+        for &index in &self.order {
+            let kept = self.next_states.len();
+            if judges[..kept.min(JUDGES)]
+                .iter()
+                .any(|&judge| beats(judge, index))
+            {
+                continue;
+            }
+            if kept == width {
+                complete = false;
+                break;
+            }
+            if kept < JUDGES {
+                judges[kept] = index;
+            }
+            self.next_states.push(states[index as usize]);
+            self.next_bytes.extend_from_slice(of(index));
+        }
+        std::mem::swap(&mut self.states, &mut self.next_states);
+        std::mem::swap(&mut self.bytes, &mut self.next_bytes);
+        complete
+    }
+}
+
+/// A class for each item, shared by those that die at the same column and by none that live together and do not; and the
+/// number of classes.
+fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
+    // The first birth of those that die at each column.
+    let mut births: Vec<u32> = vec![u32::MAX; columns + 1];
+    for offer in offers {
+        let birth = &mut births[offer.arc.end as usize];
+        *birth = (*birth).min(offer.arc.first);
+    }
+    let mut starts: Vec<(u32, u32)> = (0..=columns as u32)
+        .filter(|&end| births[end as usize] != u32::MAX)
+        .map(|end| (births[end as usize], end))
+        .collect();
+    starts.sort_unstable();
+    let mut class_of_end = vec![0; columns + 1];
+    let (mut free, mut count): (Vec<usize>, usize) = (Vec::new(), 0);
+    let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<u32>> = std::collections::BinaryHeap::new();
+    for (first, end) in starts {
+        while let Some(&std::cmp::Reverse(gone)) = alive.peek()
+            && gone <= first
+        {
+            alive.pop();
+            free.push(class_of_end[gone as usize]);
+        }
+        class_of_end[end as usize] = free.pop().unwrap_or_else(|| {
+            count += 1;
+            count - 1
+        });
+        alive.push(std::cmp::Reverse(end));
+    }
+    let class_of = offers.iter().map(|offer| class_of_end[offer.arc.end as usize]);
+    (class_of.collect(), count)
+}
