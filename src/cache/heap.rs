@@ -1,0 +1,236 @@
+//! Linear memory with neighbours: best fit, and coalescing of what is freed.
+
+use super::list::{Links, List, NONE};
+use crate::units::Bytes;
+
+/// A stretch of memory: free, or one texture's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    /// The texture, or [`NONE`] where it is free.
+    pub(super) owner: u32,
+}
+
+/// Nodes in order of address, free ones also in bins by size.
+///
+/// Taking and freeing are O(1); the search for a free node looks at a bounded number in the bin of its size and then takes
+/// from the next bin that is not empty. Bins are 1/16 wide, so that is the best fit but for nodes of nearly the same size.
+#[derive(Clone, Debug)]
+pub(super) struct Heap {
+    nodes: Vec<Node>,
+    /// Neighbours by address.
+    by_address: Links,
+    address: List,
+    /// Free nodes of a bin; those that are in no use at all are chained by `spare`.
+    by_bin: Links,
+    bins: Vec<List>,
+    /// Which bins have nodes: a bit each.
+    full: [u64; BINS / 64],
+    spare: Vec<u32>,
+    unit: u64,
+    free: u64,
+}
+
+const SPLIT: u32 = 4;
+const BINS: usize = 64 << SPLIT;
+/// How many free nodes of about the right size are compared.
+const LOOKS: usize = 16;
+
+impl Heap {
+    pub(super) fn new(size: Bytes, unit: u64) -> Heap {
+        let mut heap = Heap {
+            nodes: Vec::new(),
+            by_address: Links::default(),
+            address: List::default(),
+            by_bin: Links::default(),
+            bins: vec![List::default(); BINS],
+            full: [0; BINS / 64],
+            spare: Vec::new(),
+            unit,
+            free: size.0,
+        };
+        let node = heap.node(0, size.0);
+        heap.by_address.push_back(&mut heap.address, node);
+        heap.file(node);
+        heap
+    }
+
+    pub(super) fn at(&self, node: u32) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    pub(super) fn free(&self) -> u64 {
+        self.free
+    }
+
+    /// The neighbour toward higher addresses; [`NONE`] at the end.
+    pub(super) fn right(&self, node: u32) -> u32 {
+        self.by_address.next(node)
+    }
+
+    /// The neighbour toward lower addresses; [`NONE`] at the start.
+    pub(super) fn left(&self, node: u32) -> u32 {
+        self.by_address.previous(node)
+    }
+
+    pub(super) fn first(&self) -> u32 {
+        self.address.first
+    }
+
+    /// A free node of at least `size` bytes, about the smallest.
+    pub(super) fn best_fit(&self, size: u64) -> Option<u32> {
+        let bin = self.bin(size);
+        let mut best = NONE;
+        let mut node = self.bins[bin].first;
+        for _ in 0..LOOKS {
+            if node == NONE {
+                break;
+            }
+            let found = self.at(node).size;
+            if found >= size && (best == NONE || found < self.at(best).size) {
+                best = node;
+                if found == size {
+                    break;
+                }
+            }
+            node = self.by_bin.next(node);
+        }
+        if best != NONE {
+            return Some(best);
+        }
+        let bin = self.next_bin(bin + 1)?;
+        let mut node = self.bins[bin].first;
+        for _ in 0..LOOKS {
+            if best == NONE || self.at(node).size < self.at(best).size {
+                best = node;
+            }
+            node = self.by_bin.next(node);
+            if node == NONE {
+                break;
+            }
+        }
+        Some(best)
+    }
+
+    /// Gives the first `size` bytes of a free node to `owner`; the rest stays free.
+    pub(super) fn take(&mut self, node: u32, size: u64, owner: u32) {
+        self.unfile(node);
+        let Node { offset, size: all, .. } = self.nodes[node as usize];
+        debug_assert!(all >= size, "the node was chosen to fit");
+        if all > size {
+            let rest = self.node(offset + size, all - size);
+            self.by_address.insert_after(&mut self.address, node, rest);
+            self.nodes[node as usize].size = size;
+            self.file(rest);
+        }
+        self.nodes[node as usize].owner = owner;
+        self.free -= size;
+    }
+
+    /// Frees a node; it becomes one with free neighbours. Returns the node that now covers it.
+    pub(super) fn release(&mut self, node: u32) -> u32 {
+        self.free += self.at(node).size;
+        self.nodes[node as usize].owner = NONE;
+        let mut node = node;
+        let left = self.left(node);
+        if left != NONE && self.at(left).owner == NONE {
+            self.unfile(left);
+            self.swallow(left, node);
+            node = left;
+        }
+        let right = self.right(node);
+        if right != NONE && self.at(right).owner == NONE {
+            self.unfile(right);
+            self.swallow(node, right);
+        }
+        self.file(node);
+        node
+    }
+
+    /// Slides every taken node to the lowest address, and calls `moved` with owner, size and both offsets. O(nodes).
+    pub(super) fn compact(&mut self, mut moved: impl FnMut(u32, u64, u64, u64)) {
+        let (mut node, mut end) = (self.address.first, 0);
+        while node != NONE {
+            let next = self.right(node);
+            let Node { offset, size, owner } = self.nodes[node as usize];
+            if owner == NONE {
+                self.unfile(node);
+                self.by_address.remove(&mut self.address, node);
+                self.spare.push(node);
+            } else {
+                if offset != end {
+                    moved(owner, size, offset, end);
+                    self.nodes[node as usize].offset = end;
+                }
+                end += size;
+            }
+            node = next;
+        }
+        if self.free > 0 {
+            let rest = self.node(end, self.free);
+            self.by_address.push_back(&mut self.address, rest);
+            self.file(rest);
+        }
+    }
+
+    fn swallow(&mut self, node: u32, next: u32) {
+        self.nodes[node as usize].size += self.nodes[next as usize].size;
+        self.by_address.remove(&mut self.address, next);
+        self.spare.push(next);
+    }
+
+    fn node(&mut self, offset: u64, size: u64) -> u32 {
+        let node = Node {
+            offset,
+            size,
+            owner: NONE,
+        };
+        if let Some(index) = self.spare.pop() {
+            self.nodes[index as usize] = node;
+            return index;
+        }
+        self.nodes.push(node);
+        self.by_address.reach(self.nodes.len());
+        self.by_bin.reach(self.nodes.len());
+        self.nodes.len() as u32 - 1
+    }
+
+    /// By powers of two of units, each split in 16.
+    fn bin(&self, size: u64) -> usize {
+        let units = size / self.unit;
+        if units < 1 << SPLIT {
+            return units as usize;
+        }
+        let power = units.ilog2();
+        let fraction = (units >> (power - SPLIT)) & ((1 << SPLIT) - 1);
+        (((power - SPLIT + 1) as usize) << SPLIT) + fraction as usize
+    }
+
+    fn next_bin(&self, from: usize) -> Option<usize> {
+        let (mut word, mut mask) = (from / 64, u64::MAX << (from % 64));
+        while word < self.full.len() {
+            let bits = self.full[word] & mask;
+            if bits != 0 {
+                return Some(word * 64 + bits.trailing_zeros() as usize);
+            }
+            word += 1;
+            mask = u64::MAX;
+        }
+        None
+    }
+
+    fn file(&mut self, node: u32) {
+        let bin = self.bin(self.at(node).size);
+        self.by_bin.push_back(&mut self.bins[bin], node);
+        self.full[bin / 64] |= 1 << (bin % 64);
+    }
+
+    fn unfile(&mut self, node: u32) {
+        let bin = self.bin(self.at(node).size);
+        self.by_bin.remove(&mut self.bins[bin], node);
+        if self.bins[bin].first == NONE {
+            self.full[bin / 64] &= !(1 << (bin % 64));
+        }
+    }
+}
