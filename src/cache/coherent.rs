@@ -22,7 +22,7 @@ pub struct CoherentDesc {
 impl Default for CoherentDesc {
     fn default() -> CoherentDesc {
         CoherentDesc {
-            seeds: 8,
+            seeds: 32,
             looks: 48,
             accept: 768,
             patience: 16,
@@ -37,12 +37,15 @@ struct Slot {
     level: Level,
     /// The frame it was last asked for, resident or not.
     asked: u32,
+    /// How much of it that was, in bytes.
+    wanted: u64,
 }
 
 const NEVER: Slot = Slot {
     node: NONE,
     level: Level(0),
     asked: 0,
+    wanted: 0,
 };
 
 /// Memory goes to the bytes that the next frame most likely asks for.
@@ -65,6 +68,8 @@ pub struct Coherent {
     links: Links,
     /// Residents by recency.
     recency: List,
+    /// The first resident by recency that this frame asked for.
+    first_now: u32,
     /// Where the last search for a window ended.
     cursor: u32,
     frame: u32,
@@ -98,6 +103,7 @@ impl Coherent {
             slots: Vec::new(),
             links: Links::default(),
             recency: List::default(),
+            first_now: NONE,
             cursor: NONE,
             frame: 2,
             before: 0,
@@ -107,8 +113,8 @@ impl Coherent {
         })
     }
 
-    /// Counts a texture once a frame.
-    fn ask(&mut self, key: usize) {
+    /// Counts a texture once a frame; whether the last frame had it too.
+    fn ask(&mut self, key: usize) -> bool {
         if self.slots.len() <= key {
             self.slots.resize(key + 1, NEVER);
             self.links.reach(key + 1);
@@ -116,6 +122,19 @@ impl Coherent {
         let asked = std::mem::replace(&mut self.slots[key].asked, self.frame);
         self.asked += u64::from(asked != self.frame);
         self.returned += u64::from(asked + 1 == self.frame);
+        asked + 1 >= self.frame
+    }
+
+    /// Puts a resident where those are that this frame asked for.
+    fn touch(&mut self, key: u32) {
+        if self.first_now == key {
+            let next = self.links.next(key);
+            self.first_now = if next == NONE { key } else { next };
+        }
+        self.links.move_to_back(&mut self.recency, key);
+        if self.first_now == NONE {
+            self.first_now = key;
+        }
     }
 
     /// How likely it is that a texture of the last frame that was not asked for yet will be, in 1024ths.
@@ -137,67 +156,105 @@ impl Coherent {
         let age = u64::from(self.frame - self.slots[node.owner as usize].asked);
         match age {
             0 => None,
-            1 => Some(node.size * likely),
+            1 => Some(self.slots[node.owner as usize].wanted * likely),
             _ => Some(node.size * 128 / age),
         }
     }
 
-    /// The cheapest window of at least `size` bytes that was found, if it costs no more than `most`.
+    /// A window of at least `size` bytes for a texture that is worth `most`.
+    ///
+    /// First of textures that no frame of late asked for, no younger than need be: least recently used, but only those that
+    /// make the hole. Then of anyone, the cheapest that a bounded search finds.
     fn window(&mut self, size: u64, most: u64) -> Option<Window> {
-        let likely = self.likely();
-        let mut best: Option<Window> = None;
         let mut seed = self.recency.first;
+        let (frame, slots) = (self.frame, &self.slots);
+        let is_stale = |key: u32| key != NONE && slots[key as usize].asked + 2 <= frame;
         for _ in 0..self.desc.seeds {
-            if seed == NONE || self.slots[seed as usize].asked + 2 > self.frame {
+            if !is_stale(seed) {
                 break;
             }
-            let found = self.around(self.slots[seed as usize].node, size, likely, most);
-            best = cheaper(best, found);
+            let oldest = slots[seed as usize].asked;
+            let found = self.around(slots[seed as usize].node, size, most, |node| {
+                let owner = self.heap.at(node).owner;
+                let stale = owner == NONE || slots[owner as usize].asked <= oldest;
+                stale.then(|| self.cost(node, 0)).flatten()
+            });
+            if found.is_some() {
+                return found;
+            }
             seed = self.links.next(seed);
         }
-        if best.is_none() {
-            best = self.along(size, likely, most);
+        let likely = self.likely();
+        let cost = |node: u32| self.cost(node, likely);
+        let mut best: Option<Window> = None;
+        let mut seed = self.recency.first;
+        for _ in 0..self.desc.seeds / 4 {
+            if !is_stale(seed) {
+                break;
+            }
+            best = cheaper(best, self.around(slots[seed as usize].node, size, most, cost));
+            seed = self.links.next(seed);
         }
-        best
+        // Of those that are due, the ones that are due last.
+        let mut seed = match self.first_now {
+            NONE => self.recency.last,
+            first => self.links.previous(first),
+        };
+        for _ in 0..self.desc.seeds / 4 {
+            if seed == NONE {
+                break;
+            }
+            best = cheaper(best, self.around(slots[seed as usize].node, size, most, cost));
+            seed = self.links.previous(seed);
+        }
+        cheaper(best, self.along(size, likely, most))
     }
 
     /// A window that grows around a node, toward the cheaper neighbour.
-    fn around(&self, node: u32, size: u64, likely: u64, most: u64) -> Option<Window> {
+    fn around(&self, node: u32, size: u64, most: u64, cost: impl Fn(u32) -> Option<u64>) -> Option<Window> {
         let mut window = Window {
             first: node,
             last: node,
-            cost: self.cost(node, likely)?,
+            cost: cost(node)?,
         };
         let mut total = self.heap.at(node).size;
         while total < size {
-            let rate = |node: u32| {
-                let cost = (node != NONE).then(|| self.cost(node, likely)).flatten()?;
-                Some((cost / (self.heap.at(node).size / self.unit), cost))
-            };
-            let (left, right) = (self.heap.left(window.first), self.heap.right(window.last));
-            let cost = match (rate(left), rate(right)) {
-                (Some(l), Some(r)) if l <= r => {
-                    window.first = left;
-                    l.1
-                }
-                (Some(l), None) => {
-                    window.first = left;
-                    l.1
-                }
-                (_, Some(r)) => {
-                    window.last = right;
-                    r.1
-                }
-                (None, None) => return None,
-            };
-            let added = if window.first == left { left } else { right };
-            total += self.heap.at(added).size;
-            window.cost += cost;
             if window.cost > most {
                 return None;
             }
+            let look = |node: u32| {
+                let cost = (node != NONE).then(|| cost(node)).flatten()?;
+                Some((cost / (self.heap.at(node).size / self.unit), cost))
+            };
+            let (left, right) = (self.heap.left(window.first), self.heap.right(window.last));
+            let (added, cost) = match (look(left), look(right)) {
+                (Some(l), Some(r)) if l.0 <= r.0 => (left, l.1),
+                (Some(l), None) => (left, l.1),
+                (_, Some(r)) => (right, r.1),
+                (None, None) => return None,
+            };
+            if added == left {
+                window.first = left;
+            } else {
+                window.last = right;
+            }
+            total += self.heap.at(added).size;
+            window.cost += cost;
         }
-        Some(window)
+        // What came first may not be needed any more.
+        for _ in 0..2 {
+            while window.first != window.last && total - self.heap.at(window.first).size >= size {
+                total -= self.heap.at(window.first).size;
+                window.cost -= cost(window.first)?;
+                window.first = self.heap.right(window.first);
+            }
+            while window.first != window.last && total - self.heap.at(window.last).size >= size {
+                total -= self.heap.at(window.last).size;
+                window.cost -= cost(window.last)?;
+                window.last = self.heap.left(window.last);
+            }
+        }
+        (window.cost <= most).then_some(window)
     }
 
     /// The cheapest window among the next blocks by address, from where the last search ended.
@@ -260,6 +317,9 @@ impl Coherent {
             block: Bytes(size),
             reason,
         });
+        if self.first_now == key {
+            self.first_now = self.links.next(key);
+        }
         self.links.remove(&mut self.recency, key);
         // Nodes merge: the cursor must not be left on one that is gone.
         let cursor = (self.cursor != NONE).then(|| self.heap.at(self.cursor).offset);
@@ -283,21 +343,23 @@ fn cheaper(best: Option<Window>, found: Option<Window>) -> Option<Window> {
 impl Policy for Coherent {
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
         let key = request.texture.0;
-        self.ask(key as usize);
+        let size = request.size.0.next_multiple_of(self.unit);
+        let again = self.ask(key as usize);
+        self.slots[key as usize].wanted = size;
         let slot = self.slots[key as usize];
         if slot.node != NONE {
             if slot.level >= request.level {
-                self.links.move_to_back(&mut self.recency, key);
+                self.touch(key);
                 return Outcome::Hit {
                     offset: Bytes(self.heap.at(slot.node).offset),
                 };
             }
             self.evict(key, Reason::Upgraded, journal);
         }
-        let size = request.size.0.next_multiple_of(self.unit);
         let node = self.heap.best_fit(size).or_else(|| {
             let worth = size * self.coherence.max(512);
-            let window = self.window(size, worth / 1024 * self.desc.accept)?;
+            let most = if again { worth / 1024 * self.desc.accept } else { worth };
+            let window = self.window(size, most)?;
             Some(self.clear(window, journal))
         });
         let Some(node) = node else {
@@ -307,6 +369,9 @@ impl Policy for Coherent {
         self.slots[key as usize].node = node;
         self.slots[key as usize].level = request.level;
         self.links.push_back(&mut self.recency, key);
+        if self.first_now == NONE {
+            self.first_now = key;
+        }
         let offset = Bytes(self.heap.at(node).offset);
         journal.push(Event::Place {
             texture: request.texture,
@@ -332,6 +397,7 @@ impl Policy for Coherent {
         }
         self.before = self.asked;
         (self.asked, self.returned) = (0, 0);
+        self.first_now = NONE;
         self.frame += 1;
     }
 }

@@ -280,7 +280,9 @@ impl Checker {
             return Err(ReplayFault::Twice { texture });
         }
         resident.parts |= 1 << part.0;
-        resident.level = level;
+        if part == Level(0) {
+            resident.level = level;
+        }
         if resident.parts >> part.0 == 1 {
             resident.offset = offset.0;
         }
