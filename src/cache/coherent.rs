@@ -9,6 +9,8 @@ use crate::units::Bytes;
 /// What can be tuned, with what measurements on the generated traces speak for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoherentDesc {
+    /// Whether textures may be moved within the cache to make a hole out of several. Copies within memory are not traffic.
+    pub moving: bool,
     /// How many of the longest unused textures are looked at as the start of a window.
     pub seeds: u32,
     /// How many blocks are looked at for a window when those have none.
@@ -19,9 +21,21 @@ pub struct CoherentDesc {
     pub patience: u64,
 }
 
+impl CoherentDesc {
+    /// Nothing is moved: for who cannot copy within the cache.
+    pub fn still() -> CoherentDesc {
+        CoherentDesc {
+            moving: false,
+            looks: 256,
+            ..CoherentDesc::default()
+        }
+    }
+}
+
 impl Default for CoherentDesc {
     fn default() -> CoherentDesc {
         CoherentDesc {
+            moving: true,
             seeds: 32,
             looks: 48,
             accept: 768,
@@ -80,6 +94,9 @@ pub struct Coherent {
     /// How much of a frame comes back in the next one, in 1024ths, over time.
     coherence: u64,
 }
+
+/// The most textures that are due and go for one that is not there.
+const DUE: usize = 16;
 
 /// Neighbouring blocks, from the left.
 #[derive(Clone, Copy, Debug)]
@@ -290,6 +307,115 @@ impl Coherent {
         best
     }
 
+    /// Frees `size` bytes or more, wherever they are; false, and nobody goes, if that costs more than `most`.
+    ///
+    /// First go those that no frame of late asked for, the longest unused first; then, of those that are due in this frame,
+    /// the ones that are due last.
+    fn make_room(&mut self, size: u64, most: u64, journal: &mut Journal) -> bool {
+        let frame = self.frame;
+        let (mut free, mut stale) = (self.heap.free(), self.recency.first);
+        while free < size && stale != NONE && self.slots[stale as usize].asked + 2 <= frame {
+            free += self.heap.at(self.slots[stale as usize].node).size;
+            stale = self.links.next(stale);
+        }
+        let mut due = [NONE; DUE];
+        if free < size && !self.choose_due(size - free, most, &mut due) {
+            return false;
+        }
+        while self.recency.first != stale {
+            self.evict(self.recency.first, Reason::Replaced, journal);
+        }
+        for key in due.into_iter().filter(|&key| key != NONE) {
+            self.evict(key, Reason::Replaced, journal);
+        }
+        true
+    }
+
+    /// Of those that are due in this frame the last ones, as many as it takes; false if they cost more than `most`.
+    fn choose_due(&self, size: u64, most: u64, due: &mut [u32; DUE]) -> bool {
+        let likely = self.likely();
+        let mut key = match self.first_now {
+            NONE => self.recency.last,
+            first => self.links.previous(first),
+        };
+        let (mut freed, mut cost, mut count) = (0, 0, 0);
+        for _ in 0..self.desc.looks {
+            if key == NONE || self.slots[key as usize].asked + 1 != self.frame {
+                return false;
+            }
+            let slot = &self.slots[key as usize];
+            let own = slot.wanted * likely;
+            if cost + own <= most {
+                due[count] = key;
+                count += 1;
+                cost += own;
+                freed += self.heap.at(slot.node).size;
+                if freed >= size {
+                    return true;
+                }
+                if count == DUE {
+                    return false;
+                }
+            }
+            key = self.links.previous(key);
+        }
+        false
+    }
+
+    /// Makes one hole of at least `size` bytes out of what is free, in the stretch where that moves the fewest bytes.
+    /// O(nodes looked at): the search stops a while after it found a stretch.
+    fn gather(&mut self, size: u64, journal: &mut Journal) -> u32 {
+        let (mut best, mut found) = (None, 0);
+        let (mut first, mut free, mut taken) = (NONE, 0, 0);
+        let mut node = self.cursor;
+        let mut turns = 0;
+        while found < self.desc.looks {
+            if node == NONE {
+                turns += 1;
+                if turns == 3 {
+                    break;
+                }
+                (node, first, free, taken) = (self.heap.first(), NONE, 0, 0);
+            }
+            if first == NONE {
+                first = node;
+            }
+            let here = self.heap.at(node);
+            if here.owner == NONE {
+                free += here.size;
+            } else {
+                taken += here.size;
+            }
+            while free >= size {
+                if best.is_none_or(|(_, _, least)| taken < least) {
+                    best = Some((first, node, taken));
+                }
+                let gone = self.heap.at(first);
+                if gone.owner == NONE {
+                    free -= gone.size;
+                } else {
+                    taken -= gone.size;
+                }
+                first = self.heap.right(first);
+            }
+            found += u32::from(best.is_some());
+            node = self.heap.right(node);
+        }
+        let (first, last, _) = best.expect("enough is free");
+        self.cursor = NONE;
+        let hole = self.heap.compact(first, last, |owner, size, from, to| {
+            journal.push(Event::Move {
+                texture: TextureId(owner),
+                from: Bytes(from),
+                to: Bytes(to),
+                block: Bytes(size),
+            });
+        });
+        let hole = hole.expect("something is free");
+        self.cursor = self.heap.right(hole);
+        hole
+    }
+
     /// Frees a window; the node that then covers it.
     fn clear(&mut self, window: Window, journal: &mut Journal) -> u32 {
         let end = self.heap.at(window.last).offset;
@@ -359,8 +485,14 @@ impl Policy for Coherent {
         let node = self.heap.best_fit(size).or_else(|| {
             let worth = size * self.coherence.max(512);
             let most = if again { worth / 1024 * self.desc.accept } else { worth };
-            let window = self.window(size, most)?;
-            Some(self.clear(window, journal))
+            if !self.desc.moving {
+                let window = self.window(size, most)?;
+                return Some(self.clear(window, journal));
+            }
+            if !self.make_room(size, most, journal) {
+                return None;
+            }
+            Some(self.heap.best_fit(size).unwrap_or_else(|| self.gather(size, journal)))
         });
         let Some(node) = node else {
             return Outcome::Bypass;

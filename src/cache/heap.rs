@@ -78,6 +78,10 @@ impl Heap {
         self.address.first
     }
 
+    pub(super) fn last(&self) -> u32 {
+        self.address.last
+    }
+
     /// A free node of at least `size` bytes, about the smallest.
     pub(super) fn best_fit(&self, size: u64) -> Option<u32> {
         let bin = self.bin(size);
@@ -148,10 +152,19 @@ impl Heap {
         node
     }
 
-    /// Slides every taken node to the lowest address, and calls `moved` with owner, size and both offsets. O(nodes).
-    pub(super) fn compact(&mut self, mut moved: impl FnMut(u32, u64, u64, u64)) {
-        let (mut node, mut end) = (self.address.first, 0);
-        while node != NONE {
+    /// Slides the taken nodes from `first` to `last` to the lowest address there, and calls `moved` with owner, size and
+    /// both offsets; the free node that is then at the end, if anything is free. O(nodes between).
+    pub(super) fn compact(
+        &mut self,
+        first: u32,
+        last: u32,
+        mut moved: impl FnMut(u32, u64, u64, u64),
+    ) -> Option<u32> {
+        let mut end = self.at(first).offset;
+        let mut before = self.left(first);
+        let stop = self.at(last).offset + self.at(last).size;
+        let mut node = first;
+        loop {
             let next = self.right(node);
             let Node { offset, size, owner } = self.nodes[node as usize];
             if owner == NONE {
@@ -164,14 +177,29 @@ impl Heap {
                     self.nodes[node as usize].offset = end;
                 }
                 end += size;
+                before = node;
+            }
+            if node == last {
+                break;
             }
             node = next;
         }
-        if self.free > 0 {
-            let rest = self.node(end, self.free);
-            self.by_address.push_back(&mut self.address, rest);
-            self.file(rest);
+        if stop == end {
+            return None;
         }
+        let rest = self.node(end, stop - end);
+        if before == NONE {
+            self.by_address.push_front(&mut self.address, rest);
+        } else {
+            self.by_address.insert_after(&mut self.address, before, rest);
+        }
+        let right = self.right(rest);
+        if right != NONE && self.at(right).owner == NONE {
+            self.unfile(right);
+            self.swallow(rest, right);
+        }
+        self.file(rest);
+        Some(rest)
     }
 
     fn swallow(&mut self, node: u32, next: u32) {

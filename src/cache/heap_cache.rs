@@ -229,7 +229,8 @@ impl HeapCache {
     }
 
     fn compact(&mut self, journal: &mut Journal) {
-        self.heap.compact(|owner, size, from, to| {
+        let (first, last) = (self.heap.first(), self.heap.last());
+        self.heap.compact(first, last, |owner, size, from, to| {
             journal.push(Event::Move {
                 texture: TextureId(owner),
                 from: Bytes(from),

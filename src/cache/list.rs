@@ -48,6 +48,15 @@ impl Links {
         list.last = element;
     }
 
+    pub(super) fn push_front(&mut self, list: &mut List, element: u32) {
+        self.0[element as usize] = [NONE, list.first];
+        match list.first {
+            NONE => list.last = element,
+            first => self.0[first as usize][0] = element,
+        }
+        list.first = element;
+    }
+
     pub(super) fn insert_after(&mut self, list: &mut List, before: u32, element: u32) {
         let next = std::mem::replace(&mut self.0[before as usize][1], element);
         self.0[element as usize] = [before, next];

@@ -69,11 +69,13 @@ pub enum PolicyKind {
     SlabRebalancing,
     /// Our own.
     Coherent,
+    /// Our own, for who cannot move textures within the cache.
+    CoherentStill,
 }
 
 impl PolicyKind {
     /// All of them.
-    pub const ALL: [PolicyKind; 11] = [
+    pub const ALL: [PolicyKind; 12] = [
         PolicyKind::Arenas,
         PolicyKind::FirstAttempt,
         PolicyKind::Ring,
@@ -85,6 +87,7 @@ impl PolicyKind {
         PolicyKind::Slab,
         PolicyKind::SlabRebalancing,
         PolicyKind::Coherent,
+        PolicyKind::CoherentStill,
     ];
 
     /// Its name.
@@ -101,6 +104,7 @@ impl PolicyKind {
             PolicyKind::Slab => "slab",
             PolicyKind::SlabRebalancing => "slab-rebalancing",
             PolicyKind::Coherent => "coherent",
+            PolicyKind::CoherentStill => "coherent-still",
         }
     }
 
@@ -122,6 +126,7 @@ impl PolicyKind {
             PolicyKind::Slab => Box::new(Slab::new(geometry, budget, false)?),
             PolicyKind::SlabRebalancing => Box::new(Slab::new(geometry, budget, true)?),
             PolicyKind::Coherent => Box::new(Coherent::new(geometry, budget, CoherentDesc::default())?),
+            PolicyKind::CoherentStill => Box::new(Coherent::new(geometry, budget, CoherentDesc::still())?),
         })
     }
 }
