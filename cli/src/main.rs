@@ -12,6 +12,7 @@ mod input;
 mod output;
 mod plan;
 mod profile;
+mod replay;
 
 use std::process::ExitCode;
 
@@ -38,6 +39,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Plan(arguments) => plan::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Trace(arguments) => replay::generate(&arguments),
         Command::Completions { shell } => completions(shell),
     }
 }

@@ -84,8 +84,6 @@ pub struct Coherent {
     recency: List,
     /// The first resident by recency that this frame asked for.
     first_now: u32,
-    /// Where the last search for a window ended.
-    cursor: u32,
     frame: u32,
     /// Textures that the last frame asked for, those of this one, and of these those that the last one had too.
     before: u64,
@@ -121,7 +119,6 @@ impl Coherent {
             links: Links::default(),
             recency: List::default(),
             first_now: NONE,
-            cursor: NONE,
             frame: 2,
             before: 0,
             asked: 0,
@@ -277,7 +274,7 @@ impl Coherent {
     /// The cheapest window among the next blocks by address, from where the last search ended.
     fn along(&mut self, size: u64, likely: u64, most: u64) -> Option<Window> {
         let mut best = None;
-        let mut node = self.cursor;
+        let mut node = self.heap.cursor();
         let (mut first, mut total, mut cost) = (NONE, 0, 0);
         for _ in 0..self.desc.looks {
             if node == NONE {
@@ -303,7 +300,7 @@ impl Coherent {
             }
             node = self.heap.right(node);
         }
-        self.cursor = node;
+        self.heap.set_cursor(node);
         best
     }
 
@@ -362,58 +359,15 @@ impl Coherent {
         false
     }
 
-    /// Makes one hole of at least `size` bytes out of what is free, in the stretch where that moves the fewest bytes.
-    /// O(nodes looked at): the search stops a while after it found a stretch.
     fn gather(&mut self, size: u64, journal: &mut Journal) -> u32 {
-        let (mut best, mut found) = (None, 0);
-        let (mut first, mut free, mut taken) = (NONE, 0, 0);
-        let mut node = self.cursor;
-        let mut turns = 0;
-        while found < self.desc.looks {
-            if node == NONE {
-                turns += 1;
-                if turns == 3 {
-                    break;
-                }
-                (node, first, free, taken) = (self.heap.first(), NONE, 0, 0);
-            }
-            if first == NONE {
-                first = node;
-            }
-            let here = self.heap.at(node);
-            if here.owner == NONE {
-                free += here.size;
-            } else {
-                taken += here.size;
-            }
-            while free >= size {
-                if best.is_none_or(|(_, _, least)| taken < least) {
-                    best = Some((first, node, taken));
-                }
-                let gone = self.heap.at(first);
-                if gone.owner == NONE {
-                    free -= gone.size;
-                } else {
-                    taken -= gone.size;
-                }
-                first = self.heap.right(first);
-            }
-            found += u32::from(best.is_some());
-            node = self.heap.right(node);
-        }
-        let (first, last, _) = best.expect("enough is free");
-        self.cursor = NONE;
-        let hole = self.heap.compact(first, last, |owner, size, from, to| {
+        self.heap.gather(size, self.desc.looks, |owner, size, from, to| {
             journal.push(Event::Move {
                 texture: TextureId(owner),
                 from: Bytes(from),
                 to: Bytes(to),
                 block: Bytes(size),
             });
-        });
-        let hole = hole.expect("something is free");
-        self.cursor = self.heap.right(hole);
-        hole
+        })
     }
 
     /// Frees a window; the node that then covers it.
@@ -447,14 +401,7 @@ impl Coherent {
             self.first_now = self.links.next(key);
         }
         self.links.remove(&mut self.recency, key);
-        // Nodes merge: the cursor must not be left on one that is gone.
-        let cursor = (self.cursor != NONE).then(|| self.heap.at(self.cursor).offset);
-        let freed = self.heap.release(node);
-        let here = self.heap.at(freed);
-        if cursor.is_some_and(|cursor| cursor >= here.offset && cursor < here.offset + here.size) {
-            self.cursor = freed;
-        }
-        freed
+        self.heap.release(node)
     }
 }
 

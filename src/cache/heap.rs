@@ -30,6 +30,8 @@ pub(super) struct Heap {
     spare: Vec<u32>,
     unit: u64,
     free: u64,
+    /// Where the last search by address ended; [`NONE`]: the start.
+    cursor: u32,
 }
 
 const SPLIT: u32 = 4;
@@ -49,6 +51,7 @@ impl Heap {
             spare: Vec::new(),
             unit,
             free: size.0,
+            cursor: NONE,
         };
         let node = heap.node(0, size.0);
         heap.by_address.push_back(&mut heap.address, node);
@@ -78,8 +81,13 @@ impl Heap {
         self.address.first
     }
 
-    pub(super) fn last(&self) -> u32 {
-        self.address.last
+    /// Where the last search by address ended; [`NONE`]: the start.
+    pub(super) fn cursor(&self) -> u32 {
+        self.cursor
+    }
+
+    pub(super) fn set_cursor(&mut self, node: u32) {
+        self.cursor = node;
     }
 
     /// A free node of at least `size` bytes, about the smallest.
@@ -152,14 +160,60 @@ impl Heap {
         node
     }
 
+    /// Makes one free node of at least `size` bytes out of what is free, where that moves the fewest bytes, and calls
+    /// `moved` with owner, size, and the offsets before and after. At least that much has to be free.
+    ///
+    /// O(nodes looked at): the search goes on from where the last one ended, and stops `looks` nodes after a first find.
+    pub(super) fn gather(&mut self, size: u64, looks: u32, moved: impl FnMut(u32, u64, u64, u64)) -> u32 {
+        let (mut best, mut seen, mut rounds) = (None, 0, 0);
+        let (mut first, mut free, mut taken) = (NONE, 0, 0);
+        let mut node = self.cursor;
+        while seen < looks {
+            if node == NONE {
+                rounds += 1;
+                if rounds == 3 {
+                    break;
+                }
+                (node, first, free, taken) = (self.address.first, NONE, 0, 0);
+            }
+            if first == NONE {
+                first = node;
+            }
+            let here = self.at(node);
+            if here.owner == NONE {
+                free += here.size;
+            } else {
+                taken += here.size;
+            }
+            while free >= size {
+                if best.is_none_or(|(_, _, least)| taken < least) {
+                    best = Some((first, node, taken));
+                }
+                let gone = self.at(first);
+                if gone.owner == NONE {
+                    free -= gone.size;
+                } else {
+                    taken -= gone.size;
+                }
+                first = self.right(first);
+            }
+            seen += u32::from(best.is_some());
+            node = self.right(node);
+        }
+        let (first, last, _) = best.expect("enough is free");
+        let hole = self.compact(first, last, moved);
+        self.cursor = self.right(hole);
+        hole
+    }
+
     /// Slides the taken nodes from `first` to `last` to the lowest address there, and calls `moved` with owner, size and
-    /// both offsets; the free node that is then at the end, if anything is free. O(nodes between).
-    pub(super) fn compact(
+    /// both offsets; the free node that is then at the end. Something has to be free. O(nodes between).
+    fn compact(
         &mut self,
         first: u32,
         last: u32,
         mut moved: impl FnMut(u32, u64, u64, u64),
-    ) -> Option<u32> {
+    ) -> u32 {
         let mut end = self.at(first).offset;
         let mut before = self.left(first);
         let stop = self.at(last).offset + self.at(last).size;
@@ -184,9 +238,6 @@ impl Heap {
             }
             node = next;
         }
-        if stop == end {
-            return None;
-        }
         let rest = self.node(end, stop - end);
         if before == NONE {
             self.by_address.push_front(&mut self.address, rest);
@@ -199,13 +250,16 @@ impl Heap {
             self.swallow(rest, right);
         }
         self.file(rest);
-        Some(rest)
+        rest
     }
 
     fn swallow(&mut self, node: u32, next: u32) {
         self.nodes[node as usize].size += self.nodes[next as usize].size;
         self.by_address.remove(&mut self.address, next);
         self.spare.push(next);
+        if self.cursor == next {
+            self.cursor = node;
+        }
     }
 
     fn node(&mut self, offset: u64, size: u64) -> u32 {

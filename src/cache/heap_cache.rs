@@ -94,7 +94,8 @@ impl HeapCache {
         })
     }
 
-    /// The same, but where enough is free and no hole fits, memory is compacted: a bound on what placement can cost.
+    /// The same, but where enough is free and no hole fits, a stretch of memory is compacted: as if placement
+    /// cost nothing, if copies within the cache are nothing.
     pub fn compacting(mut self) -> HeapCache {
         self.compacting = true;
         self
@@ -228,18 +229,20 @@ impl HeapCache {
         self.residents[self.who[b] as usize].mark = b as u32;
     }
 
-    fn compact(&mut self, journal: &mut Journal) {
-        let (first, last) = (self.heap.first(), self.heap.last());
-        self.heap.compact(first, last, |owner, size, from, to| {
+    fn gather(&mut self, size: u64, journal: &mut Journal) -> u32 {
+        self.heap.gather(size, LOOKS, |owner, size, from, to| {
             journal.push(Event::Move {
                 texture: TextureId(owner),
                 from: Bytes(from),
                 to: Bytes(to),
                 block: Bytes(size),
             });
-        });
+        })
     }
 }
+
+/// How many blocks are looked at for the stretch that moves the fewest bytes.
+const LOOKS: u32 = 48;
 
 impl Policy for HeapCache {
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
@@ -262,8 +265,7 @@ impl Policy for HeapCache {
                 break node;
             }
             if self.compacting && self.heap.free() >= size {
-                self.compact(journal);
-                continue;
+                break self.gather(size, journal);
             }
             let victim = self.victim();
             self.evict(victim, Reason::Replaced, journal);

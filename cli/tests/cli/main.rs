@@ -4,6 +4,7 @@ mod checks;
 mod devices;
 mod errors;
 mod frames;
+mod replay;
 mod run;
 #[path = "../../../tests/support/mod.rs"]
 mod support;

@@ -114,7 +114,7 @@ pub(super) struct Checker {
     unit: u64,
     /// By offset.
     blocks: BTreeMap<u64, Block>,
-    /// By texture: how many parts are there, their levels as bits, and the offset of the last part placed.
+    /// By texture: which parts are there.
     residents: Vec<Resident>,
     taken: u64,
 }
@@ -125,8 +125,6 @@ struct Resident {
     parts: u32,
     /// Of part 0, where textures have one part.
     level: Level,
-    /// Of the highest part.
-    offset: u64,
 }
 
 impl Checker {
@@ -188,14 +186,16 @@ impl Checker {
         // All parts up to the level, or one that is at least at the level.
         let wanted = ((1_u64 << (request.level.0 + 1)) - 1) as u32;
         let there = resident.parts & wanted == wanted || (resident.parts == 1 && resident.level >= request.level);
+        let at = |offset: Bytes| {
+            let block = self.blocks.get(&offset.0);
+            block.is_some_and(|block| block.texture == request.texture && (block.part == request.level || resident.parts == 1))
+        };
         let right = match outcome {
-            Outcome::Hit { offset } => there && count == 0 && offset.0 == resident.offset,
-            Outcome::Upload { offset } => there && count > 0 && offset.0 == resident.offset,
+            Outcome::Hit { offset } => there && count == 0 && at(offset),
+            Outcome::Upload { offset } => there && count > 0 && at(offset),
             Outcome::Bypass => !there,
         };
-        // A hit may be on a finer part than the one asked for: then the offset is another part's.
-        let finer = resident.parts > wanted && there;
-        if !(right || finer && outcome != Outcome::Bypass) {
+        if !right {
             return Err(ReplayFault::Untrue {
                 texture: request.texture,
                 level: request.level,
@@ -282,9 +282,6 @@ impl Checker {
         resident.parts |= 1 << part.0;
         if part == Level(0) {
             resident.level = level;
-        }
-        if resident.parts >> part.0 == 1 {
-            resident.offset = offset.0;
         }
         self.taken += block.0;
         let block = Block {
