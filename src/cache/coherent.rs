@@ -51,6 +51,8 @@ struct Slot {
     level: Level,
     /// The frame it was last asked for, resident or not.
     asked: u32,
+    /// How many others that frame had asked for before.
+    place: u32,
     /// How much of it that was, in bytes.
     wanted: u64,
 }
@@ -59,6 +61,7 @@ const NEVER: Slot = Slot {
     node: NONE,
     level: Level(0),
     asked: 0,
+    place: 0,
     wanted: 0,
 };
 
@@ -89,9 +92,18 @@ pub struct Coherent {
     before: u64,
     asked: u64,
     returned: u64,
+    /// The place after the last one in the last frame of those that came back in this one: who was before is overdue.
+    passed: u64,
+    /// Those of this frame that came back although they were overdue.
+    late: u64,
     /// How much of a frame comes back in the next one, in 1024ths, over time.
     coherence: u64,
+    /// How much of what is overdue comes back in the same frame, in 1024ths, over time.
+    lateness: u64,
 }
+
+/// Who is overdue counts as gone if fewer come back after all, in 1024ths.
+const OVERDUE: u64 = 256;
 
 /// The most textures that are due and go for one that is not there.
 const DUE: usize = 16;
@@ -123,7 +135,10 @@ impl Coherent {
             before: 0,
             asked: 0,
             returned: 0,
+            passed: 0,
+            late: 0,
             coherence: 1024,
+            lateness: 0,
         })
     }
 
@@ -133,9 +148,18 @@ impl Coherent {
             self.slots.resize(key + 1, NEVER);
             self.links.reach(key + 1);
         }
-        let asked = std::mem::replace(&mut self.slots[key].asked, self.frame);
-        self.asked += u64::from(asked != self.frame);
-        self.returned += u64::from(asked + 1 == self.frame);
+        let slot = &mut self.slots[key];
+        let (asked, place) = (slot.asked, u64::from(slot.place));
+        if asked != self.frame {
+            slot.asked = self.frame;
+            slot.place = self.asked as u32;
+            self.asked += 1;
+        }
+        if asked + 1 == self.frame {
+            self.returned += 1;
+            self.late += u64::from(place < self.passed);
+            self.passed = self.passed.max(place + 1);
+        }
         asked + 1 >= self.frame
     }
 
@@ -151,14 +175,25 @@ impl Coherent {
         }
     }
 
-    /// How likely it is that a texture of the last frame that was not asked for yet will be, in 1024ths.
+    /// How likely it is that a texture of the last frame that is not overdue will be asked for, in 1024ths.
     fn likely(&self) -> u64 {
-        let left = self.before.saturating_sub(self.returned).max(1);
+        let left = self.before.saturating_sub(self.passed).max(1);
         let expected = (self.before * self.coherence).saturating_sub(self.returned * 1024);
-        let rest = expected / left;
+        let rest = (expected / left).min(1024);
         let patience = self.desc.patience;
         let seen = (self.coherence * patience + 1024 * self.returned) / (patience + self.asked);
         rest.min(seen)
+    }
+
+    /// Whether frames come without this texture, as far as can be told: the last one did, or this one has asked for others
+    /// that came after it, and keeps the order of the last.
+    fn is_gone(&self, key: u32) -> bool {
+        let slot = &self.slots[key as usize];
+        match self.frame - slot.asked {
+            0 => false,
+            1 => u64::from(slot.place) < self.passed && self.lateness < OVERDUE,
+            _ => true,
+        }
     }
 
     /// What it costs to evict who is in a node, in 1024ths of bytes; `None` for who was used in this frame.
@@ -170,6 +205,7 @@ impl Coherent {
         let age = u64::from(self.frame - self.slots[node.owner as usize].asked);
         match age {
             0 => None,
+            1 if self.is_gone(node.owner) => Some(node.size * self.lateness.max(64)),
             1 => Some(self.slots[node.owner as usize].wanted * likely),
             _ => Some(node.size * 128 / age),
         }
@@ -181,8 +217,8 @@ impl Coherent {
     /// make the hole. Then of anyone, the cheapest that a bounded search finds.
     fn window(&mut self, size: u64, most: u64) -> Option<Window> {
         let mut seed = self.recency.first;
-        let (frame, slots) = (self.frame, &self.slots);
-        let is_stale = |key: u32| key != NONE && slots[key as usize].asked + 2 <= frame;
+        let slots = &self.slots;
+        let is_stale = |key: u32| key != NONE && self.is_gone(key);
         for _ in 0..self.desc.seeds {
             if !is_stale(seed) {
                 break;
@@ -190,7 +226,7 @@ impl Coherent {
             let oldest = slots[seed as usize].asked;
             let found = self.around(slots[seed as usize].node, size, most, |node| {
                 let owner = self.heap.at(node).owner;
-                let stale = owner == NONE || slots[owner as usize].asked <= oldest;
+                let stale = owner == NONE || slots[owner as usize].asked <= oldest && self.is_gone(owner);
                 stale.then(|| self.cost(node, 0)).flatten()
             });
             if found.is_some() {
@@ -309,9 +345,8 @@ impl Coherent {
     /// First go those that no frame of late asked for, the longest unused first; then, of those that are due in this frame,
     /// the ones that are due last.
     fn make_room(&mut self, size: u64, most: u64, journal: &mut Journal) -> bool {
-        let frame = self.frame;
         let (mut free, mut stale) = (self.heap.free(), self.recency.first);
-        while free < size && stale != NONE && self.slots[stale as usize].asked + 2 <= frame {
+        while free < size && stale != NONE && self.is_gone(stale) {
             free += self.heap.at(self.slots[stale as usize].node).size;
             stale = self.links.next(stale);
         }
@@ -337,7 +372,7 @@ impl Coherent {
         };
         let (mut freed, mut cost, mut count) = (0, 0, 0);
         for _ in 0..self.desc.looks {
-            if key == NONE || self.slots[key as usize].asked + 1 != self.frame {
+            if key == NONE || self.slots[key as usize].asked + 1 != self.frame || self.is_gone(key) {
                 return false;
             }
             let slot = &self.slots[key as usize];
@@ -473,9 +508,13 @@ impl Policy for Coherent {
         if self.before > 0 {
             let observed = self.returned * 1024 / self.before;
             self.coherence = (3 * self.coherence + observed) / 4;
+            let overdue = self.late + self.before - self.returned;
+            if overdue > 0 {
+                self.lateness = (3 * self.lateness + self.late * 1024 / overdue) / 4;
+            }
         }
         self.before = self.asked;
-        (self.asked, self.returned) = (0, 0);
+        (self.asked, self.returned, self.passed, self.late) = (0, 0, 0, 0);
         self.first_now = NONE;
         self.frame += 1;
     }
