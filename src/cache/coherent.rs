@@ -53,8 +53,11 @@ struct Slot {
     asked: u32,
     /// How many others that frame had asked for before.
     place: u32,
-    /// How much of it that was, in bytes.
+    /// At which level, and how much that is in bytes.
+    wanted_level: Level,
     wanted: u64,
+    /// Whether it is there at a finer level than that.
+    is_over: bool,
 }
 
 const NEVER: Slot = Slot {
@@ -62,7 +65,9 @@ const NEVER: Slot = Slot {
     level: Level(0),
     asked: 0,
     place: 0,
+    wanted_level: Level(0),
     wanted: 0,
+    is_over: false,
 };
 
 /// Memory goes to the bytes that the next frame most likely asks for.
@@ -85,6 +90,9 @@ pub struct Coherent {
     links: Links,
     /// Residents by recency.
     recency: List,
+    /// Residents at finer levels than were asked for last, the longest so first.
+    over_links: Links,
+    over: List,
     /// The first resident by recency that this frame asked for.
     first_now: u32,
     frame: u32,
@@ -130,6 +138,8 @@ impl Coherent {
             slots: Vec::new(),
             links: Links::default(),
             recency: List::default(),
+            over_links: Links::default(),
+            over: List::default(),
             first_now: NONE,
             frame: 2,
             before: 0,
@@ -142,11 +152,39 @@ impl Coherent {
         })
     }
 
+    fn set_over(&mut self, key: u32, is_over: bool) {
+        if std::mem::replace(&mut self.slots[key as usize].is_over, is_over) != is_over {
+            match is_over {
+                true => self.over_links.push_back(&mut self.over, key),
+                false => self.over_links.remove(&mut self.over, key),
+            }
+        }
+    }
+
+    /// Drops the levels of a resident that were not asked for last.
+    fn shrink(&mut self, key: u32, journal: &mut Journal) {
+        self.set_over(key, false);
+        let slot = &mut self.slots[key as usize];
+        slot.level = slot.wanted_level;
+        let &super::heap::Node { offset, size, .. } = self.heap.at(slot.node);
+        if slot.wanted < size {
+            self.heap.shrink(slot.node, slot.wanted);
+        }
+        journal.push(Event::Shrink {
+            texture: TextureId(key),
+            level: slot.level,
+            offset: Bytes(offset),
+            from: Bytes(size),
+            block: Bytes(slot.wanted),
+        });
+    }
+
     /// Counts a texture once a frame; whether the last frame had it too.
     fn ask(&mut self, key: usize) -> bool {
         if self.slots.len() <= key {
             self.slots.resize(key + 1, NEVER);
             self.links.reach(key + 1);
+            self.over_links.reach(key + 1);
         }
         let slot = &mut self.slots[key];
         let (asked, place) = (slot.asked, u64::from(slot.place));
@@ -342,13 +380,21 @@ impl Coherent {
 
     /// Frees `size` bytes or more, wherever they are; false, and nobody goes, if that costs more than `most`.
     ///
-    /// First go those that no frame of late asked for, the longest unused first; then, of those that are due in this frame,
-    /// the ones that are due last.
+    /// First go those that no frame of late asked for, the longest unused first; then the levels that are finer than what is
+    /// asked for; then, of those that are due in this frame, the ones that are due last.
     fn make_room(&mut self, size: u64, most: u64, journal: &mut Journal) -> bool {
         let (mut free, mut stale) = (self.heap.free(), self.recency.first);
         while free < size && stale != NONE && self.is_gone(stale) {
             free += self.heap.at(self.slots[stale as usize].node).size;
             stale = self.links.next(stale);
+        }
+        let mut over = self.over.first;
+        while free < size && over != NONE {
+            if !self.is_gone(over) {
+                let slot = &self.slots[over as usize];
+                free += self.heap.at(slot.node).size - slot.wanted;
+            }
+            over = self.over_links.next(over);
         }
         let mut due = [NONE; DUE];
         if free < size && !self.choose_due(size - free, most, &mut due) {
@@ -359,6 +405,13 @@ impl Coherent {
         }
         for key in due.into_iter().filter(|&key| key != NONE) {
             self.evict(key, Reason::Replaced, journal);
+        }
+        while self.heap.free() < size {
+            let mut key = self.over.first;
+            while self.is_gone(key) {
+                key = self.over_links.next(key);
+            }
+            self.shrink(key, journal);
         }
         true
     }
@@ -381,7 +434,8 @@ impl Coherent {
                 due[count] = key;
                 count += 1;
                 cost += own;
-                freed += self.heap.at(slot.node).size;
+                // What it has too much of was counted already.
+                freed += if slot.is_over { slot.wanted } else { self.heap.at(slot.node).size };
                 if freed >= size {
                     return true;
                 }
@@ -436,6 +490,7 @@ impl Coherent {
             self.first_now = self.links.next(key);
         }
         self.links.remove(&mut self.recency, key);
+        self.set_over(key, false);
         self.heap.release(node)
     }
 }
@@ -454,10 +509,12 @@ impl Policy for Coherent {
         let size = request.size.0.next_multiple_of(self.unit);
         let again = self.ask(key as usize);
         self.slots[key as usize].wanted = size;
+        self.slots[key as usize].wanted_level = request.level;
         let slot = self.slots[key as usize];
         if slot.node != NONE {
             if slot.level >= request.level {
                 self.touch(key);
+                self.set_over(key, slot.level > request.level);
                 return Outcome::Hit {
                     offset: Bytes(self.heap.at(slot.node).offset),
                 };

@@ -160,6 +160,16 @@ impl Heap {
         node
     }
 
+    /// Frees all but the first `size` bytes of a taken node.
+    pub(super) fn shrink(&mut self, node: u32, size: u64) {
+        let Node { offset, size: all, .. } = *self.at(node);
+        let rest = self.node(offset + size, all - size);
+        self.nodes[rest as usize].owner = self.at(node).owner;
+        self.by_address.insert_after(&mut self.address, node, rest);
+        self.nodes[node as usize].size = size;
+        self.release(rest);
+    }
+
     /// Makes one free node of at least `size` bytes out of what is free, where that moves the fewest bytes, and calls
     /// `moved` with owner, size, and the offsets before and after. At least that much has to be free.
     ///

@@ -106,6 +106,20 @@ pub enum Event {
         /// Size of the block.
         block: Bytes,
     },
+    /// The finest levels of a texture are dropped; the others stay, in the first part of its block. Only policies that move do
+    /// that: what is left may have to be copied within the block.
+    Shrink {
+        /// Who.
+        texture: TextureId,
+        /// The finest level that is left.
+        level: Level,
+        /// First byte of the block.
+        offset: Bytes,
+        /// Size of the block before.
+        from: Bytes,
+        /// Size of the block now.
+        block: Bytes,
+    },
     /// An arena has new walls.
     Walls {
         /// Which, from the left.

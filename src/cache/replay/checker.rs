@@ -79,6 +79,16 @@ pub enum ReplayFault {
         /// What the events come to.
         found: String,
     },
+    /// A texture that shrinks to no coarser level or to more bytes.
+    #[error("texture {texture} shrinks from {from} to {block} and loses no level")]
+    Grows {
+        /// Who.
+        texture: TextureId,
+        /// Size of the block before.
+        from: Bytes,
+        /// Size of the block now.
+        block: Bytes,
+    },
     /// An upload of other bytes than those asked for.
     #[error("the request of texture {texture} uploads {found} in place of {expected}")]
     Upload {
@@ -169,6 +179,19 @@ impl Checker {
             } => {
                 let level = self.remove(texture, Level(0), from, block)?;
                 self.insert(texture, Level(0), level, to, block)
+            }
+            Event::Shrink {
+                texture,
+                level,
+                offset,
+                from,
+                block,
+            } => {
+                let before = self.remove(texture, Level(0), offset, from)?;
+                if level >= before || block > from {
+                    return Err(ReplayFault::Grows { texture, from, block });
+                }
+                self.insert(texture, Level(0), level, offset, block)
             }
             Event::Walls { .. } => Ok(()),
         }

@@ -167,6 +167,11 @@ impl<P: Policy> Replay<P> {
                     self.internal -= std::mem::take(&mut self.lost[texture.index()]);
                 }
                 Event::Move { block, .. } => self.frame.moved += block,
+                // The bytes left are counted as moved, for they may have to be.
+                Event::Shrink { texture, block, .. } => {
+                    self.frame.moved += block;
+                    self.internal -= std::mem::take(&mut self.lost[texture.index()]);
+                }
                 Event::Walls { .. } => {}
             }
         }
