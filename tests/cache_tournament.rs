@@ -90,6 +90,25 @@ fn table(scenario: Scenario, budget: u64, cells: &BTreeMap<&'static str, Cell>) 
     text
 }
 
+/// On every scenario and budget, ours is no worse than 1.05 of the best of the others in mean bytes, and nobody who uploads
+/// whole chains goes below the bound.
+#[test]
+fn ours_is_the_best_of_the_online_policies() {
+    for scenario in Scenario::ALL {
+        for budget in BUDGETS {
+            let cells = contest(scenario, budget, 1, 60);
+            let text = table(scenario, budget, &cells);
+            let ours = cells["coherent"].mean;
+            let online = cells.iter().filter(|(name, _)| !["coherent", "belady", "floor"].contains(name));
+            let best = online.map(|(_, cell)| cell.mean).min().expect("others");
+            assert!(ours * 100 <= best * 105, "{text}");
+            for (name, cell) in &cells {
+                assert!(*name == "first-attempt" || cell.mean >= cells["floor"].mean, "{name}\n{text}");
+            }
+        }
+    }
+}
+
 #[test]
 #[ignore = "the whole table takes minutes: cargo test --no-default-features --test cache_tournament -- --ignored --nocapture"]
 fn whole_table() {

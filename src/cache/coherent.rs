@@ -90,7 +90,8 @@ pub struct Coherent {
     links: Links,
     /// Residents by recency.
     recency: List,
-    /// Residents at finer levels than were asked for last, the longest so first.
+    /// Residents at finer levels than were asked for last, the longest so first. The latest are dropped first: what is
+    /// coarse for long comes close again sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 the other way).
     over_links: Links,
     over: List,
     /// The first resident by recency that this frame asked for.
@@ -380,7 +381,7 @@ impl Coherent {
 
     /// Frees `size` bytes or more, wherever they are; false, and nobody goes, if that costs more than `most`.
     ///
-    /// First go those that no frame of late asked for, the longest unused first; then the levels that are finer than what is
+    /// First go those that are gone, the longest unused first; then the levels that are finer than what is
     /// asked for; then, of those that are due in this frame, the ones that are due last.
     fn make_room(&mut self, size: u64, most: u64, journal: &mut Journal) -> bool {
         let (mut free, mut stale) = (self.heap.free(), self.recency.first);
@@ -388,13 +389,13 @@ impl Coherent {
             free += self.heap.at(self.slots[stale as usize].node).size;
             stale = self.links.next(stale);
         }
-        let mut over = self.over.first;
+        let mut over = self.over.last;
         while free < size && over != NONE {
             if !self.is_gone(over) {
                 let slot = &self.slots[over as usize];
                 free += self.heap.at(slot.node).size - slot.wanted;
             }
-            over = self.over_links.next(over);
+            over = self.over_links.previous(over);
         }
         let mut due = [NONE; DUE];
         if free < size && !self.choose_due(size - free, most, &mut due) {
@@ -407,9 +408,9 @@ impl Coherent {
             self.evict(key, Reason::Replaced, journal);
         }
         while self.heap.free() < size {
-            let mut key = self.over.first;
+            let mut key = self.over.last;
             while self.is_gone(key) {
-                key = self.over_links.next(key);
+                key = self.over_links.previous(key);
             }
             self.shrink(key, journal);
         }

@@ -59,6 +59,11 @@ impl<P: Policy> Replay<P> {
         &self.policy
     }
 
+    /// The policy, to change what it goes by between frames.
+    pub fn policy_mut(&mut self) -> &mut P {
+        &mut self.policy
+    }
+
     /// The figures of the last frame that ended.
     pub fn frame(&self) -> &FrameFigures {
         &self.last
