@@ -7,8 +7,9 @@ use tileheap::cache::replay::{Replay, Summary};
 use tileheap::cache::scenario::{Scenario, working_set};
 use tileheap::cache::trace::Entry;
 use tileheap::cache::{
-    Arenas, ArenasDesc, Average, BlockTable, Chain, ChainId, Event, FirstAttempt, Geometry, HeapCache, Idle, InitialWalls,
-    Journal, Level, Order, Outcome, Policy, PolicyKind, Reason, Request, Side, Temperature, TextureId, next_uses,
+    Arenas, ArenasDesc, Average, BlockTable, Chain, ChainId, Event, FirstAttempt, Geometry, HeapCache, Idle,
+    InitialWalls, Journal, Level, Order, Outcome, Policy, PolicyKind, Reason, Request, Side, Temperature,
+    TextureId, next_uses,
 };
 use tileheap::frame::SplitMix64;
 use tileheap::units::{Alignment, Bytes};
@@ -27,7 +28,9 @@ fn request(texture: u32, level: u8) -> Request {
         texture: TextureId(texture),
         level: Level(level),
         chain: ChainId(0),
-        size: geometry.size(ChainId(0), Level(level)).expect("a level of the chain"),
+        size: geometry
+            .size(ChainId(0), Level(level))
+            .expect("a level of the chain"),
     }
 }
 
@@ -55,7 +58,11 @@ fn blocks_are_those_of_figure_6() {
         assert_eq!(row["max_mip_level"], level);
         assert_eq!(row["texture_size_bytes"], class.texture.0);
         assert_eq!(row["block_size_bytes"], class.block.0);
-        assert_eq!(table.class_of(class.texture), Some(level), "each level has its own class");
+        assert_eq!(
+            table.class_of(class.texture),
+            Some(level),
+            "each level has its own class"
+        );
     }
     let most = &vectors["max_fragmentation"];
     assert_eq!(most["wulfram_blocks_bytes"], table.worst_gaps().0);
@@ -69,11 +76,19 @@ fn blocks_are_those_of_figure_6() {
 fn any_size_takes_the_smallest_block_that_holds_it() {
     let sizes = |sizes: &[u64]| Chain::new(sizes.iter().map(|&size| Bytes(size)).collect());
     let unit = Alignment::new(12_288).expect("not 0");
-    let geometry = Geometry::new(vec![sizes(&[1, 20_000]), sizes(&[24_576, 24_577])], unit).expect("they rise");
+    let geometry =
+        Geometry::new(vec![sizes(&[1, 20_000]), sizes(&[24_576, 24_577])], unit).expect("they rise");
     let table = BlockTable::new(&geometry);
     let blocks: Vec<u64> = table.classes().iter().map(|class| class.block.0).collect();
     assert_eq!(blocks, [12_288, 24_576, 36_864]);
-    for (size, class) in [(1, 0), (12_288, 0), (12_289, 1), (24_576, 1), (24_577, 2), (36_864, 2)] {
+    for (size, class) in [
+        (1, 0),
+        (12_288, 0),
+        (12_289, 1),
+        (24_576, 1),
+        (24_577, 2),
+        (36_864, 2),
+    ] {
         assert_eq!(table.class_of(Bytes(size)), Some(class), "{size}");
     }
     assert_eq!(table.class_of(Bytes(36_865)), None);
@@ -152,7 +167,11 @@ fn gaps_stay_below_the_bound_under_a_million_requests() {
                 }
                 end = Some((arena.end, arena.block));
             }
-            assert_eq!(end.map(|(end, _)| end), Some(TWO_MIB), "the last arena ends where memory does");
+            assert_eq!(
+                end.map(|(end, _)| end),
+                Some(TWO_MIB),
+                "the last arena ends where memory does"
+            );
             assert!(sum <= bound && sum == arenas.gauges().wall_gaps);
             worst = worst.max(sum);
         }
@@ -184,7 +203,11 @@ fn twenty_six_textures_in_twenty_five_slots() {
         (mean, *steady.iter().max().expect("frames"))
     };
     let kind = |kind: PolicyKind| measure(kind.build(&geometry, budget, 1).expect("25 slots"));
-    for (name, policy) in [("ring", PolicyKind::Ring), ("lru", PolicyKind::Lru), ("clock", PolicyKind::Clock)] {
+    for (name, policy) in [
+        ("ring", PolicyKind::Ring),
+        ("lru", PolicyKind::Lru),
+        ("clock", PolicyKind::Clock),
+    ] {
         assert_eq!(expected[name]["mean"], 26.0);
         assert_eq!(kind(policy), (26.0, 26), "{name}");
     }
@@ -192,7 +215,10 @@ fn twenty_six_textures_in_twenty_five_slots() {
     assert_eq!(kind(PolicyKind::FrameMru), (2.0, 2));
     let belady = HeapCache::new(&geometry, budget, Order::Belady(next_uses(&entries)), 0).expect("25 slots");
     let (mean, max) = measure(Box::new(belady));
-    assert!((mean - expected["belady_opt"]["mean"].as_f64().expect("a number")).abs() < 0.005, "{mean}");
+    assert!(
+        (mean - expected["belady_opt"]["mean"].as_f64().expect("a number")).abs() < 0.005,
+        "{mean}"
+    );
     assert_eq!(max, 2);
     // Random, in the heap and in the paper's arena of one size: about 2.03 with another generator.
     for policy in [PolicyKind::Random, PolicyKind::Arenas] {
@@ -200,7 +226,12 @@ fn twenty_six_textures_in_twenty_five_slots() {
         assert!((1.9..2.2).contains(&mean) && max <= 10, "{mean}, at most {max}");
     }
     // Ours never uploads what does not stay: one texture in each frame passes by.
-    let (summary, _) = play(PolicyKind::Coherent.build(&geometry, budget, 1).expect("25"), &geometry, budget, &entries);
+    let (summary, _) = play(
+        PolicyKind::Coherent.build(&geometry, budget, 1).expect("25"),
+        &geometry,
+        budget,
+        &entries,
+    );
     assert_eq!((summary.total.uploads, summary.total.bypasses), (25, 1800));
 }
 
@@ -209,7 +240,9 @@ fn the_ring_throws_out_what_comes_next() {
     // Figure 3: a to e fill memory; then z, a, b, c, d, e.
     let chain = Chain::new(vec![Bytes(100)]);
     let geometry = Geometry::new(vec![chain], Alignment::ONE).expect("one size");
-    let mut ring = PolicyKind::Ring.build(&geometry, Bytes(500), 0).expect("five fit");
+    let mut ring = PolicyKind::Ring
+        .build(&geometry, Bytes(500), 0)
+        .expect("five fit");
     let mut journal = Journal::new();
     let mut uploads = |texture: u32| {
         journal.clear();
@@ -233,7 +266,11 @@ fn the_ring_throws_out_what_comes_next() {
     assert_eq!(uploads(z), (true, Some(next)));
     for texture in 0..5 {
         next += 1;
-        assert_eq!(uploads(texture), (true, Some(next)), "each takes the place of the next");
+        assert_eq!(
+            uploads(texture),
+            (true, Some(next)),
+            "each takes the place of the next"
+        );
     }
 }
 
@@ -244,10 +281,25 @@ fn the_ring_spikes_as_the_paper_saw_it() {
     let entries = Scenario::Strafe.entries(3, 600);
     let geometry = Geometry::wulfram();
     let budget = Bytes(working_set(&entries, geometry.unit()).0 * 115 / 100);
-    let (ring, _) = play(PolicyKind::Ring.build(&geometry, budget, 0).expect("it fits"), &geometry, budget, &entries);
-    let (lru, _) = play(PolicyKind::Lru.build(&geometry, budget, 0).expect("it fits"), &geometry, budget, &entries);
+    let (ring, _) = play(
+        PolicyKind::Ring.build(&geometry, budget, 0).expect("it fits"),
+        &geometry,
+        budget,
+        &entries,
+    );
+    let (lru, _) = play(
+        PolicyKind::Lru.build(&geometry, budget, 0).expect("it fits"),
+        &geometry,
+        budget,
+        &entries,
+    );
     assert!(ring.traffic.max > Bytes(800_000), "{:?}", ring.traffic);
-    assert!(ring.traffic.mean > lru.traffic.mean, "{:?} and {:?}", ring.traffic, lru.traffic);
+    assert!(
+        ring.traffic.mean > lru.traffic.mean,
+        "{:?} and {:?}",
+        ring.traffic,
+        lru.traffic
+    );
 }
 
 #[test]
@@ -258,12 +310,22 @@ fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
     };
     let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
     let mut journal = Journal::new();
-    let offset = |arenas: &mut Arenas, journal: &mut Journal, texture, level| match arenas.request(request(texture, level), journal) {
+    let offset = |arenas: &mut Arenas, journal: &mut Journal, texture, level| match arenas
+        .request(request(texture, level), journal)
+    {
         Outcome::Upload { offset } => offset,
         other => panic!("{other:?}"),
     };
-    assert_eq!(offset(&mut arenas, &mut journal, 0, 0), Bytes::ZERO, "the first arena at its left");
-    assert_eq!(offset(&mut arenas, &mut journal, 1, 8), TWO_MIB - Bytes(87_384), "the last one at its right");
+    assert_eq!(
+        offset(&mut arenas, &mut journal, 0, 0),
+        Bytes::ZERO,
+        "the first arena at its left"
+    );
+    assert_eq!(
+        offset(&mut arenas, &mut journal, 1, 8),
+        TWO_MIB - Bytes(87_384),
+        "the last one at its right"
+    );
     // Level 4 and 6 are warm, everything else is cold: to the left of arena 5 it is warmer when 4 is full and 6 is not.
     for frame in 0..2 {
         for texture in 0..600 {
@@ -299,14 +361,25 @@ fn growth_comes_before_the_first_ejection() {
         if now.end - now.start > start {
             grown.get_or_insert(frame);
         }
-        let replaced = |event: &Event| matches!(event, Event::Evict { reason: Reason::Replaced, .. });
+        let replaced = |event: &Event| {
+            matches!(
+                event,
+                Event::Evict {
+                    reason: Reason::Replaced,
+                    ..
+                }
+            )
+        };
         if journal.events().iter().any(replaced) {
             ejected.get_or_insert(frame);
         }
         journal.clear();
     }
     let grown = grown.expect("it grows");
-    assert!(ejected.is_none_or(|ejected| grown < ejected), "grown in {grown}, ejected in {ejected:?}");
+    assert!(
+        ejected.is_none_or(|ejected| grown < ejected),
+        "grown in {grown}, ejected in {ejected:?}"
+    );
     let now = arenas.arenas().nth(5).expect("nine");
     assert!(now.end - now.start > Bytes(2 * start.0), "{now:?} from {start}");
 }
@@ -333,7 +406,12 @@ fn hot_arenas_grow_over_hotter_neighbours() {
         arenas.end_frame(&mut journal);
     }
     for event in journal.events() {
-        if let Event::Evict { reason: Reason::Wall, texture, .. } = event {
+        if let Event::Evict {
+            reason: Reason::Wall,
+            texture,
+            ..
+        } = event
+        {
             wrongful += u32::from(texture.0 < 100);
         }
     }
@@ -341,7 +419,11 @@ fn hot_arenas_grow_over_hotter_neighbours() {
         let arena = arenas.arenas().nth(index).expect("nine");
         (arena.end - arena.start).0 / arena.block.0
     };
-    assert!(blocks(&arenas, 7) >= 16, "it has room for all of them: {}", blocks(&arenas, 7));
+    assert!(
+        blocks(&arenas, 7) >= 16,
+        "it has room for all of them: {}",
+        blocks(&arenas, 7)
+    );
     assert!(wrongful > 0, "and took some of that from a warm neighbour");
 }
 
@@ -350,20 +432,42 @@ fn the_first_attempt_takes_a_block_in_each_arena() {
     let geometry = Geometry::wulfram();
     let mut cache = FirstAttempt::new(&geometry, TWO_MIB, 1, ArenasDesc::default()).expect("2 MiB");
     let mut journal = Journal::new();
-    assert!(matches!(cache.request(request(0, 5), &mut journal), Outcome::Upload { .. }));
+    assert!(matches!(
+        cache.request(request(0, 5), &mut journal),
+        Outcome::Upload { .. }
+    ));
     let placed = |journal: &Journal| -> Vec<(u8, u64, u64)> {
         let events = journal.events().iter().filter_map(|event| match *event {
-            Event::Place { part, block, upload, .. } => Some((part.0, block.0, upload.0)),
+            Event::Place {
+                part, block, upload, ..
+            } => Some((part.0, block.0, upload.0)),
             _ => None,
         });
         events.collect()
     };
-    let expected = [(5, 1024, 1024), (4, 256, 256), (3, 64, 64), (2, 16, 16), (1, 8, 4), (0, 8, 1)];
+    let expected = [
+        (5, 1024, 1024),
+        (4, 256, 256),
+        (3, 64, 64),
+        (2, 16, 16),
+        (1, 8, 4),
+        (0, 8, 1),
+    ];
     assert_eq!(placed(&journal), expected);
     journal.clear();
-    assert!(matches!(cache.request(request(0, 6), &mut journal), Outcome::Upload { .. }));
-    assert_eq!(placed(&journal), [(6, 4096, 4096)], "an upgrade uploads what is not there");
-    assert!(matches!(cache.request(request(0, 3), &mut journal), Outcome::Hit { .. }));
+    assert!(matches!(
+        cache.request(request(0, 6), &mut journal),
+        Outcome::Upload { .. }
+    ));
+    assert_eq!(
+        placed(&journal),
+        [(6, 4096, 4096)],
+        "an upgrade uploads what is not there"
+    );
+    assert!(matches!(
+        cache.request(request(0, 3), &mut journal),
+        Outcome::Hit { .. }
+    ));
 }
 
 #[test]
@@ -387,7 +491,10 @@ fn walls_settle_on_a_steady_trace() {
         }
     }
     moves[1] = replay.gauges().wall_moves - moves[0];
-    assert!(moves[0] > 0 && moves[1] == 0, "moves in the first and the second 200 frames: {moves:?}");
+    assert!(
+        moves[0] > 0 && moves[1] == 0,
+        "moves in the first and the second 200 frames: {moves:?}"
+    );
     assert_eq!(replay.frame().uploads, 0, "everything is there by then");
 }
 
@@ -461,7 +568,12 @@ fn the_weak_case_is_weak() {
     };
     let arenas = Arenas::new(&geometry, TWO_MIB, 1, desc).expect("2 MiB");
     let (arenas, uploads) = play(arenas, &geometry, TWO_MIB, &entries);
-    let (ring, _) = play(PolicyKind::Ring.build(&geometry, TWO_MIB, 1).expect("2 MiB"), &geometry, TWO_MIB, &entries);
+    let (ring, _) = play(
+        PolicyKind::Ring.build(&geometry, TWO_MIB, 1).expect("2 MiB"),
+        &geometry,
+        TWO_MIB,
+        &entries,
+    );
     assert_eq!(ring.total.reloads_60, 0);
     assert!(arenas.total.reloads_60 > 0);
     assert_eq!(uploads[60..].iter().sum::<u64>(), 0, "but it adjusts");

@@ -5,8 +5,8 @@ use tileheap::cache::replay::{Replay, ReplayFault};
 use tileheap::cache::scenario::Scenario;
 use tileheap::cache::trace::{Entry, Record, TraceFault, TraceReader, TraceWriter};
 use tileheap::cache::{
-    CacheFault, Chain, ChainId, Event, Geometry, Journal, Level, Outcome, Policy, PolicyKind, Reason, Request, TextureId,
-    Textures, floor,
+    CacheFault, Chain, ChainId, Event, Geometry, Journal, Level, Outcome, Policy, PolicyKind, Reason,
+    Request, TextureId, Textures, floor,
 };
 use tileheap::units::{Alignment, Bytes};
 
@@ -131,8 +131,16 @@ fn scenarios_survive_their_files() {
             entries.push(entry);
         }
         assert_eq!(entries, scenario.entries(7, 20), "{}", scenario.name());
-        let uses = entries.iter().filter(|entry| matches!(entry, Entry::Use(_))).count();
-        assert!(bytes.len() < 4 * uses + 70_000, "{}: {} B for {uses} uses", scenario.name(), bytes.len());
+        let uses = entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Use(_)))
+            .count();
+        assert!(
+            bytes.len() < 4 * uses + 70_000,
+            "{}: {} B for {uses} uses",
+            scenario.name(),
+            bytes.len()
+        );
     }
 }
 
@@ -153,14 +161,51 @@ fn uses_of_textures_that_are_not_there_are_named() {
     let (texture, chain) = (TextureId(0), ChainId(0));
     let create = Record::Create { texture, chain };
     let second = ChainId(1);
-    assert_eq!(fault(&[Record::Use { texture, level: Level(0) }]), CacheFault::Unknown { texture });
-    assert_eq!(fault(&[create, Record::Release { texture }, Record::Release { texture }]), CacheFault::Unknown { texture });
-    let twice = [create, Record::Create { texture, chain: second }];
-    assert_eq!(fault(&twice), CacheFault::TwoSizes { texture, first: chain, second });
-    let finer = [create, Record::Use { texture, level: Level(4) }];
-    assert!(matches!(fault(&finer), CacheFault::NoLevel { finest: Level(3), .. }));
+    assert_eq!(
+        fault(&[Record::Use {
+            texture,
+            level: Level(0)
+        }]),
+        CacheFault::Unknown { texture }
+    );
+    assert_eq!(
+        fault(&[create, Record::Release { texture }, Record::Release { texture }]),
+        CacheFault::Unknown { texture }
+    );
+    let twice = [
+        create,
+        Record::Create {
+            texture,
+            chain: second,
+        },
+    ];
+    assert_eq!(
+        fault(&twice),
+        CacheFault::TwoSizes {
+            texture,
+            first: chain,
+            second
+        }
+    );
+    let finer = [
+        create,
+        Record::Use {
+            texture,
+            level: Level(4),
+        },
+    ];
+    assert!(matches!(
+        fault(&finer),
+        CacheFault::NoLevel { finest: Level(3), .. }
+    ));
     let far = TextureId(5);
-    assert_eq!(fault(&[Record::Create { texture: far, chain }]), CacheFault::Sparse { texture: far, expected: texture });
+    assert_eq!(
+        fault(&[Record::Create { texture: far, chain }]),
+        CacheFault::Sparse {
+            texture: far,
+            expected: texture
+        }
+    );
 }
 
 #[test]
@@ -177,7 +222,11 @@ fn budgets_below_one_texture_are_refused() {
         let request = textures.request(TextureId(0), Level(8)).expect("the finest");
         let outcome = policy.request(request, &mut Journal::new());
         let alone = matches!(outcome, Outcome::Upload { .. });
-        assert!(alone || [PolicyKind::Arenas, PolicyKind::FirstAttempt].contains(&kind), "{}", kind.name());
+        assert!(
+            alone || [PolicyKind::Arenas, PolicyKind::FirstAttempt].contains(&kind),
+            "{}",
+            kind.name()
+        );
     }
 }
 
@@ -220,7 +269,9 @@ fn the_checker_refuses_false_stories() {
         block: Bytes(1008),
         reason: Reason::Replaced,
     };
-    let upload = |offset| Outcome::Upload { offset: Bytes(offset) };
+    let upload = |offset| Outcome::Upload {
+        offset: Bytes(offset),
+    };
     let tell = |events: &[Event], outcome| {
         let liar = Liar {
             events: events.to_vec(),
@@ -245,12 +296,24 @@ fn the_checker_refuses_false_stories() {
     };
     assert_eq!(tell(&[place(1, 24, 1008)], upload(24)), Ok(()));
     let refused = |events: &[Event], outcome| tell(events, outcome).expect_err("a false story");
-    assert!(matches!(refused(&[place(1, 25, 1008)], upload(25)), ReplayFault::Misaligned { .. }));
-    assert!(matches!(refused(&[place(1, 3048, 1008)], upload(3048)), ReplayFault::PastBudget { .. }));
-    assert!(matches!(refused(&[place(1, 24, 984)], upload(24)), ReplayFault::TooSmall { .. }));
+    assert!(matches!(
+        refused(&[place(1, 25, 1008)], upload(25)),
+        ReplayFault::Misaligned { .. }
+    ));
+    assert!(matches!(
+        refused(&[place(1, 3048, 1008)], upload(3048)),
+        ReplayFault::PastBudget { .. }
+    ));
+    assert!(matches!(
+        refused(&[place(1, 24, 984)], upload(24)),
+        ReplayFault::TooSmall { .. }
+    ));
     let both = [place(2, 0, 1008), place(1, 984, 1008)];
     assert!(matches!(refused(&both, upload(984)), ReplayFault::Overlap { .. }));
-    assert!(matches!(refused(&[evict(2, 0), place(1, 24, 1008)], upload(24)), ReplayFault::NotThere { .. }));
+    assert!(matches!(
+        refused(&[evict(2, 0), place(1, 24, 1008)], upload(24)),
+        ReplayFault::NotThere { .. }
+    ));
     let twice = [place(1, 0, 1008), place(1, 1008, 1008)];
     assert!(matches!(refused(&twice, upload(0)), ReplayFault::Twice { .. }));
     for (events, outcome) in [
@@ -261,7 +324,10 @@ fn the_checker_refuses_false_stories() {
         (vec![place(1, 24, 1008)], Outcome::Hit { offset: Bytes(24) }),
         (vec![place(2, 24, 1008)], upload(24)),
     ] {
-        assert!(matches!(refused(&events, outcome), ReplayFault::Untrue { .. }), "{events:?} {outcome:?}");
+        assert!(
+            matches!(refused(&events, outcome), ReplayFault::Untrue { .. }),
+            "{events:?} {outcome:?}"
+        );
     }
 }
 
@@ -270,7 +336,11 @@ fn policies_draw_from_their_seed_alone() {
     let entries = Scenario::Strafe.entries(2, 40);
     let geometry = Geometry::wulfram();
     let traffic = |kind: PolicyKind, seed| {
-        let mut replay = Replay::new(kind.build(&geometry, Bytes::mib(2), seed).expect("2 MiB"), &geometry, Bytes::mib(2));
+        let mut replay = Replay::new(
+            kind.build(&geometry, Bytes::mib(2), seed).expect("2 MiB"),
+            &geometry,
+            Bytes::mib(2),
+        );
         for &entry in &entries {
             replay.play(entry).expect("right");
         }

@@ -50,7 +50,11 @@ fn contest(scenario: Scenario, budget: u64, seeds: u64, frames: u32) -> BTreeMap
     let mut all: BTreeMap<&'static str, Vec<Summary>> = BTreeMap::new();
     for seed in 0..seeds {
         // Thousands of textures in each frame.
-        let frames = if scenario == Scenario::Switch { frames / 4 } else { frames };
+        let frames = if scenario == Scenario::Switch {
+            frames / 4
+        } else {
+            frames
+        };
         let entries = scenario.entries(seed, frames);
         let geometry = scenario.geometry();
         let bytes = working_set(&entries, geometry.unit()).0 * budget / 100;
@@ -65,17 +69,26 @@ fn contest(scenario: Scenario, budget: u64, seeds: u64, frames: u32) -> BTreeMap
         let belady = play(belady, scenario, bytes, &entries, "belady");
         all.entry("belady").or_default().push(belady);
         for kind in PolicyKind::ALL {
-            let policy = kind.build(&geometry, bytes, seed).expect("the budget holds a texture");
+            let policy = kind
+                .build(&geometry, bytes, seed)
+                .expect("the budget holds a texture");
             let summary = play(policy, scenario, bytes, &entries, kind.name());
             all.entry(kind.name()).or_default().push(summary);
         }
     }
-    all.into_iter().map(|(name, summaries)| (name, cell(&summaries))).collect()
+    all.into_iter()
+        .map(|(name, summaries)| (name, cell(&summaries)))
+        .collect()
 }
 
 fn table(scenario: Scenario, budget: u64, cells: &BTreeMap<&'static str, Cell>) -> String {
     let floor = cells["floor"].mean;
-    let mut text = format!("{} at {}.{:02} of the working set\n", scenario.name(), budget / 100, budget % 100);
+    let mut text = format!(
+        "{} at {}.{:02} of the working set\n",
+        scenario.name(),
+        budget / 100,
+        budget % 100
+    );
     let mut rows: Vec<_> = cells.iter().collect();
     rows.sort_by_key(|(_, cell)| cell.mean);
     for (name, cell) in rows {
@@ -99,11 +112,16 @@ fn ours_is_the_best_of_the_online_policies() {
             let cells = contest(scenario, budget, 1, 60);
             let text = table(scenario, budget, &cells);
             let ours = cells["coherent"].mean;
-            let online = cells.iter().filter(|(name, _)| !["coherent", "belady", "floor"].contains(name));
+            let online = cells
+                .iter()
+                .filter(|(name, _)| !["coherent", "belady", "floor"].contains(name));
             let best = online.map(|(_, cell)| cell.mean).min().expect("others");
             assert!(ours * 100 <= best * 105, "{text}");
             for (name, cell) in &cells {
-                assert!(*name == "first-attempt" || cell.mean >= cells["floor"].mean, "{name}\n{text}");
+                assert!(
+                    *name == "first-attempt" || cell.mean >= cells["floor"].mean,
+                    "{name}\n{text}"
+                );
             }
         }
     }
@@ -113,7 +131,8 @@ fn ours_is_the_best_of_the_online_policies() {
 #[ignore = "the whole table takes minutes: cargo test --no-default-features --test cache_tournament -- --ignored --nocapture"]
 fn whole_table() {
     let seeds = std::env::var("TILEHEAP_SEEDS").map_or(10, |seeds| seeds.parse().expect("a number of seeds"));
-    let frames = std::env::var("TILEHEAP_FRAMES").map_or(600, |frames| frames.parse().expect("a number of frames"));
+    let frames =
+        std::env::var("TILEHEAP_FRAMES").map_or(600, |frames| frames.parse().expect("a number of frames"));
     let only = std::env::var("TILEHEAP_SCENARIO").ok();
     for scenario in Scenario::ALL {
         if only.as_deref().is_some_and(|only| only != scenario.name()) {

@@ -210,11 +210,13 @@ pub(crate) struct TraceArguments {
 }
 
 fn policies() -> impl TypedValueParser<Value = PolicyKind> {
-    PossibleValuesParser::new(PolicyKind::ALL.map(PolicyKind::name)).map(|name| name.parse().expect("a known name"))
+    PossibleValuesParser::new(PolicyKind::ALL.map(PolicyKind::name))
+        .map(|name| name.parse().expect("a known name"))
 }
 
 fn scenarios() -> impl TypedValueParser<Value = Scenario> {
-    PossibleValuesParser::new(Scenario::ALL.map(Scenario::name)).map(|name| name.parse().expect("a known name"))
+    PossibleValuesParser::new(Scenario::ALL.map(Scenario::name))
+        .map(|name| name.parse().expect("a known name"))
 }
 
 fn strategies() -> impl TypedValueParser<Value = Strategy> {

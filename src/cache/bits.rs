@@ -109,8 +109,16 @@ mod tests {
                 }
                 let at = random.below(capacity + 1) as u32;
                 assert_eq!(bits.contains(number), oracle.contains(&number));
-                assert_eq!(bits.first_from(at), oracle.range(at..).next().copied(), "from {at}");
-                assert_eq!(bits.last_below(at), oracle.range(..at).last().copied(), "below {at}");
+                assert_eq!(
+                    bits.first_from(at),
+                    oracle.range(at..).next().copied(),
+                    "from {at}"
+                );
+                assert_eq!(
+                    bits.last_below(at),
+                    oracle.range(..at).last().copied(),
+                    "below {at}"
+                );
             }
         }
     }

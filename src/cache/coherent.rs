@@ -369,7 +369,14 @@ impl Coherent {
                         first = self.heap.right(first);
                     }
                     if total >= size && cost <= most {
-                        best = cheaper(best, Some(Window { first, last: node, cost }));
+                        best = cheaper(
+                            best,
+                            Some(Window {
+                                first,
+                                last: node,
+                                cost,
+                            }),
+                        );
                     }
                 }
             }
@@ -436,7 +443,11 @@ impl Coherent {
                 count += 1;
                 cost += own;
                 // What it has too much of was counted already.
-                freed += if slot.is_over { slot.wanted } else { self.heap.at(slot.node).size };
+                freed += if slot.is_over {
+                    slot.wanted
+                } else {
+                    self.heap.at(slot.node).size
+                };
                 if freed >= size {
                     return true;
                 }
@@ -524,7 +535,11 @@ impl Policy for Coherent {
         }
         let node = self.heap.best_fit(size).or_else(|| {
             let worth = size * self.coherence.max(512);
-            let most = if again { worth / 1024 * self.desc.accept } else { worth };
+            let most = if again {
+                worth / 1024 * self.desc.accept
+            } else {
+                worth
+            };
             if !self.desc.moving {
                 let window = self.window(size, most)?;
                 return Some(self.clear(window, journal));
@@ -532,7 +547,11 @@ impl Policy for Coherent {
             if !self.make_room(size, most, journal) {
                 return None;
             }
-            Some(self.heap.best_fit(size).unwrap_or_else(|| self.gather(size, journal)))
+            Some(
+                self.heap
+                    .best_fit(size)
+                    .unwrap_or_else(|| self.gather(size, journal)),
+            )
         });
         let Some(node) = node else {
             return Outcome::Bypass;
@@ -557,7 +576,11 @@ impl Policy for Coherent {
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        if self.slots.get(texture.index()).is_some_and(|slot| slot.node != NONE) {
+        if self
+            .slots
+            .get(texture.index())
+            .is_some_and(|slot| slot.node != NONE)
+        {
             self.evict(texture.0, Reason::Released, journal);
         }
     }

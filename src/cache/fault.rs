@@ -8,7 +8,9 @@ use crate::units::Bytes;
 #[non_exhaustive]
 pub enum CacheFault {
     /// A chain without levels, with more than 32, or whose sizes are 0 or fall.
-    #[error("chain {chain}: level {level} has {size} after {before}; 1 to 32 levels, sizes above 0 that never fall")]
+    #[error(
+        "chain {chain}: level {level} has {size} after {before}; 1 to 32 levels, sizes above 0 that never fall"
+    )]
     Chain {
         /// The chain's place in the geometry.
         chain: usize,
@@ -34,7 +36,9 @@ pub enum CacheFault {
         largest: Bytes,
     },
     /// The budget is beyond what offsets in a policy's tables reach.
-    #[error("a budget of {budget} is larger than {largest}, the most that {blocks} blocks of the smallest size fill")]
+    #[error(
+        "a budget of {budget} is larger than {largest}, the most that {blocks} blocks of the smallest size fill"
+    )]
     BudgetTooLarge {
         /// What was asked for.
         budget: Bytes,
@@ -50,7 +54,9 @@ pub enum CacheFault {
         texture: TextureId,
     },
     /// An id that is created again with other sizes and was not released.
-    #[error("texture {texture} has two sizes: it was created with chain {first} and again with chain {second}")]
+    #[error(
+        "texture {texture} has two sizes: it was created with chain {first} and again with chain {second}"
+    )]
     TwoSizes {
         /// The id.
         texture: TextureId,

@@ -168,7 +168,10 @@ pub struct BlockTable {
 impl BlockTable {
     /// A class for every size that a texture can have. Of the paper's geometry: its figure 6, with two classes of 8 bytes.
     pub fn per_size(geometry: &Geometry) -> BlockTable {
-        let sizes = geometry.chains.iter().flat_map(|chain| chain.sizes().iter().copied());
+        let sizes = geometry
+            .chains
+            .iter()
+            .flat_map(|chain| chain.sizes().iter().copied());
         BlockTable::of(sizes.collect(), geometry.unit)
     }
 

@@ -128,7 +128,9 @@ impl Heap {
     /// Gives the first `size` bytes of a free node to `owner`; the rest stays free.
     pub(super) fn take(&mut self, node: u32, size: u64, owner: u32) {
         self.unfile(node);
-        let Node { offset, size: all, .. } = self.nodes[node as usize];
+        let Node {
+            offset, size: all, ..
+        } = self.nodes[node as usize];
         debug_assert!(all >= size, "the node was chosen to fit");
         if all > size {
             let rest = self.node(offset + size, all - size);
@@ -162,7 +164,9 @@ impl Heap {
 
     /// Frees all but the first `size` bytes of a taken node.
     pub(super) fn shrink(&mut self, node: u32, size: u64) {
-        let Node { offset, size: all, .. } = *self.at(node);
+        let Node {
+            offset, size: all, ..
+        } = *self.at(node);
         let rest = self.node(offset + size, all - size);
         self.nodes[rest as usize].owner = self.at(node).owner;
         self.by_address.insert_after(&mut self.address, node, rest);
@@ -218,12 +222,7 @@ impl Heap {
 
     /// Slides the taken nodes from `first` to `last` to the lowest address there, and calls `moved` with owner, size and
     /// both offsets; the free node that is then at the end. Something has to be free. O(nodes between).
-    fn compact(
-        &mut self,
-        first: u32,
-        last: u32,
-        mut moved: impl FnMut(u32, u64, u64, u64),
-    ) -> u32 {
+    fn compact(&mut self, first: u32, last: u32, mut moved: impl FnMut(u32, u64, u64, u64)) -> u32 {
         let mut end = self.at(first).offset;
         let mut before = self.left(first);
         let stop = self.at(last).offset + self.at(last).size;

@@ -205,7 +205,9 @@ impl HeapCache {
     /// Brings one element of Belady's heap to its place.
     fn sift(&mut self, mut at: usize) {
         let distance = |who: &[u32], next: &[u32], at: usize| next[who[at] as usize];
-        while at > 0 && distance(&self.who, &self.next_use, (at - 1) / 2) < distance(&self.who, &self.next_use, at) {
+        while at > 0
+            && distance(&self.who, &self.next_use, (at - 1) / 2) < distance(&self.who, &self.next_use, at)
+        {
             self.swap(at, (at - 1) / 2);
             at = (at - 1) / 2;
         }
@@ -292,7 +294,10 @@ impl Policy for HeapCache {
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        let there = self.residents.get(texture.index()).is_some_and(|resident| resident.node != NONE);
+        let there = self
+            .residents
+            .get(texture.index())
+            .is_some_and(|resident| resident.node != NONE);
         if there {
             self.evict(texture.0, Reason::Released, journal);
         }

@@ -12,7 +12,10 @@ use crate::units::Bytes;
 /// # Panics
 /// From 2^32 − 1 uses on.
 pub fn next_uses(entries: &[Entry]) -> Box<[u32]> {
-    let uses = entries.iter().filter(|entry| matches!(entry, Entry::Use(_))).count();
+    let uses = entries
+        .iter()
+        .filter(|entry| matches!(entry, Entry::Use(_)))
+        .count();
     let mut at = u32::try_from(uses).ok().filter(|&uses| uses < u32::MAX);
     let mut next = vec![u32::MAX; uses].into_boxed_slice();
     let mut seen: Vec<u32> = Vec::new();

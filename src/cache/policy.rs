@@ -1,8 +1,8 @@
 //! What every policy does, and the policies by name.
 
 use super::{
-    Arenas, ArenasDesc, CacheFault, Coherent, CoherentDesc, FirstAttempt, Geometry, HeapCache, Journal, Order, Outcome, Request,
-    Ring, Slab, TextureId,
+    Arenas, ArenasDesc, CacheFault, Coherent, CoherentDesc, FirstAttempt, Geometry, HeapCache, Journal,
+    Order, Outcome, Request, Ring, Slab, TextureId,
 };
 use crate::units::Bytes;
 
@@ -116,7 +116,9 @@ impl PolicyKind {
         let heap = |order| HeapCache::new(geometry, budget, order, seed);
         Ok(match self {
             PolicyKind::Arenas => Box::new(Arenas::new(geometry, budget, seed, ArenasDesc::default())?),
-            PolicyKind::FirstAttempt => Box::new(FirstAttempt::new(geometry, budget, seed, ArenasDesc::default())?),
+            PolicyKind::FirstAttempt => {
+                Box::new(FirstAttempt::new(geometry, budget, seed, ArenasDesc::default())?)
+            }
             PolicyKind::Ring => Box::new(Ring::new(geometry, budget)?),
             PolicyKind::Lru => Box::new(heap(Order::Lru)?),
             PolicyKind::LruCompacting => Box::new(heap(Order::Lru)?.compacting()),

@@ -196,7 +196,11 @@ impl Textures {
     pub fn create(&mut self, texture: TextureId, chain: ChainId) -> Result<(), CacheFault> {
         let chains = self.geometry.chains().len();
         if usize::from(chain.0) >= chains {
-            return Err(CacheFault::NoChain { texture, chain, chains });
+            return Err(CacheFault::NoChain {
+                texture,
+                chain,
+                chains,
+            });
         }
         let expected = self.next_id();
         match self.chains.get_mut(texture.index()) {

@@ -57,7 +57,10 @@ impl Ring {
             return;
         };
         // The block stays in the queue as a gap that the cursor passes: nothing is reused out of order.
-        let found = self.blocks.iter().find(|block| block.offset == offset && block.texture == texture);
+        let found = self
+            .blocks
+            .iter()
+            .find(|block| block.offset == offset && block.texture == texture);
         journal.push(evict(*found.expect("a resident has a block"), reason));
     }
 }
@@ -80,7 +83,9 @@ impl Policy for Ring {
         }
         match self.residents[index] {
             Some((level, offset)) if level >= request.level => {
-                return Outcome::Hit { offset: Bytes(offset) };
+                return Outcome::Hit {
+                    offset: Bytes(offset),
+                };
             }
             Some(_) => self.forget(request.texture, Reason::Upgraded, journal),
             None => {}
@@ -88,7 +93,11 @@ impl Policy for Ring {
         let size = request.size.0.next_multiple_of(self.unit);
         if self.cursor + size > self.usable {
             // What is left at the end is skipped, with whoever is there.
-            while self.blocks.front().is_some_and(|block| block.offset >= self.cursor) {
+            while self
+                .blocks
+                .front()
+                .is_some_and(|block| block.offset >= self.cursor)
+            {
                 self.pop(journal);
             }
             self.cursor = 0;

@@ -2,7 +2,9 @@
 
 use super::list::{Links, List, NONE};
 use super::policy::usable;
-use super::{BlockTable, CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
+use super::{
+    BlockTable, CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId,
+};
 use crate::units::Bytes;
 
 /// Memory in pages of the largest block; a page belongs to one class of blocks.
@@ -232,7 +234,11 @@ impl Policy for Slab {
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        if self.residents.get(texture.index()).is_some_and(|resident| resident.at != NONE) {
+        if self
+            .residents
+            .get(texture.index())
+            .is_some_and(|resident| resident.at != NONE)
+        {
             self.evict(texture.0, Reason::Released, journal);
         }
     }

@@ -49,7 +49,9 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
     for run in &mut runs {
         run.time(open(&arguments.trace)?, &arguments.trace)?;
     }
-    let bound = arguments.bound.then(|| Levels::of(&floor(&entries, arguments.budget)));
+    let bound = arguments
+        .bound
+        .then(|| Levels::of(&floor(&entries, arguments.budget)));
     let reports: Vec<_> = runs.into_iter().map(Run::finish).collect();
     if let Some(folder) = &arguments.plot {
         plot::write_all(folder, &arguments.trace, arguments.budget, &reports)?;
@@ -64,7 +66,10 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
 pub(crate) fn generate(arguments: &TraceArguments) -> Result<(), Failure> {
     let path = &arguments.output;
     let failed = |error: std::io::Error| {
-        Failure::new(format!("cannot write `{}`: {error}: give -o another path", path.display()))
+        Failure::new(format!(
+            "cannot write `{}`: {error}: give -o another path",
+            path.display()
+        ))
     };
     let scenario = arguments.scenario;
     let file = BufWriter::new(File::create(path).map_err(failed)?);
@@ -84,11 +89,14 @@ type Trace = TraceReader<BufReader<File>>;
 fn open(path: &Path) -> Result<Trace, Failure> {
     let file = File::open(path)
         .map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))?;
-    TraceReader::new(BufReader::with_capacity(1 << 16, file)).map_err(|fault| Failure::of(path.display(), fault))
+    TraceReader::new(BufReader::with_capacity(1 << 16, file))
+        .map_err(|fault| Failure::of(path.display(), fault))
 }
 
 fn next(trace: &mut Trace, path: &Path) -> Result<Option<Entry>, Failure> {
-    trace.next_entry().map_err(|fault| Failure::of(path.display(), fault))
+    trace
+        .next_entry()
+        .map_err(|fault| Failure::of(path.display(), fault))
 }
 
 /// How far a replay is, on a terminal.

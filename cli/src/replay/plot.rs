@@ -17,9 +17,17 @@ const ARENAS: [&str; 9] = [
 ];
 
 /// One file for each policy: `<trace>-<policy>.svg`.
-pub(super) fn write_all(folder: &Path, trace: &Path, budget: Bytes, reports: &[Report]) -> Result<(), Failure> {
+pub(super) fn write_all(
+    folder: &Path,
+    trace: &Path,
+    budget: Bytes,
+    reports: &[Report],
+) -> Result<(), Failure> {
     let failed = |path: &Path, error: std::io::Error| {
-        Failure::new(format!("cannot write `{}`: {error}: give --plot another folder", path.display()))
+        Failure::new(format!(
+            "cannot write `{}`: {error}: give --plot another folder",
+            path.display()
+        ))
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
     let stem = trace.file_stem().unwrap_or(trace.as_os_str()).to_string_lossy();
@@ -31,7 +39,13 @@ pub(super) fn write_all(folder: &Path, trace: &Path, budget: Bytes, reports: &[R
 }
 
 fn svg(trace: &str, budget: Bytes, report: &Report) -> String {
-    let height = MARGIN * 2 + TRAFFIC + if report.walls.is_empty() { 0 } else { WALLS + MARGIN };
+    let height = MARGIN * 2
+        + TRAFFIC
+        + if report.walls.is_empty() {
+            0
+        } else {
+            WALLS + MARGIN
+        };
     let mut svg = String::new();
     let max = report.summary.traffic.max;
     let levels = report.summary.traffic;
@@ -83,7 +97,8 @@ fn walls(svg: &mut String, budget: Bytes, report: &Report) {
     )
     .expect("a string");
     let arenas = report.walls.last().map_or(0, Vec::len);
-    let y = |bytes: u64| top + WALLS - (u128::from(bytes) * WALLS as u128 / u128::from(budget.0.max(1))) as usize;
+    let y =
+        |bytes: u64| top + WALLS - (u128::from(bytes) * WALLS as u128 / u128::from(budget.0.max(1))) as usize;
     for arena in (0..arenas).rev() {
         let mut path = format!("M{MARGIN} {}", top + WALLS);
         for (x, frames) in columns(report.walls.len()) {
@@ -93,7 +108,12 @@ fn walls(svg: &mut String, budget: Bytes, report: &Report) {
         }
         let last = MARGIN + WIDTH.min(report.walls.len().max(1)) - 1;
         let colour = ARENAS[arena % ARENAS.len()];
-        writeln!(svg, r#"<path d="{path}L{last} {}Z" fill="{colour}"/>"#, top + WALLS).expect("a string");
+        writeln!(
+            svg,
+            r#"<path d="{path}L{last} {}Z" fill="{colour}"/>"#,
+            top + WALLS
+        )
+        .expect("a string");
     }
 }
 
@@ -104,5 +124,7 @@ fn columns(frames: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }

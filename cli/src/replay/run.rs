@@ -66,7 +66,10 @@ impl Run {
             }
         });
         played.map_err(|fault| {
-            Failure::new(format!("policy {} breaks a rule, which is a defect of it: {fault}", self.kind.name()))
+            Failure::new(format!(
+                "policy {} breaks a rule, which is a defect of it: {fault}",
+                self.kind.name()
+            ))
         })?;
         if self.plotted && entry == Entry::EndFrame && !self.walls.is_empty() {
             self.wall_history.push(self.walls.clone());

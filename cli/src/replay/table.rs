@@ -54,7 +54,9 @@ pub(super) fn text(arguments: &ReplayArguments, reports: &[Report], bound: Optio
             report.nanoseconds
         );
     }
-    let walled = reports.iter().filter(|report| report.summary.gauges.worst_gaps.0 > 0);
+    let walled = reports
+        .iter()
+        .filter(|report| report.summary.gauges.worst_gaps.0 > 0);
     for (index, report) in walled.enumerate() {
         if index == 0 {
             text += "\nWalls\n";

@@ -91,7 +91,13 @@ impl Engine {
 
     /// A block of `arena` for `key`, who leaves the one it has; `None` if the arena has no blocks, and the key then keeps
     /// what it has.
-    pub(super) fn place(&mut self, key: u32, arena: usize, level: Level, log: &mut impl Log) -> Option<Placed> {
+    pub(super) fn place(
+        &mut self,
+        key: u32,
+        arena: usize,
+        level: Level,
+        log: &mut impl Log,
+    ) -> Option<Placed> {
         let reached = key as usize + 1;
         if self.slots.len() < reached {
             self.slots.resize(reached, ABSENT);
@@ -219,4 +225,5 @@ impl Engine {
             self.evict(key, Reason::Wall, log);
         }
         self.arenas[arena].drop(side);
-    }}
+    }
+}

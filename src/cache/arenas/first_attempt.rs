@@ -4,7 +4,8 @@ use super::engine::{Engine, Log};
 use super::{ArenasDesc, gauges};
 use crate::cache::policy::usable;
 use crate::cache::{
-    BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId,
+    BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
+    TextureId,
 };
 use crate::units::Bytes;
 
@@ -29,7 +30,12 @@ impl FirstAttempt {
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<FirstAttempt, CacheFault> {
+    pub fn new(
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+        desc: ArenasDesc,
+    ) -> Result<FirstAttempt, CacheFault> {
         let usable = usable(geometry, budget)?;
         let table = BlockTable::per_mip(geometry);
         let engine = Engine::new(&table, usable, seed, desc);
@@ -94,7 +100,8 @@ impl Policy for FirstAttempt {
                 journal,
                 levels: self.levels,
             };
-            self.engine.evict(texture.0 * self.levels + level, Reason::Released, &mut parts);
+            self.engine
+                .evict(texture.0 * self.levels + level, Reason::Released, &mut parts);
         }
     }
 

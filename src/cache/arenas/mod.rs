@@ -30,7 +30,8 @@ pub use temperature::Temperature;
 
 use super::policy::usable;
 use super::{
-    BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId,
+    BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
+    TextureId,
 };
 use crate::units::Bytes;
 use engine::{Engine, Log};
@@ -66,7 +67,12 @@ impl Arenas {
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<Arenas, CacheFault> {
+    pub fn new(
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+        desc: ArenasDesc,
+    ) -> Result<Arenas, CacheFault> {
         Arenas::with_table(BlockTable::new(geometry), geometry, budget, seed, desc)
     }
 
@@ -94,15 +100,19 @@ impl Arenas {
     /// Every arena, from the left.
     pub fn arenas(&self) -> impl Iterator<Item = ArenaView> {
         let extents = self.engine.extents();
-        self.engine.arenas.iter().zip(extents).map(|(arena, (start, end))| ArenaView {
-            block: Bytes(arena.block),
-            start,
-            end,
-            taken: arena.count() - arena.free_count,
-            active: arena.active,
-            recent: arena.recent,
-            side: arena.side,
-        })
+        self.engine
+            .arenas
+            .iter()
+            .zip(extents)
+            .map(|(arena, (start, end))| ArenaView {
+                block: Bytes(arena.block),
+                start,
+                end,
+                taken: arena.count() - arena.free_count,
+                active: arena.active,
+                recent: arena.recent,
+                side: arena.side,
+            })
     }
 }
 
@@ -113,7 +123,8 @@ impl Policy for Arenas {
             return Outcome::Hit { offset };
         }
         let arena = self.table.class_of(request.size);
-        let placed = arena.and_then(|arena| self.engine.place(key, arena, request.level, &mut Whole(journal)));
+        let placed =
+            arena.and_then(|arena| self.engine.place(key, arena, request.level, &mut Whole(journal)));
         let Some(placed) = placed else {
             return Outcome::Bypass;
         };
@@ -125,11 +136,14 @@ impl Policy for Arenas {
             block: placed.block,
             upload: request.size,
         });
-        Outcome::Upload { offset: placed.offset }
+        Outcome::Upload {
+            offset: placed.offset,
+        }
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        self.engine.evict(texture.0, Reason::Released, &mut Whole(journal));
+        self.engine
+            .evict(texture.0, Reason::Released, &mut Whole(journal));
     }
 
     fn end_frame(&mut self, journal: &mut Journal) {

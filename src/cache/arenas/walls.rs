@@ -44,7 +44,9 @@ impl Engine {
         for index in 0..self.arenas.len() - 1 {
             let arena = &mut self.arenas[index];
             let end = match self.desc.walls {
-                InitialWalls::EqualBytes => (u128::from(usable) * (index as u128 + 1) / u128::from(arenas)) as u64,
+                InitialWalls::EqualBytes => {
+                    (u128::from(usable) * (index as u128 + 1) / u128::from(arenas)) as u64
+                }
                 InitialWalls::EqualBlocks => start + each * arena.block,
                 InitialWalls::Largest => 0,
             };
@@ -108,7 +110,11 @@ impl Engine {
 
     /// Bytes lost between arenas.
     pub(super) fn gaps(&self) -> u64 {
-        let used: u64 = self.arenas.iter().map(|arena| u64::from(arena.count()) * arena.block).sum();
+        let used: u64 = self
+            .arenas
+            .iter()
+            .map(|arena| u64::from(arena.count()) * arena.block)
+            .sum();
         self.usable - used
     }
 
@@ -124,7 +130,9 @@ impl Engine {
         }
         let at = match index {
             0 => 0,
-            _ => self.right_of(index).map_or(self.usable, |right| self.arenas[right].start()),
+            _ => self
+                .right_of(index)
+                .map_or(self.usable, |right| self.arenas[right].start()),
         };
         (Bytes(at), Bytes(at))
     }
@@ -156,7 +164,10 @@ impl Engine {
             Side::Right => index..donor,
         };
         let turned = self.walls[walls.clone()].iter().filter_map(|wall| wall.moved);
-        let turned = turned.filter(|&(_, direction)| direction != side).map(|(update, _)| update).max();
+        let turned = turned
+            .filter(|&(_, direction)| direction != side)
+            .map(|(update, _)| update)
+            .max();
         let since = turned.map(|update| self.updates - update);
         if since == Some(0) {
             return; // A wall moves one way in one update.
@@ -169,7 +180,8 @@ impl Engine {
         let arena = &self.arenas[index];
         let blocks = u64::from(arena.count().max(arena.wanting));
         let degrees = u128::from(recent.0 - mean.0);
-        let stride = u128::from(blocks) * degrees * u128::from(self.desc.stride) / (1000 * u128::from(Temperature::ONE.0));
+        let stride = u128::from(blocks) * degrees * u128::from(self.desc.stride)
+            / (1000 * u128::from(Temperature::ONE.0));
         let mut grown = false;
         for _ in 0..stride.clamp(1, u128::from(u32::MAX)) {
             let one = match side {
@@ -191,7 +203,9 @@ impl Engine {
 
     /// One block more at the left; false if there is no room for one on that side.
     fn grow_left(&mut self, index: usize, log: &mut impl Log) -> bool {
-        let end = self.right_of(index).map_or(self.usable, |right| self.arenas[right].start());
+        let end = self
+            .right_of(index)
+            .map_or(self.usable, |right| self.arenas[right].start());
         let arena = &mut self.arenas[index];
         if arena.is_empty() {
             arena.settle(end);
@@ -201,7 +215,9 @@ impl Engine {
             return false;
         }
         while start - self.end_left_of(index) < block {
-            let donor = self.left_of(index).expect("there is room, so there is someone to take it from");
+            let donor = self
+                .left_of(index)
+                .expect("there is room, so there is someone to take it from");
             self.vacate(donor, Side::Right, log);
         }
         self.arenas[index].add(Side::Left);

@@ -68,7 +68,9 @@ pub enum ReplayFault {
         texture: TextureId,
     },
     /// An outcome that is not what the events come to.
-    #[error("the request of texture {texture} at level {level} came out as {outcome:?}, but in memory is {found}")]
+    #[error(
+        "the request of texture {texture} at level {level} came out as {outcome:?}, but in memory is {found}"
+    )]
     Untrue {
         /// Who.
         texture: TextureId,
@@ -160,7 +162,11 @@ impl Checker {
                 upload,
             } => {
                 if block < upload {
-                    return Err(ReplayFault::TooSmall { texture, upload, block });
+                    return Err(ReplayFault::TooSmall {
+                        texture,
+                        upload,
+                        block,
+                    });
                 }
                 self.insert(texture, part, level, offset, block)
             }
@@ -198,20 +204,39 @@ impl Checker {
     }
 
     /// Judges an outcome, after the events that led to it.
-    pub(super) fn judge(&self, request: Request, outcome: Outcome, events: &[Event]) -> Result<(), ReplayFault> {
-        let resident = self.residents.get(request.texture.index()).copied().unwrap_or_default();
+    pub(super) fn judge(
+        &self,
+        request: Request,
+        outcome: Outcome,
+        events: &[Event],
+    ) -> Result<(), ReplayFault> {
+        let resident = self
+            .residents
+            .get(request.texture.index())
+            .copied()
+            .unwrap_or_default();
         let placed = |event: &Event| match *event {
-            Event::Place { texture, part, upload, .. } if texture == request.texture => Some((part, upload)),
+            Event::Place {
+                texture,
+                part,
+                upload,
+                ..
+            } if texture == request.texture => Some((part, upload)),
             _ => None,
         };
         let uploads = events.iter().filter_map(placed);
-        let (count, bytes) = uploads.fold((0, Bytes::ZERO), |(count, bytes), (_, upload)| (count + 1, bytes + upload));
+        let (count, bytes) = uploads.fold((0, Bytes::ZERO), |(count, bytes), (_, upload)| {
+            (count + 1, bytes + upload)
+        });
         // All parts up to the level, or one that is at least at the level.
         let wanted = ((1_u64 << (request.level.0 + 1)) - 1) as u32;
-        let there = resident.parts & wanted == wanted || (resident.parts == 1 && resident.level >= request.level);
+        let there =
+            resident.parts & wanted == wanted || (resident.parts == 1 && resident.level >= request.level);
         let at = |offset: Bytes| {
             let block = self.blocks.get(&offset.0);
-            block.is_some_and(|block| block.texture == request.texture && (block.part == request.level || resident.parts == 1))
+            block.is_some_and(|block| {
+                block.texture == request.texture && (block.part == request.level || resident.parts == 1)
+            })
         };
         let right = match outcome {
             Outcome::Hit { offset } => there && count == 0 && at(offset),
@@ -227,7 +252,8 @@ impl Checker {
             });
         }
         let whole = resident.parts == 1 && count == 1;
-        if whole && matches!(outcome, Outcome::Upload { .. }) && bytes != request.size && request.level.0 > 0 {
+        if whole && matches!(outcome, Outcome::Upload { .. }) && bytes != request.size && request.level.0 > 0
+        {
             return Err(ReplayFault::Upload {
                 texture: request.texture,
                 found: bytes,
@@ -317,16 +343,28 @@ impl Checker {
         Ok(())
     }
 
-    fn remove(&mut self, texture: TextureId, part: Level, offset: Bytes, block: Bytes) -> Result<Level, ReplayFault> {
+    fn remove(
+        &mut self,
+        texture: TextureId,
+        part: Level,
+        offset: Bytes,
+        block: Bytes,
+    ) -> Result<Level, ReplayFault> {
         let found = self.blocks.get(&offset.0).copied();
         match found {
-            Some(there) if there.texture == texture && there.part == part && there.end == offset.0 + block.0 => {
+            Some(there)
+                if there.texture == texture && there.part == part && there.end == offset.0 + block.0 =>
+            {
                 self.blocks.remove(&offset.0);
                 self.residents[texture.index()].parts &= !(1 << part.0);
                 self.taken -= block.0;
                 Ok(there.level)
             }
-            _ => Err(ReplayFault::NotThere { texture, offset, block }),
+            _ => Err(ReplayFault::NotThere {
+                texture,
+                offset,
+                block,
+            }),
         }
     }
 }

@@ -11,7 +11,10 @@ impl Row {
     fn new(scene: &mut Scene<'_>, places: u32) -> Row {
         let textures = scene.create_many(places);
         Row {
-            places: textures.into_iter().map(|texture| (texture, scene.level())).collect(),
+            places: textures
+                .into_iter()
+                .map(|texture| (texture, scene.level()))
+                .collect(),
         }
     }
 

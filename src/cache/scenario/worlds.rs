@@ -17,7 +17,10 @@ impl Scene<'_> {
     pub(super) fn switch(&mut self) {
         let few = self.create_many(180);
         let many = self.create_many(5400);
-        let large: Vec<Level> = few.iter().map(|_| Level(self.random.pick(&[8, 7, 7, 7, 6]))).collect();
+        let large: Vec<Level> = few
+            .iter()
+            .map(|_| Level(self.random.pick(&[8, 7, 7, 7, 6])))
+            .collect();
         let small: Vec<Level> = many
             .iter()
             .map(|_| Level(self.random.pick(&[6, 5, 5, 4, 4, 3, 2])))
@@ -82,7 +85,8 @@ impl Scene<'_> {
         /// Rows of 40 places ahead; 8 rows are in view, nearer ones at finer levels; 4 more are kept behind.
         const ACROSS: u32 = 40;
         const LEVELS: [u8; 8] = [8, 7, 6, 6, 5, 5, 4, 3];
-        let mut rows: std::collections::VecDeque<Vec<TextureId>> = (0..8).map(|_| self.create_many(ACROSS)).collect();
+        let mut rows: std::collections::VecDeque<Vec<TextureId>> =
+            (0..8).map(|_| self.create_many(ACROSS)).collect();
         let (mut behind, mut free) = (0_usize, Vec::<TextureId>::new());
         for frame in 0..self.frames {
             if frame % 6 == 5 {

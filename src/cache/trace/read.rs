@@ -84,7 +84,8 @@ impl<R: BufRead> TraceReader<R> {
     /// # Errors
     /// If it is none, or its chains are impossible.
     pub fn new(from: R) -> Result<TraceReader<R>, TraceFault> {
-        let one = Geometry::new(vec![Chain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
+        let one =
+            Geometry::new(vec![Chain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
         let mut reader = TraceReader {
             from,
             textures: Textures::new(one),
@@ -106,7 +107,10 @@ impl<R: BufRead> TraceReader<R> {
         reader.at = MAGIC.len() as u64;
         let found = reader.number()?;
         if found != VERSION {
-            return Err(TraceFault::Version { found, known: VERSION });
+            return Err(TraceFault::Version {
+                found,
+                known: VERSION,
+            });
         }
         let geometry = reader.header()?;
         reader.textures = Textures::new(geometry);
@@ -194,7 +198,9 @@ impl<R: BufRead> TraceReader<R> {
                     textures.release(texture).map_err(fault)?;
                     Entry::Release(texture)
                 }
-                Record::Use { texture, level } => Entry::Use(textures.request(texture, level).map_err(fault)?),
+                Record::Use { texture, level } => {
+                    Entry::Use(textures.request(texture, level).map_err(fault)?)
+                }
                 Record::EndFrame => Entry::EndFrame,
             }));
         }
@@ -233,7 +239,9 @@ impl<R: BufRead> TraceReader<R> {
             let (levels, mut sizes, mut size) = (self.small("too many levels:", 32)?, Vec::new(), 0_u64);
             for _ in 0..levels {
                 let more = self.number()?;
-                size = size.checked_add(more).ok_or_else(|| self.damaged("no size grows by", more))?;
+                size = size
+                    .checked_add(more)
+                    .ok_or_else(|| self.damaged("no size grows by", more))?;
                 sizes.push(Bytes(size));
             }
             chains.push(Chain::new(sizes));
