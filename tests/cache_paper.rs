@@ -40,7 +40,7 @@ fn play<P: Policy>(policy: P, geometry: &Geometry, budget: Bytes, entries: &[Ent
     for &entry in entries {
         replay.play(entry).unwrap_or_else(|fault| panic!("{fault}"));
         if entry == Entry::EndFrame {
-            uploads.push(replay.frame().uploads);
+            uploads.push(replay.last_frame().uploads);
         }
     }
     (replay.finish(), uploads)
@@ -495,7 +495,7 @@ fn walls_settle_on_a_steady_trace() {
         moves[0] > 0 && moves[1] == 0,
         "moves in the first and the second 200 frames: {moves:?}"
     );
-    assert_eq!(replay.frame().uploads, 0, "everything is there by then");
+    assert_eq!(replay.last_frame().uploads, 0, "everything is there by then");
 }
 
 #[test]

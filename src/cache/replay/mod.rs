@@ -65,7 +65,7 @@ impl<P: Policy> Replay<P> {
     }
 
     /// The figures of the last frame that ended.
-    pub fn frame(&self) -> &FrameFigures {
+    pub fn last_frame(&self) -> &FrameFigures {
         &self.last
     }
 
