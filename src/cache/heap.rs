@@ -59,6 +59,19 @@ impl Heap {
         heap
     }
 
+    /// Makes room for the nodes that so many textures can come to, so that taking and freeing never allocate.
+    pub(super) fn reserve(&mut self, textures: usize) {
+        // A free node between any two, and one that is being made.
+        let nodes = 2 * textures + 2;
+        if self.nodes.capacity() < nodes {
+            let more = nodes - self.nodes.len();
+            self.nodes.reserve(more);
+            self.spare.reserve(nodes - self.spare.len());
+            self.by_address.reserve(more);
+            self.by_bin.reserve(more);
+        }
+    }
+
     pub(super) fn at(&self, node: u32) -> &Node {
         &self.nodes[node as usize]
     }

@@ -107,6 +107,8 @@ impl HeapCache {
             self.residents.resize(end, ABSENT);
             self.next_use.resize(end, u32::MAX);
             self.links.reach(end);
+            self.heap.reserve(end);
+            self.who.reserve(end - self.who.len());
         }
     }
 

@@ -31,6 +31,11 @@ impl Links {
         }
     }
 
+    /// Allocates for so many elements more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.0.reserve(more);
+    }
+
     pub(super) fn next(&self, element: u32) -> u32 {
         self.0[element as usize][1]
     }

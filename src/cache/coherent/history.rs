@@ -13,6 +13,7 @@ impl Coherent {
             self.slots.resize(key + 1, NEVER);
             self.links.reach(key + 1);
             self.over_links.reach(key + 1);
+            self.heap.reserve(key + 1);
         }
         let slot = &mut self.slots[key];
         let (asked, place) = (slot.asked, u64::from(slot.place));
