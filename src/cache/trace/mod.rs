@@ -4,9 +4,9 @@
 //! bit set on all but the last (LEB128):
 //!
 //! ```text
-//! "tileheap-trace\n"  version = 1  unit  chains × { levels  sizes as differences }          header
-//! 18 0 …  0 16  9 5  …  5                    create 1 as chain 0 …, use 1 at the last level, use 0 at level 5, frame
-//! 6  frames  uses                            end
+//! "tileheap-trace\n"  1 (version)  unit  number of chains  for each: levels, sizes as differences
+//! 18 0   0   16   9 5   5      create 1 as chain 0; use 1, use 2 at the last level; use 1 at level 5; the frame ends
+//! 6  1  3                      the end: 1 frame, 3 uses
 //! ```
 //! | record | number | then |
 //! |---|---|---|
