@@ -27,6 +27,9 @@ pub enum Error {
     /// A packing problem is impossible.
     #[error(transparent)]
     Pack(#[from] crate::pack::PackFault),
+    /// A texture cache is described or used in an impossible way.
+    #[error(transparent)]
+    Cache(#[from] crate::cache::CacheFault),
     /// A device profile is impossible, or a resource is larger than the device allows.
     #[error(transparent)]
     Profile(#[from] crate::profile::ProfileFault),

@@ -1,5 +1,7 @@
 //! Keeps a renderer's short-lived images and buffers on the chip.
 
+#[forbid(unsafe_code)]
+pub mod cache;
 pub mod error;
 pub mod ffi;
 #[forbid(unsafe_code)]

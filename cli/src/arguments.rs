@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use tileheap::cache::PolicyKind;
+use tileheap::cache::scenario::Scenario;
 use tileheap::plan::{BUDGET, Strategy};
 use tileheap::units::Bytes;
 
@@ -28,7 +30,8 @@ Examples:
   tileheap plan frame.json --json -o plan.json   … for programs
   tileheap advise frame.json                     what would bring more of it on chip
   tileheap check frame.json plan.json            whether a plan keeps the rules
-  tileheap pack buffers.csv                      lives and sizes into the smallest block")]
+  tileheap pack buffers.csv                      lives and sizes into the smallest block
+  tileheap replay strafe.trace --budget 2MiB --all   what texture caches make of a trace")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -44,6 +47,8 @@ pub(crate) enum Command {
     Check(CheckArguments),
     Profile(ProfileArguments),
     Pack(PackArguments),
+    Replay(ReplayArguments),
+    Trace(TraceArguments),
     /// Print a completion script for a shell
     ///
     /// For bash, for instance: tileheap completions bash > ~/.local/share/bash-completion/completions/tileheap
@@ -264,6 +269,71 @@ pub(crate) enum Sizes {
     Profile,
     /// Width x height x bytes per texel, the file's own tile_eligible, the whole frame as one window: as in published tables
     Raw,
+}
+
+/// Replay a trace of texture requests through a cache, and say what it moved
+///
+/// Every policy is checked at every step: blocks that overlap, a hit on what is not there, a budget exceeded end the replay.
+/// Traffic is what is uploaded and what is bypassed, since either has to cross the bus. A trace is read as it is played, so it
+/// may be larger than memory (not with --bound); it is read a second time for the nanoseconds.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap trace strafe -o strafe.trace && tileheap replay strafe.trace --budget 2MiB --all
+  tileheap replay strafe.trace --budget 2MiB --policy arenas --plot target/plots
+  tileheap replay strafe.trace --budget 2MiB --all --bound --json | jq '.policies[] | {policy, traffic}'")]
+pub(crate) struct ReplayArguments {
+    /// The trace, as `tileheap trace` or the library's `TraceWriter` writes it
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) trace: PathBuf,
+    /// The memory there is: 2097152, 2MiB
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, allow_negative_numbers = true)]
+    pub(crate) budget: Bytes,
+    /// The policy
+    #[arg(long, value_name = "NAME", default_value = PolicyKind::Coherent.name(), value_parser = policies())]
+    pub(crate) policy: PolicyKind,
+    /// Every policy
+    #[arg(long, conflicts_with = "policy")]
+    pub(crate) all: bool,
+    /// Also what no policy can go below; holds the trace in memory
+    #[arg(long)]
+    pub(crate) bound: bool,
+    /// The seed of policies that draw
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write a plot for each policy into a folder, as SVG: bytes and arena walls over frames
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub(crate) plot: Option<PathBuf>,
+    /// Print JSON in place of the tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Write a trace of texture requests: what a camera does, out of a seed
+#[derive(Debug, Args)]
+pub(crate) struct TraceArguments {
+    /// What happens
+    #[arg(value_parser = scenarios())]
+    pub(crate) scenario: Scenario,
+    /// How many frames
+    #[arg(long, default_value_t = 600)]
+    pub(crate) frames: u32,
+    /// The seed
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+}
+
+fn policies() -> impl TypedValueParser<Value = PolicyKind> {
+    PossibleValuesParser::new(PolicyKind::ALL.map(PolicyKind::name))
+        .map(|name| name.parse().expect("a known name"))
+}
+
+fn scenarios() -> impl TypedValueParser<Value = Scenario> {
+    PossibleValuesParser::new(Scenario::ALL.map(Scenario::name))
+        .map(|name| name.parse().expect("a known name"))
 }
 
 fn strategies() -> impl TypedValueParser<Value = Strategy> {

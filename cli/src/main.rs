@@ -16,6 +16,7 @@ mod output;
 mod pack;
 mod plan;
 mod profile;
+mod replay;
 mod table;
 
 use std::process::ExitCode;
@@ -47,6 +48,8 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Pack(arguments) => pack::run(&arguments),
+        Command::Replay(arguments) => replay::run(&arguments),
+        Command::Trace(arguments) => replay::generate(&arguments),
         Command::Completions { shell } => completions(shell),
     }
 }

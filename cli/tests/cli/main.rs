@@ -6,6 +6,7 @@ mod devices;
 mod errors;
 mod frames;
 mod packs;
+mod replay;
 mod run;
 #[path = "../../../tests/support/mod.rs"]
 mod support;

@@ -1,0 +1,141 @@
+//! The paper's first attempt: every level of a texture alone in the arena of its size.
+
+use super::engine::{Engine, Log};
+use super::{ArenasDesc, gauges};
+use crate::cache::policy::usable;
+use crate::cache::{
+    BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
+    TextureId,
+};
+use crate::units::Bytes;
+
+/// Descent 3's scheme as the paper first built it: blocks that grow by four, and a request at level n takes one in each of
+/// the arenas 0 to n. An upgrade uploads only the levels that are not there.
+///
+/// Walls and temperatures are those of [`Arenas`](super::Arenas): "the details of which we did not know".
+///
+/// A request for which some level finds no block is a bypass; its other levels stay where they are.
+///
+/// Source: Blow 1998, sections "Archetype System" and "First Attempt".
+#[derive(Clone, Debug)]
+pub struct FirstAttempt {
+    geometry: Geometry,
+    table: BlockTable,
+    engine: Engine,
+    levels: u32,
+}
+
+impl FirstAttempt {
+    /// The cache with a class for each size of a single level.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub fn new(
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+        desc: ArenasDesc,
+    ) -> Result<FirstAttempt, CacheFault> {
+        let usable = usable(geometry, budget)?;
+        let table = BlockTable::per_mip(geometry);
+        let engine = Engine::new(&table, usable, seed, desc);
+        Ok(FirstAttempt {
+            geometry: geometry.clone(),
+            table,
+            engine,
+            levels: geometry.levels() as u32,
+        })
+    }
+
+    /// What one level of a texture takes alone.
+    fn size_of(&self, request: &Request, level: u8) -> Bytes {
+        let sizes = self.geometry.chains()[usize::from(request.chain.0)].sizes();
+        let level = usize::from(level);
+        let below = level.checked_sub(1).map_or(Bytes::ZERO, |below| sizes[below]);
+        sizes[level] - below
+    }
+}
+
+impl Policy for FirstAttempt {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        let (mut missed, mut bypassed, mut offset) = (false, false, Bytes::ZERO);
+        // From the finest down: an eviction by a finer level cannot take a coarser one that was just seen to be there.
+        for level in (0..=request.level.0).rev() {
+            let key = request.texture.0 * self.levels + u32::from(level);
+            let found = self.engine.hit(key, Level(level));
+            missed |= found.is_none();
+            let found = found.or_else(|| {
+                let size = self.size_of(&request, level);
+                let arena = self.table.class_of(size.max(Bytes(1)))?;
+                let mut parts = Parts {
+                    journal,
+                    levels: self.levels,
+                };
+                let placed = self.engine.place(key, arena, Level(level), &mut parts)?;
+                journal.push(Event::Place {
+                    texture: request.texture,
+                    part: Level(level),
+                    level: Level(level),
+                    offset: placed.offset,
+                    block: placed.block,
+                    upload: size,
+                });
+                Some(placed.offset)
+            });
+            bypassed |= found.is_none();
+            if level == request.level.0 {
+                offset = found.unwrap_or_default();
+            }
+        }
+        match (missed, bypassed) {
+            (_, true) => Outcome::Bypass,
+            (true, false) => Outcome::Upload { offset },
+            (false, false) => Outcome::Hit { offset },
+        }
+    }
+
+    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        for level in 0..self.levels {
+            let mut parts = Parts {
+                journal,
+                levels: self.levels,
+            };
+            self.engine
+                .evict(texture.0 * self.levels + level, Reason::Released, &mut parts);
+        }
+    }
+
+    fn end_frame(&mut self, journal: &mut Journal) {
+        let mut parts = Parts {
+            journal,
+            levels: self.levels,
+        };
+        self.engine.update(&mut parts);
+    }
+
+    fn gauges(&self) -> Gauges {
+        gauges(&self.engine, &self.table)
+    }
+}
+
+/// Keys that are levels of textures.
+struct Parts<'a> {
+    journal: &'a mut Journal,
+    levels: u32,
+}
+
+impl Log for Parts<'_> {
+    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: Reason) {
+        self.journal.push(Event::Evict {
+            texture: TextureId(key / self.levels),
+            part: Level((key % self.levels) as u8),
+            offset,
+            block,
+            reason,
+        });
+    }
+
+    fn walls(&mut self, arena: u32, start: Bytes, end: Bytes) {
+        self.journal.push(Event::Walls { arena, start, end });
+    }
+}

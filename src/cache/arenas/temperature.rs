@@ -1,0 +1,49 @@
+//! Temperatures, in billionths: exact where the paper's examples are.
+
+use std::fmt;
+
+/// How hot an arena is: 1 is full of active textures, more is boiling. Counted in billionths, so that it is the same on
+/// every machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Temperature(pub u64);
+
+impl Temperature {
+    /// Nothing is active.
+    pub const ZERO: Temperature = Temperature(0);
+    /// Everything is active.
+    pub const ONE: Temperature = Temperature(1_000_000_000);
+
+    /// `n` thousandths.
+    pub const fn thousandths(n: u64) -> Temperature {
+        Temperature(n * 1_000_000)
+    }
+
+    /// Active blocks over all blocks; 0 where there are none.
+    pub const fn share(active: u64, blocks: u64) -> Temperature {
+        match blocks {
+            0 => Temperature::ZERO,
+            _ => Temperature((active as u128 * Temperature::ONE.0 as u128 / blocks as u128) as u64),
+        }
+    }
+
+    /// The recent temperature one update later: 0.7 of the recent one before, 0.3 of the instantaneous one.
+    ///
+    /// Source: Blow 1998, section "Growth Heuristics".
+    pub const fn recent(self, instantaneous: Temperature) -> Temperature {
+        Temperature((7 * self.0 + 3 * instantaneous.0) / 10)
+    }
+}
+
+impl std::ops::Add for Temperature {
+    type Output = Temperature;
+    fn add(self, other: Temperature) -> Temperature {
+        Temperature(self.0.saturating_add(other.0))
+    }
+}
+
+/// Prints three decimals: `0.657`.
+impl fmt::Display for Temperature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1_000_000_000, self.0 / 1_000_000 % 1000)
+    }
+}

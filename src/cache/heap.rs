@@ -1,0 +1,340 @@
+//! Linear memory with neighbours: best fit, and coalescing of what is freed.
+
+use super::list::{Links, List, NONE};
+use crate::units::Bytes;
+
+/// A stretch of memory: free, or one texture's.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Node {
+    pub(super) offset: u64,
+    pub(super) size: u64,
+    /// The texture, or [`NONE`] where it is free.
+    pub(super) owner: u32,
+}
+
+/// Nodes in order of address, free ones also in bins by size.
+///
+/// Taking and freeing are O(1); the search for a free node looks at a bounded number in the bin of its size and then takes
+/// from the next bin that is not empty. Bins are 1/16 wide, so that is the best fit but for nodes of nearly the same size.
+#[derive(Clone, Debug)]
+pub(super) struct Heap {
+    nodes: Vec<Node>,
+    /// Neighbours by address.
+    by_address: Links,
+    address: List,
+    /// Free nodes of a bin; those that are in no use at all are chained by `spare`.
+    by_bin: Links,
+    bins: Vec<List>,
+    /// Which bins have nodes: a bit each.
+    full: [u64; BINS / 64],
+    spare: Vec<u32>,
+    unit: u64,
+    free: u64,
+    /// Where the last search by address ended; [`NONE`]: the start.
+    cursor: u32,
+}
+
+const SPLIT: u32 = 4;
+const BINS: usize = 64 << SPLIT;
+/// How many free nodes of about the right size are compared.
+const LOOKS: usize = 16;
+
+impl Heap {
+    pub(super) fn new(size: Bytes, unit: u64) -> Heap {
+        let mut heap = Heap {
+            nodes: Vec::new(),
+            by_address: Links::default(),
+            address: List::default(),
+            by_bin: Links::default(),
+            bins: vec![List::default(); BINS],
+            full: [0; BINS / 64],
+            spare: Vec::new(),
+            unit,
+            free: size.0,
+            cursor: NONE,
+        };
+        let node = heap.node(0, size.0);
+        heap.by_address.push_back(&mut heap.address, node);
+        heap.file(node);
+        heap
+    }
+
+    /// Makes room for the nodes that so many textures can come to, so that taking and freeing never allocate.
+    pub(super) fn reserve(&mut self, textures: usize) {
+        // A free node between any two, and one that is being made.
+        let nodes = 2 * textures + 2;
+        if self.nodes.capacity() < nodes {
+            let more = nodes - self.nodes.len();
+            self.nodes.reserve(more);
+            self.spare.reserve(nodes - self.spare.len());
+            self.by_address.reserve(more);
+            self.by_bin.reserve(more);
+        }
+    }
+
+    pub(super) fn at(&self, node: u32) -> &Node {
+        &self.nodes[node as usize]
+    }
+
+    pub(super) fn free(&self) -> u64 {
+        self.free
+    }
+
+    /// The neighbour toward higher addresses; [`NONE`] at the end.
+    pub(super) fn right(&self, node: u32) -> u32 {
+        self.by_address.next(node)
+    }
+
+    /// The neighbour toward lower addresses; [`NONE`] at the start.
+    pub(super) fn left(&self, node: u32) -> u32 {
+        self.by_address.previous(node)
+    }
+
+    pub(super) fn first(&self) -> u32 {
+        self.address.first
+    }
+
+    /// Where the last search by address ended; [`NONE`]: the start.
+    pub(super) fn cursor(&self) -> u32 {
+        self.cursor
+    }
+
+    pub(super) fn set_cursor(&mut self, node: u32) {
+        self.cursor = node;
+    }
+
+    /// A free node of at least `size` bytes, about the smallest.
+    pub(super) fn best_fit(&self, size: u64) -> Option<u32> {
+        let bin = self.bin(size);
+        let mut best = NONE;
+        let mut node = self.bins[bin].first;
+        for _ in 0..LOOKS {
+            if node == NONE {
+                break;
+            }
+            let found = self.at(node).size;
+            if found >= size && (best == NONE || found < self.at(best).size) {
+                best = node;
+                if found == size {
+                    break;
+                }
+            }
+            node = self.by_bin.next(node);
+        }
+        if best != NONE {
+            return Some(best);
+        }
+        let bin = self.next_bin(bin + 1)?;
+        let mut node = self.bins[bin].first;
+        for _ in 0..LOOKS {
+            if best == NONE || self.at(node).size < self.at(best).size {
+                best = node;
+            }
+            node = self.by_bin.next(node);
+            if node == NONE {
+                break;
+            }
+        }
+        Some(best)
+    }
+
+    /// Gives the first `size` bytes of a free node to `owner`; the rest stays free.
+    pub(super) fn take(&mut self, node: u32, size: u64, owner: u32) {
+        self.unfile(node);
+        let Node {
+            offset, size: all, ..
+        } = self.nodes[node as usize];
+        debug_assert!(all >= size, "the node was chosen to fit");
+        if all > size {
+            let rest = self.node(offset + size, all - size);
+            self.by_address.insert_after(&mut self.address, node, rest);
+            self.nodes[node as usize].size = size;
+            self.file(rest);
+        }
+        self.nodes[node as usize].owner = owner;
+        self.free -= size;
+    }
+
+    /// Frees a node; it becomes one with free neighbours. Returns the node that now covers it.
+    pub(super) fn release(&mut self, node: u32) -> u32 {
+        self.free += self.at(node).size;
+        self.nodes[node as usize].owner = NONE;
+        let mut node = node;
+        let left = self.left(node);
+        if left != NONE && self.at(left).owner == NONE {
+            self.unfile(left);
+            self.swallow(left, node);
+            node = left;
+        }
+        let right = self.right(node);
+        if right != NONE && self.at(right).owner == NONE {
+            self.unfile(right);
+            self.swallow(node, right);
+        }
+        self.file(node);
+        node
+    }
+
+    /// Frees all but the first `size` bytes of a taken node.
+    pub(super) fn shrink(&mut self, node: u32, size: u64) {
+        let Node {
+            offset, size: all, ..
+        } = *self.at(node);
+        let rest = self.node(offset + size, all - size);
+        self.nodes[rest as usize].owner = self.at(node).owner;
+        self.by_address.insert_after(&mut self.address, node, rest);
+        self.nodes[node as usize].size = size;
+        self.release(rest);
+    }
+
+    /// Makes one free node of at least `size` bytes out of what is free, where that moves the fewest bytes, and calls
+    /// `moved` with owner, size, and the offsets before and after. At least that much has to be free.
+    ///
+    /// O(nodes looked at): the search goes on from where the last one ended, and stops `looks` nodes after a first find.
+    pub(super) fn gather(&mut self, size: u64, looks: u32, moved: impl FnMut(u32, u64, u64, u64)) -> u32 {
+        let (mut best, mut seen, mut rounds) = (None, 0, 0);
+        let (mut first, mut free, mut taken) = (NONE, 0, 0);
+        let mut node = self.cursor;
+        while seen < looks {
+            if node == NONE {
+                rounds += 1;
+                if rounds == 3 {
+                    break;
+                }
+                (node, first, free, taken) = (self.address.first, NONE, 0, 0);
+            }
+            if first == NONE {
+                first = node;
+            }
+            let here = self.at(node);
+            if here.owner == NONE {
+                free += here.size;
+            } else {
+                taken += here.size;
+            }
+            while free >= size {
+                if best.is_none_or(|(_, _, least)| taken < least) {
+                    best = Some((first, node, taken));
+                }
+                let gone = self.at(first);
+                if gone.owner == NONE {
+                    free -= gone.size;
+                } else {
+                    taken -= gone.size;
+                }
+                first = self.right(first);
+            }
+            seen += u32::from(best.is_some());
+            node = self.right(node);
+        }
+        let (first, last, _) = best.expect("enough is free");
+        let hole = self.compact(first, last, moved);
+        self.cursor = self.right(hole);
+        hole
+    }
+
+    /// Slides the taken nodes from `first` to `last` to the lowest address there, and calls `moved` with owner, size and
+    /// both offsets; the free node that is then at the end. Something has to be free. O(nodes between).
+    fn compact(&mut self, first: u32, last: u32, mut moved: impl FnMut(u32, u64, u64, u64)) -> u32 {
+        let mut end = self.at(first).offset;
+        let mut before = self.left(first);
+        let stop = self.at(last).offset + self.at(last).size;
+        let mut node = first;
+        loop {
+            let next = self.right(node);
+            let Node { offset, size, owner } = self.nodes[node as usize];
+            if owner == NONE {
+                self.unfile(node);
+                self.by_address.remove(&mut self.address, node);
+                self.spare.push(node);
+            } else {
+                if offset != end {
+                    moved(owner, size, offset, end);
+                    self.nodes[node as usize].offset = end;
+                }
+                end += size;
+                before = node;
+            }
+            if node == last {
+                break;
+            }
+            node = next;
+        }
+        let rest = self.node(end, stop - end);
+        if before == NONE {
+            self.by_address.push_front(&mut self.address, rest);
+        } else {
+            self.by_address.insert_after(&mut self.address, before, rest);
+        }
+        let right = self.right(rest);
+        if right != NONE && self.at(right).owner == NONE {
+            self.unfile(right);
+            self.swallow(rest, right);
+        }
+        self.file(rest);
+        rest
+    }
+
+    fn swallow(&mut self, node: u32, next: u32) {
+        self.nodes[node as usize].size += self.nodes[next as usize].size;
+        self.by_address.remove(&mut self.address, next);
+        self.spare.push(next);
+        if self.cursor == next {
+            self.cursor = node;
+        }
+    }
+
+    fn node(&mut self, offset: u64, size: u64) -> u32 {
+        let node = Node {
+            offset,
+            size,
+            owner: NONE,
+        };
+        if let Some(index) = self.spare.pop() {
+            self.nodes[index as usize] = node;
+            return index;
+        }
+        self.nodes.push(node);
+        self.by_address.reach(self.nodes.len());
+        self.by_bin.reach(self.nodes.len());
+        self.nodes.len() as u32 - 1
+    }
+
+    /// By powers of two of units, each split in 16.
+    fn bin(&self, size: u64) -> usize {
+        let units = size / self.unit;
+        if units < 1 << SPLIT {
+            return units as usize;
+        }
+        let power = units.ilog2();
+        let fraction = (units >> (power - SPLIT)) & ((1 << SPLIT) - 1);
+        (((power - SPLIT + 1) as usize) << SPLIT) + fraction as usize
+    }
+
+    fn next_bin(&self, from: usize) -> Option<usize> {
+        let (mut word, mut mask) = (from / 64, u64::MAX << (from % 64));
+        while word < self.full.len() {
+            let bits = self.full[word] & mask;
+            if bits != 0 {
+                return Some(word * 64 + bits.trailing_zeros() as usize);
+            }
+            word += 1;
+            mask = u64::MAX;
+        }
+        None
+    }
+
+    fn file(&mut self, node: u32) {
+        let bin = self.bin(self.at(node).size);
+        self.by_bin.push_back(&mut self.bins[bin], node);
+        self.full[bin / 64] |= 1 << (bin % 64);
+    }
+
+    fn unfile(&mut self, node: u32) {
+        let bin = self.bin(self.at(node).size);
+        self.by_bin.remove(&mut self.bins[bin], node);
+        if self.bins[bin].first == NONE {
+            self.full[bin / 64] &= !(1 << (bin % 64));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Lists that run through one table: no allocation to insert, remove or move.
+
+/// Stands for no element.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Neighbours of every element, by its number. An element is in at most one [`List`] at a time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Links(Vec<[u32; 2]>);
+
+/// The ends of a list.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    pub(super) first: u32,
+    pub(super) last: u32,
+}
+
+impl Default for List {
+    fn default() -> List {
+        List {
+            first: NONE,
+            last: NONE,
+        }
+    }
+}
+
+impl Links {
+    /// Makes room for elements below `end`.
+    pub(super) fn reach(&mut self, end: usize) {
+        if self.0.len() < end {
+            self.0.resize(end, [NONE; 2]);
+        }
+    }
+
+    /// Allocates for so many elements more.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.0.reserve(more);
+    }
+
+    pub(super) fn next(&self, element: u32) -> u32 {
+        self.0[element as usize][1]
+    }
+
+    pub(super) fn previous(&self, element: u32) -> u32 {
+        self.0[element as usize][0]
+    }
+
+    pub(super) fn push_back(&mut self, list: &mut List, element: u32) {
+        self.0[element as usize] = [list.last, NONE];
+        match list.last {
+            NONE => list.first = element,
+            last => self.0[last as usize][1] = element,
+        }
+        list.last = element;
+    }
+
+    pub(super) fn push_front(&mut self, list: &mut List, element: u32) {
+        self.0[element as usize] = [NONE, list.first];
+        match list.first {
+            NONE => list.last = element,
+            first => self.0[first as usize][0] = element,
+        }
+        list.first = element;
+    }
+
+    pub(super) fn insert_after(&mut self, list: &mut List, before: u32, element: u32) {
+        let next = std::mem::replace(&mut self.0[before as usize][1], element);
+        self.0[element as usize] = [before, next];
+        match next {
+            NONE => list.last = element,
+            next => self.0[next as usize][0] = element,
+        }
+    }
+
+    pub(super) fn remove(&mut self, list: &mut List, element: u32) {
+        let [previous, next] = std::mem::replace(&mut self.0[element as usize], [NONE; 2]);
+        match previous {
+            NONE => list.first = next,
+            previous => self.0[previous as usize][1] = next,
+        }
+        match next {
+            NONE => list.last = previous,
+            next => self.0[next as usize][0] = previous,
+        }
+    }
+
+    pub(super) fn move_to_back(&mut self, list: &mut List, element: u32) {
+        if list.last != element {
+            self.remove(list, element);
+            self.push_back(list, element);
+        }
+    }
+
+    /// Moves all of `more` behind `list`. O(1).
+    pub(super) fn append(&mut self, list: &mut List, more: &mut List) {
+        let more = std::mem::take(more);
+        match (list.last, more.first) {
+            (_, NONE) => {}
+            (NONE, _) => *list = more,
+            (last, first) => {
+                self.0[last as usize][1] = first;
+                self.0[first as usize][0] = last;
+                list.last = more.last;
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! A texture cache: which textures are in a fixed budget of linear memory, and where.
+//!
+//! ```text
+//! frame n       request a  b  c  d …            what a renderer is about to draw
+//!                 │
+//!               Policy   ── hit, upload or bypass for each; evictions, placements, moves, walls to a Journal
+//!                 │
+//! memory   ├─ a ─┼ b ┼── free ──┼──── d ────┤   offsets in one allocation
+//! ```
+//! A [`Geometry`] says how large textures are: the paper's table, or what a driver requires, in any unit. [`Textures`] keeps the
+//! books on which exist; a [`Policy`] decides. Ids are dense, tables are indexed by them, lists run through tables: a request
+//! costs tens to hundreds of nanoseconds, and once ids and blocks have been seen nothing is allocated.
+//!
+//! | policy | what it is |
+//! |---|---|
+//! | [`Coherent`] | ours: keeps for the next frame what that will ask for, by what it has learnt of how frames follow each other |
+//! | [`Arenas`], [`FirstAttempt`], [`Ring`] | the paper's cache, what it tried before, and what it replaced |
+//! | [`HeapCache`] | a best-fit heap with victims by recency, CLOCK, chance, or the future |
+//! | [`Slab`] | pages of size classes, fixed or rebalancing |
+//!
+//! [`replay`] runs any of them over a [`trace`] and checks every step; [`scenario`] makes traces; [`floor`] says what no
+//! policy can go below.
+//!
+//! What counts is traffic: what is uploaded, and what is bypassed, which has to come from elsewhere at the same cost. Copies
+//! within the cache are none; they are counted apart.
+//!
+//! For a backend: events come in the order in which they have to take effect. An [`Event::Move`] or [`Event::Shrink`] may concern
+//! a texture that the same frame was already told an offset of, so offsets are final when the frame has ended; policies
+//! without the two ([`CoherentDesc::still`], the paper's) never move. [`Coherent`] evicts nothing in the frame that used it.
+//!
+//! Source: J. Blow, "A Texture Cache", CGDC 1998.
+//!
+//! Not done: budgets that change while a cache is in use; upload budgets with priorities (a frame's uploads are what its
+//! requests need: what is to wait is up to the caller); prefetching; a trace captured from a real program.
+//!
+//! ```
+//! use tileheap::cache::*;
+//! use tileheap::units::Bytes;
+//!
+//! let mut textures = Textures::new(Geometry::wulfram());
+//! let mut cache = Coherent::new(textures.geometry(), Bytes::mib(2), CoherentDesc::default())?;
+//! let mut journal = Journal::new();
+//! let grass = textures.next_id();
+//! textures.create(grass, ChainId(0))?;
+//!
+//! // Every frame:
+//! journal.clear();
+//! cache.begin_frame(&mut journal);
+//! let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+//! cache.end_frame(&mut journal);
+//! assert!(matches!(outcome, Outcome::Upload { .. }));
+//! assert!(matches!(journal.events(), [Event::Place { upload: Bytes(21_845), block: Bytes(21_848), .. }]));
+//! # Ok::<(), tileheap::Error>(())
+//! ```
+
+mod arenas;
+mod bits;
+mod coherent;
+mod fault;
+mod geometry;
+mod heap;
+mod heap_cache;
+mod list;
+mod offline;
+mod policy;
+pub mod replay;
+mod request;
+mod ring;
+pub mod scenario;
+mod slab;
+pub mod trace;
+
+pub use arenas::{
+    ArenaView, Arenas, ArenasDesc, Average, FirstAttempt, Idle, InitialWalls, Side, Temperature,
+};
+pub use coherent::{Coherent, CoherentDesc};
+pub use fault::CacheFault;
+pub use geometry::{BlockClass, BlockTable, Chain, ChainId, Geometry, Level};
+pub use heap_cache::{HeapCache, Order};
+pub use offline::{floor, next_uses};
+pub use policy::{Gauges, Policy, PolicyKind};
+pub use request::{Event, Journal, Outcome, Reason, Request, TextureId, Textures};
+pub use ring::Ring;
+pub use slab::Slab;

@@ -1,0 +1,71 @@
+//! A cache allocates nothing once it has seen the textures and a few frames, whatever policy it has.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use tileheap::cache::scenario::Scenario;
+use tileheap::cache::trace::Entry;
+use tileheap::cache::{Event, Geometry, Journal, Policy, PolicyKind};
+use tileheap::units::Bytes;
+
+/// Counts what a thread allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+// SAFETY: everything is passed on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+fn play(policy: &mut dyn Policy, journal: &mut Journal, entries: &[Entry]) {
+    for &entry in entries {
+        match entry {
+            Entry::Use(request) => {
+                policy.request(request, journal);
+            }
+            Entry::Release(texture) => policy.release(texture, journal),
+            Entry::EndFrame => {
+                policy.end_frame(journal);
+                journal.clear();
+                policy.begin_frame(journal);
+            }
+        }
+    }
+}
+
+#[test]
+fn steady_flights_and_strafes_allocate_nothing() {
+    for scenario in [Scenario::Strafe, Scenario::Flight] {
+        let entries = scenario.entries(1, 200);
+        for kind in PolicyKind::ALL {
+            let mut policy = kind.build(&Geometry::wulfram(), Bytes::mib(2), 1).expect("2 MiB");
+            let mut journal = Journal::new();
+            // As many events as the largest frame may come to: a journal is the caller's.
+            let (arena, start, end) = (0, Bytes::ZERO, Bytes::ZERO);
+            (0..1 << 16).for_each(|_| journal.push(Event::Walls { arena, start, end }));
+            journal.clear();
+            for _ in 0..2 {
+                play(&mut *policy, &mut journal, &entries);
+            }
+            let before = ALLOCATIONS.get();
+            play(&mut *policy, &mut journal, &entries);
+            let allocations = ALLOCATIONS.get() - before;
+            assert_eq!(allocations, 0, "{} on {}", kind.name(), scenario.name());
+        }
+    }
+}
