@@ -25,184 +25,269 @@ pub(super) struct Arc {
     pub(super) worth: i128,
 }
 
-/// Where an arc is while it is not in the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Tree,
-    Empty,
-    Full,
-}
+/// The most that gains may sum to: potentials and reduced gains then stay within 64 bits.
+const MOST_GAIN: i128 = 1 << 60;
+
+/// How an arc that enters the tree changes its flow.
+const GROWS: i64 = 1;
+const SHRINKS: i64 = -1;
+const IN_TREE: i64 = 0;
 
 /// The network simplex and its memory.
 #[derive(Debug, Default)]
 pub(super) struct Prices {
-    /// Per node: the node before on the way to the root, the arc there, the depth, the potential.
-    parent: Vec<u32>,
-    parent_arc: Vec<u32>,
-    depth: Vec<u32>,
-    potential: Vec<i128>,
-    /// Per arc, those along the row first.
-    flow: Vec<u64>,
-    place: Vec<Place>,
-    tree: Vec<Vec<u32>>,
-    queue: Vec<u32>,
+    nodes: Vec<Node>,
+    /// Those along the row first, then the items.
+    arcs: Vec<FlowArc>,
+    /// The tree arcs of the cycle that an entering arc closes, and whether more flows along them.
+    cycle: Vec<(u32, bool)>,
+    back: Vec<(u32, bool)>,
+    stack: Vec<u32>,
 }
+
+/// A node and its place in the tree, whose root is node 0.
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    potential: i64,
+    parent: u32,
+    /// The arc to the parent.
+    arc: u32,
+    depth: u32,
+    first_child: u32,
+    /// Other children of the parent, in a list.
+    next: u32,
+    before: u32,
+}
+
+/// An arc with its flow.
+#[derive(Clone, Copy, Debug)]
+struct FlowArc {
+    from: u32,
+    to: u32,
+    /// Per byte; scaled.
+    gain: i64,
+    /// [`GROWS`] while empty, [`SHRINKS`] while full, [`IN_TREE`].
+    side: i64,
+    width: u64,
+    flow: u64,
+}
+
+/// No such node or arc.
+const NONE: u32 = u32::MAX;
 
 impl Prices {
     /// Scaled prices of `columns` columns, none negative.
     ///
-    /// Complexity: each pivot looks at all arcs and nodes; there are about as many pivots as arcs.
+    /// Complexity: each pivot looks at the arcs of a block and at the nodes that change their place in the tree; there are
+    /// about as many pivots as arcs.
     ///
     /// The arcs are looked at in so many `blocks`: with one, whichever arc earns most by a change of its flow enters the tree;
     /// with more, the best of a block, which is faster where arcs are many. Where several prices are best, the two end with
     /// different ones.
     pub(super) fn find(&mut self, columns: usize, capacity: u64, arcs: &[Arc], blocks: usize) -> Vec<i128> {
-        let nodes = columns + 1;
-        let gains: Vec<i128> = arcs
-            .iter()
-            .map(|arc| arc.worth / i128::from(arc.size.max(1)))
-            .collect();
-        self.flow.clear();
-        self.flow.resize(columns, capacity);
-        self.flow.resize(columns + arcs.len(), 0);
-        self.place.clear();
-        self.place.resize(columns, Place::Tree);
-        self.place.resize(columns + arcs.len(), Place::Empty);
-        self.tree.clear();
-        self.tree.resize(nodes, Vec::new());
-        for arc in 0..columns as u32 {
-            self.tree[arc as usize].push(arc);
-            self.tree[arc as usize + 1].push(arc);
-        }
-        let ends = |arc: u32| match (arc as usize).checked_sub(columns) {
-            None => (arc, arc + 1),
-            Some(item) => (arcs[item].first, arcs[item].end),
-        };
-        let gain = |arc: u32| (arc as usize).checked_sub(columns).map_or(0, |item| gains[item]);
-        let width = |arc: u32| {
-            (arc as usize)
-                .checked_sub(columns)
-                .map_or(u64::MAX, |item| arcs[item].size)
-        };
-        self.hang(nodes, &ends, &gain);
-        let count = columns + arcs.len();
+        let shift = self.start(columns, capacity, arcs);
+        let count = self.arcs.len();
         let most_pivots = 8 * count + 64;
         let block = (count / blocks).max(32);
         let mut next = 0;
         for _ in 0..most_pivots {
             let mut entering = None;
             let (mut most, mut seen) = (0, 0);
-            while seen < count && (entering.is_none() || seen % block != 0) {
-                let arc = next as u32;
-                next = if next + 1 == count { 0 } else { next + 1 };
-                seen += 1;
-                let (from, to) = ends(arc);
-                let reduced = gain(arc) - (self.potential[to as usize] - self.potential[from as usize]);
-                let improving = match self.place[arc as usize] {
-                    Place::Tree => 0,
-                    Place::Empty => reduced,
-                    Place::Full => -reduced,
-                };
-                if improving > most {
-                    (entering, most) = (Some(arc), improving);
+            while seen < count && entering.is_none() {
+                // Up to the next multiple of a block, or once around the end.
+                let length = block.min(count - seen).min(count - next);
+                for (index, arc) in self.arcs[next..next + length].iter().enumerate() {
+                    let improving = arc.side * self.reduced(arc);
+                    if improving > most {
+                        (entering, most) = (Some(next + index), improving);
+                    }
                 }
+                seen += length;
+                next = if next + length == count { 0 } else { next + length };
             }
             let Some(entering) = entering else {
                 break;
             };
-            self.pivot(entering, &ends, &width);
-            self.hang(nodes, &ends, &gain);
+            self.pivot(entering as u32);
         }
-        let potential = &self.potential;
-        (0..columns)
-            .map(|column| (potential[column + 1] - potential[column]).max(0))
-            .collect()
+        let prices = self.nodes.windows(2).map(|pair| {
+            let price = i128::from(pair[1].potential) - i128::from(pair[0].potential);
+            price.max(0) << shift
+        });
+        prices.collect()
     }
 
-    /// Hangs the tree from node 0 and sets the potentials.
-    fn hang(&mut self, nodes: usize, ends: &impl Fn(u32) -> (u32, u32), gain: &impl Fn(u32) -> i128) {
-        self.parent.clear();
-        self.parent.resize(nodes, u32::MAX);
-        self.parent_arc.resize(nodes, u32::MAX);
-        self.depth.resize(nodes, 0);
-        self.potential.resize(nodes, 0);
-        self.queue.clear();
-        self.queue.push(0);
-        self.parent[0] = 0;
-        self.depth[0] = 0;
-        self.potential[0] = 0;
-        let mut next = 0;
-        while let Some(&node) = self.queue.get(next) {
-            next += 1;
-            for &arc in &self.tree[node as usize] {
-                let (from, to) = ends(arc);
-                let (other, step) = if from == node {
-                    (to, gain(arc))
-                } else {
-                    (from, -gain(arc))
-                };
-                if self.parent[other as usize] == u32::MAX {
-                    self.parent[other as usize] = node;
-                    self.parent_arc[other as usize] = arc;
-                    self.depth[other as usize] = self.depth[node as usize] + 1;
-                    self.potential[other as usize] = self.potential[node as usize] + step;
-                    self.queue.push(other);
-                }
-            }
-        }
+    /// Everything flows along the row, which is the tree; gives by how many bits gains had to be made smaller.
+    fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) -> u32 {
+        let gain = |arc: &Arc| arc.worth / i128::from(arc.size.max(1));
+        let sum = arcs.iter().fold(0i128, |sum, arc| sum.saturating_add(gain(arc)));
+        let shift = (0..).find(|shift| sum >> shift < MOST_GAIN).unwrap_or(0);
+        self.arcs.clear();
+        self.arcs.extend((0..columns as u32).map(|column| FlowArc {
+            from: column,
+            to: column + 1,
+            gain: 0,
+            side: IN_TREE,
+            width: u64::MAX,
+            flow: capacity,
+        }));
+        self.arcs.extend(arcs.iter().map(|arc| FlowArc {
+            from: arc.first,
+            to: arc.end,
+            gain: (gain(arc) >> shift) as i64,
+            side: GROWS,
+            width: arc.size,
+            flow: 0,
+        }));
+        self.nodes.clear();
+        self.nodes.extend((0..=columns as u32).map(|node| Node {
+            potential: 0,
+            parent: node.wrapping_sub(1),
+            arc: node.wrapping_sub(1),
+            depth: node,
+            first_child: if node < columns as u32 { node + 1 } else { NONE },
+            next: NONE,
+            before: NONE,
+        }));
+        shift
+    }
+
+    /// What a byte more on an arc earns.
+    fn reduced(&self, arc: &FlowArc) -> i64 {
+        arc.gain - (self.nodes[arc.to as usize].potential - self.nodes[arc.from as usize].potential)
     }
 
     /// Sends as much as possible around the cycle that `entering` closes; the arc that is used up leaves the tree.
-    fn pivot(&mut self, entering: u32, ends: &impl Fn(u32) -> (u32, u32), width: &impl Fn(u32) -> u64) {
-        let (from, to) = ends(entering);
+    fn pivot(&mut self, entering: u32) {
+        let arc = self.arcs[entering as usize];
         // More flow on an empty arc, less on a full one: back through the tree from where it goes.
-        let grows = self.place[entering as usize] == Place::Empty;
-        let (start, goal) = if grows { (to, from) } else { (from, to) };
-        let mut cycle: Vec<(u32, bool)> = Vec::new();
-        let (mut a, mut b) = (start, goal);
-        let mut back: Vec<(u32, bool)> = Vec::new();
-        while a != b {
-            if self.depth[a as usize] >= self.depth[b as usize] {
-                let arc = self.parent_arc[a as usize];
-                // Towards the root: along the arc if it starts here.
-                cycle.push((arc, ends(arc).0 == a));
-                a = self.parent[a as usize];
-            } else {
-                let arc = self.parent_arc[b as usize];
-                back.push((arc, ends(arc).1 == b));
-                b = self.parent[b as usize];
-            }
-        }
-        cycle.extend(back.into_iter().rev());
-        let room = |&(arc, along): &(u32, bool)| {
-            let flow = self.flow[arc as usize];
-            if along { width(arc) - flow } else { flow }
+        let grows = arc.side == GROWS;
+        let (start, goal) = if grows {
+            (arc.to, arc.from)
+        } else {
+            (arc.from, arc.to)
         };
-        let mut amount = width(entering);
-        let mut leaving = None;
-        for step in &cycle {
-            if room(step) < amount {
-                (amount, leaving) = (room(step), Some(*step));
+        self.cycle.clear();
+        self.back.clear();
+        let (mut a, mut b) = (start, goal);
+        while a != b {
+            let (up, down) = (self.nodes[a as usize], self.nodes[b as usize]);
+            if up.depth >= down.depth {
+                // Towards the root: along the arc if it starts here.
+                self.cycle.push((up.arc, self.arcs[up.arc as usize].from == a));
+                a = up.parent;
+            } else {
+                self.back.push((down.arc, self.arcs[down.arc as usize].to == b));
+                b = down.parent;
             }
         }
-        for &(arc, along) in &cycle {
-            let flow = &mut self.flow[arc as usize];
+        let near_start = self.cycle.len();
+        self.cycle.extend(self.back.iter().rev());
+        let mut amount = arc.width;
+        let mut leaving = None;
+        for (position, &(arc, along)) in self.cycle.iter().enumerate() {
+            let arc = &self.arcs[arc as usize];
+            let room = if along { arc.width - arc.flow } else { arc.flow };
+            if room < amount {
+                (amount, leaving) = (room, Some(position));
+            }
+        }
+        for &(arc, along) in &self.cycle {
+            let flow = &mut self.arcs[arc as usize].flow;
             *flow = if along { *flow + amount } else { *flow - amount };
         }
-        let flow = &mut self.flow[entering as usize];
-        *flow = if grows { *flow + amount } else { *flow - amount };
-        let Some((leaving, along)) = leaving else {
-            self.place[entering as usize] = if grows { Place::Full } else { Place::Empty };
+        let arc = &mut self.arcs[entering as usize];
+        arc.flow = if grows {
+            arc.flow + amount
+        } else {
+            arc.flow - amount
+        };
+        let Some(position) = leaving else {
+            arc.side = if grows { SHRINKS } else { GROWS };
             return;
         };
-        self.place[leaving as usize] = if along { Place::Full } else { Place::Empty };
-        self.place[entering as usize] = Place::Tree;
-        let (x, y) = ends(leaving);
-        for node in [x, y] {
-            self.tree[node as usize].retain(|&arc| arc != leaving);
+        arc.side = IN_TREE;
+        let (leaving, along) = self.cycle[position];
+        self.arcs[leaving as usize].side = if along { SHRINKS } else { GROWS };
+        // What hung from the leaving arc hangs from the entering one.
+        let (inside, outside) = if position < near_start {
+            (start, goal)
+        } else {
+            (goal, start)
+        };
+        self.turn(inside, leaving);
+        self.hang(inside, outside, entering);
+    }
+
+    /// Takes off the part of the tree that hangs from `leaving`, and makes `top`, a node of it, its root.
+    fn turn(&mut self, top: u32, leaving: u32) {
+        let mut chain = std::mem::take(&mut self.stack);
+        chain.clear();
+        chain.push(top);
+        let mut node = top;
+        while self.nodes[node as usize].arc != leaving {
+            node = self.nodes[node as usize].parent;
+            chain.push(node);
         }
-        for node in [from, to] {
-            self.tree[node as usize].push(entering);
+        // From the old root of the part to the new one: each lets go of its parent and becomes the child of the next.
+        self.let_go(node);
+        for pair in chain.windows(2).rev() {
+            let (child, parent) = (pair[0], pair[1]);
+            let arc = self.nodes[child as usize].arc;
+            self.let_go(child);
+            self.adopt(parent, child, arc);
+        }
+        self.stack = chain;
+    }
+
+    /// Hangs the part of the tree whose root is `top` from `parent`, and brings its depths and potentials up to date.
+    fn hang(&mut self, top: u32, parent: u32, arc: u32) {
+        self.adopt(top, parent, arc);
+        let FlowArc { from, gain, .. } = self.arcs[arc as usize];
+        let above = self.nodes[parent as usize].potential;
+        let potential = if from == parent {
+            above + gain
+        } else {
+            above - gain
+        };
+        let change = potential - self.nodes[top as usize].potential;
+        self.stack.clear();
+        self.stack.push(top);
+        while let Some(node) = self.stack.pop() {
+            let depth = self.nodes[self.nodes[node as usize].parent as usize].depth + 1;
+            let of = &mut self.nodes[node as usize];
+            of.depth = depth;
+            of.potential += change;
+            let mut child = of.first_child;
+            while child != NONE {
+                self.stack.push(child);
+                child = self.nodes[child as usize].next;
+            }
+        }
+    }
+
+    /// Makes `node` a child of `parent`.
+    fn adopt(&mut self, node: u32, parent: u32, arc: u32) {
+        let next = std::mem::replace(&mut self.nodes[parent as usize].first_child, node);
+        if next != NONE {
+            self.nodes[next as usize].before = node;
+        }
+        let of = &mut self.nodes[node as usize];
+        (of.parent, of.arc, of.next, of.before) = (parent, arc, next, NONE);
+    }
+
+    /// Takes `node` out of the list of its parent's children.
+    fn let_go(&mut self, node: u32) {
+        let Node {
+            parent, next, before, ..
+        } = self.nodes[node as usize];
+        if before == NONE {
+            self.nodes[parent as usize].first_child = next;
+        } else {
+            self.nodes[before as usize].next = next;
+        }
+        if next != NONE {
+            self.nodes[next as usize].before = before;
         }
     }
 }
