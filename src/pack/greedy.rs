@@ -10,6 +10,8 @@ pub(super) struct Greedy {
     order: Vec<u32>,
     /// Units by first step; those that live at no step left out.
     births: Vec<u32>,
+    /// Last steps and sizes of the same, by last step.
+    deaths: Vec<(u32, u64)>,
     /// Live bytes of each step at which something is born, and how many units are born up to it.
     steps: Vec<(Reverse<u128>, u32)>,
     /// Over `births`, a binary tree of the last steps of those that are not yet in the order.
@@ -64,13 +66,13 @@ impl Greedy {
     /// Live bytes after the births of each step.
     fn measure_steps(&mut self, problem: &Problem) {
         let units = &problem.units;
-        let mut deaths: Vec<(u32, u64)> = Vec::with_capacity(self.births.len());
-        deaths.extend(self.births.iter().map(|&index| {
+        self.deaths.clear();
+        self.deaths.extend(self.births.iter().map(|&index| {
             let unit = &units[index as usize];
             (unit.hull.end.0, unit.size)
         }));
-        deaths.sort_unstable();
-        let mut deaths = deaths.into_iter().peekable();
+        self.deaths.sort_unstable();
+        let mut deaths = self.deaths.iter().copied().peekable();
         self.steps.clear();
         // Groups count while they sleep too, so that this sum, unlike the real one, may pass 64 bits.
         let mut live = 0u128;

@@ -212,8 +212,8 @@ impl Packer {
 
     /// Steps that placing everything in order counts for: what lives at the same time is looked at, half of it placed.
     fn work_in_order(&mut self, problem: &Problem) -> u64 {
-        super::orders::conflicts(problem, &mut self.counts);
-        let others = self.counts.iter().map(|&others| u64::from(others));
+        let counts = self.conflicts.count(problem);
+        let others = counts.iter().map(|&others| u64::from(others));
         others.sum::<u64>() / 512 + problem.units.len() as u64
     }
 

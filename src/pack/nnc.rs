@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 
 use super::in_order::UNPLACED;
-use super::orders::conflicts;
+use super::orders::Conflicts;
 use super::{Problem, gap};
 use crate::units::Alignment;
 
@@ -29,7 +29,7 @@ struct Edge {
 #[derive(Debug, Default)]
 pub(super) struct Nnc {
     edges: Vec<Edge>,
-    counts: Vec<u32>,
+    conflicts: Conflicts,
     left: Vec<u32>,
     candidates: Vec<(u32, u32)>,
 }
@@ -40,7 +40,7 @@ impl Nnc {
     /// Complexity: O(n³) where all have the same number of conflicts.
     pub(super) fn place(&mut self, problem: &Problem, order: &mut Vec<u32>, offsets: &mut Vec<u64>) {
         let units = &problem.units;
-        conflicts(problem, &mut self.counts);
+        self.conflicts.count(problem);
         self.edges.clear();
         offsets.clear();
         offsets.resize(units.len(), UNPLACED);
@@ -92,7 +92,7 @@ impl Nnc {
     /// The tensors with the most conflicts, alone and with a larger one beside; the largest first.
     fn gather(&mut self, problem: &Problem) {
         let size = |index: u32| problem.units[index as usize].size;
-        let counts = &self.counts;
+        let counts = &self.conflicts.counts;
         let count = |index: u32| {
             if index == NOBODY {
                 0

@@ -15,36 +15,53 @@ pub(super) fn by_area(problem: &Problem, order: &mut Vec<u32>) {
     });
 }
 
-/// Those in the way of the most others first; of equals the earliest born, of those the one declared first.
-///
-/// Others are counted by life, from a group's first birth to its last death, and by declared conflict. O(n log n). Source:
-/// TVM's USMP `greedy_by_conflicts`, which breaks ties by size: on IOPDDL S_1 that and this reach the same height.
-pub(super) fn by_conflicts(problem: &Problem, counts: &mut Vec<u32>, order: &mut Vec<u32>) {
-    let units = &problem.units;
-    conflicts(problem, counts);
-    order.clear();
-    order.extend(0..units.len() as u32);
-    order.sort_unstable_by_key(|&index| {
-        let unit = &units[index as usize];
-        (Reverse(counts[index as usize]), unit.hull.first, index)
-    });
+/// How many others each unit must not share bytes with, and the memory of counting.
+#[derive(Debug, Default)]
+pub(super) struct Conflicts {
+    pub(super) counts: Vec<u32>,
+    births: Vec<u32>,
+    deaths: Vec<u32>,
 }
 
-/// How many others each unit must not share bytes with.
-pub(super) fn conflicts(problem: &Problem, counts: &mut Vec<u32>) {
-    let living = || problem.units.iter().filter(|unit| unit.takes_bytes());
-    let mut births: Vec<u32> = living().map(|unit| unit.hull.first.0).collect();
-    let mut deaths: Vec<u32> = living().map(|unit| unit.hull.end.0).collect();
-    births.sort_unstable();
-    deaths.sort_unstable();
-    counts.clear();
-    counts.extend(problem.units.iter().map(|unit| {
-        let declared = unit.rivals.len() as u32;
-        if !unit.takes_bytes() {
-            return declared;
-        }
-        let born = births.partition_point(|&first| first < unit.hull.end.0);
-        let gone = deaths.partition_point(|&end| end <= unit.hull.first.0);
-        (born - gone) as u32 - 1 + declared
-    }));
+impl Conflicts {
+    /// Those in the way of the most others first; of equals the earliest born, of those the one declared first.
+    ///
+    /// Others are counted by life, from a group's first birth to its last death, and by declared conflict. O(n log n). Source:
+    /// TVM's USMP `greedy_by_conflicts`, which breaks ties by size: on IOPDDL S_1 that and this reach the same height.
+    pub(super) fn order(&mut self, problem: &Problem, order: &mut Vec<u32>) {
+        self.count(problem);
+        order.clear();
+        order.extend(0..problem.units.len() as u32);
+        order.sort_unstable_by_key(|&index| {
+            let first = problem.units[index as usize].hull.first;
+            (Reverse(self.counts[index as usize]), first, index)
+        });
+    }
+
+    /// Counts them.
+    pub(super) fn count(&mut self, problem: &Problem) -> &[u32] {
+        let Conflicts {
+            counts,
+            births,
+            deaths,
+        } = self;
+        let living = || problem.units.iter().filter(|unit| unit.takes_bytes());
+        births.clear();
+        births.extend(living().map(|unit| unit.hull.first.0));
+        births.sort_unstable();
+        deaths.clear();
+        deaths.extend(living().map(|unit| unit.hull.end.0));
+        deaths.sort_unstable();
+        counts.clear();
+        counts.extend(problem.units.iter().map(|unit| {
+            let declared = unit.rivals.len() as u32;
+            if !unit.takes_bytes() {
+                return declared;
+            }
+            let born = births.partition_point(|&first| first < unit.hull.end.0);
+            let gone = deaths.partition_point(|&end| end <= unit.hull.first.0);
+            (born - gone) as u32 - 1 + declared
+        }));
+        counts
+    }
 }

@@ -14,7 +14,7 @@ use super::greedy::Greedy;
 use super::in_order::InOrder;
 use super::nnc::Nnc;
 use super::objects::Objects;
-use super::orders::{by_area, by_conflicts};
+use super::orders::{Conflicts, by_area};
 use super::select::Selector;
 use super::{PackFault, Problem, gap};
 use crate::units::Bytes;
@@ -155,7 +155,7 @@ pub struct Packer {
     pub(super) offsets: Vec<u64>,
     /// The best of several.
     pub(super) best: Vec<u64>,
-    pub(super) counts: Vec<u32>,
+    pub(super) conflicts: Conflicts,
     pub(super) order: Vec<u32>,
 }
 
@@ -197,7 +197,7 @@ impl Packer {
                 (&self.order[..], Fit::First)
             }
             Strategy::GreedyByConflicts => {
-                by_conflicts(problem, &mut self.counts, &mut self.order);
+                self.conflicts.order(problem, &mut self.order);
                 (&self.order[..], Fit::Best)
             }
             Strategy::FirstFitBySize => (self.greedy.by_size(problem), Fit::First),
@@ -213,7 +213,7 @@ impl Packer {
                     return self.nnc.place(problem, &mut self.order, offsets);
                 }
                 // The rule knows lives alone; what it would have inserted first is placed first.
-                by_conflicts(problem, &mut self.counts, &mut self.order);
+                self.conflicts.order(problem, &mut self.order);
                 (&self.order[..], Fit::First)
             }
             Strategy::Naive => return naive(problem, offsets),
@@ -226,7 +226,7 @@ impl Packer {
     pub(super) fn order_of(&mut self, problem: &Problem, strategy: Strategy) {
         match strategy {
             Strategy::GreedyByArea => by_area(problem, &mut self.order),
-            Strategy::GreedyByConflicts => by_conflicts(problem, &mut self.counts, &mut self.order),
+            Strategy::GreedyByConflicts => self.conflicts.order(problem, &mut self.order),
             Strategy::GreedyByBreadth => replace(&mut self.order, self.greedy.by_breadth(problem)),
             Strategy::FirstFitByBirth => replace(&mut self.order, self.by_birth.order(problem)),
             _ => replace(&mut self.order, self.greedy.by_size(problem)),

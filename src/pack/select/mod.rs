@@ -222,6 +222,10 @@ struct Task<'a> {
     unit_worths: Vec<u64>,
     prices: Vec<i128>,
     bound: i128,
+    /// The sum of the prices.
+    rent: i128,
+    /// What all worths on offer are multiples of.
+    common_worth: u64,
     /// Some group lives, pauses and lives again: the choice counts the pause as life, and proves nothing.
     pauses: bool,
     problem: &'a Problem,
@@ -281,10 +285,13 @@ impl<'a> Task<'a> {
             }
         });
         let offers: Vec<Offer> = offers.collect();
+        let worths = model.pieces.iter().map(|piece| unit_worths[piece.unit as usize]);
         Task {
             capacity,
             padded: pad(capacity),
             columns,
+            common_worth: worths.fold(0, super::exact::gcd),
+            rent: 0,
             units: model.pieces.iter().map(|piece| piece.unit).collect(),
             model,
             offers,
@@ -311,8 +318,8 @@ impl<'a> Task<'a> {
     }
 
     fn reprice(&mut self) {
-        let rent: i128 = self.prices.iter().sum();
-        self.bound = rent * i128::from(self.padded);
+        self.rent = self.prices.iter().sum();
+        self.bound = self.rent * i128::from(self.padded);
         for (offer, piece) in self.offers.iter_mut().zip(&self.model.pieces) {
             let columns = piece.columns.of(&self.model.columns).iter();
             let prices = columns.map_while(|&column| self.prices.get(column as usize));
@@ -353,13 +360,21 @@ impl<'a> Task<'a> {
             }
         }
         // What is allowed to be lost grows until something is found; with good prices that is soon, and few states are kept.
-        let mut allowed = (self.bound >> 14).max(1);
+        // Worths are multiples of their common divisor, so that less than what the bound has above one is never lost: often
+        // that is all.
+        let least = match number {
+            0 if self.common_worth > 0 => (self.bound - self.rent * i128::from(self.padded - capacity))
+                .rem_euclid(i128::from(self.common_worth) << SCALE),
+            _ => 0,
+        };
+        let mut allowed = least;
         let mut best: Option<Chosen> = None;
         for width in [width.div_ceil(8), width] {
             loop {
-                if let Some(found) = choice.pass(&offers, &self.prices, capacity, allowed, width, 0) {
+                if let Some(mut found) = choice.pass(&offers, &self.prices, capacity, allowed, width, 0) {
                     // Nothing may lose more from here on.
                     allowed = found.loss;
+                    found.exact |= found.loss <= least;
                     let done = found.exact;
                     if done || best.as_ref().is_none_or(|best| found.loss < best.loss) {
                         best = Some(found);
@@ -372,7 +387,7 @@ impl<'a> Task<'a> {
                 if best.is_some() || allowed > self.bound + (1 << SCALE) {
                     break;
                 }
-                allowed = allowed.saturating_mul(8);
+                allowed = allowed.saturating_mul(8).max(self.bound >> 14).max(1);
             }
         }
         best
