@@ -4,7 +4,8 @@ use super::answer::{Answer, Conflict, Steps, Verdict, Watch};
 use super::exact::{Model, Outcome, Switches};
 use super::gap::align_up;
 use super::in_order::UNPLACED;
-use super::minimise::{LARGEST_MODEL, Quest, model_size};
+use super::minimise::{LARGEST_MODEL, model_size};
+use super::quest::Quest;
 use super::{Packer, Packing, Problem, Strategy};
 use crate::units::{Alignment, Bytes};
 

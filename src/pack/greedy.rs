@@ -8,6 +8,8 @@ use super::Problem;
 #[derive(Debug, Default)]
 pub(super) struct Greedy {
     order: Vec<u32>,
+    /// What is sorted by.
+    keys: Vec<u128>,
     /// Units by first step; those that live at no step left out.
     births: Vec<u32>,
     /// Last steps and sizes of the same, by last step.
@@ -24,12 +26,16 @@ impl Greedy {
     /// Source: Greedy by Size for Offset Calculation, Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
     /// Inference", 2020.
     pub(super) fn by_size(&mut self, problem: &Problem) -> &[u32] {
+        // All in one number: a sort of what lies side by side, without a look at the units.
+        let units = problem.units.iter().enumerate();
+        self.keys.clear();
+        self.keys.extend(units.map(|(index, unit)| {
+            let first = u64::from(unit.hull.first.0);
+            u128::from(!unit.size) << 64 | u128::from(first << 32 | index as u64)
+        }));
+        self.keys.sort_unstable();
         self.order.clear();
-        self.order.extend(0..problem.units.len() as u32);
-        self.order.sort_unstable_by_key(|&index| {
-            let unit = &problem.units[index as usize];
-            (Reverse(unit.size), unit.hull.first, index)
-        });
+        self.order.extend(self.keys.iter().map(|&key| key as u32));
         &self.order
     }
 
@@ -39,11 +45,14 @@ impl Greedy {
     /// Source: Greedy by Breadth, as above.
     pub(super) fn by_breadth(&mut self, problem: &Problem) -> &[u32] {
         let units = &problem.units;
+        let living = units.iter().enumerate().filter(|(_, unit)| !unit.hull.is_empty());
+        self.keys.clear();
+        self.keys.extend(
+            living.map(|(index, unit)| u128::from(u64::from(unit.hull.first.0) << 32 | index as u64)),
+        );
+        self.keys.sort_unstable();
         self.births.clear();
-        self.births
-            .extend((0..units.len() as u32).filter(|&index| !units[index as usize].hull.is_empty()));
-        self.births
-            .sort_unstable_by_key(|&index| (units[index as usize].hull.first, index));
+        self.births.extend(self.keys.iter().map(|&key| key as u32));
         self.measure_steps(problem);
         self.steps.sort_unstable();
         self.latest

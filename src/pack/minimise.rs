@@ -2,12 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use super::answer::{Answer, Progress, Steps, Verdict, Watch};
+use super::answer::{Answer, Steps, Watch};
 use super::exact::{Model, Outcome, Switches};
 use super::gap::Fit;
 use super::in_order::UNPLACED;
+use super::quest::Quest;
+use super::strategy::FEW;
 use super::{Packer, Packing, Problem, Strategy};
-use crate::units::{Bytes, Step};
+use crate::units::Bytes;
 
 /// Finds a packing as low as it can within a budget, and says how low it could be; a capacity is not looked at.
 ///
@@ -18,76 +20,6 @@ pub fn minimise(problem: &Problem, strategy: Strategy, budget: Steps, watch: Wat
     Packer::default().minimise(problem, strategy, budget, watch)
 }
 
-/// What has been found so far.
-pub(super) struct Quest<'a> {
-    pub(super) bound: u64,
-    /// The lowest height so far; [`UNPLACED`] without one.
-    pub(super) height: u64,
-    /// Where a packing is low enough.
-    pub(super) target: u64,
-    pub(super) steps: u64,
-    pub(super) budget: u64,
-    pub(super) interrupted: bool,
-    pub(super) watch: Watch<'a>,
-}
-
-impl Quest<'_> {
-    pub(super) fn new(bound: u64, target: u64, budget: Steps, watch: Watch<'_>) -> Quest<'_> {
-        Quest {
-            bound,
-            height: UNPLACED,
-            target,
-            steps: 0,
-            budget: budget.0,
-            interrupted: false,
-            watch,
-        }
-    }
-
-    /// Whether nothing is left to do.
-    pub(super) fn is_over(&self) -> bool {
-        self.height <= self.bound.max(self.target) || self.steps >= self.budget || self.interrupted
-    }
-
-    /// Counts steps; says whether to go on.
-    pub(super) fn spend(&mut self, steps: u64) -> bool {
-        self.steps += steps;
-        self.ask(0);
-        !self.is_over()
-    }
-
-    /// Shows where the search is, `more` steps after the last count.
-    pub(super) fn ask(&mut self, more: u64) -> bool {
-        let progress = Progress {
-            steps: Steps(self.steps + more),
-            best: (self.height != UNPLACED).then_some(self.height),
-            bound: self.bound,
-        };
-        self.interrupted |= (self.watch)(progress) == ControlFlow::Break(());
-        !self.interrupted
-    }
-
-    /// Shows a worth and its bound in place of heights.
-    pub(super) fn watch_worth(&mut self, worth: u64, bound: u64) {
-        let progress = Progress {
-            steps: Steps(self.steps),
-            best: Some(worth),
-            bound,
-        };
-        self.interrupted |= (self.watch)(progress) == ControlFlow::Break(());
-    }
-
-    pub(super) fn verdict(&self) -> Verdict {
-        if self.height <= self.bound.max(self.target) {
-            Verdict::Proved
-        } else if self.interrupted {
-            Verdict::Interrupted
-        } else {
-            Verdict::OutOfSteps
-        }
-    }
-}
-
 /// The cheap rules that `auto` runs, from the fastest to the slowest.
 const CHEAP: [Strategy; 7] = [
     Strategy::FirstFitByBirth,
@@ -95,6 +27,16 @@ const CHEAP: [Strategy; 7] = [
     Strategy::GreedyByConflicts,
     Strategy::GreedyBySize,
     Strategy::GreedyByBreadth,
+    Strategy::GreedyByArea,
+    Strategy::FirstFitBySize,
+];
+
+const CHEAP_FOR_FEW: [Strategy; 7] = [
+    Strategy::GreedyBySize,
+    Strategy::GreedyByBreadth,
+    Strategy::FirstFitByBirth,
+    Strategy::BestFitByBirth,
+    Strategy::GreedyByConflicts,
     Strategy::GreedyByArea,
     Strategy::FirstFitBySize,
 ];
@@ -188,6 +130,9 @@ impl Packer {
 
     fn try_cheap(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
         let count = problem.units.len() as u64;
+        if problem.units.len() <= FEW {
+            return self.try_cheap_for_few(problem, quest);
+        }
         let mut dear = 0;
         for (number, strategy) in CHEAP.into_iter().enumerate() {
             // Where items are very many, the lowest gap takes as long to find as the smallest and is worse.
@@ -205,6 +150,17 @@ impl Packer {
             self.run(problem, strategy);
             self.keep(problem, quest);
             if !quest.spend(1 + work) {
+                return;
+            }
+        }
+    }
+
+    /// The same for so few units that nobody counts what a rule takes, those first that reach the bound most often.
+    fn try_cheap_for_few(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
+        for strategy in CHEAP_FOR_FEW {
+            self.run(problem, strategy);
+            self.keep(problem, quest);
+            if !quest.spend(1) {
                 return;
             }
         }
@@ -254,55 +210,6 @@ impl Packer {
         if quest.height != UNPLACED {
             self.climb(problem, quest);
         }
-    }
-
-    /// Improves apart what nothing ties together, where that is too high; `false` if everything is tied together.
-    fn search_parts(&mut self, problem: &Problem, quest: &mut Quest<'_>) -> bool {
-        let parts = independent_parts(problem);
-        if parts.len() < 2 {
-            return false;
-        }
-        let tall = |best: &[u64], part: &[u32], low: u64| {
-            let end = |&index: &u32| best[index as usize] + problem.units[index as usize].size;
-            part.iter().map(end).max().unwrap_or(0) > low
-        };
-        let low = quest.bound.max(quest.target);
-        let mut tall: Vec<Vec<u32>> = parts
-            .into_iter()
-            .filter(|part| tall(&self.best, part, low))
-            .collect();
-        let mut whole = Packer::default();
-        while let Some(part) = tall.pop() {
-            let alone = problem.part(&part, None);
-            let bound = whole.lower_bound(&alone).0;
-            let share = (quest.budget - quest.steps) / (tall.len() as u64 + 1);
-            let (height, steps) = (quest.height, quest.steps);
-            let mut watch = |progress: Progress| {
-                (quest.watch)(Progress {
-                    steps: Steps(steps + progress.steps.0),
-                    best: Some(height),
-                    bound: quest.bound,
-                })
-            };
-            let mut sub = Quest::new(bound, low, Steps(share), &mut watch);
-            whole.pursue(&alone, Strategy::Auto, &mut sub);
-            let (found, bound, steps, interrupted) = (sub.height, sub.bound, sub.steps, sub.interrupted);
-            quest.steps += steps;
-            quest.interrupted |= interrupted;
-            quest.bound = quest.bound.max(bound);
-            let end = |&index: &u32| self.best[index as usize] + problem.units[index as usize].size;
-            if found < part.iter().map(end).max().unwrap_or(0) {
-                for (&index, &offset) in part.iter().zip(&whole.best) {
-                    self.best[index as usize] = offset;
-                }
-            }
-            if quest.interrupted {
-                break;
-            }
-        }
-        quest.height = problem.height(&self.best);
-        quest.ask(0);
-        true
     }
 
     /// Searches for a packing within `capacity`; raises the bound if there is none.
@@ -432,30 +339,6 @@ const AROUND: [(Strategy, Fit); 4] = [
 
 /// By how much sizes have to differ for the larger ones to be placed first.
 const LARGER: u64 = 4;
-
-/// Units in sets that share no step, in the order of time; one set where conflicts are declared.
-fn independent_parts(problem: &Problem) -> Vec<Vec<u32>> {
-    if !problem.conflicts().is_empty() {
-        return Vec::new();
-    }
-    let mut order: Vec<u32> = (0..problem.units.len() as u32).collect();
-    let hull = |index: u32| problem.units[index as usize].hull;
-    order.retain(|&index| problem.units[index as usize].takes_bytes());
-    order.sort_unstable_by_key(|&index| (hull(index).first, index));
-    let mut parts: Vec<Vec<u32>> = Vec::new();
-    let mut end = Step(0);
-    for index in order {
-        if parts.is_empty() || hull(index).first >= end {
-            parts.push(Vec::new());
-        }
-        end = end.max(hull(index).end);
-        parts.last_mut().expect("a part was just opened").push(index);
-    }
-    for part in &mut parts {
-        part.sort_unstable();
-    }
-    parts
-}
 
 /// Places of pieces in columns, without forming them.
 pub(super) fn model_size(problem: &Problem) -> u64 {

@@ -56,12 +56,15 @@ mod minimise;
 mod nnc;
 mod objects;
 mod orders;
+mod parts;
 mod problem;
+mod quest;
 mod select;
 mod shelf;
 mod spread;
 mod strategy;
 mod timetable;
+mod validate;
 
 pub use answer::{Answer, Conflict, Progress, Steps, Verdict, Watch};
 pub use bound::lower_bound;

@@ -1,0 +1,246 @@
+//! The validation of problems: items become units, conflicts become rivals, and what cannot be is refused.
+
+use super::problem::{Item, Problem, ProblemDesc, Unit};
+use super::{PackFault, gap};
+use crate::units::{Bytes, Run, Span};
+
+impl Problem {
+    pub(super) fn build(desc: ProblemDesc) -> Result<Problem, PackFault> {
+        let mut problem = Problem {
+            units: Vec::with_capacity(desc.items.len()),
+            members: Vec::with_capacity(desc.items.len()),
+            rivals: Vec::new(),
+            irregular: false,
+            desc,
+        };
+        problem.form_units()?;
+        let plain = |unit: &Unit| {
+            unit.fixed.is_none() && unit.low == 0 && unit.high.is_none() && unit.members.len() == 1
+        };
+        problem.irregular = !problem.units.iter().all(plain);
+        problem.check_sum()?;
+        if !problem.desc.conflicts.is_empty() {
+            problem.form_rivals()?;
+        }
+        problem.check_fixed()?;
+        Ok(problem)
+    }
+
+    /// Lone items and groups, in the order of their first items.
+    fn form_units(&mut self) -> Result<(), PackFault> {
+        let items = &self.desc.items;
+        let mut grouped: Vec<(u32, u32)> = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            if let Some(group) = item.together {
+                grouped.push((group, index as u32));
+            }
+        }
+        grouped.sort_unstable();
+        for (index, item) in items.iter().enumerate() {
+            let first = self.members.len() as u32;
+            match item.together {
+                None => self.members.push(index as u32),
+                Some(group) => {
+                    let from = grouped.partition_point(|&(other, _)| other < group);
+                    if grouped[from].1 != index as u32 {
+                        continue;
+                    }
+                    let same = grouped[from..].iter().take_while(|&&(other, _)| other == group);
+                    self.members.extend(same.map(|&(_, member)| member));
+                }
+            }
+            let members = Run {
+                first,
+                end: self.members.len() as u32,
+            };
+            self.units
+                .push(unit_of(items, members.of(&self.members), members)?);
+        }
+        Ok(())
+    }
+
+    /// No solver can pass 64 bits: an offset is at most the end of the highest unit (or a bound), rounded up once.
+    fn check_sum(&self) -> Result<(), PackFault> {
+        let floor = |unit: &Unit| unit.fixed.map_or(unit.low, |offset| offset + unit.size);
+        let mut sum = self.units.iter().map(floor).max().unwrap_or(0);
+        for unit in self.units.iter().filter(|unit| unit.fixed.is_none()) {
+            let padded = unit.size.checked_add(unit.alignment.get() - 1);
+            sum = padded
+                .and_then(|padded| sum.checked_add(padded))
+                .ok_or(PackFault::SumOverflow {
+                    item: self.members[unit.members.first as usize],
+                    size: Bytes(unit.size),
+                    alignment: unit.alignment,
+                })?;
+        }
+        Ok(())
+    }
+
+    fn form_rivals(&mut self) -> Result<(), PackFault> {
+        let mut unit_of = vec![0u32; self.desc.items.len()];
+        for (index, unit) in self.units.iter().enumerate() {
+            for &item in unit.members.of(&self.members) {
+                unit_of[item as usize] = index as u32;
+            }
+        }
+        let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(self.desc.conflicts.len() * 2);
+        for &(a, b) in &self.desc.conflicts {
+            let items = unit_of.len();
+            if a as usize >= items || b as usize >= items {
+                return Err(PackFault::UnknownItem { a, b, items });
+            }
+            let (first, second) = (unit_of[a as usize], unit_of[b as usize]);
+            if first == second {
+                return Err(PackFault::ConflictInGroup { a, b });
+            }
+            pairs.extend([(first, second), (second, first)]);
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        self.rivals = pairs.iter().map(|&(_, rival)| rival).collect();
+        let mut next = 0;
+        for (index, unit) in self.units.iter_mut().enumerate() {
+            let first = next;
+            while pairs.get(next).is_some_and(|&(owner, _)| owner == index as u32) {
+                next += 1;
+            }
+            unit.rivals = Run {
+                first: first as u32,
+                end: next as u32,
+            };
+        }
+        Ok(())
+    }
+
+    /// Fixed units must not collide with each other; everything else can give way.
+    fn check_fixed(&self) -> Result<(), PackFault> {
+        let mut fixed: Vec<(Span, u32)> = Vec::new();
+        for (index, unit) in self.units.iter().enumerate() {
+            if unit.fixed.is_some() && unit.size > 0 {
+                fixed.extend(self.spans(unit).map(|span| (span, index as u32)));
+            }
+        }
+        if fixed.is_empty() {
+            return Ok(());
+        }
+        fixed.sort_unstable_by_key(|&(span, unit)| (span.first, unit));
+        let mut alive: Vec<(Span, u32)> = Vec::new();
+        for &(span, unit) in &fixed {
+            alive.retain(|&(other, _)| other.end > span.first);
+            for &(other_span, other) in &alive {
+                if other != unit && other_span.overlaps(span) {
+                    self.check_fixed_pair(other, unit)?;
+                }
+            }
+            alive.push((span, unit));
+        }
+        for (index, unit) in self.units.iter().enumerate() {
+            for &rival in unit.rivals.of(&self.rivals) {
+                self.check_fixed_pair(index as u32, rival)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_fixed_pair(&self, a: u32, b: u32) -> Result<(), PackFault> {
+        let (first, second) = (&self.units[a as usize], &self.units[b as usize]);
+        let (Some(a_offset), Some(b_offset)) = (first.fixed, second.fixed) else {
+            return Ok(());
+        };
+        let (start, end) = (
+            a_offset.max(b_offset),
+            (a_offset + first.size).min(b_offset + second.size),
+        );
+        if start < end {
+            let a = self.members[first.members.first as usize];
+            let b = self.members[second.members.first as usize];
+            return Err(PackFault::FixedCollision {
+                a: a.min(b),
+                b: a.max(b),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// The unit that `members`, at `run` of the table of members, form.
+fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackFault> {
+    let first = &items[members[0] as usize];
+    let mut unit = Unit {
+        size: first.size.0,
+        alignment: first.alignment,
+        fixed: first.fixed.map(|offset| offset.0),
+        low: first.lowest.0,
+        high: first.highest.map(|offset| offset.0),
+        hull: first.span,
+        members: run,
+        rivals: Run::default(),
+    };
+    let mut fixed_by = members[0];
+    for &member in &members[1..] {
+        let item = &items[member as usize];
+        unit.size = unit.size.max(item.size.0);
+        unit.low = unit.low.max(item.lowest.0);
+        unit.high = match (unit.high, item.highest) {
+            (Some(high), Some(other)) => Some(high.min(other.0)),
+            (high, other) => high.or(other.map(|offset| offset.0)),
+        };
+        unit.alignment = unit
+            .alignment
+            .lcm(item.alignment)
+            .ok_or(PackFault::GroupAlignment {
+                item: member,
+                alignment: item.alignment,
+                group: unit.alignment,
+            })?;
+        match (unit.fixed, item.fixed) {
+            (Some(earlier), Some(offset)) if earlier != offset.0 => {
+                return Err(PackFault::GroupFixedTwice {
+                    a: fixed_by,
+                    b: member,
+                    a_offset: Bytes(earlier),
+                    b_offset: offset,
+                });
+            }
+            (None, Some(offset)) => (unit.fixed, fixed_by) = (Some(offset.0), member),
+            _ => {}
+        }
+        if unit.hull.is_empty() {
+            unit.hull = item.span;
+        } else if !item.span.is_empty() {
+            unit.hull.first = unit.hull.first.min(item.span.first);
+            unit.hull.end = unit.hull.end.max(item.span.end);
+        }
+    }
+    if let Some(offset) = unit.fixed {
+        if !Bytes(offset).is_aligned(unit.alignment) {
+            return Err(PackFault::Misaligned {
+                item: fixed_by,
+                offset: Bytes(offset),
+                alignment: unit.alignment,
+            });
+        }
+        if offset.checked_add(unit.size).is_none() {
+            return Err(PackFault::EndOverflow {
+                item: fixed_by,
+                size: Bytes(unit.size),
+                offset: Bytes(offset),
+            });
+        }
+    }
+    let least = gap::align_up(unit.low, unit.alignment);
+    let outside = |offset: u64| offset < unit.low || unit.high.is_some_and(|high| offset > high);
+    if least.is_none_or(outside) || unit.fixed.is_some_and(outside) {
+        return Err(PackFault::EmptyBounds {
+            item: if unit.fixed.is_some() {
+                fixed_by
+            } else {
+                members[0]
+            },
+            lowest: Bytes(unit.low),
+            highest: Bytes(unit.high.unwrap_or(u64::MAX)),
+            alignment: unit.alignment,
+        });
+    }
+    Ok(unit)
+}
