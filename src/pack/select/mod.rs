@@ -80,9 +80,18 @@ impl Selector {
             if let Some(exact) = keep(task, found) {
                 return Some(exact);
             }
+            let rounded = task.round(&self.prices);
+            keep(task, Some(rounded));
+            // The rest is for the placement.
+            if self.choice.steps > budget / 2 {
+                break;
+            }
         }
         let most = task.offers.iter().map(|offer| offer.arc.worth).max().unwrap_or(0);
         for part in [256, 32, 4] {
+            if self.choice.steps > budget / 2 {
+                break;
+            }
             let all = task.bound + (1 << SCALE);
             let found = self
                 .choice
@@ -191,6 +200,7 @@ impl Packer {
         let part = problem.part(&chosen, Some(task.capacity));
         let share = (quest.budget / 8)
             .min(quest.budget.saturating_sub(quest.steps))
+            .max(quest.budget / 32)
             .max(1);
         let mut ask = |progress: super::Progress| match quest.ask(progress.steps.0) {
             true => std::ops::ControlFlow::Continue(()),

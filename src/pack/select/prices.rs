@@ -117,6 +117,13 @@ impl Prices {
         prices.collect()
     }
 
+    /// Which items the last flow takes whole: the relaxation's choice but for the few that it divides.
+    pub(super) fn whole(&self) -> impl Iterator<Item = bool> {
+        let columns = self.nodes.len().saturating_sub(1);
+        let items = self.arcs.get(columns..).unwrap_or_default().iter();
+        items.map(|arc| arc.flow == arc.width)
+    }
+
     /// Everything flows along the row, which is the tree; gives by how many bits gains had to be made smaller.
     fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) -> u32 {
         let gain = |arc: &Arc| arc.worth / i128::from(arc.size.max(1));

