@@ -31,6 +31,7 @@ const CHEAP: [Strategy; 7] = [
     Strategy::FirstFitBySize,
 ];
 
+/// The same where units are few: those first that reach the bound most often.
 const CHEAP_FOR_FEW: [Strategy; 7] = [
     Strategy::GreedyBySize,
     Strategy::GreedyByBreadth,

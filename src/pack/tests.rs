@@ -231,3 +231,20 @@ fn shelf_answers_and_keeps_to_its_capacity() {
     shelf.clear();
     assert_eq!(lowest(&shelf, 0, 9, 12), Some(Bytes(0)));
 }
+
+/// Worths per byte that pass 64 bits once they are scaled: prices are coarser then, and the choice is still proved.
+#[test]
+fn select_weighs_worths_near_their_limit() {
+    let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+    // 4 ┤┌─ b ─┐┌─ c ─┐   a over both steps or b and c: b and c are worth 1 more
+    // 0 ┼┴── a ┴┴─────┴
+    let items = vec![item(0, 2, 4), item(0, 1, 3), item(1, 2, 3)];
+    let desc = ProblemDesc::new(items).capacity(Bytes(4));
+    let problem = desc.build().unwrap();
+    let worths = [1 << 61, 1 << 60, (1 << 60) + 1];
+    let mut go_on = |_| std::ops::ControlFlow::Continue(());
+    let selection = select(&problem, &worths, Steps::default(), &mut go_on);
+    assert_eq!(selection.worth, (1 << 61) + 1);
+    assert_eq!(selection.verdict, Verdict::Proved);
+    assert!(selection.offsets[0].is_none());
+}
