@@ -27,17 +27,23 @@ none=(env)
 loaded=(env VK_LAYER_PATH="$layer" VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator VK_TILEHEAP_EMULATOR_POISON=false)
 poisoned=("${loaded[@]}" VK_TILEHEAP_EMULATOR_POISON=true)
 
-# instructions COMMAND...: how many the program executes.
+# instructions MODE ROUNDS ENVIRONMENT...: how many the program executes.
 instructions() {
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$@" 2>&1 >/dev/null | awk '/Collected/ {print $NF}'
+    local log=$results/callgrind count
+    "${@:3}" valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file="$log" \
+        target/debug/examples/recording "$1" "$2" >"$results/output" 2>&1 || {
+        cat "$results/output"
+        die "failed: recording $1 $2"
+    }
+    count=$(awk '/Collected/ {print $NF}' "$log")
+    echo "${count:?callgrind counted nothing}"
 }
 
-# each_call MODE COMMAND...: instructions of one driver call.
+# each_call MODE ENVIRONMENT...: instructions of one driver call.
 each_call() {
-    local few many mode=$1
-    shift
-    few=$(instructions "$@" target/debug/examples/recording "$mode" 1000)
-    many=$(instructions "$@" target/debug/examples/recording "$mode" 5000)
+    local few many
+    few=$(instructions "$1" 1000 "${@:2}")
+    many=$(instructions "$1" 5000 "${@:2}")
     awk -v few="$few" -v many="$many" 'BEGIN {print (many - few) / (4000 * 5)}'
 }
 

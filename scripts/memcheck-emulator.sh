@@ -16,7 +16,7 @@ drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
 export VK_DRIVER_FILES=${drivers[0]}
 
 tests=("$@")
-[ ${#tests[@]} -gt 0 ] || tests=(contents passes rules)
+[ ${#tests[@]} -gt 0 ] || tests=(proposal traces)
 logs=$root/target/memcheck
 mkdir -p "$logs"
 status=0

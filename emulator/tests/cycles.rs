@@ -45,12 +45,13 @@ fn live() {
     rig.finish();
 }
 
-/// The driver's own share, measured without the layer at all, is nothing like the bound: 64 KiB in 800 lives.
+/// It was 50 MiB while each unloading lost the layer's tables, which `build.rs` ends.
 #[test]
 fn a_thousand_lives_take_no_more_memory_than_two_hundred() {
     (0..200).for_each(|_| live());
     let before = resident();
     (200..1000).for_each(|_| live());
     let grown = resident().saturating_sub(before);
+    println!("{grown} B more after 800 lives");
     assert!(grown < 2 << 20, "{grown} B more after 800 lives");
 }
