@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# measure-emulator.sh [PAIRS]: what the emulator costs, on lavapipe.
+# measure-emulator.sh [PAIRS [WHAT...]]: what the emulator costs, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison.
 #
 # Instructions of each driver call while recording, by callgrind, from the difference of two lengths: without the layer, with it on a
 # device without tile memory, with tile memory. Then processor time (user and system) of examples/deferred, in PAIRS (30)
@@ -10,6 +10,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 pairs=${1:-30}
+what=("${@:2}")
+[ ${#what[@]} -gt 0 ] || what=(instructions layer-unused tile-memory poison)
 size=320x180 frames=20
 need_vulkan
 need_packages valgrind time
@@ -47,16 +49,6 @@ each_call() {
     awk -v few="$few" -v many="$many" 'BEGIN {print (many - few) / (4000 * 5)}'
 }
 
-say "Instructions of a driver call while recording"
-plain=$(each_call plain "${none[@]}")
-beside=$(each_call plain "${loaded[@]}")
-tile=$(each_call tile "${loaded[@]}")
-awk -v plain="$plain" -v beside="$beside" -v tile="$tile" 'BEGIN {
-    printf "without the layer            %8.1f\n", plain
-    printf "with it, without tile memory %8.1f  %+6.2f %%\n", beside, (beside / plain - 1) * 100
-    printf "with tile memory             %8.1f  %+6.2f %%\n", tile, (tile / plain - 1) * 100
-}' | tee "$results/instructions"
-
 # seconds COMMAND...: processor time.
 seconds() {
     env time -f '%U %S' -o "$results/time" "$@" >"$results/output" 2>&1 || {
@@ -70,7 +62,8 @@ deferred=(target/debug/examples/deferred --size "$size" --frames "$frames" --out
 
 # compare NAME FIRST... -- SECOND...: runs both in turn, the first first in every other pair.
 compare() {
-    local name=$1 pair first=() second=()
+    local name=$1 pair a b first=() second=()
+    say "$name: processor time of $frames frames of $size, seconds, $pairs pairs"
     shift
     while [ "$1" != -- ]; do first+=("$1") && shift; done
     second=("${@:2}")
@@ -85,7 +78,25 @@ compare() {
     awk -v name="$name" -f scripts/judge-pairs.awk "$results/$name"
 }
 
-say "Processor time of $frames frames of $size, seconds: $pairs pairs each"
-compare layer-unused "${none[@]}" "${deferred[@]}" --vulkan-1-1 -- "${loaded[@]}" "${deferred[@]}" --vulkan-1-1
-compare tile-memory "${none[@]}" "${deferred[@]}" -- "${loaded[@]}" "${deferred[@]}"
-compare poison "${loaded[@]}" "${deferred[@]}" -- "${poisoned[@]}" "${deferred[@]}"
+measure_instructions() {
+    local plain beside tile
+    say "Instructions of a driver call while recording"
+    plain=$(each_call plain "${none[@]}")
+    beside=$(each_call plain "${loaded[@]}")
+    tile=$(each_call tile "${loaded[@]}")
+    awk -v plain="$plain" -v beside="$beside" -v tile="$tile" 'BEGIN {
+    printf "without the layer            %8.1f\n", plain
+    printf "with it, without tile memory %8.1f  %+6.2f %%\n", beside, (beside / plain - 1) * 100
+    printf "with tile memory             %8.1f  %+6.2f %%\n", tile, (tile / plain - 1) * 100
+    }' | tee "$results/instructions"
+}
+
+for part in "${what[@]}"; do
+    case $part in
+        instructions) measure_instructions ;;
+        layer-unused) compare "$part" "${none[@]}" "${deferred[@]}" --vulkan-1-1 -- "${loaded[@]}" "${deferred[@]}" --vulkan-1-1 ;;
+        tile-memory) compare "$part" "${none[@]}" "${deferred[@]}" -- "${loaded[@]}" "${deferred[@]}" ;;
+        poison) compare "$part" "${loaded[@]}" "${deferred[@]}" -- "${poisoned[@]}" "${deferred[@]}" ;;
+        *) die "nothing to measure by the name of $part" ;;
+    esac
+done
