@@ -1,21 +1,17 @@
-# Reads a log of memcheck that lists all kinds of leaks, and prints the blocks that are the layer's fault. A block is one if its first
-# frame that is neither an allocator's nor Rust's own library's is the layer's; reachable memory is no fault, but shows that the
-# layer was seen.
+# Reads a log of memcheck that lists all kinds of leaks, and prints the blocks that are the layer's fault: those that reach a frame of
+# the layer, from the innermost on, before one of another library or of the test program, which the layer may call back. Reachable
+# memory is no fault, but shows that the layer was seen; "possibly lost" is reachable through a pointer into the middle, which is how
+# Rust's maps point to theirs.
 
-function is_neutral(frame) {
-    return frame ~ /: (malloc|calloc|realloc|memalign|posix_memalign|aligned_alloc|free|memcpy|memmove|memset|bcmp|memcmp)/ ||
-        frame ~ /vgpreload|: (<?(alloc|core|std|hashbrown|serde_json)::|__rust|__rdl|_*rustc)|\/rustc\// ||
-        frame ~ /\((raw_vec|hashmap|mod|boxed|alloc|unique|sync|rc)\.rs:[0-9]+\)$/ && frame !~ /tileheap/
+function is_foreign(frame) {
+    return frame ~ /\(in .*\.so|\(in .*\/deps\/|rig::/ && frame !~ /vgpreload|\/libc\.so|libtileheap_emulator/
 }
 
 function judge(    i) {
-    if (frames == 0) { block = ""; return }
-    for (i = 1; i <= frames; i++) {
-        if (is_neutral(stack[i])) continue
-        if (stack[i] ~ /tileheap/) {
-            if (block ~ /still reachable/) seen++
-            else if (block !~ /suppressed/) { print block; faults++ }
-        }
+    for (i = 1; i <= frames && !is_foreign(stack[i]); i++) {
+        if (stack[i] !~ /tileheap_emulator/) continue
+        if (block ~ /(are|is) (still reachable|possibly lost)/) seen++
+        else { print block; faults++ }
         break
     }
     block = ""; frames = 0; delete stack
