@@ -50,10 +50,10 @@ same() {
 
 both vkcube vkcube --c 60
 same vkcube
-# The messages by name, for handles and the screen's timing differ from run to run.
+# On the test bed's own driver, where this vkcube makes a mistake that is seen. The messages by name, for handles and the screen's timing differ from run to run.
 validated() {
-    TILEHEAP_EMULATOR=$1 bash scripts/run-in-testbed.sh "$(command -v vkcube)" --c 60 >"$results/validated.log" 2>&1 || return
-    grep -o 'VUID-[^ ]*\|UNASSIGNED-[^ ]*\|SYNC-[^ ]*' "$results/validated.log" | sort -u
+    VK_DRIVER_FILES="" TILEHEAP_EMULATOR=$1 bash scripts/run-in-testbed.sh "$(command -v vkcube)" --c 60 >"$results/validated.log" 2>&1 || return
+    { grep -oE '(VUID|UNASSIGNED|SYNC)-[A-Za-z0-9-]+' "$results/validated.log" || true; } | sort -u
 }
 need_testbed
 if without=$(validated "") && with=$(validated "$root/target/emulator") && [ "$without" = "$with" ]; then
