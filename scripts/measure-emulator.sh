@@ -94,7 +94,7 @@ measure_instructions() {
 for part in "${what[@]}"; do
     case $part in
         instructions) measure_instructions ;;
-        layer-unused) compare "$part" "${none[@]}" "${deferred[@]}" --vulkan-1-1 -- "${loaded[@]}" "${deferred[@]}" --vulkan-1-1 ;;
+        layer-unused) compare "$part" "${none[@]}" "${deferred[@]}" --no-tile-memory -- "${loaded[@]}" "${deferred[@]}" --no-tile-memory ;;
         tile-memory) compare "$part" "${none[@]}" "${deferred[@]}" -- "${loaded[@]}" "${deferred[@]}" ;;
         poison) compare "$part" "${loaded[@]}" "${deferred[@]}" -- "${poisoned[@]}" "${deferred[@]}" ;;
         *) die "nothing to measure by the name of $part" ;;
