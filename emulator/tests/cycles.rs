@@ -28,7 +28,7 @@ fn live() {
     // SAFETY: New, and within the object.
     unsafe { rig.device.bind_buffer_memory(buffer, object, 0) }.expect("bound tile memory");
     let format = vk::Format::R32_UINT;
-    let (_, view) = rig.tile_image(
+    let (image, view) = rig.tile_image(
         format,
         rig::SIDE,
         vk::ImageUsageFlags::COLOR_ATTACHMENT,
@@ -39,6 +39,12 @@ fn live() {
         rig.bind(commands, Some(object));
         // SAFETY: Recording, and the buffer is bound.
         unsafe { rig.device.cmd_fill_buffer(commands, buffer, 0, vk::WHOLE_SIZE, 1) };
+        rig.transition(
+            commands,
+            image,
+            vk::ImageLayout::UNDEFINED,
+            vk::ImageLayout::GENERAL,
+        );
         rig.render(commands, view, rig::CLEAR, rig::SIDE);
     });
     rig.submit(&[&[commands], &[commands]]);
