@@ -15,6 +15,6 @@ esac
 cargo build --quiet --package tileheap-emulator --profile "${PROFILE:-dev}"
 mkdir -p "$folder"
 # Renamed into place: a program that runs keeps the library it loaded.
-cp "${CARGO_TARGET_DIR:-$root/target}/${built#target/}/libtileheap_emulator.so" "$folder/.library"
-mv -f "$folder/.library" "$folder/libtileheap_emulator.so"
+cp "${CARGO_TARGET_DIR:-$root/target}/${built#target/}/libtileheap_emulator.so" "$folder/.library.$$"
+mv -f "$folder/.library.$$" "$folder/libtileheap_emulator.so"
 cp emulator/VkLayer_tileheap_emulator.json "$folder/"

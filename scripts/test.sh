@@ -65,7 +65,7 @@ on_lavapipe() {
 # on_testbed COMMAND...: what Cargo starts runs on the test bed, validated.
 on_testbed() {
     local -x PATH=$root/scripts:$PATH CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER=run-in-testbed.sh
-    local -x TILEHEAP_VALIDATION_LOG=$logs/validation.fifo
+    local -x TILEHEAP_VALIDATION_LOG=${validation_log:-}
     "$@"
 }
 
@@ -77,10 +77,11 @@ emulated() {
 
 # The layer's own log, of every process: no plain file, for each process would start that anew.
 open_validation_log() {
-    mkfifo "$logs/validation.fifo"
-    cat "$logs/validation.fifo" >"$logs/validation.log" &
+    validation_log=$logs/validation.fifo
+    mkfifo "$validation_log"
+    cat "$validation_log" >"$logs/validation.log" &
     log_reader=$!
-    exec {log_writer}>"$logs/validation.fifo"
+    exec {log_writer}>"$validation_log"
 }
 
 judge_validation_log() {
@@ -102,11 +103,14 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     # The tests that use a driver; the others have nothing to say to it.
     mapfile -t drivers < <(grep -l 'feature = "runtime"' tests/*.rs tests/*/main.rs |
         sed 's|^tests/||; s|/main\.rs$||; s|\.rs$||; s|^|--test=|')
+    newest=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json
+    # These provoke messages, and judge them themselves.
+    emulated emulator-validated "$newest" adreno-830 cargo test --no-fail-fast --package tileheap-emulator
+    check programs bash scripts/check-programs.sh
     open_validation_log
     on_testbed run validated cargo test --no-fail-fast "${drivers[@]}"
     machines=(/usr/share/vulkan/icd.d/lvp_icd*.json)
     for profile in adreno-830 adreno-840 x2-85 validation-icd hostile generous; do
-        newest=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json
         emulated "$profile" "$newest" "$profile" cargo test --no-fail-fast "${drivers[@]}"
         if [ -e "${machines[0]}" ]; then
             emulated "$profile-here" "${machines[0]}" "$profile" cargo test --no-fail-fast "${drivers[@]}"

@@ -87,6 +87,9 @@ impl Device {
         allocator: *const vk::AllocationCallbacks<'_>,
         out: *mut vk::Device,
     ) -> vk::Result {
+        if let Some(error) = physical.failure {
+            return error;
+        }
         // SAFETY: The caller's promise.
         let Some((look_up, device_look_up)) = (unsafe { take_device_link(info.p_next) }) else {
             return vk::Result::ERROR_INITIALIZATION_FAILED;
@@ -142,6 +145,14 @@ impl Device {
             set_loader_data,
             log_counters: settings.counters,
         };
+        if let Some(tile) = &device.tile
+            && let Err(error) = tile.heap.probe(&device)
+        {
+            down!(device.next, vkDestroyDevice(handle, allocator));
+            // SAFETY: Valid usage: room for a handle.
+            unsafe { out.write(vk::Device::null()) };
+            return error;
+        }
         device.warn(instance, &request);
         // SAFETY: Just created.
         let key = unsafe { dispatch_key(handle.as_raw()) };

@@ -27,7 +27,9 @@ pub(crate) struct Heap {
     pub(crate) size: u64,
     /// The driver's memory type that stands for the heap, once looked for.
     probed: OnceLock<Option<Probe>>,
-    made: OnceLock<Result<Made, vk::Result>>,
+    /// Once made; what fails is tried again at the next allocation.
+    made: OnceLock<Made>,
+    making: Mutex<()>,
     /// The end of what resources use, in bytes.
     used: AtomicU64,
     poisoners: Mutex<Poisoners>,
@@ -60,38 +62,55 @@ impl Heap {
             size,
             probed: OnceLock::new(),
             made: OnceLock::new(),
+            making: Mutex::default(),
             used: AtomicU64::new(0),
             poisoners: Mutex::default(),
         }
     }
 
     /// The driver's memory type that stands for the heap: a device local one that ordinary images and buffers can use.
-    pub(crate) fn memory_type(&self, device: &Device) -> Option<u32> {
+    pub(crate) fn memory_type(&self) -> Option<u32> {
         self.probed
-            .get_or_init(|| probe(device))
+            .get()
+            .copied()
+            .flatten()
             .map(|probe| probe.memory_type)
+    }
+
+    /// Looks for that type, once, where the device is created.
+    ///
+    /// # Errors
+    /// The driver's, when it could not be asked.
+    pub(crate) fn probe(&self, device: &Device) -> Result<(), vk::Result> {
+        let found = probe(device)?;
+        self.probed.get_or_init(|| found);
+        Ok(())
     }
 
     /// The real memory, made at the first call.
     ///
     /// # Errors
-    /// The driver's, when it could not be made; then and ever after.
+    /// The driver's, when it could not be made this time.
     pub(crate) fn memory(&self, device: &Device) -> Result<vk::DeviceMemory, vk::Result> {
-        let made = self.made.get_or_init(|| self.make(device));
-        made.map(|made| made.memory)
+        if let Some(made) = self.made.get() {
+            return Ok(made.memory);
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match self.made.get() {
+            Some(made) => *made,
+            None => self.make(device)?,
+        };
+        Ok(self.made.get_or_init(|| made).memory)
     }
 
     /// Bytes of the real memory.
     pub(crate) fn bytes(&self) -> u64 {
-        self.made
-            .get()
-            .and_then(|made| made.ok())
-            .map_or(0, |made| made.bytes)
+        self.made.get().map_or(0, |made| made.bytes)
     }
 
     /// Whether the real memory is there.
     pub(crate) fn is_made(&self) -> bool {
-        matches!(self.made.get(), Some(Ok(_)))
+        self.made.get().is_some()
     }
 
     /// Notes that a resource ends at `end`.
@@ -113,9 +132,7 @@ impl Heap {
     }
 
     fn make(&self, device: &Device) -> Result<Made, vk::Result> {
-        let memory_type = self
-            .memory_type(device)
-            .ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        let memory_type = self.memory_type().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         let buffer = create_buffer(device, self.guard() + 4)?;
         let mut needs = vk::MemoryRequirements::default();
         down!(
@@ -163,7 +180,7 @@ impl Heap {
     /// address: what follows can then overtake draws of the command buffer before, in memory that both alias. Source: 22.3.6,
     /// where 5 of 10 runs of examples/deferred read poison that came too early.
     pub(crate) fn record_guard(&self, device: &Device, commands: vk::CommandBuffer) {
-        if let Some(Ok(made)) = self.made.get() {
+        if let Some(made) = self.made.get() {
             down!(
                 device.actions,
                 vkCmdFillBuffer(commands, made.buffer, self.guard(), 4, POISON)
@@ -173,7 +190,7 @@ impl Heap {
 
     /// Records into the application's command buffer that `[first, end)` is undefined from here on.
     pub(crate) fn record_poison(&self, device: &Device, commands: vk::CommandBuffer, first: u64, end: u64) {
-        let Some(Ok(made)) = self.made.get() else { return };
+        let Some(made) = self.made.get() else { return };
         let (first, end) = (first.next_multiple_of(4), end.min(self.end()).next_multiple_of(4));
         if first >= end {
             return;
@@ -189,35 +206,52 @@ impl Heap {
     }
 
     /// A command buffer of the layer's own that poisons from `first` to the end, for queues of `family`; it may be pending
-    /// any number of times.
-    pub(crate) fn poisoner(&self, device: &Device, family: u32, first: u64) -> Option<vk::CommandBuffer> {
+    /// any number of times. `None` where there is nothing to poison.
+    ///
+    /// # Errors
+    /// The driver's, when it could not be made this time.
+    pub(crate) fn poisoner(
+        &self,
+        device: &Device,
+        family: u32,
+        first: u64,
+    ) -> Result<Option<vk::CommandBuffer>, vk::Result> {
         let end = self.end();
         if !self.is_made() || first >= end {
-            return None;
+            return Ok(None);
         }
         let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(commands) = poisoners.commands.get(&(family, first, end)) {
-            return Some(*commands);
+            return Ok(Some(*commands));
         }
         let pool = match poisoners.pools.get(&family) {
             Some(pool) => *pool,
             None => {
-                let pool = create_pool(device, family).ok()?;
+                let pool = create_pool(device, family)?;
                 poisoners.pools.insert(family, pool);
                 pool
             }
         };
-        let commands = allocate_commands(device, pool).ok()?;
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
-        if down!(device.next, vkBeginCommandBuffer(commands, &info)) != vk::Result::SUCCESS {
-            return None;
-        }
-        self.record_poison(device, commands, first, end);
-        if down!(device.next, vkEndCommandBuffer(commands)) != vk::Result::SUCCESS {
-            return None;
+        let commands = allocate_commands(device, pool)?;
+        if let Err(error) = self.record_poisoner(device, commands, first, end) {
+            free_commands(device, pool, commands);
+            return Err(error);
         }
         poisoners.commands.insert((family, first, end), commands);
-        Some(commands)
+        Ok(Some(commands))
+    }
+
+    fn record_poisoner(
+        &self,
+        device: &Device,
+        commands: vk::CommandBuffer,
+        first: u64,
+        end: u64,
+    ) -> Result<(), vk::Result> {
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        down!(device.next, vkBeginCommandBuffer(commands, &info)).result()?;
+        self.record_poison(device, commands, first, end);
+        down!(device.next, vkEndCommandBuffer(commands)).result()
     }
 
     /// Destroys what was made; the device is idle.
@@ -230,7 +264,7 @@ impl Heap {
                 vkDestroyCommandPool(device.handle, pool, std::ptr::null())
             );
         }
-        if let Some(Ok(made)) = self.made.get() {
+        if let Some(made) = self.made.get() {
             down!(
                 device.next,
                 vkDestroyBuffer(device.handle, made.buffer, std::ptr::null())
@@ -329,15 +363,23 @@ fn allocate_commands(device: &Device, pool: vk::CommandPool) -> Result<vk::Comma
         // SAFETY: The loader's callback, for a handle that the layer has just created.
         let set = unsafe { set(device.handle, commands.as_raw() as *mut std::ffi::c_void) };
         if set != vk::Result::SUCCESS {
+            free_commands(device, pool, commands);
             return Err(set);
         }
     }
     Ok(commands)
 }
 
+fn free_commands(device: &Device, pool: vk::CommandPool, commands: vk::CommandBuffer) {
+    down!(
+        device.next,
+        vkFreeCommandBuffers(device.handle, pool, 1, &commands)
+    );
+}
+
 /// Asks what a buffer, a colour image and a depth image accept, and takes a device local type of all three.
-fn probe(device: &Device) -> Option<Probe> {
-    let buffer = create_buffer(device, 4096).ok()?;
+fn probe(device: &Device) -> Result<Option<Probe>, vk::Result> {
+    let buffer = create_buffer(device, 4096)?;
     let mut needs = vk::MemoryRequirements::default();
     down!(
         device.next,
@@ -373,9 +415,7 @@ fn probe(device: &Device) -> Option<Probe> {
             device.next,
             vkCreateImage(device.handle, &info, std::ptr::null(), &mut image)
         );
-        if made != vk::Result::SUCCESS {
-            return None;
-        }
+        made.result()?;
         down!(
             device.next,
             vkGetImageMemoryRequirements(device.handle, image, &mut needs)
@@ -386,13 +426,10 @@ fn probe(device: &Device) -> Option<Probe> {
         );
         bits &= needs.memory_type_bits;
     }
-    let types = device
-        .physical
-        .emulation
-        .as_ref()?
-        .driver
-        .memory_types_as_slice()
-        .to_vec();
+    let Some(emulation) = &device.physical.emulation else {
+        return Ok(None);
+    };
+    let types = emulation.driver.memory_types_as_slice();
     let usable = |index: &usize| {
         let flags = types[*index].property_flags;
         let odd = vk::MemoryPropertyFlags::LAZILY_ALLOCATED | vk::MemoryPropertyFlags::PROTECTED;
@@ -400,6 +437,8 @@ fn probe(device: &Device) -> Option<Probe> {
             && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
             && !flags.intersects(odd)
     };
-    let memory_type = (0..types.len()).find(usable)? as u32;
-    Some(Probe { memory_type })
+    let found = (0..types.len()).find(usable);
+    Ok(found.map(|index| Probe {
+        memory_type: index as u32,
+    }))
 }

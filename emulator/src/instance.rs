@@ -138,6 +138,9 @@ impl Instance {
         }
         // Without the lock, for a message may call back; whoever comes second finds what the first stored.
         let found = Arc::new(Physical::new(self, handle));
+        if found.failure.is_some() {
+            return found;
+        }
         let mut physical = self.physical.lock().unwrap_or_else(PoisonError::into_inner);
         physical.entry(handle).or_insert(found).clone()
     }

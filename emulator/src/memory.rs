@@ -73,7 +73,7 @@ pub(crate) fn allocate(
 impl Device {
     /// The driver's type of the small allocations: the heap's own, or the first device local one.
     fn handle_type(&self) -> u32 {
-        let heap = self.tile.as_ref().and_then(|tile| tile.heap.memory_type(self));
+        let heap = self.tile.as_ref().and_then(|tile| tile.heap.memory_type());
         heap.unwrap_or_else(|| {
             let types = self.physical.emulation.as_ref().map(|emulation| emulation.driver);
             let local = |kind: &vk::MemoryType| {

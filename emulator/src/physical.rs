@@ -18,6 +18,8 @@ pub(crate) struct Physical {
     pub(crate) handle: vk::PhysicalDevice,
     /// The extensions of the layers and the driver below.
     pub(crate) extensions: Vec<vk::ExtensionProperties>,
+    /// Why they are not known; what failed is asked again the next time.
+    pub(crate) failure: Option<vk::Result>,
     /// `None` where the layer steps aside.
     pub(crate) emulation: Option<Emulation>,
 }
@@ -45,7 +47,10 @@ pub(crate) fn is_own_extension(name: &CStr) -> bool {
 impl Physical {
     /// Asks the driver what it has, and decides whether to emulate.
     pub(crate) fn new(instance: &Instance, handle: vk::PhysicalDevice) -> Physical {
-        let extensions = driver_extensions(instance, handle);
+        let (extensions, failure) = match driver_extensions(instance, handle) {
+            Ok(extensions) => (extensions, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
         let has = |name: &CStr| {
             extensions
                 .iter()
@@ -69,6 +74,7 @@ impl Physical {
         Physical {
             handle,
             extensions,
+            failure,
             emulation,
         }
     }
@@ -95,7 +101,10 @@ pub(crate) fn own_extensions() -> Vec<vk::ExtensionProperties> {
     own.collect()
 }
 
-fn driver_extensions(instance: &Instance, handle: vk::PhysicalDevice) -> Vec<vk::ExtensionProperties> {
+fn driver_extensions(
+    instance: &Instance,
+    handle: vk::PhysicalDevice,
+) -> Result<Vec<vk::ExtensionProperties>, vk::Result> {
     let mut extensions = Vec::new();
     loop {
         let mut count = 0;
@@ -104,9 +113,7 @@ fn driver_extensions(instance: &Instance, handle: vk::PhysicalDevice) -> Vec<vk:
             next,
             vkEnumerateDeviceExtensionProperties(handle, std::ptr::null(), &mut count, std::ptr::null_mut())
         );
-        if asked != vk::Result::SUCCESS {
-            return Vec::new();
-        }
+        asked.result()?;
         extensions.resize(count as usize, vk::ExtensionProperties::default());
         let given = down!(
             next,
@@ -120,10 +127,10 @@ fn driver_extensions(instance: &Instance, handle: vk::PhysicalDevice) -> Vec<vk:
         match given {
             vk::Result::SUCCESS => {
                 extensions.truncate(count as usize);
-                return extensions;
+                return Ok(extensions);
             }
             vk::Result::INCOMPLETE => {}
-            _ => return Vec::new(),
+            error => return Err(error),
         }
     }
 }

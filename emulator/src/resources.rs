@@ -171,7 +171,7 @@ impl Device {
         driver: &vk::MemoryRequirements,
     ) -> Option<TileRequirements> {
         let tile = self.tile.as_ref()?;
-        let heap_type = tile.heap.memory_type(self)?;
+        let heap_type = tile.heap.memory_type()?;
         if driver.memory_type_bits >> heap_type & 1 == 0 {
             return None;
         }
@@ -253,7 +253,7 @@ impl Device {
     }
 
     fn fits_below(&self, driver: &vk::MemoryRequirements) -> bool {
-        let heap_type = self.tile.as_ref().and_then(|tile| tile.heap.memory_type(self));
+        let heap_type = self.tile.as_ref().and_then(|tile| tile.heap.memory_type());
         heap_type.is_some_and(|heap_type| driver.memory_type_bits >> heap_type & 1 == 1)
     }
 

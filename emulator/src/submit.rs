@@ -116,8 +116,11 @@ pub(crate) fn submit(
     }
     let was_raw = tile.queues.is_raw.swap(false, Ordering::Relaxed);
     let plan = plan(device, tile, queue, given, &uses, &turns, was_raw, &mut findings);
-    let result = with_batches(&plan.batches);
-    if result == vk::Result::SUCCESS {
+    let result = match &plan {
+        Ok(plan) => with_batches(&plan.batches),
+        Err(error) => *error,
+    };
+    if let (Ok(plan), vk::Result::SUCCESS) = (&plan, result) {
         turns.last = Some(queue);
         turns.value = plan.value;
     } else if was_raw {
@@ -142,7 +145,7 @@ fn plan(
     turns: &Turns,
     was_raw: bool,
     findings: &mut Vec<Finding>,
-) -> Plan {
+) -> Result<Plan, vk::Result> {
     let family = tile.queues.families.get(queue.as_raw()).unwrap_or(0);
     let boundary = device
         .physical
@@ -153,7 +156,7 @@ fn plan(
         if tile.poison {
             tile.heap.poisoner(device, family, first)
         } else {
-            None
+            Ok(None)
         }
     };
     let mut batches = Vec::new();
@@ -172,9 +175,9 @@ fn plan(
             batches.push(Batch::Wait(turns.semaphore, turns.value));
         }
         if std::mem::take(&mut raw) {
-            batches.extend(poisoner(0).map(Batch::Poison));
+            batches.extend(poisoner(0)?.map(Batch::Poison));
         }
-        let commands = run_batch(&mut window, batch, &poisoner, findings);
+        let commands = run_batch(&mut window, batch, &poisoner, findings)?;
         let added = commands.len() > batch.commands.len();
         if added && batch.is_fixed {
             findings.push(fixed(device));
@@ -190,7 +193,7 @@ fn plan(
         let ends = !boundary || last_use.is_none_or(|last| index >= last);
         if ends {
             if window.live > 0 {
-                batches.extend(poisoner(0).map(Batch::Poison));
+                batches.extend(poisoner(0)?.map(Batch::Poison));
             }
             window = Window::new(tile.heap.size);
             if tile.queues.has_timeline {
@@ -199,26 +202,28 @@ fn plan(
             }
         }
     }
-    Plan { batches, value }
+    Ok(Plan { batches, value })
 }
 
 /// A batch's command buffers in turn, each preceded by the poison that it causes.
 fn run_batch(
     window: &mut Window,
     batch: &Given,
-    poisoner: &impl Fn(u64) -> Option<vk::CommandBuffer>,
+    poisoner: &impl Fn(u64) -> Result<Option<vk::CommandBuffer>, vk::Result>,
     findings: &mut Vec<Finding>,
-) -> Vec<vk::CommandBuffer> {
+) -> Result<Vec<vk::CommandBuffer>, vk::Result> {
     let mut commands = Vec::with_capacity(batch.commands.len() + 1);
     for handle in &batch.commands {
         if let Some(recorder) = recorder(*handle) {
             let (discards, found) = window.run(&recorder.lock().contents);
-            commands.extend(discards.and_then(poisoner));
             findings.extend(found);
+            if let Some(first) = discards {
+                commands.extend(poisoner(first)?);
+            }
         }
         commands.push(*handle);
     }
-    commands
+    Ok(commands)
 }
 
 fn uses_tile(given: &Given) -> bool {

@@ -5,9 +5,10 @@
 //! harm   GMEM 12 MiB │ reserved 8 MiB │ left 4 MiB │  a pass of 16 bytes a pixel at 1080p: 3 bins become 8
 //!        each additional bin re-reads commands and visibility, and the vertices on its borders
 //! ```
-//! Both are plain functions of plain numbers. The worth of an access can be replaced by a measurement
-//! ([`Requirements::measured`](crate::profile::Requirements::measured)), the harm of a bin by another number
+//! Both are plain functions of plain numbers. The harm of a bin can be replaced by another number
 //! ([`PlanOptions::bin_cost`](super::PlanOptions::bin_cost)), 0 included.
+//!
+//! Not done: worths that are measured on a device, pass by pass.
 
 use crate::frame::{Access, Frame, PassId, PassKind, ResourceKind, texel_block};
 use crate::profile::DeviceProfile;

@@ -168,6 +168,9 @@ entry_points! {
             // SAFETY: Vulkan's two-call idiom.
             return unsafe { give(&own_extensions(), count, out) };
         }
+        if let Some(error) = physical.failure {
+            return error;
+        }
         if !layer.is_null() || physical.emulation.is_none() {
             return down!(instance.next, vkEnumerateDeviceExtensionProperties(handle, layer, count, out));
         }

@@ -62,7 +62,8 @@ pub fn is_validated() -> bool {
     std::env::var_os("TILEHEAP_VALIDATE").is_some_and(|value| value == "1")
 }
 
-fn prepare_environment() {
+/// Makes the loader find the layer.
+pub fn prepare_environment() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let folder = layer_folder();

@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# measure-emulator.sh [PAIRS [WHAT...]]: what the emulator costs, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison.
+#
+# Instructions of each driver call while recording, by callgrind, from the difference of two lengths: without the layer, with it on a
+# device without tile memory, with tile memory. Then processor time (user and system) of examples/deferred, in PAIRS (30)
+# interleaved pairs each: layer against none without tile memory; tile memory without poison against the layer alone and against
+# none; poison against no poison. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
+set -euo pipefail
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+pairs=${1:-30}
+what=("${@:2}")
+[ ${#what[@]} -gt 0 ] || what=(instructions layer-unused tile-memory poison)
+size=320x180 frames=20
+need_vulkan
+need_packages valgrind time
+layer=$root/target/emulator-release
+PROFILE=release bash scripts/stage-emulator.sh "$layer"
+cargo build --quiet --package tileheap-emulator --example recording
+cargo build --quiet --example deferred
+results=$root/target/measurements
+mkdir -p "$results"
+
+unset "${!VK_@}" "${!TILEHEAP_@}"
+drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
+export VK_DRIVER_FILES=${drivers[0]} LC_ALL=C
+none=(env)
+loaded=(env VK_LAYER_PATH="$layer" VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator VK_TILEHEAP_EMULATOR_POISON=false)
+poisoned=("${loaded[@]}" VK_TILEHEAP_EMULATOR_POISON=true)
+
+# instructions MODE ROUNDS ENVIRONMENT...: how many the program executes.
+instructions() {
+    local log=$results/callgrind count
+    "${@:3}" valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file="$log" \
+        target/debug/examples/recording "$1" "$2" >"$results/output" 2>&1 || {
+        cat "$results/output"
+        die "failed: recording $1 $2"
+    }
+    count=$(awk '/Collected/ {print $NF}' "$log")
+    echo "${count:?callgrind counted nothing}"
+}
+
+# each_call MODE ENVIRONMENT...: instructions of one driver call.
+each_call() {
+    local few many
+    few=$(instructions "$1" 1000 "${@:2}")
+    many=$(instructions "$1" 5000 "${@:2}")
+    awk -v few="$few" -v many="$many" 'BEGIN {print (many - few) / (4000 * 5)}'
+}
+
+# seconds COMMAND...: processor time.
+seconds() {
+    env time -f '%U %S' -o "$results/time" "$@" >"$results/output" 2>&1 || {
+        cat "$results/output"
+        die "failed: $*"
+    }
+    awk '{print $1 + $2}' "$results/time"
+}
+
+deferred=(target/debug/examples/deferred --size "$size" --frames "$frames" --output "$results/frame.png")
+
+# compare NAME FIRST... -- SECOND...: runs both in turn, the first first in every other pair.
+compare() {
+    local name=$1 pair a b first=() second=()
+    say "$name: processor time of $frames frames of $size, seconds, $pairs pairs"
+    shift
+    while [ "$1" != -- ]; do first+=("$1") && shift; done
+    second=("${@:2}")
+    for ((pair = 0; pair < pairs; pair++)); do
+        if ((pair % 2)); then
+            a=$(seconds "${first[@]}") b=$(seconds "${second[@]}")
+        else
+            b=$(seconds "${second[@]}") a=$(seconds "${first[@]}")
+        fi
+        echo "$a $b"
+    done >"$results/$name"
+    awk -v name="$name" -f scripts/judge-pairs.awk "$results/$name"
+}
+
+measure_instructions() {
+    local plain beside tile
+    say "Instructions of a driver call while recording"
+    plain=$(each_call plain "${none[@]}")
+    beside=$(each_call plain "${loaded[@]}")
+    tile=$(each_call tile "${loaded[@]}")
+    awk -v plain="$plain" -v beside="$beside" -v tile="$tile" 'BEGIN {
+    printf "without the layer            %8.1f\n", plain
+    printf "with it, without tile memory %8.1f  %+6.2f %%\n", beside, (beside / plain - 1) * 100
+    printf "with tile memory             %8.1f  %+6.2f %%\n", tile, (tile / plain - 1) * 100
+    }' | tee "$results/instructions"
+}
+
+for part in "${what[@]}"; do
+    case $part in
+        instructions) measure_instructions ;;
+        layer-unused) compare "$part" "${none[@]}" "${deferred[@]}" --no-tile-memory -- "${loaded[@]}" "${deferred[@]}" --no-tile-memory ;;
+        tile-memory) compare "$part" "${none[@]}" "${deferred[@]}" -- "${loaded[@]}" "${deferred[@]}" ;;
+        poison) compare "$part" "${loaded[@]}" "${deferred[@]}" -- "${poisoned[@]}" "${deferred[@]}" ;;
+        *) die "nothing to measure by the name of $part" ;;
+    esac
+done
