@@ -104,8 +104,6 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     mapfile -t drivers < <(grep -l 'feature = "runtime"' tests/*.rs tests/*/main.rs |
         sed 's|^tests/||; s|/main\.rs$||; s|\.rs$||; s|^|--test=|')
     newest=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json
-    # These provoke messages, and judge them themselves.
-    emulated emulator-validated "$newest" adreno-830 cargo test --no-fail-fast --package tileheap-emulator
     check programs bash scripts/check-programs.sh
     open_validation_log
     on_testbed run validated cargo test --no-fail-fast "${drivers[@]}"
