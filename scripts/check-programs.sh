@@ -16,9 +16,9 @@ export VK_DRIVER_FILES=${drivers[0]} LC_ALL=C
 layer=(VK_LAYER_PATH="$root/target/emulator" VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator)
 failed=0
 
-# One screen for all, and up before anything asks for it.
+# One screen for all, up before anything asks for it, and not begun anew when a program leaves it (it refuses the next for that moment).
 : >"$results/display"
-Xvfb -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$results/display" >"$results/xvfb.log" 2>&1 &
+Xvfb -noreset -displayfd 3 -screen 0 640x480x24 -nolisten tcp 3>"$results/display" >"$results/xvfb.log" 2>&1 &
 trap "kill $!" EXIT
 until [ -s "$results/display" ]; do
     kill -0 $! || die "no screen: $(cat "$results/xvfb.log")"
@@ -66,12 +66,11 @@ fi
 both vulkaninfo vulkaninfo
 heaps() { awk '/^memoryHeaps: count/ {print $NF; exit}' "$results/vulkaninfo.$1"; }
 # What the device has, and the layer took: counts may grow.
-lost() {
-    diff <(sed -n '/^Device Properties/,$p' "$results/vulkaninfo.without") \
-        <(sed -n '/^Device Properties/,$p' "$results/vulkaninfo.with") | grep '^<' | grep -v 'count = '
-}
-if lost; then
-    echo "vulkaninfo: the lines above are gone with the layer"
+lost=$(diff <(sed -n '/^Device Properties/,$p' "$results/vulkaninfo.without") \
+    <(sed -n '/^Device Properties/,$p' "$results/vulkaninfo.with") | sed -n '/count = /d; /^</p' || true)
+if [ -n "$lost" ]; then
+    echo "vulkaninfo: gone with the layer (the first twenty lines):"
+    sed -n 1,20p <<<"$lost"
     failed=1
 fi
 before=$(heaps without) after=$(heaps with)
