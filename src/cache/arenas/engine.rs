@@ -218,11 +218,11 @@ impl Engine {
     }
 
     /// Frees the block at a side of an arena.
-    pub(super) fn vacate(&mut self, arena: usize, side: Side, log: &mut impl Log) {
+    pub(super) fn vacate(&mut self, arena: usize, side: Side, reason: Reason, log: &mut impl Log) {
         let there = &self.arenas[arena];
         let key = there.owner[there.edge(side) as usize];
         if key != NONE {
-            self.evict(key, Reason::Wall, log);
+            self.evict(key, reason, log);
         }
         self.arenas[arena].drop(side);
     }

@@ -6,7 +6,7 @@ mod window;
 
 use super::heap::Heap;
 use super::list::{Links, List, NONE};
-use super::policy::usable;
+use super::policy::Limits;
 use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
 use crate::units::Bytes;
 
@@ -118,6 +118,7 @@ const NEVER: Slot = Slot {
 #[derive(Clone, Debug)]
 pub struct Coherent {
     desc: CoherentDesc,
+    limits: Limits,
     heap: Heap,
     unit: u64,
     slots: Vec<Slot>,
@@ -151,10 +152,11 @@ impl Coherent {
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, desc: CoherentDesc) -> Result<Coherent, CacheFault> {
-        let unit = geometry.unit().get();
+        let (unit, limits) = (geometry.unit().get(), Limits::of(geometry));
         Ok(Coherent {
             desc,
-            heap: Heap::new(usable(geometry, budget)?, unit),
+            heap: Heap::new(limits.usable(budget)?, unit),
+            limits,
             unit,
             slots: Vec::new(),
             links: Links::default(),
@@ -282,6 +284,15 @@ impl Policy for Coherent {
         {
             self.evict(texture.0, Reason::Released, journal);
         }
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let end = self.limits.usable(budget)?.0;
+        while let Some(key) = self.heap.past(end) {
+            self.evict(key, Reason::Budget, journal);
+        }
+        self.heap.set_end(end);
+        Ok(())
     }
 
     fn end_frame(&mut self, _journal: &mut Journal) {
