@@ -31,7 +31,9 @@ fn frame(cache: &mut Levelled<Box<dyn Policy>>, requests: &[Request]) -> Vec<Ser
 
 #[test]
 fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
-    for kind in PolicyKind::ALL.into_iter().filter(|kind| kind.keeps_places()) {
+    // Fixed slabs have no room for so many of one size.
+    let kinds = (PolicyKind::ALL.into_iter()).filter(|kind| kind.keeps_places() && *kind != PolicyKind::Slab);
+    for kind in kinds {
         let (mut cache, mut textures) = levelled(kind, Bytes::mib(4), Bytes(110_000));
         let requests = requests(&mut textures, 20, 7);
         let mut whole = Vec::new();
@@ -44,7 +46,11 @@ fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
             );
             let figures = cache.figures();
             assert!(figures.uploaded <= Bytes(110_000 + 110_000 / 8), "{figures:?}");
-            assert!(served.is_sorted_by_key(|&served| served != Served::Whole));
+            assert!(
+                served.is_sorted_by_key(|&served| served != Served::Whole),
+                "{}: {served:?}",
+                kind.name()
+            );
             whole.push(figures.whole);
         }
         assert_eq!(whole, [5, 10, 15, 20, 20, 20, 20, 20], "{}", kind.name());
