@@ -24,6 +24,8 @@ layout(push_constant) uniform Node {
     // Texels across the finest level, and how many levels that is.
     float texels;
     int levels;
+    // The level that was asked for, 0 the finest: nothing finer is read, though it may still be there.
+    float asked;
 } node;
 
 vec3 sky(vec3 direction) {
@@ -40,7 +42,7 @@ vec3 through_mist(vec3 colour, vec3 to) {
     float along = length(ray), fall = 0.0052;
     float rise = ray.y * fall;
     float slab = abs(rise) > 1e-3 ? (1.0 - exp(-rise)) / rise : 1.0;
-    float optical = 0.00078 * along * exp(-camera.eye.y * fall) * slab;
+    float optical = 0.00046 * along * exp(-camera.eye.y * fall) * slab;
     vec3 direction = ray / max(along, 1e-3);
     vec3 air = sky(normalize(vec3(direction.x, max(direction.y, 0.015), direction.z)));
     // Blue is scattered first.

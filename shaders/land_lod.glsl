@@ -5,7 +5,7 @@
 // The level that a pixel needs, 0 the finest that the texture can have.
 float full_lod(vec2 uv) {
     vec2 across = dFdx(uv) * node.texels, down = dFdy(uv) * node.texels;
-    return clamp(0.5 * log2(max(dot(across, across), dot(down, down))), 0.0, float(node.levels - 1));
+    return clamp(0.5 * log2(max(dot(across, across), dot(down, down))), node.asked, float(node.levels - 1));
 }
 
 #endif

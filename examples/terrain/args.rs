@@ -65,7 +65,7 @@ pub(crate) enum Texels {
     Palette,
     /// Four bytes each
     Rgba,
-    /// Indices near by; the large squares far away in four bytes
+    /// Indices; four bytes where one is near enough to see the dots
     Mixed,
 }
 

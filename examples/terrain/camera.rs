@@ -59,14 +59,14 @@ impl Camera {
             .map(|step| clearance(frame + step as f32 * 5.0))
             .sum::<f32>()
             / 21.0
-            + 62.0;
+            + 42.0;
         let (here, ahead) = (path(frame), path(frame + 60.0));
         let eye = Vec3::new(here.x, height.max(ground.surface(here) + 25.0), here.y);
         let along = (ahead - here).normalize();
         let forward = Vec3::new(along.x, -0.20, along.y).normalize();
         // Into the curve.
         let turn = path(frame + 90.0) - path(frame + 60.0);
-        let bank = along.perp_dot(turn.normalize()) * 0.9;
+        let bank = along.perp_dot(turn.normalize()) * 0.3;
         let right = forward.cross(Vec3::Y).normalize();
         let up = (right.cross(forward) + right * bank).normalize();
         Camera::new(eye, forward, up, extent)
@@ -102,13 +102,9 @@ impl Camera {
         }
     }
 
-    /// The most pixels that a metre a metre away can take, anywhere on the screen.
-    ///
-    /// Off the axis, depth is less than distance by a cosine, and a metre across the view looks longer by another.
+    /// Pixels of a metre a metre away, in the middle of the picture.
     pub(crate) fn pixels_per_radian(&self) -> f32 {
-        let aspect = self.extent.width as f32 / self.extent.height as f32;
-        let corner = 1.0 + TAN * TAN * (1.0 + aspect * aspect);
-        0.5 * self.extent.height as f32 / TAN * corner
+        0.5 * self.extent.height as f32 / TAN
     }
 
     /// Whether any of a box may be in view.

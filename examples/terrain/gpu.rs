@@ -24,6 +24,7 @@ pub(crate) struct NodeConstants {
     pub(crate) plain: [f32; 4],
     pub(crate) texels: f32,
     pub(crate) levels: i32,
+    pub(crate) asked: f32,
 }
 
 /// Vertices of a square of land: 18 by 18 quads.

@@ -138,7 +138,7 @@ impl Ground {
         let diffuse = normal.dot(sun).max(0.0) * point.sun;
         let bounce = (0.5 - 0.5 * normal.dot(sun)) * 0.16;
         let light = Vec3::new(3.1, 2.65, 2.05) * diffuse
-            + Vec3::new(0.30, 0.42, 0.62) * (0.55 + 0.45 * normal.y)
+            + Vec3::new(0.22, 0.31, 0.47) * (0.55 + 0.45 * normal.y)
             + Vec3::new(0.5, 0.4, 0.3) * bounce;
         albedo * light
     }
@@ -157,7 +157,7 @@ fn height_of(at: Vec2) -> f32 {
     // Beaches rise slowly.
     let shore = (inland * 5.0).min(1.0);
     let tall = inland.powf(0.8);
-    shore * (4.0 + hills * 10.0 + tall * (60.0 + 285.0 * (mountains + 0.22).max(-0.12) + 22.0 * hills)) - 1.5
+    shore * (7.0 + hills * 9.0 + tall * (60.0 + 285.0 * (mountains + 0.22).max(-0.12) + 22.0 * hills)) - 1.5
 }
 
 fn smooth(from: f32, to: f32, value: f32) -> f32 {

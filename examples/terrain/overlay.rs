@@ -127,8 +127,8 @@ impl<'a> Overlay<'a> {
 
     /// Uploaded bytes over frames, and what there is to say.
     fn monitor(&mut self, view: &View<'_>) {
-        let frames = 200;
-        let (bar, tall) = (2.0, 72.0);
+        let frames = 224;
+        let (bar, tall) = (1.0, 56.0);
         let wide = frames as f32 * bar;
         let left = view.extent.width as f32 - MARGIN - wide - 12.0;
         let deep = 24.0 + tall + 14.0 + 14.0 * view.lines.len() as f32;

@@ -6,8 +6,10 @@ use tileheap::cache::Level;
 use crate::camera::Camera;
 use crate::ground::{Ground, SIDE, WORLD};
 
-/// The smallest squares are a 64th of the world: 64 m.
-const DEPTH: u32 = 6;
+/// The smallest squares are a 128th of the world: 32 m.
+const DEPTH: u32 = 7;
+/// The largest: 128 m. To the edge of the world, at ever coarser levels.
+const LEAST_DEPTH: u32 = 5;
 /// A square is split when it is nearer than so many times its side.
 const NEAR: f32 = 4.5;
 /// Texels across a texture.
@@ -58,7 +60,7 @@ impl Node {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub(crate) node: Node,
-    /// The finest level that any pixel of it needs.
+    /// The finest level that is read of its texture.
     pub(crate) level: Level,
     pub(crate) distance: f32,
 }
@@ -116,15 +118,15 @@ impl Quadtree {
             return;
         }
         let distance = camera.eye.distance(camera.eye.clamp(from, to));
-        if node.depth < DEPTH && distance < NEAR * size {
+        if node.depth < LEAST_DEPTH || node.depth < DEPTH && distance < NEAR * size {
             for child in node.children() {
                 self.visit(child, camera, seen);
             }
             return;
         }
-        // The most pixels that a metre can take there, and half a level for slopes seen at an angle: never too coarse.
+        // Where it is nearest, seen from straight above. The shader is told, and reads nothing finer.
         let texels_per_pixel = TEXELS as f32 / size * distance / camera.pixels_per_radian();
-        let coarser = (texels_per_pixel.max(1e-6).log2() - 0.5).max(0.0) as u8;
+        let coarser = texels_per_pixel.max(1e-6).log2().max(0.0) as u8;
         seen.push(Seen {
             node,
             level: Level(FINEST.0.saturating_sub(coarser)),

@@ -221,6 +221,7 @@ impl Renderer {
             pipelines: &self.pipelines,
             set: self.pipelines.sets[index],
             streamer: &self.streamer,
+            extent: self.extent,
         };
         let rectangles = if self.overlay { self.rectangles.len() } else { 0 };
         commands.pass(self.landscape.land, |pass| {
@@ -328,12 +329,25 @@ struct Pen<'a> {
     pipelines: &'a Pipelines,
     set: vk::DescriptorSet,
     streamer: &'a Streamer,
+    extent: vk::Extent2D,
 }
 
 impl Pen<'_> {
     fn draw(&self, commands: vk::CommandBuffer, seen: &[Seen], world: &World, rectangles: u32) {
         let (device, graphics) = (self.device, vk::PipelineBindPoint::GRAPHICS);
         let (layout, pipelines) = (self.pipelines.layout, self.pipelines);
+        let viewport = vk::Viewport {
+            width: self.extent.width as f32,
+            height: self.extent.height as f32,
+            max_depth: 1.0,
+            ..Default::default()
+        };
+        let scissor = vk::Rect2D::from(self.extent);
+        // SAFETY: recording.
+        unsafe {
+            device.cmd_set_viewport(commands, 0, &[viewport]);
+            device.cmd_set_scissor(commands, 0, &[scissor]);
+        }
         // SAFETY: recording inside the pass that the pipelines were made for, with sets of their layout.
         unsafe { device.cmd_bind_descriptor_sets(commands, graphics, layout, 0, &[self.set], &[]) };
         let mut bound = vk::Pipeline::null();
@@ -353,6 +367,7 @@ impl Pen<'_> {
                 plain: [0.0; 4],
                 texels: TEXELS as f32,
                 levels: i32::from(FINEST.0) + 1,
+                asked: f32::from(FINEST.0 - one.level.0),
             };
             match texture {
                 Some(texture) => {

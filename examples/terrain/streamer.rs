@@ -17,8 +17,8 @@ use crate::quadtree::{NODES, Node, Seen, TEXELS};
 use crate::support::SLOTS;
 use crate::support::fault::{Result, create_file, file};
 
-/// Squares that are larger than 256 m are painted in four bytes, where textures are mixed.
-const MIXED_DEPTH: u32 = 4;
+/// Where textures are mixed, the smallest squares are painted in four bytes: so near, one sees the dots.
+const MIXED_DEPTH: u32 = 7;
 /// The two shapes of textures.
 pub(crate) const PALETTE: ChainId = ChainId(0);
 pub(crate) const RGBA: ChainId = ChainId(1);
@@ -102,7 +102,7 @@ impl Streamer {
         match self.texels {
             Texels::Palette => PALETTE,
             Texels::Rgba => RGBA,
-            Texels::Mixed if node.depth >= MIXED_DEPTH => PALETTE,
+            Texels::Mixed if node.depth < MIXED_DEPTH => PALETTE,
             Texels::Mixed => RGBA,
         }
     }
@@ -143,7 +143,7 @@ impl Streamer {
         painter: &mut Painter,
     ) -> tileheap::Result<Recorded> {
         let (nodes, texels_of) = (&self.nodes, self.texels);
-        let mixed = |node: Node| texels_of == Texels::Mixed && node.depth >= MIXED_DEPTH;
+        let mixed = |node: Node| texels_of == Texels::Mixed && node.depth < MIXED_DEPTH;
         let mut paint = |texture: TextureId, level: Level, texels: &mut [u8]| {
             let (node, _) = nodes[texture.0 as usize];
             let side = 1 << level.0;
