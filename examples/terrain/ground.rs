@@ -117,8 +117,8 @@ impl Ground {
         let mut slope = point.slope;
         let mut rough = 0.0;
         // Octaves that the heights are too coarse for.
-        let (mut length, mut tall) = (19.0, 0.055);
-        for octave in 0..5 {
+        let (mut length, mut tall) = (19.0, 0.060);
+        for octave in 0..7 {
             // Waves shorter than two texels are not there; those a little longer fade.
             let weight = ((length / texel - 2.0) / 2.0).clamp(0.0, 1.0);
             if weight > 0.0 {
@@ -126,8 +126,8 @@ impl Ground {
                 slope += Vec2::new(along, across) * (tall * weight * 3.0);
                 rough += value * weight * 0.4;
             }
-            length *= 0.43;
-            tall *= 0.8;
+            length *= 0.45;
+            tall *= 0.86;
         }
         if point.height < 0.0 {
             return water(point, rough);
@@ -137,7 +137,7 @@ impl Ground {
         let sun = SUN.normalize();
         let diffuse = normal.dot(sun).max(0.0) * point.sun;
         let bounce = (0.5 - 0.5 * normal.dot(sun)) * 0.16;
-        let light = Vec3::new(3.1, 2.65, 2.05) * diffuse
+        let light = Vec3::new(2.7, 2.3, 1.75) * diffuse
             + Vec3::new(0.22, 0.31, 0.47) * (0.55 + 0.45 * normal.y)
             + Vec3::new(0.5, 0.4, 0.3) * bounce;
         albedo * light
@@ -178,7 +178,7 @@ fn albedo(at: Vec2, point: &Point, rough: f32) -> Vec3 {
     let grass = grass * (1.0 + 0.55 * rough);
     let wood = Vec3::new(0.022, 0.052, 0.018) * (1.0 + 1.3 * rough);
     let sand = Vec3::new(0.42, 0.34, 0.21) * (1.0 + 0.25 * rough);
-    let snow = Vec3::new(0.80, 0.84, 0.92) * (1.0 + 0.08 * rough);
+    let snow = Vec3::new(0.66, 0.69, 0.75) * (1.0 + 0.08 * rough);
 
     let mut colour = grass;
     let wooded = smooth(0.02, 0.28, patches + 0.5 * broad + rough * 0.55);

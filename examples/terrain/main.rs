@@ -227,16 +227,12 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
     loop {
         flight.draw()?;
         frames += 1;
-        let cache = &flight.renderer.streamer.cache;
-        let waiting = flight
-            .renderer
-            .streamer
-            .records
-            .last()
-            .map_or(0, |record| record.coarser);
-        if waiting == 0 && cache.pending() == 0 {
+        let records = &flight.renderer.streamer.records;
+        let last = records.last().expect("a frame was drawn");
+        if last.is_settled() {
             break;
         }
+        let waiting = last.coarser.max(last.plain);
         if frames == PATIENCE {
             let needs = flight.renderer.working_set();
             let budget = args.budget;
@@ -262,7 +258,7 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
             .streamer
             .records
             .last()
-            .is_some_and(|record| record.coarser == 0)
+            .is_some_and(FrameRecord::is_settled)
         {
             break;
         }

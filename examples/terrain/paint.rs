@@ -40,12 +40,14 @@ impl Palette {
     pub(crate) fn of(ground: &Ground) -> Palette {
         let mut random = SplitMix64::new(11);
         let mut place = || random.below(1 << 20) as f32 / (1 << 20) as f32;
-        let mut samples: Vec<Vec3> = (0..60_000)
-            .map(|index| {
-                let at = Vec2::new(place(), place()) * WORLD;
-                encode(ground.colour(at, 0.25 * (1 << (index % 5)) as f32))
-            })
-            .collect();
+        // All over the land, and here and there in the sea: of colours that are seldom there are few.
+        let mut samples = Vec::with_capacity(60_000);
+        for index in 0..100_000 {
+            let at = Vec2::new(place(), place()) * WORLD;
+            if ground.surface(at) > 0.0 || index % 16 == 0 {
+                samples.push(encode(ground.colour(at, 0.25 * (1 << (index % 5)) as f32)));
+            }
+        }
         let mut colours = Vec::with_capacity(256);
         cut(&mut samples, 256, &mut colours);
         let nearest = (0..1 << 15).map(|bits: u32| {
@@ -139,10 +141,18 @@ impl Painter {
     fn sample(&mut self, origin: Vec2, size: f32, side: usize) {
         let texel = size / side as f32;
         self.colours.clear();
+        // Few texels stand for much land each: four samples of it.
+        let samples = if side <= 64 { 2 } else { 1 };
         for y in 0..side {
             for x in 0..side {
-                let at = origin + Vec2::new(x as f32 + 0.5, y as f32 + 0.5) * texel;
-                self.colours.push(encode(self.ground.colour(at, texel)));
+                let corner = origin + Vec2::new(x as f32, y as f32) * texel;
+                let mut sum = Vec3::ZERO;
+                for sample in 0..samples * samples {
+                    let within = Vec2::new((sample % samples) as f32, (sample / samples) as f32) + 0.5;
+                    let at = corner + within * (texel / samples as f32);
+                    sum += self.ground.colour(at, texel);
+                }
+                self.colours.push(encode(sum / (samples * samples) as f32));
             }
         }
     }

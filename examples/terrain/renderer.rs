@@ -257,7 +257,7 @@ impl Renderer {
         commands.finish()?;
         // SAFETY: this thread alone uses the queue.
         self.slots[index].pending = Some(unsafe { turn.submit() }?);
-        self.streamer.end();
+        self.streamer.end(&self.seen);
         self.frames += 1;
         self.at += u32::from(self.moving);
         Ok(())

@@ -32,6 +32,15 @@ pub(crate) struct FrameRecord {
     /// Requests: all of them, and those that were served coarser or not at all.
     pub(crate) requests: u32,
     pub(crate) coarser: u32,
+    /// Drawn without a texture: refused, or thrown out by others of the same frame.
+    pub(crate) plain: u32,
+}
+
+impl FrameRecord {
+    /// Whether everything was there, and nothing had to come.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.uploaded == 0 && self.coarser == 0 && self.plain == 0
+    }
 }
 
 pub(crate) struct Streamer {
@@ -164,7 +173,8 @@ impl Streamer {
     }
 
     /// Ends the frame.
-    pub(crate) fn end(&mut self) {
+    pub(crate) fn end(&mut self, seen: &[Seen]) {
+        let plain = seen.iter().filter(|one| self.texture(one.node).is_none()).count();
         let figures = self.cache.figures();
         self.cache.end();
         self.history.push(figures.uploaded.0);
@@ -173,6 +183,7 @@ impl Streamer {
             walls: self.arenas().map(|arena| arena.end.0).collect(),
             requests: figures.whole + figures.coarser + figures.nothing,
             coarser: figures.coarser + figures.nothing,
+            plain: plain as u32,
         });
     }
 
