@@ -10,19 +10,20 @@ layout(location = 0) in vec2 uv;
 layout(location = 1) in vec3 position;
 layout(location = 0) out vec4 colour;
 
+layout(set = 0, binding = 5) uniform sampler nearest_sampler;
 layout(set = 1, binding = 0) uniform utexture2D indices;
 
-vec3 texel(ivec2 at, int mip, ivec2 last) {
-    return palette[texelFetch(indices, clamp(at, ivec2(0), last), mip).r].rgb;
+// Through a sampler: texelFetch of lavapipe takes the level of the first of four pixels, past the edge of which others may be.
+vec3 texel(vec2 at, int mip, vec2 size) {
+    return palette[textureLod(usampler2D(indices, nearest_sampler), (at + 0.5) / size, float(mip)).r].rgb;
 }
 
 vec3 bilinear(int mip) {
-    ivec2 size = textureSize(indices, mip);
-    vec2 at = uv * vec2(size) - 0.5;
-    ivec2 base = ivec2(floor(at)), last = size - 1;
-    vec2 weight = at - floor(at);
-    vec3 above = mix(texel(base, mip, last), texel(base + ivec2(1, 0), mip, last), weight.x);
-    vec3 below = mix(texel(base + ivec2(0, 1), mip, last), texel(base + ivec2(1, 1), mip, last), weight.x);
+    vec2 size = vec2(textureSize(indices, mip));
+    vec2 at = uv * size - 0.5;
+    vec2 base = floor(at), weight = at - base;
+    vec3 above = mix(texel(base, mip, size), texel(base + vec2(1.0, 0.0), mip, size), weight.x);
+    vec3 below = mix(texel(base + vec2(0.0, 1.0), mip, size), texel(base + vec2(1.0, 1.0), mip, size), weight.x);
     return mix(above, below, weight.y);
 }
 

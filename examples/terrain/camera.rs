@@ -39,7 +39,7 @@ pub(crate) struct Constants {
 
 /// Where the flight is over the ground.
 fn path(frame: f32) -> Vec2 {
-    let turn = frame / ROUND * std::f32::consts::TAU;
+    let turn = (frame + 1130.0) / ROUND * std::f32::consts::TAU;
     let radius = 0.205 + 0.075 * (turn * 3.0 + 0.6).sin();
     WORLD * (0.5 + radius * Vec2::new((turn + 0.4).cos(), (turn + 0.4).sin() * 0.94))
 }

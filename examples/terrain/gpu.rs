@@ -35,7 +35,8 @@ pub(crate) struct Pipelines {
     device: ash::Device,
     shared: vk::DescriptorSetLayout,
     pub(crate) layout: vk::PipelineLayout,
-    sampler: vk::Sampler,
+    /// Between texels, and the nearest.
+    samplers: [vk::Sampler; 2],
     pool: vk::DescriptorPool,
     pub(crate) palette: vk::Pipeline,
     pub(crate) rgba: vk::Pipeline,
@@ -63,8 +64,10 @@ impl Pipelines {
     ) -> Result<Pipelines> {
         use vk::DescriptorType as T;
         let device = tile.raw();
-        let sampler = create_sampler(device)?;
-        let samplers = [sampler];
+        let samplers = [
+            create_sampler(device, vk::Filter::LINEAR, vk::SamplerMipmapMode::LINEAR)?,
+            create_sampler(device, vk::Filter::NEAREST, vk::SamplerMipmapMode::NEAREST)?,
+        ];
         let binding = |index, kind| {
             vk::DescriptorSetLayoutBinding::default()
                 .binding(index)
@@ -76,11 +79,12 @@ impl Pipelines {
             binding(0, T::UNIFORM_BUFFER),
             binding(1, T::STORAGE_BUFFER),
             binding(2, T::STORAGE_BUFFER),
-            binding(3, T::SAMPLER).immutable_samplers(&samplers),
+            binding(3, T::SAMPLER).immutable_samplers(&samplers[..1]),
             binding(4, T::STORAGE_BUFFER),
+            binding(5, T::SAMPLER).immutable_samplers(&samplers[1..]),
         ];
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        // SAFETY: the sampler was created on this device.
+        // SAFETY: the samplers were created on this device.
         let shared = unsafe { device.create_descriptor_set_layout(&info, None) }
             .called("vkCreateDescriptorSetLayout")?;
         let layouts = [shared, textures];
@@ -100,7 +104,7 @@ impl Pipelines {
         let sizes = [
             size(T::UNIFORM_BUFFER, count),
             size(T::STORAGE_BUFFER, 3 * count),
-            size(T::SAMPLER, count),
+            size(T::SAMPLER, 2 * count),
         ];
         let info = vk::DescriptorPoolCreateInfo::default()
             .max_sets(count)
@@ -144,7 +148,7 @@ impl Pipelines {
             device: device.clone(),
             shared,
             layout,
-            sampler,
+            samplers,
             pool,
             sets,
         })
@@ -163,7 +167,7 @@ impl Pipelines {
             device.destroy_pipeline_layout(self.layout, None);
             device.destroy_descriptor_pool(self.pool, None);
             device.destroy_descriptor_set_layout(self.shared, None);
-            device.destroy_sampler(self.sampler, None);
+            self.samplers.map(|sampler| device.destroy_sampler(sampler, None));
         }
     }
 }
@@ -201,11 +205,15 @@ fn write(
     unsafe { device.update_descriptor_sets(&write, &[]) };
 }
 
-fn create_sampler(device: &ash::Device) -> Result<vk::Sampler> {
+fn create_sampler(
+    device: &ash::Device,
+    filter: vk::Filter,
+    mips: vk::SamplerMipmapMode,
+) -> Result<vk::Sampler> {
     let info = vk::SamplerCreateInfo::default()
-        .mag_filter(vk::Filter::LINEAR)
-        .min_filter(vk::Filter::LINEAR)
-        .mipmap_mode(vk::SamplerMipmapMode::LINEAR)
+        .mag_filter(filter)
+        .min_filter(filter)
+        .mipmap_mode(mips)
         .max_lod(vk::LOD_CLAMP_NONE)
         .address_mode_u(vk::SamplerAddressMode::CLAMP_TO_EDGE)
         .address_mode_v(vk::SamplerAddressMode::CLAMP_TO_EDGE)

@@ -144,7 +144,8 @@ impl<'a> Overlay<'a> {
             .max(view.uploads.0 * 5 / 4) as f32;
         for (index, &bytes) in recent.iter().enumerate() {
             let up = tall * bytes as f32 / most;
-            let over = bytes > view.uploads.0;
+            // What stands in meanwhile comes out of a reserve of an eighth.
+            let over = bytes > view.uploads.0 / 8 * 9;
             let colour = if over {
                 [0.98, 0.56, 0.30, 1.0]
             } else {
