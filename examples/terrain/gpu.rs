@@ -167,7 +167,9 @@ impl Pipelines {
             device.destroy_pipeline_layout(self.layout, None);
             device.destroy_descriptor_pool(self.pool, None);
             device.destroy_descriptor_set_layout(self.shared, None);
-            self.samplers.map(|sampler| device.destroy_sampler(sampler, None));
+            for sampler in self.samplers {
+                device.destroy_sampler(sampler, None);
+            }
         }
     }
 }

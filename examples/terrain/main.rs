@@ -191,6 +191,7 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
     let mut bytes: Vec<u64> = records.iter().map(|record| record.uploaded).collect();
     bytes.sort_unstable();
     let (count, sum) = (bytes.len().max(1), bytes.iter().sum::<u64>());
+    let plain = records.iter().map(|record| u64::from(record.plain)).sum::<u64>();
     let (requests, coarser) = records
         .iter()
         .fold((0_u64, 0_u64), |(requests, coarser), record| {
@@ -208,7 +209,7 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
         args.budget
     );
     println!(
-        "{}: {} a frame, p99 {}, at most {}; coarser for {:.2} % of {requests} requests",
+        "{}: {} a frame, p99 {}, at most {}; coarser for {:.2} % of {requests} requests, nothing for {plain}",
         args.policy.name(),
         Bytes(sum / count as u64),
         Bytes(bytes.get(count * 99 / 100).copied().unwrap_or(0)),

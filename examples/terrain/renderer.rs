@@ -305,9 +305,10 @@ fn overlay(
         format!("POLICY {}", policy.to_uppercase()),
         format!("CACHE {}K, {} BLOCKS", budget.0 / 1024, blocks.len()),
         format!(
-            "IN VIEW {}, COARSER {}",
+            "IN VIEW {}, COARSER {}, NONE {}",
             figures.whole + figures.coarser + figures.nothing,
-            figures.coarser
+            figures.coarser,
+            figures.nothing
         ),
         format!("TEXTURES SO FAR {}", streamer.count()),
     ];

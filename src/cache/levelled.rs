@@ -41,8 +41,8 @@ pub struct FrameUploads {
 /// it. What waits keeps what it has; what has nothing gets a level of less than a hundredth of the budget, out of an eighth that
 /// is there for that.
 ///
-/// A texture that the policy refuses at the level asked for is not offered again for [`PATIENCE`] frames, and is served
-/// with the finest level that it takes.
+/// A texture that the policy refuses at the level asked for is served with the finest level that it takes. Where it lost what it
+/// had by that (policies free the old block first), it is not offered in full again for [`PATIENCE`] frames.
 ///
 /// For policies that keep textures whole, and where they are ([`PolicyKind::keeps_places`](super::PolicyKind::keeps_places)).
 #[derive(Clone, Debug)]
@@ -60,6 +60,8 @@ pub struct Levelled<P> {
     left: i64,
     /// What is left for what stands in.
     reserve: i64,
+    /// Whether the last frame had nothing for some: the reserve is then part of the uploads.
+    hungry: bool,
     figures: FrameUploads,
 }
 
@@ -86,6 +88,7 @@ impl<P: Policy> Levelled<P> {
             uploads: 0,
             left: 0,
             reserve: 0,
+            hungry: false,
             figures: FrameUploads::default(),
         };
         levelled.set_uploads(uploads);
@@ -133,7 +136,9 @@ impl<P: Policy> Levelled<P> {
     pub fn begin_frame(&mut self) {
         self.frame += 1;
         self.left = (self.left + self.uploads).min(self.uploads);
-        self.reserve = self.uploads / 8;
+        // While there is nothing at all for some, half of the uploads are for something coarser of them.
+        self.hungry = self.figures.nothing > 0;
+        self.reserve = self.uploads / if self.hungry { 2 } else { 8 };
         self.figures = FrameUploads::default();
         self.policy.begin_frame(&mut self.journal);
         self.follow();
@@ -153,18 +158,23 @@ impl<P: Policy> Levelled<P> {
             self.figures.whole += 1;
             return Served::Whole;
         }
-        let asked_again = self.slots[index].again <= self.frame;
+        let had = self.slots[index].level.is_some();
         let alone = self.left == self.uploads;
-        if asked_again && (alone || self.left >= request.size.0 as i64) {
+        let mut refused = self.slots[index].again > self.frame;
+        let withheld = if self.hungry { self.reserve.max(0) } else { 0 };
+        if !refused && (alone || self.left - withheld >= request.size.0 as i64) {
             if self.offer(request) {
                 self.left -= request.size.0 as i64;
                 self.figures.whole += 1;
                 return Served::Whole;
             }
-            self.slots[index].again = self.frame + PATIENCE;
+            refused = true;
+            if had && self.slots[index].level.is_none() {
+                self.slots[index].again = self.frame + PATIENCE;
+            }
         }
         self.figures.waiting += request.size;
-        let served = self.stand_in(request, asked_again);
+        let served = self.stand_in(request, refused);
         match served {
             Served::Nothing => self.figures.nothing += 1,
             _ => self.figures.coarser += 1,
@@ -210,7 +220,7 @@ impl<P: Policy> Levelled<P> {
 
     /// Something coarser: what is there, or what can still be uploaded. What the policy refused in full is offered by ever
     /// coarser levels.
-    fn stand_in(&mut self, request: Request, asked_again: bool) -> Served {
+    fn stand_in(&mut self, request: Request, refused: bool) -> Served {
         let coarser = |level: Level, size: Bytes| Request {
             level,
             size,
@@ -221,13 +231,13 @@ impl<P: Policy> Levelled<P> {
             self.offer(coarser(level, size.expect("it is there at that level")));
             return Served::Coarser(level);
         }
-        let refused = !asked_again || self.slots[request.texture.index()].again > self.frame;
         for level in (0..request.level.0).rev().map(Level) {
             let size = self.geometry.size(request.chain, level).expect("a coarser level");
             // What was refused takes its turn as if this were what was asked for; what waits takes of the reserve, a little
             // each, so that it goes round.
             let bytes = size.0 as i64;
-            let from = if refused && self.left >= bytes {
+            let from_reserve = !(refused && self.left >= bytes);
+            let from = if !from_reserve {
                 &mut self.left
             } else if level == Level(0) || bytes <= self.uploads / 128 {
                 &mut self.reserve
@@ -238,6 +248,9 @@ impl<P: Policy> Levelled<P> {
                 continue;
             }
             *from -= bytes;
+            if from_reserve && self.hungry {
+                self.left -= bytes;
+            }
             if self.offer(coarser(level, size)) {
                 return Served::Coarser(level);
             }

@@ -90,7 +90,13 @@ impl Policy for FirstAttempt {
                 offset = found.unwrap_or_default();
             }
         }
-        match (missed, bypassed) {
+        // Levels of one block size share an arena: one that was placed may have taken the place of another.
+        let mut whole = true;
+        for level in 0..=request.level.0 {
+            let key = request.texture.0 * self.levels + u32::from(level);
+            whole &= !missed || self.engine.hit(key, Level(level)).is_some();
+        }
+        match (missed, bypassed || !whole) {
             (_, true) => Outcome::Bypass,
             (true, false) => Outcome::Upload { offset },
             (false, false) => Outcome::Hit { offset },
