@@ -219,7 +219,7 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
 }
 
 /// How many frames a picture may take to catch up.
-const PATIENCE: u32 = 3000;
+const PATIENCE: u32 = 600;
 
 /// Stands still until nothing waits, and compares with a cache that has room for everything.
 fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {

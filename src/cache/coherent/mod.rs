@@ -115,6 +115,9 @@ const NEVER: Slot = Slot {
 /// are below 1 it is the first attempt, which uploads single levels and so is not held by the bound. Without moving
 /// ([`CoherentDesc::still`]), ours is behind the best of those that do not move in six of these cells: by 1.19 (mixed at
 /// 1.05), 1.08 (flight at 1.5, the first attempt) and at most 1.04 in the others.
+///
+/// On a flight captured from `examples/terrain` (320 x 180, 300 frames in a working set that moves, 6 MiB on lavapipe) the bound is
+/// 91,496 B a frame; ours and the compacting heap come to 91,709 B, ours without moving to 94,790 B, plain LRU to 96,593 B.
 #[derive(Clone, Debug)]
 pub struct Coherent {
     desc: CoherentDesc,
