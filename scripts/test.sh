@@ -8,8 +8,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 need_vulkan
-# A screen for the test of the window, and the libraries that a window loads by name.
-need_packages xvfb libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
+# A browser for reports, a screen for the test of the window, and the libraries that a window loads by name.
+need_packages chromium xvfb libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
 
 logs=$root/target/test-logs
 rm -rf "$logs"
