@@ -57,6 +57,7 @@ impl Contents {
     }
 
     /// Something is written there.
+    #[inline]
     pub(crate) fn write(&mut self, place: &Place) {
         self.dead.remove(place.first, place.end);
         if !self.written.covers(place.first, place.end) {

@@ -10,10 +10,11 @@ use ash::vk;
 use ash::vk::Handle;
 
 use crate::chain::elements;
+use crate::contents::Contents;
 use crate::device::Device;
 use crate::hooks::actions::Reach;
 use crate::messages::{Finding, MessageId};
-use crate::recording::{Recorder, Recording};
+use crate::recording::{Bound, Recorder, Recording, Said};
 use crate::resources::Resource;
 use crate::shaders::Reached;
 
@@ -253,41 +254,67 @@ pub(crate) fn check(recording: &mut Recording, reach: Reach, command: &str, find
         Reach::Dispatch => 1,
         _ => 2,
     };
-    // Taken out, so that the rest of the recording can change; put back below.
-    let this = std::mem::take(&mut recording.sets.points[point]);
-    if let Some(pipeline) = &this.pipeline {
-        for reached in pipeline.iter() {
-            let set = this.sets.get(reached.set as usize).and_then(Option::as_ref);
-            let Some(set) = set.filter(|set| set.count.load(Ordering::Relaxed) > 0) else {
-                continue;
-            };
-            for entry in set.lock().iter().filter(|entry| entry.binding == reached.binding) {
-                access(recording, reached, entry, command, findings);
-            }
+    let Recording {
+        bound,
+        contents,
+        sets,
+        said,
+        ..
+    } = recording;
+    let this = &sets.points[point];
+    let Some(pipeline) = &this.pipeline else { return };
+    let mut rules = Rules {
+        bound: *bound,
+        contents,
+        said,
+        command,
+        findings,
+    };
+    for reached in pipeline.iter() {
+        let set = this.sets.get(reached.set as usize).and_then(Option::as_ref);
+        let Some(set) = set.filter(|set| set.count.load(Ordering::Relaxed) > 0) else {
+            continue;
+        };
+        for entry in set.lock().iter().filter(|entry| entry.binding == reached.binding) {
+            rules.access(reached, entry);
         }
     }
-    recording.sets.points[point] = this;
 }
 
-fn access(
-    recording: &mut Recording,
-    reached: &Reached,
-    entry: &Entry,
-    command: &str,
-    findings: &mut Vec<Finding>,
-) {
-    let Some(place) = entry.resource.place.get() else {
-        return;
-    };
-    let object = Recorder::check_object(recording, &entry.resource, command, MessageId::WrongObject);
-    findings.extend(object.filter(|finding| recording.is_news(finding)));
-    let only_read = reached.only_read || is_only_read(entry.kind);
-    if only_read && !entry.resource.addressable {
-        let read = recording.contents.read(&entry.resource, place);
-        findings.extend(read.filter(|finding| recording.is_news(finding)));
+/// What an access is judged by, and what it changes.
+struct Rules<'a> {
+    bound: Option<Bound>,
+    contents: &'a mut Contents,
+    said: &'a mut Said,
+    command: &'a str,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Rules<'_> {
+    #[inline]
+    fn access(&mut self, reached: &Reached, entry: &Entry) {
+        let Some(place) = entry.resource.place.get() else {
+            return;
+        };
+        if let Some(finding) =
+            Recorder::check_object(self.bound, &entry.resource, self.command, MessageId::WrongObject)
+        {
+            self.find(finding);
+        }
+        if !reached.only_read && !is_only_read(entry.kind) {
+            self.contents.write(place);
+        } else if !entry.resource.addressable
+            && let Some(finding) = self.contents.read(&entry.resource, place)
+        {
+            self.find(finding);
+        }
     }
-    if !only_read {
-        recording.contents.write(place);
+
+    #[cold]
+    fn find(&mut self, finding: Finding) {
+        if self.said.is_news(&finding) {
+            self.findings.push(finding);
+        }
     }
 }
 

@@ -20,8 +20,8 @@ impl Fallback for vk::Result {
     }
 }
 
-impl Fallback for vk::PFN_vkVoidFunction {
-    fn fallback() -> vk::PFN_vkVoidFunction {
+impl<T> Fallback for Option<T> {
+    fn fallback() -> Option<T> {
         None
     }
 }
