@@ -1,8 +1,9 @@
 //! Command buffers while they are recorded: what is bound, what is discarded where, and what else goes wrong.
 
 use std::cell::Cell;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use ash::vk;
 use ash::vk::Handle;
@@ -10,6 +11,7 @@ use tileheap::ffi::TileMemoryBindInfoQCOM;
 
 use crate::contents::Contents;
 use crate::device::{Device, Tile, device_of};
+use crate::exclusive::{Exclusive, Used};
 use crate::guard::guard;
 use crate::hooks::actions::Reach;
 use crate::messages::{Finding, MessageId};
@@ -22,7 +24,7 @@ pub(crate) struct Recorder {
     pub(crate) handle: vk::CommandBuffer,
     pub(crate) pool: vk::CommandPool,
     pub(crate) is_primary: bool,
-    recording: Mutex<Recording>,
+    recording: Exclusive<Recording>,
 }
 
 /// What was recorded so far.
@@ -35,6 +37,15 @@ pub(crate) struct Recording {
     pub(crate) uses_tile: bool,
     pub(crate) sets: crate::descriptors::BoundSets,
     pub(crate) said: Said,
+}
+
+impl Recording {
+    /// Whether a draw or dispatch may reach anything that was not checked before.
+    #[inline]
+    fn news_of(&mut self, reach: Reach) -> bool {
+        let state = self.contents.discards() ^ self.bound.map_or(0, |bound| bound.memory);
+        self.sets.is_news(reach, state)
+    }
 }
 
 /// What was said of which object in a recording: once is enough.
@@ -88,7 +99,7 @@ static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy)]
 struct Last {
     commands: vk::CommandBuffer,
-    recorder: *const Recorder,
+    recorder: NonNull<Recorder>,
     /// [`FORGOTTEN`] before it was looked up.
     forgotten: u64,
 }
@@ -97,7 +108,7 @@ thread_local! {
     static LAST: Cell<Last> = const {
         Cell::new(Last {
             commands: vk::CommandBuffer::null(),
-            recorder: std::ptr::null(),
+            recorder: NonNull::dangling(), // Of no command buffer.
             forgotten: 0,
         })
     };
@@ -117,28 +128,26 @@ pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
 pub(crate) unsafe fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
     let last = LAST.get();
     let forgotten = FORGOTTEN.load(Ordering::Acquire);
-    let recorder = if last.commands == commands && last.forgotten == forgotten {
-        last.recorder
+    let recorder = if (last.commands == commands) & (last.forgotten == forgotten) {
+        Some(last.recorder)
     } else {
         // What is forgotten from here on counts.
         look_up(commands, forgotten)
     };
-    // SAFETY: Null, or a recorder that was there when `FORGOTTEN` was `forgotten`: none was forgotten since but by threads that
-    // do so now, and by the caller's promise this one is not among those.
-    unsafe { recorder.as_ref() }
+    // SAFETY: A recorder that was there when `FORGOTTEN` was `forgotten`: none was forgotten since but by threads that do so
+    // now, and by the caller's promise this one is not among those.
+    recorder.map(|recorder| unsafe { recorder.as_ref() })
 }
 
 #[cold]
-fn look_up(commands: vk::CommandBuffer, forgotten: u64) -> *const Recorder {
-    let Some(recorder) = RECORDERS.with(commands.as_raw(), Arc::as_ptr) else {
-        return std::ptr::null();
-    };
+fn look_up(commands: vk::CommandBuffer, forgotten: u64) -> Option<NonNull<Recorder>> {
+    let recorder = RECORDERS.with(commands.as_raw(), |recorder| NonNull::from(&**recorder))?;
     LAST.set(Last {
         commands,
         recorder,
         forgotten,
     });
-    recorder
+    Some(recorder)
 }
 
 /// Recorders were removed: no thread may take what it found for one that lives.
@@ -204,7 +213,7 @@ pub(crate) fn remember(
             handle: *commands,
             pool: info.command_pool,
             is_primary: info.level == vk::CommandBufferLevel::PRIMARY,
-            recording: Mutex::default(),
+            recording: Exclusive::default(),
         };
         RECORDERS.insert(commands.as_raw(), Arc::new(recorder));
     }
@@ -231,8 +240,9 @@ pub(crate) fn forget_device(device: vk::Device) {
 
 impl Recorder {
     /// The recording, which the application lets one thread use at a time.
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Recording> {
-        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
+    #[inline]
+    pub(crate) fn lock(&self) -> Used<'_, Recording> {
+        self.recording.lock()
     }
 
     /// Tile memory of the device; recorders exist only where there is some.
@@ -288,8 +298,16 @@ impl Recorder {
     }
 
     /// An action command comes next: what the binding does not cover is discarded before it.
+    #[inline]
     pub(crate) fn act(&self, recording: &mut Recording) {
         let reserved = recording.bound.map_or(0, |bound| bound.size);
+        // The same as for the last one: nothing changes.
+        if recording.contents.entry.is_none() || recording.contents.live != reserved {
+            self.reserve(recording, reserved);
+        }
+    }
+
+    fn reserve(&self, recording: &mut Recording, reserved: u64) {
         if let Some((first, end)) = recording.contents.act(reserved) {
             self.poison(first, end, "an action command with less bound");
         }
@@ -345,36 +363,53 @@ fn wrong_object(
 
 /// What comes before every action command that is not one of a render pass's own: discards, and rules about what it
 /// reaches.
+#[inline(always)]
 pub(crate) fn before_action(recorder: &Recorder, reach: Reach, buffers: &[vk::Buffer], command: &str) {
+    let mut recording = recorder.lock();
+    if recording.pass.is_none() || recording.contents.entry.is_none() {
+        recorder.act(&mut recording);
+    }
+    let is_done = match reach {
+        Reach::Transfer => false,
+        Reach::Draw | Reach::Dispatch | Reach::TraceRays => !recording.news_of(reach),
+        Reach::Other => true,
+    };
+    if !is_done {
+        judge(recorder, recording, reach, buffers, command);
+    }
+}
+
+/// The rules of what a command reaches that was not checked before.
+#[inline(never)]
+fn judge(
+    recorder: &Recorder,
+    mut recording: Used<'_, Recording>,
+    reach: Reach,
+    buffers: &[vk::Buffer],
+    command: &str,
+) {
+    let findings = match reach {
+        Reach::Transfer => transfers(recorder, &mut recording, buffers, command),
+        _ => crate::descriptors::check(&recorder.device, &mut recording, reach, command),
+    };
+    // A callback may call Vulkan.
+    drop(recording);
+    recorder.device.reporter.report_all(findings);
+}
+
+/// Transfers from or to buffers.
+fn transfers(
+    recorder: &Recorder,
+    recording: &mut Recording,
+    buffers: &[vk::Buffer],
+    command: &str,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
-    {
-        let mut recording = recorder.lock();
-        if recording.pass.is_none() || recording.contents.entry.is_none() {
-            recorder.act(&mut recording);
-        }
-        match reach {
-            Reach::Transfer => {
-                for (index, buffer) in buffers.iter().enumerate() {
-                    let is_source = index == 0 && command.starts_with("vkCmdCopyBuffer");
-                    transfer(
-                        recorder,
-                        &mut recording,
-                        *buffer,
-                        is_source,
-                        command,
-                        &mut findings,
-                    );
-                }
-            }
-            Reach::Draw | Reach::Dispatch | Reach::TraceRays => {
-                crate::descriptors::check(&mut recording, reach, command, &mut findings);
-            }
-            Reach::Other => {}
-        }
+    for (index, buffer) in buffers.iter().enumerate() {
+        let is_source = index == 0 && command.starts_with("vkCmdCopyBuffer");
+        transfer(recorder, recording, *buffer, is_source, command, &mut findings);
     }
-    if !findings.is_empty() {
-        recorder.device.reporter.report_all(findings);
-    }
+    findings
 }
 
 /// A transfer from or to a buffer.

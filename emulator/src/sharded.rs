@@ -28,7 +28,8 @@ impl Hasher for HandleHasher {
     }
 }
 
-fn spread(value: u64) -> u64 {
+/// A number that differs in all bits where the values differ in some.
+pub(crate) fn spread(value: u64) -> u64 {
     let product = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     product ^ (product >> 32)
 }

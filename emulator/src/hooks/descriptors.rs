@@ -255,8 +255,7 @@ entry_points! {
 recorded_commands! {
     /// Remembers what will be reached.
     fn vkCmdBindPipeline(commands, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) => next |recorder| {
-        let reached = recorder.device.resources.pipelines.get(pipeline.as_raw());
-        recorder.lock().sets.bind_pipeline(point, reached);
+        recorder.lock().sets.bind_pipeline(point, pipeline);
     };
 
     /// Remembers which sets are bound.
@@ -270,12 +269,9 @@ recorded_commands! {
         offset_count: u32,
         offsets: *const u32,
     ) => next |recorder| {
-        let known = &recorder.device.resources.sets;
-        let mut recording = recorder.lock();
-        // SAFETY: Valid usage.
-        for (index, set) in unsafe { elements(sets, count) }.iter().enumerate() {
-            recording.sets.bind_set(point, first as usize + index, known.get(set.as_raw()));
-        }
+        // SAFETY: Valid usage: so many sets.
+        let sets = (0..count as usize).map(|index| unsafe { *sets.wrapping_add(index) });
+        recorder.lock().sets.bind_sets(point, first, sets);
     };
 
     /// A set of the command buffer's own, of which nothing is known: what was bound there is bound no more.
@@ -302,7 +298,7 @@ recorded_commands! {
             // SAFETY: Valid usage.
             unsafe { set.write(&recorder.device, write) };
         }
-        recorder.lock().sets.bind_set(point, index as usize, Some(Arc::new(set)));
+        recorder.lock().sets.push_set(point, index, set);
     };
 }
 
