@@ -80,10 +80,10 @@ emulated() {
 own_tests_validated() {
     local -x VK_DRIVER_FILES=$newest TILEHEAP_EMULATOR=$root/target/emulator
     local validation_log="" test tests=()
-    for test in emulator/tests/*.rs; do
-        test=$(basename "$test" .rs)
+    for test in emulator/tests/*.rs emulator/tests/*/main.rs; do
+        test=${test#emulator/tests/} test=${test%/main.rs} test=${test%.rs}
         case $test in
-            faults*) leave_out emulator-validated "$test" "the layer stands without a loader there, and so without validation above it" ;;
+            faults) leave_out emulator-validated "$test" "the layer stands without a loader there, and so without validation above it" ;;
             house) leave_out emulator-validated "$test" "it reads sources and uses no driver" ;;
             *) tests+=("--test=$test") ;;
         esac
