@@ -17,7 +17,7 @@ use crate::messages::{Finding, MessageId};
 use crate::recording::{Bound, Recorder, Recording, Said};
 use crate::resources::Resource;
 use crate::shaders::Reached;
-use crate::sharded::spread;
+use crate::sharded::{GOLDEN, spread};
 
 /// A descriptor set, or the descriptors pushed to a command buffer.
 #[derive(Default)]
@@ -76,8 +76,9 @@ impl Point {
     /// Whether nothing was said yet of the pipeline and the sets with `state`, which counts what else matters.
     #[inline]
     fn is_news(&mut self, state: u64) -> bool {
-        let key = spread(self.key ^ state);
-        let pair = &mut self.checked[key as usize % CHECKED];
+        // Each bit of both reaches the highest, by which pairs are told apart.
+        let key = (self.key ^ state).wrapping_mul(GOLDEN);
+        let pair = &mut self.checked[(key >> (u64::BITS - CHECKED.ilog2())) as usize];
         if pair.contains(&key) {
             return false;
         }
