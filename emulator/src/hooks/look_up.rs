@@ -40,11 +40,14 @@ const ALWAYS_THERE: [&CStr; 6] = [
     c"vkEnumerateDeviceExtensionProperties",
 ];
 
-/// A command of the layer's own extensions, and whether a device enabled its extension.
-fn own_command(name: &CStr) -> Option<(EntryPoint, fn(&Enabled) -> bool)> {
-    let is_heap: fn(&Enabled) -> bool = |enabled| enabled.tile_memory_heap;
-    let is_tiles: fn(&Enabled) -> bool = |enabled| enabled.tile_properties;
-    let is_shading: fn(&Enabled) -> bool = |enabled| enabled.tile_shading;
+/// Whether a device enabled the extension of a command.
+type IsEnabled = fn(&Enabled) -> bool;
+
+/// A command of the layer's own extensions.
+fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
+    let is_heap: IsEnabled = |enabled| enabled.tile_memory_heap;
+    let is_tiles: IsEnabled = |enabled| enabled.tile_properties;
+    let is_shading: IsEnabled = |enabled| enabled.tile_shading;
     let (hook, is_enabled): (Option<Hook>, _) = match name.to_bytes() {
         b"vkCmdBindTileMemoryQCOM" => (
             hook!(tile vkCmdBindTileMemoryQCOM tileheap::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM),

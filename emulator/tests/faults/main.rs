@@ -16,7 +16,6 @@ mod program;
 mod shaders;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 
 use ash::vk;
