@@ -67,6 +67,9 @@ fn names_are_known_where_their_commands_are() {
     ] {
         assert!(by_device(name).is_none(), "{name:?}");
     }
+    // Validation remarks on names of the instance.
+    let ids = rig.take_ids_but(&["WARNING-vkGetDeviceProcAddr-device"]);
+    assert!(ids.is_empty(), "{ids:?}");
     rig.finish();
 }
 

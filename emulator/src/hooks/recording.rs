@@ -206,8 +206,13 @@ recorded_commands! {
         buffers: *const vk::BufferMemoryBarrier<'_>,
         image_count: u32,
         images: *const vk::ImageMemoryBarrier<'_>,
-    // SAFETY: Valid usage.
-    ) => next |recorder| barriers::before(recorder, unsafe { elements(images, image_count) });
+    ) => next |recorder| {
+        // Most have none.
+        if image_count > 0 {
+            // SAFETY: Valid usage.
+            barriers::before(recorder, unsafe { elements(images, image_count) });
+        }
+    };
 
     /// The same.
     fn vkCmdWaitEvents(
@@ -222,8 +227,13 @@ recorded_commands! {
         buffers: *const vk::BufferMemoryBarrier<'_>,
         image_count: u32,
         images: *const vk::ImageMemoryBarrier<'_>,
-    // SAFETY: Valid usage.
-    ) => next |recorder| barriers::before(recorder, unsafe { elements(images, image_count) });
+    ) => next |recorder| {
+        // Most have none.
+        if image_count > 0 {
+            // SAFETY: Valid usage.
+            barriers::before(recorder, unsafe { elements(images, image_count) });
+        }
+    };
 
     /// An action command; load operations and initial layouts may discard.
     fn vkCmdBeginRenderPass(
