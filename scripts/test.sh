@@ -75,6 +75,28 @@ emulated() {
     on_testbed run "$1" "${@:4}"
 }
 
+# The emulator's own tests below validation. They choose their profiles, make mistakes on purpose, and say themselves which messages of
+# validation each mistake earns, any other being a failure: so no profile and no log.
+own_tests_validated() {
+    local -x VK_DRIVER_FILES=$newest TILEHEAP_EMULATOR=$root/target/emulator
+    local validation_log="" test tests=()
+    for test in emulator/tests/*.rs emulator/tests/*/main.rs; do
+        test=${test#emulator/tests/} test=${test%/main.rs} test=${test%.rs}
+        case $test in
+            faults) leave_out emulator-validated "$test" "the layer stands without a loader there, and so without validation above it" ;;
+            house) leave_out emulator-validated "$test" "it reads sources and uses no driver" ;;
+            *) tests+=("--test=$test") ;;
+        esac
+    done
+    on_testbed run emulator-validated cargo test --no-fail-fast --package tileheap-emulator "${tests[@]}"
+}
+
+# leave_out NAME TEST REASON: a test program that a run cannot use.
+leave_out() {
+    echo "$1: $2: $3" >>"$logs/skipped"
+    count "$1: $2" 0 0 1
+}
+
 # The layer's own log, of every process: no plain file, for each process would start that anew.
 open_validation_log() {
     validation_log=$logs/validation.fifo
@@ -106,6 +128,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     check programs bash scripts/check-programs.sh
     open_validation_log
     on_testbed run validated cargo test --no-fail-fast "${drivers[@]}"
+    own_tests_validated
     machines=(/usr/share/vulkan/icd.d/lvp_icd*.json)
     for profile in adreno-830 adreno-840 x2-85 validation-icd hostile generous; do
         emulated "$profile" "$newest" "$profile" cargo test --no-fail-fast "${drivers[@]}"
