@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::import::{self, Imported};
-use tileheap::plan::{NotTile, Plan, PlanOptions, Reason, WindowRule};
+use tileheap::plan::{Ladder, NotTile, Plan, PlanOptions, Reason, WindowRule};
 use tileheap::profile::{DeviceProfile, estimate, raw};
 use tileheap::units::Bytes;
 
@@ -57,6 +57,7 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
                 windows: WindowRule::WholeFrame,
                 lazy: false,
                 bin_cost: Bytes::ZERO,
+                ladder: Ladder::Always,
                 ..options
             };
             (
@@ -67,6 +68,7 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
     };
     let options = PlanOptions {
         bin_cost: what.bin_cost.unwrap_or(options.bin_cost),
+        ladder: what.ladder.unwrap_or(options.ladder),
         ..options
     };
     let profile = Arc::new(profile.clone());

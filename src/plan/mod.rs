@@ -107,6 +107,22 @@ pub enum WindowRule {
     WholeFrame,
 }
 
+/// Whether one run of lives is served by several tile memory objects, each as large as what is alive in its passes.
+///
+/// What lives on while another object is bound has an image in each (`VK_IMAGE_CREATE_ALIAS_BIT`, same offset), and all of
+/// them stay in `GENERAL`: layouts are not shared between memory objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ladder {
+    /// One object for each connected run of lives.
+    Off,
+    /// Where [`model`] has less harm with several. Only [`Strategy::Optimal`] asks it.
+    #[default]
+    WherePays,
+    /// Wherever fewer bytes are reserved.
+    Always,
+}
+
 /// What is asked of the planner besides frame, requirements and profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlanOptions {
@@ -116,6 +132,8 @@ pub struct PlanOptions {
     pub windows: WindowRule,
     /// Whether resources of disjoint lives may share bytes at all.
     pub aliasing: bool,
+    /// Whether what is bound falls within a run of lives. Not without `aliasing`.
+    pub ladder: Ladder,
     /// Whether lazily allocated memory may be used.
     pub lazy: bool,
     /// The most branches that the search looks at; `u64::MAX` for a proof at any price.
@@ -153,6 +171,7 @@ impl Default for PlanOptions {
             strategy: Strategy::default(),
             windows: WindowRule::default(),
             aliasing: true,
+            ladder: Ladder::default(),
             lazy: true,
             budget: BUDGET,
             bin_cost: model::BIN_COST,
@@ -225,14 +244,16 @@ pub struct Placement {
     pub offset: Bytes,
     /// Size there.
     pub size: Bytes,
-    /// The steps in which the bytes are taken. A history resource holds its bytes always: the whole frame.
+    /// The steps in which the bytes are taken. A history resource holds its bytes always: the whole frame. Aliases of one
+    /// resident, one per memory object, all have its life.
     pub span: Span,
 }
 
 /// Where a resource lives, and why there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourcePlan {
-    /// Its placements: none if nothing uses it, two for a history resource of which the previous version is read.
+    /// Its placements: none if nothing uses it, two for a history resource of which the previous version is read, one per
+    /// memory object that is bound where a tile resident is used, that of its first use first.
     ///
     /// Of a history pair, the first is the current version in even frames and the previous one in odd frames.
     pub placements: Run,
@@ -386,6 +407,9 @@ pub enum Cause {
     Hazard,
     /// First use of bytes that another resource held, in this frame or the one before: also a memory barrier.
     HandOver,
+    /// A hazard, or the first use since the frame before, of a resident with an image in several memory objects: also a memory
+    /// barrier, since the other use may have been another image's.
+    Alias,
     /// First use of its own bytes since the frame before.
     NextFrame,
     /// An external resource comes in.
@@ -437,6 +461,8 @@ pub struct Totals {
     pub tile_bytes: Bytes,
     /// Tile memory bound, summed over the passes.
     pub reserved_bytes: Bytes,
+    /// The same if each connected run of lives had one object, as large as its highest end.
+    pub reserved_bytes_by_runs: Bytes,
     /// Bytes of tile residents alive, summed over the passes.
     pub live_bytes: Bytes,
 }
@@ -565,11 +591,12 @@ pub fn plan(
         profile,
         &rulings,
         &resident.residents,
+        &resident.bound,
         &mut resident.objects,
         options,
     )?;
-    let barriers = barrier::plan_barriers(frame, profile, &timeline, &placed);
-    let accesses = operations::plan_accesses(frame, profile, &placed);
+    let barriers = barrier::plan_barriers(frame, profile, &timeline, &placed, &resident.bound);
+    let accesses = operations::plan_accesses(frame, profile, &placed, &resident.bound);
     let passes = totals::plan_passes(&resident, &timeline, &barriers);
     let (resources, collisions) = totals::explain(
         frame,
@@ -586,6 +613,7 @@ pub fn plan(
         &placed,
         &resident.objects,
         &passes,
+        resident.reserved_by_runs,
     );
     Ok(Plan {
         frame: frame.clone(),

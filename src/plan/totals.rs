@@ -99,8 +99,12 @@ pub(super) fn sum(
     placed: &Placed,
     objects: &[Object],
     passes: &[PassPlan],
+    reserved_by_runs: Bytes,
 ) -> Totals {
-    let mut totals = Totals::default();
+    let mut totals = Totals {
+        reserved_bytes_by_runs: reserved_by_runs,
+        ..Totals::default()
+    };
     for pass in passes {
         let Some(object) = pass.bound else { continue };
         totals.reserved_bytes += objects[object.index()].size;

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{NotTile, Plan, Reason, Strategy, WindowRule};
+use super::{Ladder, NotTile, Plan, Reason, Strategy, WindowRule};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
 use crate::profile::Dedicated;
 use crate::units::{Bytes, Run};
@@ -25,6 +25,20 @@ impl Strategy {
             Strategy::Fast => "fast",
             Strategy::FirstCome => "first-come",
             Strategy::Off => "off",
+        }
+    }
+}
+
+impl Ladder {
+    /// Every way, the default first.
+    pub const ALL: [Ladder; 3] = [Ladder::WherePays, Ladder::Always, Ladder::Off];
+
+    /// The name that JSON and the command line use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ladder::Off => "off",
+            Ladder::WherePays => "where-pays",
+            Ladder::Always => "always",
         }
     }
 }

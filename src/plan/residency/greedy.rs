@@ -1,8 +1,8 @@
 //! The constructive ways: candidates are offered to the heap one after the other.
 
+use super::Resident;
 use super::bind::runs;
 use super::candidate::{Candidate, Order, sort_by_window};
-use super::{ObjectId, Resident};
 use crate::pack::Shelf;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
@@ -41,13 +41,11 @@ pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> Resident {
     let Candidate {
         resource, span, size, ..
     } = *candidate;
-    // The object is known when all residents of its run are.
     Resident {
         resource,
         offset,
         size,
         span,
-        object: ObjectId(u32::MAX),
     }
 }
 

@@ -4,7 +4,7 @@
 //! heap   ┌─ albedo ────────┐ ┌─ bloom ─┐         a life takes its bytes from first write to last read
 //!        └─────────────────┘ └─────────┘
 //! passes   0    1    2    3    4    5    6
-//! bound   [0,N)──────────────][0,M)─────] nothing   one object per connected run of lives
+//! bound   [0,N)──────────────][0,M)─────] nothing   one object per connected run of lives, or a ladder of them
 //! ```
 //! Windows are planned apart, since contents never cross them. A greedy choice comes first; the search then looks for a
 //! better one, and says how far from the best possible one the answer can be.
@@ -21,15 +21,16 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-use self::bind::bind_runs;
+use self::bind::bind;
 use self::candidate::{Candidate, Order, candidates};
 use self::first_come::{first_come, place_apart};
 use self::greedy::{best_of_orders, in_one_order, resident};
+use self::harm::Harm;
 use self::problem::Problem;
 use self::search::{choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
-use super::{Home, Object, ObjectId, Optimality, PlanOptions, Strategy};
+use super::{Home, Ladder, Object, ObjectId, Optimality, PlanOptions, Strategy};
 use crate::frame::{Frame, ResourceId};
 use crate::profile::{DeviceProfile, Requirements, TileHeap};
 use crate::units::{Bytes, Span};
@@ -42,6 +43,8 @@ pub(super) struct Residency {
     pub(super) objects: Vec<Object>,
     /// Per pass, the object bound.
     pub(super) bound: Vec<Option<ObjectId>>,
+    /// Bytes reserved, summed over the passes, if one object served each connected run of lives.
+    pub(super) reserved_by_runs: Bytes,
     /// How good it is, where that was searched.
     pub(super) optimality: Option<Optimality>,
 }
@@ -53,7 +56,6 @@ pub(super) struct Resident {
     pub(super) offset: Bytes,
     pub(super) size: Bytes,
     pub(super) span: Span,
-    pub(super) object: ObjectId,
 }
 
 pub(super) fn choose(
@@ -68,6 +70,7 @@ pub(super) fn choose(
         residents: Vec::new(),
         objects: Vec::new(),
         bound: vec![None; passes],
+        reserved_by_runs: Bytes::ZERO,
         optimality: None,
     };
     let Some(heap) = profile.tile else {
@@ -77,37 +80,62 @@ pub(super) fn choose(
     if candidates.is_empty() {
         return nothing(frame.passes().len());
     }
-    let (residents, optimality) = match options.strategy {
+    let bind = |residents, ladder, harms: &[Harm]| bind(frame, &heap, timeline, residents, ladder, harms);
+    let plain = match options.strategy {
         Strategy::FirstCome => return first_come(frame, &heap, timeline, &candidates),
         _ if !options.aliasing => {
             candidates.sort_unstable_by(|a, b| Order::Density.compare(a, b));
-            (place_apart(frame, &heap, &candidates), None)
+            // An image for each object would share bytes.
+            return bind(place_apart(frame, &heap, &candidates), Ladder::Off, &[]);
         }
-        Strategy::Fast => (in_one_order(&heap, &mut candidates), None),
-        Strategy::Greedy | Strategy::Off => (best_of_orders(&heap, &mut candidates), None),
-        Strategy::Optimal => {
-            let greedy = best_of_orders(&heap, &mut candidates);
-            let found = improve(frame, profile, &heap, timeline, options, &mut candidates, &greedy);
-            (found.0, Some(found.1))
-        }
+        Strategy::Fast => in_one_order(&heap, &mut candidates),
+        Strategy::Greedy | Strategy::Off | Strategy::Optimal => best_of_orders(&heap, &mut candidates),
     };
-    Residency {
-        optimality,
-        ..bind_runs(frame, &heap, timeline, residents)
+    if options.strategy != Strategy::Optimal {
+        return bind(plain, options.ladder, &[]);
+    }
+    let harms = harm::harms(frame, profile, options.bin_cost);
+    let (residents, found) = improve(frame, &heap, timeline, options, &mut candidates, &plain, &harms);
+    let bound = bind(residents, options.ladder, &harms);
+    let optimality = Some(appraise(&bound, &candidates, &harms, found));
+    Residency { optimality, ..bound }
+}
+
+/// The value of what is bound in the end: a driver has fewer objects than a ladder may have rungs.
+fn appraise(bound: &Residency, candidates: &[Candidate], harms: &[Harm], found: Optimality) -> Optimality {
+    let worth = |resident: &Resident| {
+        let mut known = candidates.iter();
+        known
+            .find(|one| one.resource == resident.resource)
+            .map_or(0, |one| one.worth.0)
+    };
+    let worth: u64 = bound.residents.iter().map(worth).sum();
+    let reserved = bound
+        .bound
+        .iter()
+        .map(|object| object.map(|object| bound.objects[object.index()].size));
+    let harm: u64 = reserved
+        .zip(harms)
+        .map(|(size, harm)| size.map_or(0, |size| harm.of(size.0)))
+        .sum();
+    let value = worth as i64 - harm as i64;
+    Optimality {
+        value,
+        bound: found.bound.max(value),
+        ..found
     }
 }
 
 /// Searches each window for something better than the greedy choice.
 fn improve(
     frame: &Frame,
-    profile: &DeviceProfile,
     heap: &TileHeap,
     timeline: &Timeline,
     options: &PlanOptions,
     candidates: &mut [Candidate],
     greedy: &[Resident],
+    harms: &[Harm],
 ) -> (Vec<Resident>, Optimality) {
-    let harms = harm::harms(frame, profile, options.bin_cost);
     let mut residents = Vec::with_capacity(candidates.len());
     let mut optimality = Optimality {
         value: 0,
@@ -121,7 +149,13 @@ fn improve(
         let steps: Vec<u32> = (0..frame.passes().len() as u32)
             .filter(|&pass| timeline.window[pass as usize] == number)
             .collect();
-        let problem = Problem::of(window, &steps, heap.size, &harms);
+        let harmless = steps.iter().all(|&step| harms[step as usize].is_none());
+        let by_step = match options.ladder {
+            Ladder::Off => false,
+            Ladder::WherePays => !harmless,
+            Ladder::Always => true,
+        };
+        let mut problem = Problem::of(window, &steps, heap.size, harms, by_step);
         let chosen: Vec<u32> = (0..window.len() as u32)
             .filter(|&item| {
                 greedy
@@ -130,11 +164,17 @@ fn improve(
             })
             .collect();
         let start = choice_of(&problem, &chosen).unwrap_or_default();
-        let found = search(&problem, start, options.budget - optimality.steps);
+        let mut found = search(&problem, start, options.budget - optimality.steps);
         optimality.steps += found.steps;
-        optimality.least_reserved &= found.complete;
-        optimality.value += found.choice.value() as i64;
         optimality.bound += found.bound as i64;
+        if by_step && options.ladder == Ladder::WherePays && !found.choice.pays_by_step(&problem) {
+            // As good with one object a run: then the fewest bytes that one object reserves.
+            problem.by_step = false;
+            let start = choice_of(&problem, &found.choice.items).unwrap_or_default();
+            found = search(&problem, start, options.budget - optimality.steps);
+            optimality.steps += found.steps;
+        }
+        optimality.least_reserved &= found.complete;
         for (&item, &offset) in found.choice.items.iter().zip(&found.choice.offsets) {
             residents.push(resident(&window[item as usize], Bytes(offset)));
         }

@@ -26,6 +26,34 @@ impl Choice {
         i128::from(self.worth) - i128::from(self.cost.harm)
     }
 
+    /// Whether some step has less harm than if each connected run reserved its highest end throughout.
+    pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
+        let mut tops = vec![0; problem.harm.len()];
+        let mut joined = vec![false; problem.harm.len()];
+        for (&item, &offset) in self.items.iter().zip(&self.offsets) {
+            let item = &problem.items[item as usize];
+            for step in item.first..item.end {
+                tops[step] = (offset + item.size).max(tops[step]);
+                joined[step] |= step + 1 < item.end;
+            }
+        }
+        let mut first = 0;
+        while first < tops.len() {
+            let end = (first..tops.len())
+                .find(|&step| !joined[step])
+                .map_or(tops.len(), |last| last + 1);
+            let highest = tops[first..end].iter().copied().max().unwrap_or(0);
+            let gains = |step: usize| {
+                tops[step] > 0 && problem.harm[step].of(tops[step]) < problem.harm[step].of(highest)
+            };
+            if (first..end).any(gains) {
+                return true;
+            }
+            first = end;
+        }
+        false
+    }
+
     fn is_better_than(&self, other: &Choice) -> bool {
         (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
     }
@@ -50,7 +78,7 @@ pub(super) fn search(problem: &Problem<'_>, start: Choice, budget: u64) -> Found
     let value = search.best.value();
     Found {
         bound: search.open.map_or(value, |open| open.max(value)),
-        complete: search.open.is_none(),
+        complete: search.complete,
         steps: budget - search.left,
         choice: search.best,
     }
@@ -83,6 +111,8 @@ struct Search<'a> {
     left: u64,
     /// The highest bound of a branch that was left without being decided.
     open: Option<i128>,
+    /// Whether nothing was left that could reserve less.
+    complete: bool,
     /// Decided so far: chosen items, their worth, and the load that they make per step.
     chosen: Vec<u32>,
     worth: u64,
@@ -111,6 +141,7 @@ impl<'a> Search<'a> {
             best,
             left: budget,
             open: None,
+            complete: true,
             chosen: Vec::with_capacity(problem.items.len()),
             worth: 0,
             load: vec![0; steps],
@@ -159,6 +190,7 @@ impl<'a> Search<'a> {
     }
 
     fn leave_open(&mut self, bound: i128) {
+        self.complete = false;
         self.open = Some(self.open.map_or(bound, |open| open.max(bound)));
     }
 
@@ -214,14 +246,10 @@ impl<'a> Search<'a> {
         let reserved = self.best.cost.reserved;
         match settle(self.problem, &items, Cost { harm, reserved }, &mut self.left) {
             Ok(None) => {}
-            Err(Exhausted) => self.leave_open(self.bound()),
-            Ok(Some(Settled {
-                offsets,
-                cost,
-                proved,
-            })) => {
-                if !proved {
-                    self.leave_open(self.bound());
+            Err(Exhausted { floor }) => self.leave_open(i128::from(self.worth) - i128::from(floor.harm)),
+            Ok(Some(Settled { offsets, cost, floor })) => {
+                if floor < cost {
+                    self.leave_open(i128::from(self.worth) - i128::from(floor.harm));
                 }
                 let choice = Choice {
                     worth: self.worth,
