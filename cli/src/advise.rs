@@ -10,14 +10,14 @@ use crate::failure::Failure;
 use crate::gate::percent;
 use crate::input::Sweep;
 use crate::output::Output;
-use crate::plan::{plan_of, read_frame, read_profile};
+use crate::plan::{frame_of, plan_of, read_profile};
 
 pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     if let Some(sweep) = arguments.sweep {
         return run_sweep(what, sweep, arguments.json);
     }
-    let imported = read_frame(&what.frame, what.size)?;
+    let imported = frame_of(what, what.size)?;
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
     let advice = advise(&plan)?;
     let fusions = fusions(&plan)?;
@@ -126,7 +126,7 @@ fn run_sweep(what: &What, sweep: Sweep, as_json: bool) -> Result<(), Failure> {
                 )
             }
         };
-        let imported = read_frame(&what.frame, size)?;
+        let imported = frame_of(what, size)?;
         let plan = plan_of(what, &imported, &profile)?;
         points.push(Point {
             at,

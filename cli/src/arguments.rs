@@ -127,6 +127,12 @@ pub(crate) struct What {
     /// Where several tile memory objects serve one run of lives; always with --sizes raw
     #[arg(long, value_parser = ladders())]
     pub(crate) ladder: Option<Ladder>,
+    /// Measured worths of accesses in place of the model's, as JSON (\"format\": \"tileheap-weights\")
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) weights: Option<PathBuf>,
+    /// A resource that must live in tile memory; an error says which rule it would break. May be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    pub(crate) pin: Vec<String>,
 }
 
 /// Say what would bring the rest on chip

@@ -1,8 +1,10 @@
 //! Frames that differ from a given one in one thing: what planners try out.
 
 use super::builder::FrameBuilder;
-use super::{BatchId, Frame, SubmitId};
-use crate::units::Run;
+use std::sync::Arc;
+
+use super::{BatchId, Frame, FrameFault, PassId, ResourceId, SubmitId, Weights};
+use crate::units::{Bytes, Run};
 
 impl Frame {
     /// The frame with batch `first` and the one behind it submitted as one; `None` where something keeps them apart: they are
@@ -44,6 +46,85 @@ impl Frame {
             }
         }
         Some(FrameBuilder::from_tables(tables).build())
+    }
+
+    /// The frame without one pass: a renderer's features come and go.
+    ///
+    /// # Errors
+    /// As [`FrameBuilder::build`]: what remains may read something that nobody writes.
+    pub fn without_pass(&self, pass: PassId) -> crate::Result<Frame> {
+        let mut tables = (*self.tables).clone();
+        let gone = tables.passes.remove(pass.index());
+        tables.accesses.drain(gone.accesses.indices());
+        for access in &mut tables.accesses {
+            access.pass.0 -= u32::from(access.pass > pass);
+        }
+        for later in &mut tables.passes[pass.index()..] {
+            later.accesses.first -= gone.accesses.len() as u32;
+            later.accesses.end -= gone.accesses.len() as u32;
+        }
+        for commands in &mut tables.command_buffers {
+            commands.passes = without(commands.passes, pass.0);
+        }
+        FrameBuilder::from_tables(tables).build()
+    }
+
+    /// The frame with some resources that must live in tile memory.
+    pub fn with_pinned(&self, resources: &[ResourceId]) -> Frame {
+        let mut frame = self.clone();
+        let tables = Arc::make_mut(&mut frame.tables);
+        for resource in resources {
+            tables.resources[resource.index()].pinned = true;
+        }
+        frame
+    }
+
+    /// The frame with measured worths in place of the model's; see [`Weights`](super::Weights).
+    ///
+    /// # Errors
+    /// [`FrameFault::Unknown`](super::FrameFault::Unknown) for a pass or resource that the frame does not have, and
+    /// [`FrameFault::Weight`](super::FrameFault::Weight) for a pair that is no access of it or is named twice.
+    pub fn weighed(&self, weights: &Weights) -> crate::Result<Frame> {
+        let mut frame = self.clone();
+        let tables = Arc::make_mut(&mut frame.tables);
+        let mut seen = Vec::with_capacity(weights.accesses.len());
+        for weight in &weights.accesses {
+            let unknown = |what, name: &str| FrameFault::Unknown {
+                by: "a weight".to_owned(),
+                what,
+                name: name.to_owned(),
+            };
+            let pass = self
+                .pass_named(&weight.pass)
+                .ok_or_else(|| unknown("pass", &weight.pass))?;
+            let resource = self
+                .resource_named(&weight.resource)
+                .ok_or_else(|| unknown("resource", &weight.resource))?;
+            let fault = |problem| FrameFault::Weight {
+                pass: weight.pass.clone(),
+                resource: weight.resource.clone(),
+                problem,
+            };
+            if seen.contains(&(pass, resource)) {
+                return Err(fault("is named twice").into());
+            }
+            seen.push((pass, resource));
+            if weight.bytes.0 > Weights::MOST {
+                return Err(fault("is more than 2^40 bytes").into());
+            }
+            let mut of_pair = tables.passes[pass.index()]
+                .accesses
+                .indices()
+                .filter(|&index| tables.accesses[index].resource == resource);
+            let first = of_pair.next().ok_or_else(|| fault("is no access of the frame"))?;
+            let others: Vec<usize> = of_pair.collect();
+            // Of several accesses in one pass, the first stands for all.
+            tables.accesses[first].measured = Some(weight.bytes);
+            for other in others {
+                tables.accesses[other].measured = Some(Bytes::ZERO);
+            }
+        }
+        Ok(frame)
     }
 
     /// The frame without one access: an index into [`Frame::accesses`].

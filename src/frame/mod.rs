@@ -24,6 +24,7 @@ mod resource;
 pub mod shaders;
 mod synthetic;
 mod validate;
+mod weights;
 
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
 pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
+pub use weights::{Weight, Weights};
 
 use crate::units::{Run, Span, Step};
 
@@ -173,6 +175,8 @@ pub struct Pass {
     pub kind: PassKind,
     /// Inline or secondary.
     pub contents: Contents,
+    /// A render pass with tile shading (`VK_QCOM_tile_shading`).
+    pub tile_shading: bool,
     /// Its accesses, in declaration order.
     pub accesses: Run,
     /// For a render pass: the area every attachment covers (the base extent where there is no attachment).

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::{Home, NotTile, Plan, Reason, plan};
+use super::{Home, NotTile, Plan, Reason, model, plan};
 use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
 use crate::profile::{Requirements, TileRequirements};
 use crate::units::{Alignment, Bytes};
@@ -100,14 +100,14 @@ pub fn fusions(plan: &Plan) -> crate::Result<Vec<(BatchId, Bytes)>> {
     Ok(gains)
 }
 
-/// Bytes that cross the memory bus in a frame: reads and writes times size of everything that is not on chip.
+/// Bytes that cross the memory bus in a frame: reads and writes times size, or as measured, of everything that is not on chip.
 pub fn dram_traffic(plan: &Plan) -> Bytes {
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
     let moved = accesses.map(|(access, planned)| {
         let placement = &plan.placements[planned.placement.index()];
         match placement.home {
             Home::Lazy | Home::Tile => Bytes::ZERO,
-            Home::Arena | Home::Own => Bytes(u64::from(access.count()).saturating_mul(placement.size.0)),
+            Home::Arena | Home::Own => model::worth(access, placement.size),
         }
     });
     moved.sum()

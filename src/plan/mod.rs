@@ -16,8 +16,10 @@ mod barrier;
 mod check;
 mod eligible;
 mod epoch;
+mod fault;
 mod handover;
 mod json;
+mod make;
 pub mod model;
 mod operations;
 mod planner;
@@ -42,7 +44,9 @@ pub use check::{
     BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
     OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,
 };
+pub use fault::PlanFault;
 pub use json::PlanJsonFault;
+pub use make::plan;
 pub use planner::Planner;
 
 /// Where everything in a frame lives, which memory is bound when, and every barrier.
@@ -512,122 +516,4 @@ impl Plan {
     pub fn accesses_of(&self, pass: PassId) -> &[AccessPlan] {
         self.frame.pass(pass).accesses.of(&self.accesses)
     }
-}
-
-/// What makes planning impossible.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlanFault {
-    /// The requirements are those of another frame.
-    #[error(
-        "frame `{frame}` has {resources} resources and the requirements are for {requirements}: measure this frame"
-    )]
-    Requirements {
-        /// The frame.
-        frame: String,
-        /// Its resources.
-        resources: usize,
-        /// Entries of the requirements.
-        requirements: usize,
-    },
-    /// No ordinary memory type can hold a resource.
-    #[error(
-        "resource `{resource}` fits no ordinary memory type (it allows types {bits:#b}): change its format or usage"
-    )]
-    NoMemoryType {
-        /// The resource.
-        resource: String,
-        /// The memory types it allows.
-        bits: u32,
-    },
-    /// The arena of one memory type is larger than the device allows.
-    #[error(
-        "frame `{frame}` needs an arena of {height} in memory type {memory_type}, and the device allows {limit}: make the frame smaller"
-    )]
-    ArenaTooLarge {
-        /// The frame.
-        frame: String,
-        /// The memory type.
-        memory_type: u32,
-        /// What is needed.
-        height: Bytes,
-        /// The smaller of heap size and `maxMemoryAllocationSize`.
-        limit: Bytes,
-    },
-    /// The sizes cannot be packed.
-    #[error(transparent)]
-    Packing(#[from] crate::pack::PackFault),
-}
-
-/// Plans `frame`: decides where every resource lives and when, what is bound, every barrier and every load and store
-/// operation.
-///
-/// Pure and deterministic: no driver, no clock, no hash order. `requirements` are in the frame's resource order, measured
-/// or estimated for the same `profile`.
-///
-/// # Errors
-/// [`Error::Plan`](crate::Error::Plan) when ordinary memory cannot hold the frame. What does not fit into tile memory is
-/// no error, but a reason in the plan.
-pub fn plan(
-    frame: &Frame,
-    requirements: &Arc<Requirements>,
-    profile: &Arc<DeviceProfile>,
-    options: &PlanOptions,
-) -> crate::Result<Plan> {
-    if requirements.resources.len() != frame.resources().len() {
-        return Err(PlanFault::Requirements {
-            frame: frame.name().to_owned(),
-            resources: frame.resources().len(),
-            requirements: requirements.resources.len(),
-        }
-        .into());
-    }
-    let timeline = timeline::Timeline::new(frame, profile, options.windows);
-    let rulings = eligible::judge(frame, requirements, profile, &timeline, options);
-    let mut resident = residency::choose(frame, requirements, profile, &timeline, &rulings, options);
-    let placed = arena::place_all(
-        frame,
-        requirements,
-        profile,
-        &rulings,
-        &resident.residents,
-        &resident.bound,
-        &mut resident.objects,
-        options,
-    )?;
-    let barriers = barrier::plan_barriers(frame, profile, &timeline, &placed, &resident.bound);
-    let accesses = operations::plan_accesses(frame, profile, &placed, &resident.bound);
-    let passes = totals::plan_passes(&resident, &timeline, &barriers);
-    let (resources, collisions) = totals::explain(
-        frame,
-        &timeline,
-        requirements,
-        &rulings,
-        &placed,
-        &resident.residents,
-    );
-    let totals = totals::sum(
-        frame,
-        requirements,
-        &resources,
-        &placed,
-        &resident.objects,
-        &passes,
-        resident.reserved_by_runs,
-    );
-    Ok(Plan {
-        frame: frame.clone(),
-        profile: profile.clone(),
-        requirements: requirements.clone(),
-        options: *options,
-        resources,
-        placements: placed.placements,
-        objects: resident.objects,
-        passes,
-        accesses,
-        barriers: barriers.table,
-        collisions,
-        optimality: resident.optimality,
-        totals,
-    })
 }

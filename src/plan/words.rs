@@ -43,6 +43,32 @@ impl Ladder {
     }
 }
 
+impl NotTile {
+    /// The rule that keeps a resource (an image or a buffer) out, with its VUID where it has one.
+    pub const fn rule(&self, image: bool) -> &'static str {
+        match self {
+            NotTile::NoTileHeap => "VUID-vkAllocateMemory-tileMemoryHeap-10976",
+            NotTile::History | NotTile::CrossesWindows { .. } => {
+                "tile contents end with the batch, or with the submit where the device has queueSubmitBoundary"
+            }
+            NotTile::CrossesQueues { .. } => "each queue has tile contents of its own",
+            NotTile::Transfer { .. } | NotTile::DeclaredUsage if image => {
+                "tile images have no transfer usage: VK_QCOM_tile_memory_heap, VkImages"
+            }
+            NotTile::Transfer { .. } | NotTile::DeclaredUsage | NotTile::BufferUse { .. } => {
+                "VUID-VkBufferCreateInfo-usage-10764"
+            }
+            NotTile::ResolveTarget { .. } => {
+                "VUID-VkRenderingAttachmentInfo-resolveImageView-10728, VUID-VkFramebufferCreateInfo-pAttachments-12327"
+            }
+            NotTile::OnePass { .. } => "one render pass alone uses it",
+            NotTile::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
+            NotTile::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
+            NotTile::NoRoom { .. } => "what lives at the same time must not share bytes",
+        }
+    }
+}
+
 impl Plan {
     /// Why `resource` lives where it lives, in words, and what would help where it is not on chip.
     ///

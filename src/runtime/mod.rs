@@ -80,6 +80,7 @@ mod submit;
 mod support;
 mod survey;
 mod target;
+mod tiles;
 mod turn;
 
 pub use bound::{Bound, Buffer, Image, Parity};

@@ -22,15 +22,15 @@ mod settle;
 mod tests;
 
 use self::bind::bind;
-use self::candidate::{Candidate, Order, candidates};
+use self::candidate::{Candidate, Order, PINNED, candidates};
 use self::first_come::{first_come, place_apart};
-use self::greedy::{best_of_orders, in_one_order, resident};
+use self::greedy::{as_before, best_of_orders, in_one_order, resident};
 use self::harm::Harm;
 use self::problem::Problem;
 use self::search::{choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
-use super::{Home, Ladder, Object, ObjectId, Optimality, PlanOptions, Strategy};
+use super::{Home, Ladder, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
 use crate::frame::{Frame, ResourceId};
 use crate::profile::{DeviceProfile, Requirements, TileHeap};
 use crate::units::{Bytes, Span};
@@ -88,26 +88,76 @@ pub(super) fn choose(
             // An image for each object would share bytes.
             return bind(place_apart(frame, &heap, &candidates), Ladder::Off, &[]);
         }
-        Strategy::Fast => in_one_order(&heap, &mut candidates),
-        Strategy::Greedy | Strategy::Off | Strategy::Optimal => best_of_orders(&heap, &mut candidates),
+        Strategy::Fast => {
+            let vendor = place_apart(frame, &heap, &candidates);
+            in_one_order(&heap, &mut candidates, &vendor)
+        }
+        Strategy::Greedy | Strategy::Off | Strategy::Optimal => {
+            let vendor = place_apart(frame, &heap, &candidates);
+            best_of_orders(&heap, &mut candidates, &vendor)
+        }
     };
     if options.strategy != Strategy::Optimal {
         return bind(plain, options.ladder, &[]);
     }
     let harms = harm::harms(frame, profile, options.bin_cost);
-    let (residents, found) = improve(frame, &heap, timeline, options, &mut candidates, &plain, &harms);
+    let (residents, mut found) = improve(frame, &heap, timeline, options, &mut candidates, &plain, &harms);
     let bound = bind(residents, options.ladder, &harms);
-    let optimality = Some(appraise(&bound, &candidates, &harms, found));
+    let pinned = frame
+        .resources()
+        .iter()
+        .filter(|resource| resource.pinned)
+        .count();
+    found.bound -= pinned as i64 * PINNED.0 as i64;
+    let optimality = Some(appraise(&bound, rulings, &harms, found));
     Residency { optimality, ..bound }
 }
 
+/// Keeps the residents of `old`, a plan of much the same frame, where they still fit, and fills up by density: no search.
+///
+/// One object for each run of lives, unless ladders are wanted always: harm takes longer to weigh than the rest.
+pub(super) fn repair(
+    frame: &Frame,
+    requirements: &Requirements,
+    profile: &DeviceProfile,
+    timeline: &Timeline,
+    rulings: &[Ruling],
+    options: &PlanOptions,
+    old: &Plan,
+) -> Residency {
+    let searches = matches!(options.strategy, Strategy::Greedy | Strategy::Optimal) && options.aliasing;
+    let Some(heap) = profile.tile.filter(|_| searches) else {
+        return choose(frame, requirements, profile, timeline, rulings, options);
+    };
+    let mut candidates = candidates(frame, requirements, timeline, rulings);
+    let offsets = offsets_in(frame, old);
+    let residents = as_before(&heap, &mut candidates, &offsets);
+    bind(frame, &heap, timeline, residents, options.ladder, &[])
+}
+
+/// Per resource of `frame`, its offset in tile memory in `old`.
+fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
+    let same = frame.resources().len() == old.frame.resources().len();
+    let find = |id: ResourceId| {
+        let name = &frame.resource(id).name;
+        // Resources seldom change: the same number has the same name.
+        if same && old.frame.resource(id).name == *name {
+            return Some(id);
+        }
+        old.frame.resource_named(name)
+    };
+    let offset = |id: ResourceId| {
+        let placement = old.placements_of(find(id)?).first()?;
+        (placement.home == Home::Tile).then_some(placement.offset)
+    };
+    frame.resource_ids().map(offset).collect()
+}
+
 /// The value of what is bound in the end: a driver has fewer objects than a ladder may have rungs.
-fn appraise(bound: &Residency, candidates: &[Candidate], harms: &[Harm], found: Optimality) -> Optimality {
-    let worth = |resident: &Resident| {
-        let mut known = candidates.iter();
-        known
-            .find(|one| one.resource == resident.resource)
-            .map_or(0, |one| one.worth.0)
+fn appraise(bound: &Residency, rulings: &[Ruling], harms: &[Harm], found: Optimality) -> Optimality {
+    let worth = |resident: &Resident| match rulings[resident.resource.index()] {
+        Ruling::Tile(worth) => worth.0,
+        _ => 0,
     };
     let worth: u64 = bound.residents.iter().map(worth).sum();
     let reserved = bound
