@@ -52,6 +52,24 @@ pub fn select(problem: &Problem, worths: &[u64], budget: Steps, watch: Watch<'_>
     Packer::default().select(problem, worths, budget, watch)
 }
 
+/// What bytes are worth in each column: the dual of a choice by loads alone, for searches with more to weigh than worth.
+///
+/// Each of `stretches` is columns `[first, end)`, bytes and worth; prices are in 2^20ths per byte, and not negative.
+pub(crate) fn prices_of(
+    columns: usize,
+    capacity: u64,
+    stretches: impl Iterator<Item = (usize, usize, u64, u64)>,
+) -> Vec<i128> {
+    let arc = |(first, end, size, worth): (usize, usize, u64, u64)| prices::Arc {
+        first: first as u32,
+        end: end as u32,
+        size,
+        worth: i128::from(worth) << SCALE,
+    };
+    let arcs: Vec<prices::Arc> = stretches.map(arc).collect();
+    Prices::default().find(columns, capacity, &arcs, if arcs.len() > 200 { 8 } else { 1 })
+}
+
 /// The memory of selections.
 #[derive(Debug, Default)]
 pub(super) struct Selector {

@@ -5,11 +5,12 @@
 //! harm of reserving them. Every set of prices gives a bound (Lagrange); good ones make it tight.
 
 use super::problem::Problem;
+use crate::pack;
 
 /// Prices are per byte, in units of `1 / SCALE`.
 const SCALE: i128 = 1 << 20;
 /// Rounds of improving the prices.
-const ROUNDS: u32 = 200;
+const ROUNDS: u32 = 20;
 
 /// Prices per step, and what they say of each item.
 pub(super) struct Prices {
@@ -22,7 +23,7 @@ impl Prices {
     /// Good prices for a problem, given the value of some choice.
     pub(super) fn of(problem: &Problem<'_>, value: u64) -> Prices {
         let mut prices = Prices {
-            price: vec![0; problem.harm.len()],
+            price: relaxed(problem),
             surplus: vec![0; problem.items.len()],
         };
         let load = vec![0; problem.harm.len()];
@@ -127,6 +128,45 @@ impl Prices {
         let surplus: i128 = self.surplus.iter().map(|surplus| (*surplus).max(0)).sum();
         rooms + surplus
     }
+}
+
+/// The best prices of the relaxation in which items may be chosen in part: those of a flow, in which what a step saves by
+/// reserving less is on offer as well.
+///
+/// Only the lower hull of the harm counts there: reserving is a mixture of levels.
+fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
+    let items = problem.items.iter();
+    let mut stretches: Vec<(usize, usize, u64, u64)> = items
+        .filter(|item| item.size <= problem.capacity)
+        .map(|item| (item.first, item.end, item.size, item.worth))
+        .collect();
+    let mut hull: Vec<(u64, u64)> = Vec::new();
+    for (step, harm) in problem.harm.iter().enumerate() {
+        if harm.is_none() {
+            continue;
+        }
+        hull.clear();
+        for level in harm.levels(problem.capacity) {
+            while let [.., before, last] = hull[..] {
+                let rise = |a: (u64, u64), b: (u64, u64)| (u128::from(b.1 - a.1), u128::from(b.0 - a.0));
+                let ((up, along), (next_up, next_along)) = (rise(before, last), rise(last, level));
+                // Not convex at `last`: the step up to it is no less steep than the one from it.
+                if along > 0 && up * next_along < next_up * along {
+                    break;
+                }
+                hull.pop();
+            }
+            match hull.last_mut() {
+                Some(last) if last.0 >= level.0 => {}
+                _ => hull.push(level),
+            }
+        }
+        let saved = hull
+            .windows(2)
+            .map(|pair| (step, step + 1, pair[1].0 - pair[0].0, pair[1].1 - pair[0].1));
+        stretches.extend(saved);
+    }
+    pack::prices_of(problem.harm.len(), problem.capacity, stretches.into_iter())
 }
 
 /// A scaled bound in whole bytes: values are whole, so that the fraction can be dropped.

@@ -21,19 +21,22 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
+use std::ops::ControlFlow;
+
 use self::bind::bind;
 use self::candidate::{Candidate, Order, PINNED, candidates};
 use self::first_come::{first_come, place_apart};
 use self::greedy::{as_before, best_of_orders, in_one_order, resident};
 use self::harm::Harm;
 use self::problem::Problem;
-use self::search::{choice_of, search};
+use self::search::{Choice, choice_at, choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
 use super::{Home, Ladder, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
 use crate::frame::{Frame, ResourceId};
+use crate::pack;
 use crate::profile::{DeviceProfile, Requirements, TileHeap};
-use crate::units::{Bytes, Span};
+use crate::units::{Alignment, Bytes, Span};
 
 /// Who lives in tile memory and what is bound.
 pub(super) struct Residency {
@@ -111,6 +114,58 @@ pub(super) fn choose(
     found.bound -= pinned as i64 * PINNED.0 as i64;
     let optimality = Some(appraise(&bound, rulings, &harms, found));
     Residency { optimality, ..bound }
+}
+
+/// The greedy choice of one window, where it lies.
+fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[Resident]) -> Choice {
+    let (mut items, mut offsets) = (Vec::new(), Vec::new());
+    for (item, candidate) in (0..).zip(window) {
+        let mut residents = greedy.iter();
+        if let Some(resident) = residents.find(|one| one.resource == candidate.resource) {
+            items.push(item);
+            offsets.push(resident.offset.0);
+        }
+    }
+    let choice = choice_at(problem, items, offsets);
+    // What harms more than it saves is worse than nothing.
+    if choice.value() > 0 {
+        choice
+    } else {
+        Choice::default()
+    }
+}
+
+/// The best choice by the engine's own selection, which knows worth alone; what no choice is worth more than, and its steps.
+fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
+    let item = |item: &problem::Item| {
+        let alignment = Alignment::new(item.alignment).unwrap_or(Alignment::ONE);
+        pack::Item::new(
+            Span::new(item.first as u32, item.end as u32),
+            Bytes(item.size),
+            alignment,
+        )
+    };
+    let desc = pack::ProblemDesc::new(problem.items.iter().map(item).collect());
+    let Ok(task) = desc.capacity(Bytes(problem.capacity)).build() else {
+        return (Choice::default(), i128::MAX, 0);
+    };
+    let worths: Vec<u64> = problem.items.iter().map(|item| item.worth).collect();
+    let total = worths.iter().try_fold(0u64, |sum, &worth| sum.checked_add(worth));
+    if total.is_none_or(|total| total > 1 << 62) {
+        return (Choice::default(), i128::MAX, 0);
+    }
+    let found = pack::select(&task, &worths, pack::Steps(budget), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    let placed = (0..)
+        .zip(&found.offsets)
+        .filter_map(|(item, offset)| Some((item, (*offset)?.0)));
+    let (items, offsets) = placed.unzip();
+    (
+        choice_at(problem, items, offsets),
+        i128::from(found.bound),
+        found.steps.0.min(budget),
+    )
 }
 
 /// Keeps the residents of `old`, a plan of much the same frame, where they still fit, and fills up by density: no search.
@@ -206,17 +261,24 @@ fn improve(
             Ladder::Always => true,
         };
         let mut problem = Problem::of(window, &steps, heap.size, harms, by_step);
-        let chosen: Vec<u32> = (0..window.len() as u32)
-            .filter(|&item| {
-                greedy
-                    .iter()
-                    .any(|r| r.resource == window[item as usize].resource)
-            })
-            .collect();
-        let start = choice_of(&problem, &chosen).unwrap_or_default();
+        let mut start = greedy_choice(&problem, window, greedy);
+        let mut bound = i128::MAX;
+        if harmless {
+            let (choice, most, steps) = by_loads(&problem, (options.budget - optimality.steps) / 2);
+            bound = most;
+            optimality.steps += steps;
+            if choice.is_better_than(&start) {
+                start = choice;
+            }
+        }
+        if let Some(settled) = choice_of(&problem, &start.items)
+            && settled.is_better_than(&start)
+        {
+            start = settled;
+        }
         let mut found = search(&problem, start, options.budget - optimality.steps);
         optimality.steps += found.steps;
-        optimality.bound += found.bound as i64;
+        optimality.bound += found.bound.min(bound) as i64;
         if by_step && options.ladder == Ladder::WherePays && !found.choice.pays_by_step(&problem) {
             // As good with one object a run: then the fewest bytes that one object reserves.
             problem.by_step = false;

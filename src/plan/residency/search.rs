@@ -4,6 +4,8 @@
 //! far; at its end the chosen ones are placed ([`settle`]), since not every set whose loads fit can be placed, and a
 //! placement may reserve more than the loads. The same budget gives the same answer on every machine.
 
+use std::ops::Range;
+
 use super::bound::{Prices, scaled, whole};
 use super::problem::{Cost, Problem};
 use super::settle::{BUDGET, Exhausted, Settled, settle};
@@ -26,8 +28,8 @@ impl Choice {
         i128::from(self.worth) - i128::from(self.cost.harm)
     }
 
-    /// Whether some step has less harm than if each connected run reserved its highest end throughout.
-    pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
+    /// The connected runs of lives: their steps, and the highest end of what lives in each.
+    fn tops(&self, problem: &Problem<'_>) -> Vec<(Range<usize>, Vec<u64>)> {
         let mut tops = vec![0; problem.harm.len()];
         let mut joined = vec![false; problem.harm.len()];
         for (&item, &offset) in self.items.iter().zip(&self.offsets) {
@@ -37,24 +39,30 @@ impl Choice {
                 joined[step] |= step + 1 < item.end;
             }
         }
+        let mut runs = Vec::new();
         let mut first = 0;
         while first < tops.len() {
-            let end = (first..tops.len())
-                .find(|&step| !joined[step])
-                .map_or(tops.len(), |last| last + 1);
-            let highest = tops[first..end].iter().copied().max().unwrap_or(0);
-            let gains = |step: usize| {
-                tops[step] > 0 && problem.harm[step].of(tops[step]) < problem.harm[step].of(highest)
-            };
-            if (first..end).any(gains) {
-                return true;
+            let last = (first..tops.len()).find(|&step| !joined[step]);
+            let end = last.map_or(tops.len(), |last| last + 1);
+            if tops[first] > 0 {
+                runs.push((first..end, tops[first..end].to_vec()));
             }
             first = end;
         }
-        false
+        runs
     }
 
-    fn is_better_than(&self, other: &Choice) -> bool {
+    /// Whether some step has less harm than if each connected run reserved its highest end throughout.
+    pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
+        self.tops(problem).into_iter().any(|(steps, tops)| {
+            let highest = tops.iter().copied().max().unwrap_or(0);
+            let gains =
+                |(step, &top): (usize, &u64)| problem.harm[step].of(top) < problem.harm[step].of(highest);
+            steps.zip(&tops).any(gains)
+        })
+    }
+
+    pub(super) fn is_better_than(&self, other: &Choice) -> bool {
         (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
     }
 }
@@ -82,6 +90,25 @@ pub(super) fn search(problem: &Problem<'_>, start: Choice, budget: u64) -> Found
         steps: budget - search.left,
         choice: search.best,
     }
+}
+
+/// The choice of `items` at `offsets`, at which they are known to fit.
+pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> Choice {
+    let mut choice = Choice {
+        worth: worth_of(problem, &items),
+        items,
+        offsets,
+        cost: Cost::default(),
+    };
+    let runs = choice.tops(problem);
+    for (steps, tops) in runs {
+        let highest = tops.iter().copied().max().unwrap_or(0);
+        for (step, &top) in steps.zip(&tops) {
+            let reserved = if problem.by_step { top } else { highest };
+            choice.cost = choice.cost.plus(problem.cost(step, reserved));
+        }
+    }
+    choice
 }
 
 /// The choice of `items`, placed as cheaply as can be found; `None` where they cannot be placed.
