@@ -4,13 +4,21 @@
 //! undecided, the worth above the price of its bytes, plus per step what the free bytes are worth at that price less the
 //! harm of reserving them. Every set of prices gives a bound (Lagrange); good ones make it tight.
 
-use super::problem::Problem;
+use super::problem::{Item, Problem};
 use crate::pack;
 
 /// Prices are per byte, in units of `1 / SCALE`.
 const SCALE: i128 = 1 << 20;
 /// Rounds of improving the prices.
 const ROUNDS: u32 = 20;
+
+/// A choice by loads alone.
+pub(super) struct ByLoads {
+    pub(super) items: Vec<u32>,
+    /// No choice is worth more.
+    pub(super) bound: i128,
+    pub(super) steps: u64,
+}
 
 /// Prices per step, and what they say of each item.
 pub(super) struct Prices {
@@ -118,6 +126,45 @@ impl Prices {
         let above = levels.filter(|&(reserved, _)| reserved >= load).map(gain);
         let nothing_more = -i128::from(problem.harm[step].of(load)) * SCALE;
         above.max().map_or(nothing_more, |gain| gain.max(nothing_more))
+    }
+
+    /// The choice that is best by loads alone, if each step is harmed by its load; and what no choice is worth more than.
+    ///
+    /// `value` is that of some choice: what is worth less is not looked for.
+    pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
+        let offer = |item: &Item| (item.first, item.end, item.size, item.worth);
+        let offers: Vec<_> = problem.items.iter().map(offer).collect();
+        let loads = pack::Loads {
+            capacity: problem.capacity,
+            prices: &self.price,
+            offers: &offers,
+        };
+        let gains: Vec<i128> = (0..self.price.len())
+            .map(|step| self.room(problem, step, 0))
+            .collect();
+        let toll = |step: usize, load: u64| {
+            let harm = i128::from(problem.harm[step].of(load)) * SCALE;
+            let gain = self.price[step] * i128::from(load) - harm;
+            (self.price[step] > 0 || !problem.harm[step].is_none()).then_some((gains[step] - gain, harm))
+        };
+        let bound = self.bound(problem, &vec![0; self.price.len()]);
+        let most = bound - value * SCALE;
+        match loads.choose(toll, most, budget) {
+            Some(found) => ByLoads {
+                items: (0..)
+                    .zip(&found.taken)
+                    .filter(|(_, taken)| **taken)
+                    .map(|(item, _)| item)
+                    .collect(),
+                bound: whole(if found.exact { bound - found.loss } else { bound }),
+                steps: found.steps,
+            },
+            None => ByLoads {
+                items: Vec::new(),
+                bound: whole(bound),
+                steps: budget,
+            },
+        }
     }
 
     /// The bound where nothing is decided and `load` is taken.

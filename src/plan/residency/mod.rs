@@ -24,6 +24,7 @@ mod tests;
 use std::ops::ControlFlow;
 
 use self::bind::bind;
+use self::bound::Prices;
 use self::candidate::{Candidate, Order, PINNED, candidates};
 use self::first_come::{first_come, place_apart};
 use self::greedy::{as_before, best_of_orders, in_one_order, resident};
@@ -133,6 +134,51 @@ fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[Resident
     } else {
         Choice::default()
     }
+}
+
+/// A choice by density, of what is worth more than the harm that it adds.
+fn by_value(problem: &Problem<'_>) -> Option<Choice> {
+    let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
+    let area = |item: u32| {
+        let item = &problem.items[item as usize];
+        u128::from(item.size) * (item.end - item.first) as u128
+    };
+    let worth = |item: u32| u128::from(problem.items[item as usize].worth);
+    order.sort_by(|&a, &b| (worth(b) * area(a)).cmp(&(worth(a) * area(b))).then(a.cmp(&b)));
+    let mut shelf = pack::Shelf::with_capacity(Some(Bytes(problem.capacity)));
+    let mut best = Choice::default();
+    for item in order {
+        let problem::Item {
+            first,
+            end,
+            size,
+            alignment,
+            ..
+        } = problem.items[item as usize];
+        let span = Span::new(first as u32, end as u32);
+        let alignment = Alignment::new(alignment)?;
+        let Some(offset) = shelf.lowest_fit(span, Bytes(size), alignment) else {
+            continue;
+        };
+        let (mut items, mut offsets) = (best.items.clone(), best.offsets.clone());
+        items.push(item);
+        offsets.push(offset.0);
+        let more = choice_at(problem, items, offsets);
+        if more.value() > best.value() {
+            shelf.place(item, span, offset, Bytes(size));
+            best = more;
+        }
+    }
+    // By number, as all choices are.
+    let mut pairs: Vec<(u32, u64)> = best
+        .items
+        .iter()
+        .copied()
+        .zip(best.offsets.iter().copied())
+        .collect();
+    pairs.sort_unstable();
+    let (items, offsets) = pairs.into_iter().unzip();
+    Some(choice_at(problem, items, offsets))
 }
 
 /// The best choice by the engine's own selection, which knows worth alone; what no choice is worth more than, and its steps.
@@ -262,13 +308,27 @@ fn improve(
         };
         let mut problem = Problem::of(window, &steps, heap.size, harms, by_step);
         let mut start = greedy_choice(&problem, window, greedy);
-        let mut bound = i128::MAX;
+        let bound;
         if harmless {
             let (choice, most, steps) = by_loads(&problem, (options.budget - optimality.steps) / 2);
             bound = most;
             optimality.steps += steps;
             if choice.is_better_than(&start) {
                 start = choice;
+            }
+        } else {
+            let left = options.budget - optimality.steps;
+            let prices = Prices::of(&problem, start.value().max(0) as u64);
+            let by_loads = prices.by_loads(&problem, start.value(), left / 4);
+            bound = by_loads.bound;
+            optimality.steps += by_loads.steps.min(left);
+            for choice in [choice_of(&problem, &by_loads.items), by_value(&problem)]
+                .into_iter()
+                .flatten()
+            {
+                if choice.is_better_than(&start) {
+                    start = choice;
+                }
             }
         }
         if let Some(settled) = choice_of(&problem, &start.items)
