@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tileheap::frame::names;
-use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions};
+use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions, merges};
 use tileheap::units::Bytes;
 
 use crate::arguments::{AdviseArguments, What};
@@ -21,6 +21,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
     let advice = advise(&plan)?;
     let fusions = fusions(&plan)?;
+    let merges = merges(&plan)?;
     let name = |batch: tileheap::frame::BatchId| batch.index();
     if arguments.json {
         let resources = advice.iter().map(|advice| {
@@ -41,6 +42,13 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
             "version": 1,
             "resources": resources.collect::<Vec<Value>>(),
             "fusions": batches.collect::<Vec<Value>>(),
+            "merges": merges.iter().map(|merge| json!({
+                "first": plan.frame.pass(merge.first).name,
+                "second": plan.frame.passes()[merge.first.index() + 1].name,
+                "inside": merge.inside.iter().map(|&id| plan.frame.resource(id).name.as_str()).collect::<Vec<_>>(),
+                "frees_bytes": merge.frees.0,
+                "saves_bytes": merge.saves.0,
+            })).collect::<Vec<Value>>(),
         });
         return Output::stdout().write(&format!("{document:#}\n"));
     }
@@ -65,6 +73,24 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         for (batch, saves) in &fusions {
             let (first, second) = (name(*batch), name(*batch) + 1);
             report += &format!("  batches {first} and {second}: saves {saves} a frame\n");
+        }
+    }
+    if !merges.is_empty() {
+        report += "\nRender passes that could be one, reading the same pixel inside it\n";
+        for merge in &merges {
+            let pass = |index: usize| plan.frame.passes()[index].name.as_str();
+            let inside = merge
+                .inside
+                .iter()
+                .map(|&id| plan.frame.resource(id).name.as_str());
+            report += &format!(
+                "  {} and {}: {} need no memory; frees {} of tile memory, saves {} a frame\n",
+                pass(merge.first.index()),
+                pass(merge.first.index() + 1),
+                inside.collect::<Vec<_>>().join(", "),
+                merge.frees,
+                merge.saves
+            );
         }
     }
     Output::stdout().write_report(&report)

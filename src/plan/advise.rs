@@ -100,13 +100,81 @@ pub fn fusions(plan: &Plan) -> crate::Result<Vec<(BatchId, Bytes)>> {
     Ok(gains)
 }
 
+/// Two render passes that could be one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merge {
+    /// The first; the other one is behind it.
+    pub first: PassId,
+    /// What then never leaves the one render pass, and takes neither tile memory nor traffic.
+    pub inside: Vec<ResourceId>,
+    /// Bytes of tile memory that those take now.
+    pub frees: Bytes,
+    /// Bytes of DRAM traffic that the whole frame has less then, every frame.
+    pub saves: Bytes,
+}
+
+/// Pairs of render passes of which the second reads what the first writes at the same pixel alone (as input attachment, or by
+/// drawing on), so that one render pass with a local read could do for both; only pairs that keep some resource inside.
+///
+/// # Errors
+/// As [`plan()`].
+pub fn merges(plan: &Plan) -> crate::Result<Vec<Merge>> {
+    let mut merges = Vec::new();
+    for first in plan.frame.pass_ids() {
+        // Some frames cannot be built so: attachments of other samples, or too many.
+        let Some(Ok(merged)) = plan.frame.merged(first) else {
+            continue;
+        };
+        let changed = again(plan, &merged, None)?;
+        let stays = |reason: Reason| {
+            matches!(
+                reason,
+                Reason::Lazy { .. }
+                    | Reason::Arena(NotTile::OnePass { .. })
+                    | Reason::Dedicated(NotTile::OnePass { .. })
+            )
+        };
+        let ids = plan.frame.resource_ids();
+        let inside: Vec<ResourceId> = ids
+            .filter(|id| {
+                let (before, after) = (plan.resources[id.index()], changed.resources[id.index()]);
+                !stays(before.reason) && stays(after.reason)
+            })
+            .collect();
+        if inside.is_empty() {
+            continue;
+        }
+        let in_tile = |id: &&ResourceId| plan.home_of(**id) == Some(Home::Tile);
+        let frees = inside
+            .iter()
+            .filter(in_tile)
+            .map(|id| plan.placements_of(*id)[0].size);
+        merges.push(Merge {
+            first,
+            frees: frees.sum(),
+            saves: Bytes(dram_traffic(plan).0.saturating_sub(dram_traffic(&changed).0)),
+            inside,
+        });
+    }
+    Ok(merges)
+}
+
 /// Bytes that cross the memory bus in a frame: reads and writes times size, or as measured, of everything that is not on chip.
 pub fn dram_traffic(plan: &Plan) -> Bytes {
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
     let moved = accesses.map(|(access, planned)| {
         let placement = &plan.placements[planned.placement.index()];
+        let reason = plan.resources[access.resource.index()].reason;
         match placement.home {
             Home::Lazy | Home::Tile => Bytes::ZERO,
+            // Neither loaded nor stored: binning keeps it on chip.
+            _ if matches!(
+                reason,
+                Reason::Arena(NotTile::OnePass { .. }) | Reason::Dedicated(NotTile::OnePass { .. })
+            ) =>
+            {
+                Bytes::ZERO
+            }
             Home::Arena | Home::Own => model::worth(access, placement.size),
         }
     });

@@ -39,7 +39,7 @@ use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
 
-pub use advise::{Advice, Change, ChangeKind, advise, dram_traffic, fusions};
+pub use advise::{Advice, Change, ChangeKind, Merge, advise, dram_traffic, fusions, merges};
 pub use check::{
     BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
     OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,

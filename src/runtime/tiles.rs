@@ -4,8 +4,6 @@
 //! for, and in passes with tile shading, the size of what is bound goes along (`VkTileMemorySizeInfoQCOM`), from the plan: the two
 //! cannot get out of step.
 
-use ash::vk;
-
 use super::bound::Bound;
 use super::device::Inner;
 use super::fault::Called;
