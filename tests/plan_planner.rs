@@ -9,7 +9,8 @@ use tileheap::frame::{
     Weights, synthetic,
 };
 use tileheap::plan::{
-    Home, Ladder, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule, plan,
+    ChangeKind, Home, Ladder, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule, advise,
+    merges, plan,
 };
 use tileheap::profile::{DeviceProfile, Requirements, estimate};
 use tileheap::units::Bytes;
@@ -329,6 +330,62 @@ fn impossible_demands_name_the_rule() {
     assert!(pinned_fault(&large, &[copied], &options).contains("transfer usage"));
     assert!(pinned_fault(&large, &[vertices], &options).contains("VUID-VkBufferCreateInfo-usage-10764"));
     assert!(pinned_fault(&large, &[unused], &options).contains("no pass uses it"));
+}
+
+#[test]
+fn advice_splits_lives_and_merges_passes() {
+    let (frame, [albedo, normal]) = pair(true);
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let profile = Arc::new(profile.with_tile_heap_size(Bytes(2 * 12_288)).unwrap());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+    assert_eq!(
+        (planned.home_of(albedo), planned.home_of(normal)),
+        (Some(Home::Arena), Some(Home::Tile))
+    );
+    let advice = advise(&planned).unwrap();
+    let of_albedo = advice.iter().find(|advice| advice.resource == albedo).unwrap();
+    let lighting = frame.pass_named("lighting").unwrap();
+    let stored = of_albedo
+        .changes
+        .iter()
+        .find(|change| change.kind == ChangeKind::Stored(lighting));
+    // In memory one write and two reads; split, the store and one read.
+    let size = planned.placements_of(albedo)[0].size;
+    assert_eq!(stored.map(|change| change.saves), Some(size));
+    let split = frame.split(albedo, lighting).unwrap().unwrap();
+    let needs = Arc::new(estimate(&split, &profile).unwrap());
+    let planned = plan(&split, &needs, &profile, &PlanOptions::default()).unwrap();
+    assert_eq!(planned.faults(), []);
+    assert_eq!(planned.home_of(albedo), Some(Home::Tile));
+    assert!(
+        merges(&planned).unwrap().is_empty(),
+        "a compute pass is no render pass"
+    );
+
+    let mut builder = FrameBuilder::new("merge", EXTENT);
+    let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    let [albedo, lit] = ["albedo", "lit"].map(|name| builder.image(name, image()));
+    let queue = builder.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = builder.submit(queue);
+    let batch = builder.batch(submit);
+    let commands = builder.command_buffer(batch, "scene");
+    let clear = Before::Clear(ClearValue::ZERO);
+    let draw = builder.render_pass(commands, "draw").color(albedo, clear).id();
+    builder
+        .render_pass(commands, "light")
+        .read(albedo, tileheap::frame::AccessKind::InputAttachment)
+        .color(lit, clear);
+    builder.compute_pass(commands, "use").sampled(lit);
+    let frame = builder.build().unwrap();
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+    let found = merges(&planned).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].first, found[0].inside.as_slice(), found[0].frees),
+        (draw, &[albedo][..], Bytes(12_288))
+    );
 }
 
 /// Strategies in their order: none is below the vendor's, and the searched one is below none.

@@ -111,6 +111,10 @@ fn in_words(plan: &Plan, change: ChangeKind) -> String {
         ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
         ChangeKind::Extent(extent) => format!("extent {} x {}", extent.width, extent.height),
         ChangeKind::WithoutUse(pass) => format!("without its use in `{}`", plan.frame.pass(pass).name),
+        ChangeKind::Stored(pass) => format!(
+            "stored by a pass of its own after `{}`, and read from ordinary memory from then on",
+            plan.frame.pass(pass).name
+        ),
         ChangeKind::Fused(batch) => {
             let first = batch.index();
             format!("batches {first} and {} submitted as one", first + 1)

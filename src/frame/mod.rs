@@ -22,6 +22,7 @@ pub mod names;
 mod resource;
 #[cfg(feature = "reflect")]
 pub mod shaders;
+mod split;
 mod synthetic;
 mod validate;
 mod weights;

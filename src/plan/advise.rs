@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::{Home, NotTile, Plan, Reason, model, plan};
+use super::{Home, NotTile, Plan, PlanFault, Reason, model, plan};
 use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
-use crate::profile::{Requirements, TileRequirements};
+use crate::profile::{Requirements, ResourceRequirements, TileRequirements};
 use crate::units::{Alignment, Bytes};
 
 /// What would bring one resource on chip.
@@ -45,6 +45,9 @@ pub enum ChangeKind {
     WithoutUse(PassId),
     /// The batch and the one behind it are submitted as one.
     Fused(BatchId),
+    /// A pass behind this one stores the resource in ordinary memory, drawing or dispatching, and later passes use that: of its life,
+    /// the first stretch is in tile memory. See [`Frame::split`].
+    Stored(PassId),
 }
 
 /// Advice for every resource that the plan keeps out of tile memory for a reason that something can be done about, in the
@@ -61,9 +64,9 @@ pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
         let trial = Trial { plan, resource };
         let mut changes = match constraint {
             NotTile::NoTileHeap | NotTile::OnePass { .. } => continue,
-            NotTile::NoRoom { .. } => [trial.smaller()?, trial.shorter()?].concat(),
+            NotTile::NoRoom { .. } => [trial.smaller()?, trial.shorter()?, trial.stored()?].concat(),
             NotTile::TooLarge { .. } => trial.smaller()?,
-            NotTile::CrossesWindows { .. } => [trial.fused()?, trial.shorter()?].concat(),
+            NotTile::CrossesWindows { .. } => [trial.fused()?, trial.shorter()?, trial.stored()?].concat(),
             NotTile::Transfer { pass }
             | NotTile::ResolveTarget { pass }
             | NotTile::BufferUse { pass, .. } => trial.without(pass)?.into_iter().collect(),
@@ -184,7 +187,11 @@ pub fn dram_traffic(plan: &Plan) -> Bytes {
 /// The same device and options with another frame of the same resources, or other requirements.
 fn again(old: &Plan, frame: &Frame, requirements: Option<Requirements>) -> crate::Result<Plan> {
     let requirements = requirements.map_or_else(|| old.requirements.clone(), Arc::new);
-    plan(frame, &requirements, &old.profile, &old.options)
+    match plan(frame, &requirements, &old.profile, &old.options) {
+        // What must stay on chip would not: a change that changes nothing is none.
+        Err(crate::Error::Plan(PlanFault::Pinned { .. })) => Ok(old.clone()),
+        planned => planned,
+    }
 }
 
 /// Changes tried for one resource.
@@ -297,6 +304,37 @@ impl Trial<'_> {
             return Ok(None);
         }
         Ok(self.judge(ChangeKind::WithoutUse(pass), &again(self.plan, &frame, None)?))
+    }
+
+    /// Stored after one of its passes, the best of them.
+    fn stored(&self) -> crate::Result<Vec<Change>> {
+        let frame = &self.plan.frame;
+        let mut best: Option<Change> = None;
+        let mut passes: Vec<PassId> = frame
+            .uses_of(self.resource)
+            .iter()
+            .map(|&index| frame.accesses()[index as usize].pass)
+            .collect();
+        passes.dedup();
+        for pass in passes {
+            // Some frames cannot be built so: names too long, attachments of another extent.
+            let Some(Ok(split)) = frame.split(self.resource, pass) else {
+                continue;
+            };
+            let mut requirements = Requirements::clone(&self.plan.requirements);
+            let copy = requirements.resources[self.resource.index()];
+            // The copy is for ordinary memory.
+            requirements
+                .resources
+                .push(ResourceRequirements { tile: None, ..copy });
+            let changed = again(self.plan, &split, Some(requirements))?;
+            if let Some(change) = self.judge(ChangeKind::Stored(pass), &changed)
+                && best.as_ref().is_none_or(|best| change.saves > best.saves)
+            {
+                best = Some(change);
+            }
+        }
+        Ok(best.into_iter().collect())
     }
 
     /// With two batches as one.

@@ -17,6 +17,8 @@
 //! normal, measured             7.9 MB           7.6 MB           15.5 MB    ◄ stays
 //! ```
 //! Shares and totals of a plan count traffic by the model in either case.
+//!
+//! Not weighed: what a ladder ([`Ladder`](super::Ladder)) costs besides, the layout `GENERAL` and an image for each object.
 
 use crate::frame::{Access, Frame, PassId, PassKind, ResourceKind, texel_block};
 use crate::profile::DeviceProfile;

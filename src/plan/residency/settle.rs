@@ -138,13 +138,34 @@ impl<'a> Work<'a> {
         let exhausted = self.steps > self.budget;
         match self.best.take() {
             Some((cost, offsets)) => Ok(Some(Settled {
-                offsets,
+                offsets: self.most_worth_lowest(offsets),
                 cost,
                 floor: if exhausted { cost.min(floor) } else { cost },
             })),
             None if exhausted => Err(Exhausted { floor }),
             None => Ok(None),
         }
+    }
+
+    /// The same bytes for the same steps, shared out so that what is worth more lies lower: what is bound is always a prefix.
+    fn most_worth_lowest(&self, mut offsets: Vec<u64>) -> Vec<u64> {
+        let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
+        let alike = |a: usize, b: usize| {
+            let of = |index: usize| {
+                let item = item(index);
+                (item.first, item.end, item.size, item.alignment)
+            };
+            of(a) == of(b)
+        };
+        for a in 0..offsets.len() {
+            for b in a + 1..offsets.len() {
+                let wrong = (item(a).worth > item(b).worth) == (offsets[a] > offsets[b]);
+                if item(a).worth != item(b).worth && wrong && alike(a, b) {
+                    offsets.swap(a, b);
+                }
+            }
+        }
+        offsets
     }
 
     /// The cost of reserving up to `tops` in the runs.

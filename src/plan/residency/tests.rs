@@ -202,6 +202,27 @@ fn a_search_that_is_cut_short_says_how_far_it_may_be_off() {
     }
 }
 
+#[test]
+fn of_equals_what_is_worth_more_lies_lower() {
+    let harms = vec![Harm::default(); 3];
+    let item = |worth| Item {
+        first: 0,
+        end: 3,
+        size: 2,
+        alignment: 1,
+        worth,
+    };
+    let problem = Problem {
+        items: [3, 1, 4, 2].map(item).to_vec(),
+        capacity: 8,
+        harm: harms.iter().collect(),
+        by_step: true,
+    };
+    let found = settle(&problem, &[0, 1, 2, 3], Cost::MAX, &mut 1000);
+    let found = found.ok().flatten().expect("there is room");
+    assert_eq!(found.offsets, [2, 6, 0, 4]);
+}
+
 /// ```text
 /// b b b c c     a's bytes would be free below c only if b and c swapped: as placed by size, a lies above b
 /// a a . . .
