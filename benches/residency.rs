@@ -18,7 +18,6 @@ use tileheap::profile::{DeviceProfile, Requirements, estimate, raw};
 use tileheap::units::Bytes;
 
 #[path = "../tests/support/mod.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
 mod support;
 
 /// The published frames at the published extents.

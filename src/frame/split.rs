@@ -85,9 +85,9 @@ impl Frame {
                 ResourceKind::Buffer { desc, usage } => *usage = desc.usage,
             }
         }
+        let moved = |id: ResourceId| if id == resource { copy } else { id };
         for access in tables.accesses.iter_mut().filter(|access| access.pass > after) {
             access.pass.0 += 1;
-            let moved = |id: ResourceId| if id == resource { copy } else { id };
             access.resource = moved(access.resource);
             access.resolves = access.resolves.map(moved);
         }

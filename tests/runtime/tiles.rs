@@ -93,7 +93,6 @@ fn tile_properties_are_those_of_what_is_bound() {
                     reserved
                 );
             }
-            drop(turn);
             bound.retire();
         }
         gpu.finish();

@@ -30,7 +30,7 @@ fn random(seed: u64, most: u64, harms: &[Harm]) -> Problem<'_> {
         items,
         capacity,
         harm: harms.iter().collect(),
-        by_step: seed % 3 == 0,
+        by_step: seed.is_multiple_of(3),
     }
 }
 
