@@ -91,8 +91,7 @@ judge_validation_log() {
 }
 
 run pure cargo test --no-fail-fast --package tileheap --no-default-features
-# A minute of random packing problems; fuzz/ has the same with coverage, for where there is cargo-fuzz.
-check pack-fuzz env TILEHEAP_FUZZ_SECONDS=60 cargo test --package tileheap --no-default-features --test pack_fuzz
+check pack-fuzz bash scripts/fuzz.sh 60
 check benches cargo test --quiet --package tileheap --no-default-features --benches
 check emulator-builds bash scripts/stage-emulator.sh
 on_lavapipe run lavapipe cargo test --no-fail-fast
