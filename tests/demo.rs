@@ -132,6 +132,44 @@ fn the_picture_is_the_same_in_tile_memory() {
     }
 }
 
+/// In heaps that hold all, half and little, with what is bound falling pass by pass.
+#[test]
+fn the_picture_is_the_same_on_a_ladder() {
+    let plain = file("ordinary-ladder.png");
+    let size = ["--size", "333x187", "--frames", "3", "--output"];
+    let plain_path = plain.to_str().expect("a UTF-8 path");
+    let ordinary = deferred(&[&size[..], &[plain_path]].concat(), &[]);
+    assert!(ordinary.status.success(), "{}", text(&ordinary.stderr));
+    for heap in ["491520", "1228800", "8355840"] {
+        let emulated = file("ladder.png");
+        let path = emulated.to_str().expect("a UTF-8 path");
+        let mut command = example("deferred");
+        command.args(size).arg(path).arg("--ladder");
+        if !support::emulate(&mut command, "adreno-830") {
+            return;
+        }
+        command.env("VK_TILEHEAP_EMULATOR_HEAP_SIZE", heap);
+        let output = command.output().expect("cargo runs");
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{heap}: {}", text(&output.stderr));
+        assert!(printed.contains("stayed on chip"), "{heap}: {printed}");
+        // The ladder is there: less is bound than one object for each run would.
+        let line = printed
+            .lines()
+            .find(|line| line.starts_with("bound over the passes"));
+        let bytes: Vec<u64> = line
+            .unwrap_or_else(|| panic!("{heap}: {printed}"))
+            .split(|c: char| !c.is_ascii_digit() && c != ',')
+            .filter_map(|number| number.replace(',', "").parse().ok())
+            .collect();
+        assert!(bytes[0] < bytes[1], "{heap}: {line:?}");
+        assert!(
+            read_picture(&plain) == read_picture(&emulated),
+            "{heap}: the pictures differ"
+        );
+    }
+}
+
 /// What a failing run prints: one line.
 fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let output = deferred(arguments, environment);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tileheap::frame::names;
-use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions};
+use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions, merges};
 use tileheap::units::Bytes;
 
 use crate::arguments::{AdviseArguments, What};
@@ -10,17 +10,18 @@ use crate::failure::Failure;
 use crate::gate::percent;
 use crate::input::Sweep;
 use crate::output::Output;
-use crate::plan::{plan_of, read_frame, read_profile};
+use crate::plan::{frame_of, plan_of, read_profile};
 
 pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     if let Some(sweep) = arguments.sweep {
         return run_sweep(what, sweep, arguments.json);
     }
-    let imported = read_frame(&what.frame, what.size)?;
+    let imported = frame_of(what, what.size)?;
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
     let advice = advise(&plan)?;
     let fusions = fusions(&plan)?;
+    let merges = merges(&plan)?;
     let name = |batch: tileheap::frame::BatchId| batch.index();
     if arguments.json {
         let resources = advice.iter().map(|advice| {
@@ -41,6 +42,13 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
             "version": 1,
             "resources": resources.collect::<Vec<Value>>(),
             "fusions": batches.collect::<Vec<Value>>(),
+            "merges": merges.iter().map(|merge| json!({
+                "first": plan.frame.pass(merge.first).name,
+                "second": plan.frame.passes()[merge.first.index() + 1].name,
+                "inside": merge.inside.iter().map(|&id| plan.frame.resource(id).name.as_str()).collect::<Vec<_>>(),
+                "frees_bytes": merge.frees.0,
+                "saves_bytes": merge.saves.0,
+            })).collect::<Vec<Value>>(),
         });
         return Output::stdout().write(&format!("{document:#}\n"));
     }
@@ -67,6 +75,24 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
             report += &format!("  batches {first} and {second}: saves {saves} a frame\n");
         }
     }
+    if !merges.is_empty() {
+        report += "\nRender passes that could be one, reading the same pixel inside it\n";
+        for merge in &merges {
+            let pass = |index: usize| plan.frame.passes()[index].name.as_str();
+            let inside = merge
+                .inside
+                .iter()
+                .map(|&id| plan.frame.resource(id).name.as_str());
+            report += &format!(
+                "  {} and {}: {} need no memory; frees {} of tile memory, saves {} a frame\n",
+                pass(merge.first.index()),
+                pass(merge.first.index() + 1),
+                inside.collect::<Vec<_>>().join(", "),
+                merge.frees,
+                merge.saves
+            );
+        }
+    }
     Output::stdout().write_report(&report)
 }
 
@@ -85,6 +111,10 @@ pub(crate) fn in_words(plan: &Plan, change: ChangeKind) -> String {
         ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
         ChangeKind::Extent(extent) => format!("extent {} x {}", extent.width, extent.height),
         ChangeKind::WithoutUse(pass) => format!("without its use in `{}`", plan.frame.pass(pass).name),
+        ChangeKind::Stored(pass) => format!(
+            "stored by a pass of its own after `{}`, and read from ordinary memory from then on",
+            plan.frame.pass(pass).name
+        ),
         ChangeKind::Fused(batch) => {
             let first = batch.index();
             format!("batches {first} and {} submitted as one", first + 1)
@@ -126,7 +156,7 @@ fn run_sweep(what: &What, sweep: Sweep, as_json: bool) -> Result<(), Failure> {
                 )
             }
         };
-        let imported = read_frame(&what.frame, size)?;
+        let imported = frame_of(what, size)?;
         let plan = plan_of(what, &imported, &profile)?;
         points.push(Point {
             at,

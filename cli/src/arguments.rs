@@ -6,7 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use tileheap::cache::PolicyKind;
 use tileheap::cache::scenario::Scenario;
-use tileheap::plan::{BUDGET, Strategy};
+use tileheap::plan::{BUDGET, Ladder, Strategy};
 use tileheap::units::Bytes;
 
 use crate::input::{Budget, Sweep, parse_bytes, parse_extent, parse_percent};
@@ -126,6 +126,15 @@ pub(crate) struct What {
     /// What one more bin costs a render pass, in bytes of traffic a frame; 0 with --sizes raw
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     pub(crate) bin_cost: Option<Bytes>,
+    /// Where several tile memory objects serve one run of lives; always with --sizes raw
+    #[arg(long, value_parser = ladders())]
+    pub(crate) ladder: Option<Ladder>,
+    /// Measured worths of accesses in place of the model's, as JSON (\"format\": \"tileheap-weights\")
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) weights: Option<PathBuf>,
+    /// A resource that must live in tile memory; an error says which rule it would break. May be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    pub(crate) pin: Vec<String>,
 }
 
 /// Say what would bring the rest on chip
@@ -391,6 +400,20 @@ fn policies() -> impl TypedValueParser<Value = PolicyKind> {
 fn scenarios() -> impl TypedValueParser<Value = Scenario> {
     PossibleValuesParser::new(Scenario::ALL.map(Scenario::name))
         .map(|name| name.parse().expect("a known name"))
+}
+
+fn ladders() -> impl TypedValueParser<Value = Ladder> {
+    let values = Ladder::ALL.map(|ladder| {
+        PossibleValue::new(ladder.name()).help(match ladder {
+            Ladder::Off => "one object for each connected run of lives",
+            Ladder::WherePays => "where the model has less harm with several",
+            Ladder::Always => "wherever fewer bytes are bound",
+        })
+    });
+    PossibleValuesParser::new(values).map(|name| {
+        let known = Ladder::ALL.into_iter().find(|ladder| ladder.name() == name);
+        known.expect("clap lets no other name through")
+    })
 }
 
 fn strategies() -> impl TypedValueParser<Value = Strategy> {

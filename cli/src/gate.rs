@@ -3,11 +3,11 @@
 use crate::arguments::GateArguments;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::plan::{plan_of, read_frame, read_profile};
+use crate::plan::{frame_of, plan_of, read_profile};
 
 pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
     let what = &arguments.what;
-    let imported = read_frame(&what.frame, what.size)?;
+    let imported = frame_of(what, what.size)?;
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
     let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
     let said = format!(

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::import::{self, Imported};
-use tileheap::plan::{NotTile, Plan, PlanOptions, Reason, WindowRule};
+use tileheap::frame::{ResourceId, Weights};
+use tileheap::plan::{Ladder, NotTile, Plan, PlanOptions, Reason, WindowRule};
 use tileheap::profile::{DeviceProfile, estimate, raw};
 use tileheap::units::Bytes;
 
@@ -14,7 +15,7 @@ use crate::input::{self, read_text, shown};
 use crate::output::Output;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
-    let imported = read_frame(&arguments.what.frame, arguments.what.size)?;
+    let imported = frame_of(&arguments.what, arguments.what.size)?;
     let profile = read_profile(&arguments.what)?;
     let plan = plan_of(&arguments.what, &imported, &profile)?;
     let output = Output::to(arguments.output.clone());
@@ -57,6 +58,7 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
                 windows: WindowRule::WholeFrame,
                 lazy: false,
                 bin_cost: Bytes::ZERO,
+                ladder: Ladder::Always,
                 ..options
             };
             (
@@ -67,10 +69,28 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
     };
     let options = PlanOptions {
         bin_cost: what.bin_cost.unwrap_or(options.bin_cost),
+        ladder: what.ladder.unwrap_or(options.ladder),
         ..options
     };
     let profile = Arc::new(profile.clone());
     Ok(tileheap::plan::plan(frame, &Arc::new(needs), &profile, &options)?)
+}
+
+/// The frame as the command line wants it: weighed, and with what must be on chip.
+pub(crate) fn frame_of(what: &What, extent: Option<(u32, u32)>) -> Result<Imported, Failure> {
+    let mut imported = read_frame(&what.frame, extent)?;
+    if let Some(path) = &what.weights {
+        let weights = Weights::from_json(&read_text(path, "weights")?);
+        let weighed = weights.and_then(|weights| imported.frame.weighed(&weights));
+        imported.frame = weighed.map_err(|error| Failure::of(shown(path), error))?;
+    }
+    let find = |name: &String| {
+        let known = imported.frame.resource_named(name);
+        known.ok_or_else(|| Failure::bad_input(format!("--pin {name}: the frame has no such resource")))
+    };
+    let pinned: Vec<ResourceId> = what.pin.iter().map(find).collect::<Result<_, _>>()?;
+    imported.frame = imported.frame.with_pinned(&pinned);
+    Ok(imported)
 }
 
 /// The frame in a file, native or loose, at another extent if one is given.

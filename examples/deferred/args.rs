@@ -39,6 +39,9 @@ pub(crate) struct Args {
     /// Leaves tile memory alone where there is some
     #[arg(long)]
     pub(crate) no_tile_memory: bool,
+    /// Binds in every pass no more tile memory than lives there: an image per memory object of what lives on
+    #[arg(long)]
+    pub(crate) ladder: bool,
     /// Does without what Vulkan 1.1 lacks: render pass objects, the first kind of barriers, fences
     #[arg(long)]
     pub(crate) vulkan_1_1: bool,

@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use clap::Parser;
-use tileheap::plan::{PlanOptions, Strategy, Totals, plan};
+use tileheap::plan::{Ladder, PlanOptions, Strategy, Totals, plan};
 use tileheap::profile::{DeviceProfile, estimate};
 use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
 
@@ -137,7 +137,14 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
     let (tile, frames) = (context.tile(), args.frames.unwrap_or(4));
     let scene = || Scene::build(args.seed);
     let (objects, lights) = (scene().object_count(), scene().light_count());
-    let planned = PlanOptions::default();
+    let planned = PlanOptions {
+        ladder: if args.ladder {
+            Ladder::Always
+        } else {
+            Ladder::default()
+        },
+        ..PlanOptions::default()
+    };
     let mut totals = Totals::default();
     let (rendered, took) = picture::render(tile, scene(), args.size, frames, planned, |plan| {
         totals = plan.totals;
@@ -160,6 +167,10 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
             )),
             totals.on_chip_bytes,
             totals.eligible_bytes
+        );
+        println!(
+            "bound over the passes: {}; {} with one object for each run of lives",
+            totals.reserved_bytes, totals.reserved_bytes_by_runs
         );
     }
     println!("{}", args.output.display());

@@ -4,6 +4,7 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use super::{PassId, PassKind, ResourceId};
+use crate::units::Bytes;
 
 /// The way in which a pass uses a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -314,6 +315,8 @@ pub struct Access {
     pub before: Before,
     /// For a resolve attachment, the attachment whose samples it receives.
     pub resolves: Option<ResourceId>,
+    /// The bytes of memory traffic a frame that it was measured to save on chip, in place of the model's.
+    pub measured: Option<Bytes>,
 }
 
 impl Access {

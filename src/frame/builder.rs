@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::validate::finish;
 use super::*;
-use crate::units::Run;
+use crate::units::{Bytes, Run};
 
 /// Declares a frame, in submission order; see the [module](super) documentation.
 ///
@@ -81,8 +81,14 @@ impl FrameBuilder {
             name: name.into(),
             kind: desc.into(),
             lifetime,
+            pinned: false,
         });
         ResourceId(self.tables.resources.len() as u32 - 1)
+    }
+
+    /// Demands that a resource live in tile memory: planning fails, and says by which rule, where it cannot.
+    pub fn pin(&mut self, resource: ResourceId) {
+        self.tables.resources[resource.index()].pinned = true;
     }
 
     /// Declares a queue with the capabilities that the frame needs of it.
@@ -206,6 +212,7 @@ impl FrameBuilder {
             command_buffer,
             kind,
             contents: Contents::Inline,
+            tile_shading: false,
             accesses: Run { first: end, end },
             area: vk::Extent2D::default(),
             layers: 1,
@@ -255,6 +262,12 @@ impl PassBuilder<'_> {
     /// Declares that the pass is recorded in secondary command buffers.
     pub fn secondary(self) -> Self {
         self.contents(Contents::Secondary)
+    }
+
+    /// Marks a render pass as one with tile shading: its shaders may run once per tile, and reach tile memory besides.
+    pub fn tile_shading(self) -> Self {
+        self.frame.tables.passes[self.pass.index()].tile_shading = true;
+        self
     }
 
     /// Declares where the pass is recorded.
@@ -362,6 +375,7 @@ impl PassBuilder<'_> {
             stages,
             before,
             resolves: None,
+            measured: None,
         });
         self.frame.tables.passes[pass.index()].accesses.end += 1;
         self
@@ -370,6 +384,11 @@ impl PassBuilder<'_> {
     /// Replaces the stages of the access declared last.
     pub fn at(self, stages: vk::PipelineStageFlags2) -> Self {
         self.change_last(|access| access.stages = stages)
+    }
+
+    /// Replaces the worth on chip of the access declared last by a measured one, in bytes of memory traffic a frame.
+    pub fn measured(self, saves: Bytes) -> Self {
+        self.change_last(|access| access.measured = Some(saves))
     }
 
     /// Names the attachment whose samples the resolve attachment declared last receives.

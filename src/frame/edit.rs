@@ -1,8 +1,13 @@
 //! Frames that differ from a given one in one thing: what planners try out.
 
 use super::builder::FrameBuilder;
-use super::{BatchId, Frame, SubmitId};
-use crate::units::Run;
+use std::sync::Arc;
+
+use super::{
+    Access, AccessKind, BatchId, Before, Frame, FrameFault, Pass, PassId, PassKind, ResourceId, SubmitId,
+    Weights,
+};
+use crate::units::{Bytes, Run};
 
 impl Frame {
     /// The frame with batch `first` and the one behind it submitted as one; `None` where something keeps them apart: they are
@@ -44,6 +49,152 @@ impl Frame {
             }
         }
         Some(FrameBuilder::from_tables(tables).build())
+    }
+
+    /// The frame without one pass: a renderer's features come and go.
+    ///
+    /// # Errors
+    /// As [`FrameBuilder::build`]: what remains may read something that nobody writes.
+    pub fn without_pass(&self, pass: PassId) -> crate::Result<Frame> {
+        let mut tables = (*self.tables).clone();
+        let gone = tables.passes.remove(pass.index());
+        tables.accesses.drain(gone.accesses.indices());
+        for access in &mut tables.accesses {
+            access.pass.0 -= u32::from(access.pass > pass);
+        }
+        for later in &mut tables.passes[pass.index()..] {
+            later.accesses.first -= gone.accesses.len() as u32;
+            later.accesses.end -= gone.accesses.len() as u32;
+        }
+        for commands in &mut tables.command_buffers {
+            commands.passes = without(commands.passes, pass.0);
+        }
+        FrameBuilder::from_tables(tables).build()
+    }
+
+    /// The frame with render pass `first` and the one behind it as one; `None` where they cannot be: they are recorded apart, differ in
+    /// area or layers, or the second needs more of what the first writes than the same pixel (an input attachment, or drawing on).
+    ///
+    /// # Errors
+    /// As [`FrameBuilder::build`].
+    pub fn merged(&self, first: PassId) -> Option<crate::Result<Frame>> {
+        let second = PassId(first.0 + 1);
+        let (one, other) = (self.pass(first), self.passes().get(second.index())?);
+        let shape = |pass: &Pass| {
+            (
+                pass.kind,
+                pass.command_buffer,
+                pass.area,
+                pass.layers,
+                pass.contents,
+            )
+        };
+        if one.kind != PassKind::Render
+            || shape(one) != shape(other)
+            || one.tile_shading != other.tile_shading
+        {
+            return None;
+        }
+        let before = self.accesses_of(first);
+        let mut kept = Vec::new();
+        for access in self.accesses_of(second) {
+            let mut same = before
+                .iter()
+                .filter(|earlier| earlier.resource == access.resource && earlier.version == access.version);
+            let same_pixel = |earlier: &Access| {
+                let input = access.kind == AccessKind::InputAttachment && earlier.kind.is_attachment();
+                let goes_on = access.kind == earlier.kind
+                    && access.kind.is_attachment()
+                    && access.kind != AccessKind::ResolveAttachment
+                    && access.before == Before::Load;
+                input || goes_on || !(access.writes || earlier.writes)
+            };
+            if !same.clone().all(same_pixel) {
+                return None;
+            }
+            // What goes on as before is declared already.
+            if !same.any(|earlier| earlier.kind == access.kind) {
+                kept.push(Access {
+                    pass: first,
+                    ..*access
+                });
+            }
+        }
+        let mut tables = (*self.tables).clone();
+        let gone = tables.passes.remove(second.index());
+        let added = kept.len() as u32;
+        tables.accesses.splice(gone.accesses.indices(), kept);
+        tables.passes[first.index()].accesses.end += added;
+        let fewer = gone.accesses.len() as u32 - added;
+        for later in &mut tables.passes[second.index()..] {
+            later.accesses.first -= fewer;
+            later.accesses.end -= fewer;
+        }
+        for access in &mut tables.accesses {
+            access.pass.0 -= u32::from(access.pass > first);
+        }
+        for commands in &mut tables.command_buffers {
+            commands.passes = without(commands.passes, second.0);
+        }
+        Some(FrameBuilder::from_tables(tables).build())
+    }
+
+    /// The frame with some resources that must live in tile memory.
+    pub fn with_pinned(&self, resources: &[ResourceId]) -> Frame {
+        let mut frame = self.clone();
+        let tables = Arc::make_mut(&mut frame.tables);
+        for resource in resources {
+            tables.resources[resource.index()].pinned = true;
+        }
+        frame
+    }
+
+    /// The frame with measured worths in place of the model's; see [`Weights`](super::Weights).
+    ///
+    /// # Errors
+    /// [`FrameFault::Unknown`](super::FrameFault::Unknown) for a pass or resource that the frame does not have, and
+    /// [`FrameFault::Weight`](super::FrameFault::Weight) for a pair that is no access of it or is named twice.
+    pub fn weighed(&self, weights: &Weights) -> crate::Result<Frame> {
+        let mut frame = self.clone();
+        let tables = Arc::make_mut(&mut frame.tables);
+        let mut seen = Vec::with_capacity(weights.accesses.len());
+        for weight in &weights.accesses {
+            let unknown = |what, name: &str| FrameFault::Unknown {
+                by: "a weight".to_owned(),
+                what,
+                name: name.to_owned(),
+            };
+            let pass = self
+                .pass_named(&weight.pass)
+                .ok_or_else(|| unknown("pass", &weight.pass))?;
+            let resource = self
+                .resource_named(&weight.resource)
+                .ok_or_else(|| unknown("resource", &weight.resource))?;
+            let fault = |problem| FrameFault::Weight {
+                pass: weight.pass.clone(),
+                resource: weight.resource.clone(),
+                problem,
+            };
+            if seen.contains(&(pass, resource)) {
+                return Err(fault("is named twice").into());
+            }
+            seen.push((pass, resource));
+            if weight.bytes.0 > Weights::MOST {
+                return Err(fault("is more than 2^40 bytes").into());
+            }
+            let mut of_pair = tables.passes[pass.index()]
+                .accesses
+                .indices()
+                .filter(|&index| tables.accesses[index].resource == resource);
+            let first = of_pair.next().ok_or_else(|| fault("is no access of the frame"))?;
+            let others: Vec<usize> = of_pair.collect();
+            // Of several accesses in one pass, the first stands for all.
+            tables.accesses[first].measured = Some(weight.bytes);
+            for other in others {
+                tables.accesses[other].measured = Some(Bytes::ZERO);
+            }
+        }
+        Ok(frame)
     }
 
     /// The frame without one access: an index into [`Frame::accesses`].
@@ -127,6 +278,49 @@ mod tests {
         let frame = chain(true);
         assert!(frame.fused(BatchId(0)).is_none());
         assert!(frame.fused(BatchId(1)).is_some());
+    }
+
+    /// A G-buffer pass, one that lights it pixel by pixel, and one that blurs the result.
+    #[test]
+    fn passes_that_read_the_same_pixel_are_merged() {
+        let mut frame = FrameBuilder::new("merge", EXTENT);
+        let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+        let [albedo, lit, blurred] = ["albedo", "lit", "blurred"].map(|name| frame.image(name, image()));
+        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "main");
+        let clear = Before::Clear(ClearValue::ZERO);
+        let draw = frame.render_pass(commands, "draw").color(albedo, clear).id();
+        let light = frame
+            .render_pass(commands, "light")
+            .read(albedo, AccessKind::InputAttachment)
+            .color(lit, clear)
+            .id();
+        frame
+            .render_pass(commands, "blur")
+            .sampled(lit)
+            .color(blurred, clear);
+        let end = frame.render_pass(commands, "end").sampled(blurred).id();
+        let frame = frame.build().unwrap();
+        let merged = frame.merged(draw).unwrap().unwrap();
+        assert_eq!(
+            (merged.passes().len(), merged.accesses().len()),
+            (3, frame.accesses().len())
+        );
+        assert_eq!(
+            (frame.life_of(albedo).len(), merged.life_of(albedo).len()),
+            (2, 1)
+        );
+        assert_eq!(merged.life_of(blurred).len(), 2);
+        assert!(frame.merged(light).is_none(), "a blur reads other pixels");
+        assert!(frame.merged(end).is_none(), "nothing follows");
+        let without = frame.without_pass(end).unwrap();
+        assert_eq!((without.passes().len(), without.life_of(blurred).len()), (3, 1));
+        assert!(
+            frame.without_pass(draw).is_err(),
+            "nothing would write what is lit"
+        );
     }
 
     #[test]

@@ -37,6 +37,28 @@ pub enum FrameFault {
         /// Who refers to it.
         by: String,
     },
+    /// A pass without tiles is marked as one with tile shading.
+    #[error("pass `{pass}` is marked for tile shading, which render passes alone have")]
+    TileShading {
+        /// The pass.
+        pass: String,
+    },
+    /// A text that is no list of weights.
+    #[error("weights JSON: {what}")]
+    Weights {
+        /// The place, what stands there, and what was expected.
+        what: String,
+    },
+    /// A weight that cannot be.
+    #[error("the weight of `{resource}` in pass `{pass}` {problem}")]
+    Weight {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
     /// An image without texels.
     #[error(
         "image `{resource}` has a zero extent ({width} x {height} x {depth}): every side must be at least 1 texel"

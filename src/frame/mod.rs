@@ -22,8 +22,10 @@ pub mod names;
 mod resource;
 #[cfg(feature = "reflect")]
 pub mod shaders;
+mod split;
 mod synthetic;
 mod validate;
+mod weights;
 
 use std::sync::Arc;
 
@@ -37,6 +39,7 @@ pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
 pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
+pub use weights::{Weight, Weights};
 
 use crate::units::{Run, Span, Step};
 
@@ -173,6 +176,8 @@ pub struct Pass {
     pub kind: PassKind,
     /// Inline or secondary.
     pub contents: Contents,
+    /// A render pass with tile shading (`VK_QCOM_tile_shading`).
+    pub tile_shading: bool,
     /// Its accesses, in declaration order.
     pub accesses: Run,
     /// For a render pass: the area every attachment covers (the base extent where there is no attachment).

@@ -202,6 +202,8 @@ pub struct Resource {
     pub kind: ResourceKind,
     /// How long its contents matter.
     pub lifetime: Lifetime,
+    /// Whether it must live in tile memory: planning fails where it cannot.
+    pub pinned: bool,
 }
 
 impl Resource {

@@ -73,6 +73,7 @@ pub use fault::PackFault;
 pub use fit::fit;
 pub use minimise::minimise;
 pub use problem::{Item, Problem, ProblemDesc};
+pub(crate) use select::{Loads, prices_of};
 pub use select::{Selection, select};
 pub use shelf::Shelf;
 pub use spread::{Spread, spread};

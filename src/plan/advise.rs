@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::{Home, NotTile, Plan, Reason, plan};
+use super::{Home, NotTile, Plan, PlanFault, Reason, model, plan};
 use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
-use crate::profile::{Requirements, TileRequirements};
+use crate::profile::{Requirements, ResourceRequirements, TileRequirements};
 use crate::units::{Alignment, Bytes};
 
 /// What would bring one resource on chip.
@@ -45,6 +45,9 @@ pub enum ChangeKind {
     WithoutUse(PassId),
     /// The batch and the one behind it are submitted as one.
     Fused(BatchId),
+    /// A pass behind this one stores the resource in ordinary memory, drawing or dispatching, and later passes use that: of its life,
+    /// the first stretch is in tile memory. See [`Frame::split`].
+    Stored(PassId),
 }
 
 /// Advice for every resource that the plan keeps out of tile memory for a reason that something can be done about, in the
@@ -61,9 +64,9 @@ pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
         let trial = Trial { plan, resource };
         let mut changes = match constraint {
             NotTile::NoTileHeap | NotTile::OnePass { .. } => continue,
-            NotTile::NoRoom { .. } => [trial.smaller()?, trial.shorter()?].concat(),
+            NotTile::NoRoom { .. } => [trial.smaller()?, trial.shorter()?, trial.stored()?].concat(),
             NotTile::TooLarge { .. } => trial.smaller()?,
-            NotTile::CrossesWindows { .. } => [trial.fused()?, trial.shorter()?].concat(),
+            NotTile::CrossesWindows { .. } => [trial.fused()?, trial.shorter()?, trial.stored()?].concat(),
             NotTile::Transfer { pass }
             | NotTile::ResolveTarget { pass }
             | NotTile::BufferUse { pass, .. } => trial.without(pass)?.into_iter().collect(),
@@ -100,14 +103,82 @@ pub fn fusions(plan: &Plan) -> crate::Result<Vec<(BatchId, Bytes)>> {
     Ok(gains)
 }
 
-/// Bytes that cross the memory bus in a frame: reads and writes times size of everything that is not on chip.
+/// Two render passes that could be one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Merge {
+    /// The first; the other one is behind it.
+    pub first: PassId,
+    /// What then never leaves the one render pass, and takes neither tile memory nor traffic.
+    pub inside: Vec<ResourceId>,
+    /// Bytes of tile memory that those take now.
+    pub frees: Bytes,
+    /// Bytes of DRAM traffic that the whole frame has less then, every frame.
+    pub saves: Bytes,
+}
+
+/// Pairs of render passes of which the second reads what the first writes at the same pixel alone (as input attachment, or by
+/// drawing on), so that one render pass with a local read could do for both; only pairs that keep some resource inside.
+///
+/// # Errors
+/// As [`plan()`].
+pub fn merges(plan: &Plan) -> crate::Result<Vec<Merge>> {
+    let mut merges = Vec::new();
+    for first in plan.frame.pass_ids() {
+        // Some frames cannot be built so: attachments of other samples, or too many.
+        let Some(Ok(merged)) = plan.frame.merged(first) else {
+            continue;
+        };
+        let changed = again(plan, &merged, None)?;
+        let stays = |reason: Reason| {
+            matches!(
+                reason,
+                Reason::Lazy { .. }
+                    | Reason::Arena(NotTile::OnePass { .. })
+                    | Reason::Dedicated(NotTile::OnePass { .. })
+            )
+        };
+        let ids = plan.frame.resource_ids();
+        let inside: Vec<ResourceId> = ids
+            .filter(|id| {
+                let (before, after) = (plan.resources[id.index()], changed.resources[id.index()]);
+                !stays(before.reason) && stays(after.reason)
+            })
+            .collect();
+        if inside.is_empty() {
+            continue;
+        }
+        let in_tile = |id: &&ResourceId| plan.home_of(**id) == Some(Home::Tile);
+        let frees = inside
+            .iter()
+            .filter(in_tile)
+            .map(|id| plan.placements_of(*id)[0].size);
+        merges.push(Merge {
+            first,
+            frees: frees.sum(),
+            saves: Bytes(dram_traffic(plan).0.saturating_sub(dram_traffic(&changed).0)),
+            inside,
+        });
+    }
+    Ok(merges)
+}
+
+/// Bytes that cross the memory bus in a frame: reads and writes times size, or as measured, of everything that is not on chip.
 pub fn dram_traffic(plan: &Plan) -> Bytes {
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
     let moved = accesses.map(|(access, planned)| {
         let placement = &plan.placements[planned.placement.index()];
+        let reason = plan.resources[access.resource.index()].reason;
         match placement.home {
             Home::Lazy | Home::Tile => Bytes::ZERO,
-            Home::Arena | Home::Own => Bytes(u64::from(access.count()).saturating_mul(placement.size.0)),
+            // Neither loaded nor stored: binning keeps it on chip.
+            _ if matches!(
+                reason,
+                Reason::Arena(NotTile::OnePass { .. }) | Reason::Dedicated(NotTile::OnePass { .. })
+            ) =>
+            {
+                Bytes::ZERO
+            }
+            Home::Arena | Home::Own => model::worth(access, placement.size),
         }
     });
     moved.sum()
@@ -116,7 +187,11 @@ pub fn dram_traffic(plan: &Plan) -> Bytes {
 /// The same device and options with another frame of the same resources, or other requirements.
 fn again(old: &Plan, frame: &Frame, requirements: Option<Requirements>) -> crate::Result<Plan> {
     let requirements = requirements.map_or_else(|| old.requirements.clone(), Arc::new);
-    plan(frame, &requirements, &old.profile, &old.options)
+    match plan(frame, &requirements, &old.profile, &old.options) {
+        // What must stay on chip would not: a change that changes nothing is none.
+        Err(crate::Error::Plan(PlanFault::Pinned { .. })) => Ok(old.clone()),
+        planned => planned,
+    }
 }
 
 /// Changes tried for one resource.
@@ -229,6 +304,37 @@ impl Trial<'_> {
             return Ok(None);
         }
         Ok(self.judge(ChangeKind::WithoutUse(pass), &again(self.plan, &frame, None)?))
+    }
+
+    /// Stored after one of its passes, the best of them.
+    fn stored(&self) -> crate::Result<Vec<Change>> {
+        let frame = &self.plan.frame;
+        let mut best: Option<Change> = None;
+        let mut passes: Vec<PassId> = frame
+            .uses_of(self.resource)
+            .iter()
+            .map(|&index| frame.accesses()[index as usize].pass)
+            .collect();
+        passes.dedup();
+        for pass in passes {
+            // Some frames cannot be built so: names too long, attachments of another extent.
+            let Some(Ok(split)) = frame.split(self.resource, pass) else {
+                continue;
+            };
+            let mut requirements = Requirements::clone(&self.plan.requirements);
+            let copy = requirements.resources[self.resource.index()];
+            // The copy is for ordinary memory.
+            requirements
+                .resources
+                .push(ResourceRequirements { tile: None, ..copy });
+            let changed = again(self.plan, &split, Some(requirements))?;
+            if let Some(change) = self.judge(ChangeKind::Stored(pass), &changed)
+                && best.as_ref().is_none_or(|best| change.saves > best.saves)
+            {
+                best = Some(change);
+            }
+        }
+        Ok(best.into_iter().collect())
     }
 
     /// With two batches as one.

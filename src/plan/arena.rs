@@ -2,7 +2,7 @@
 
 use super::eligible::Ruling;
 use super::residency::Resident;
-use super::{Home, Object, ObjectId, Placement, PlanFault, PlanOptions, Strategy};
+use super::{Home, Object, ObjectId, Placement, PlacementId, PlanFault, PlanOptions, Strategy};
 use crate::frame::{Frame, Lifetime, PassId, ResourceId, Version};
 use crate::pack::{self, Item, ProblemDesc};
 use crate::profile::{Dedicated, DeviceProfile, Requirements};
@@ -14,6 +14,22 @@ pub(super) struct Placed {
     pub(super) of_resource: Vec<Run>,
 }
 
+impl Placed {
+    /// Whether a resource lives in tile memory with an image in several objects.
+    pub(super) fn is_ladder(&self, id: ResourceId) -> bool {
+        let run = self.of_resource[id.index()];
+        run.len() > 1 && self.placements[run.first as usize].home == Home::Tile
+    }
+
+    /// The placement that a pass uses where `bound` is bound: of several images of a tile resident, the one in that object.
+    pub(super) fn in_pass(&self, id: ResourceId, bound: Option<ObjectId>) -> PlacementId {
+        let run = self.of_resource[id.index()];
+        let in_bound = |&index: &usize| self.placements[index].object == bound;
+        let index = run.indices().find(in_bound).filter(|_| self.is_ladder(id));
+        PlacementId(index.map_or(run.first, |index| index as u32))
+    }
+}
+
 /// Gives every resource its placements: residents where they are, the rest in ordinary memory.
 pub(super) fn place_all(
     frame: &Frame,
@@ -21,6 +37,7 @@ pub(super) fn place_all(
     profile: &DeviceProfile,
     rulings: &[Ruling],
     residents: &[Resident],
+    bound: &[Option<ObjectId>],
     objects: &mut Vec<Object>,
     options: &PlanOptions,
 ) -> Result<Placed, PlanFault> {
@@ -51,14 +68,24 @@ pub(super) fn place_all(
                 span: always,
                 ..placement
             }),
-            (_, Some(resident)) => placements.push(Placement {
-                home: Home::Tile,
-                object: Some(resident.object),
-                offset: resident.offset,
-                size: resident.size,
-                span: resident.span,
-                ..placement
-            }),
+            (_, Some(resident)) => {
+                for &index in frame.uses_of(id) {
+                    let object = bound[frame.accesses()[index as usize].pass.index()];
+                    if placements[first as usize..]
+                        .iter()
+                        .all(|one| one.object != object)
+                    {
+                        placements.push(Placement {
+                            home: Home::Tile,
+                            object,
+                            offset: resident.offset,
+                            size: resident.size,
+                            span: resident.span,
+                            ..placement
+                        });
+                    }
+                }
+            }
             (Ruling::Lazy(_), None) => {
                 let memory_type = needs.lazy_type_bits.trailing_zeros();
                 objects.push(Object {

@@ -6,7 +6,7 @@ use super::arena::Placed;
 use super::epoch::{Epoch, epochs_of};
 use super::handover::{Space, SpaceKey, birth};
 use super::timeline::Timeline;
-use super::{Barrier, Cause, Home, Placement, PlacementId, QueueTransfer, TransferHalf};
+use super::{Barrier, Cause, Home, ObjectId, Placement, PlacementId, QueueTransfer, TransferHalf};
 use crate::frame::{Frame, Lifetime, PassId, QueueId, Version};
 use crate::profile::DeviceProfile;
 use crate::units::{Bytes, Run};
@@ -36,42 +36,52 @@ pub(super) fn plan_barriers(
     profile: &DeviceProfile,
     timeline: &Timeline,
     placed: &Placed,
+    bound: &[Option<ObjectId>],
 ) -> Barriers {
     let mut work = Work {
         frame,
         timeline,
+        placed,
+        bound,
         placements: &placed.placements,
         epochs: Vec::with_capacity(frame.accesses().len()),
         chains: Vec::with_capacity(placed.placements.len()),
         chain_of: vec![u32::MAX; placed.placements.len()],
         barriers: Vec::with_capacity(frame.accesses().len() + placed.placements.len()),
     };
-    work.gather_epochs(profile, placed);
+    work.gather_epochs(profile);
     work.inside_chains();
-    work.first_uses(placed);
+    work.first_uses();
     work.externals();
-    work.histories(placed);
+    work.histories();
     batch_by_pass(frame, &work.barriers)
 }
 
 struct Work<'a> {
     frame: &'a Frame,
     timeline: &'a Timeline,
+    placed: &'a Placed,
+    /// Per pass, the tile object that is bound.
+    bound: &'a [Option<ObjectId>],
     placements: &'a [Placement],
     epochs: Vec<Epoch>,
     chains: Vec<Chain>,
-    /// Per placement, its chain.
+    /// Per placement, its chain; aliases of one resident go through that of the first.
     chain_of: Vec<u32>,
     /// (pass, after it?, barrier)
     barriers: Vec<(PassId, bool, Barrier)>,
 }
 
 impl Work<'_> {
-    fn gather_epochs(&mut self, profile: &DeviceProfile, placed: &Placed) {
-        for (id, run) in self.frame.resource_ids().zip(&placed.of_resource) {
-            for (index, version) in run.indices().zip([Version::Current, Version::Previous]) {
+    fn gather_epochs(&mut self, profile: &DeviceProfile) {
+        for (id, run) in self.frame.resource_ids().zip(&self.placed.of_resource) {
+            let ladder = self.placed.is_ladder(id);
+            let versions = if ladder { 1 } else { 2 };
+            let versions = [Version::Current, Version::Previous].into_iter().take(versions);
+            for (index, version) in run.indices().zip(versions) {
                 let first = self.epochs.len() as u32;
-                epochs_of(self.frame, profile, self.timeline, id, version, &mut self.epochs);
+                let epochs = &mut self.epochs;
+                epochs_of(self.frame, profile, self.timeline, id, version, ladder, epochs);
                 self.chain_of[index] = self.chains.len() as u32;
                 let epochs = Run {
                     first,
@@ -91,7 +101,14 @@ impl Work<'_> {
             let Chain { placement, epochs } = self.chains[chain];
             for index in epochs.indices().skip(1) {
                 let (before, after) = (self.epochs[index - 1], self.epochs[index]);
-                self.boundary((placement, placement), Cause::Hazard, &before, &after);
+                let id = self.placements[placement.index()].resource;
+                if self.placed.is_ladder(id) {
+                    let at = |pass: PassId| self.placed.in_pass(id, self.bound[pass.index()]);
+                    let of = (at(before.last), at(after.first));
+                    self.boundary(of, Cause::Alias, &before, &after);
+                } else {
+                    self.boundary((placement, placement), Cause::Hazard, &before, &after);
+                }
             }
         }
     }
@@ -147,10 +164,15 @@ impl Work<'_> {
 
     /// First uses of transient resources, and of history resources of one copy: whoever held the bytes before, in this
     /// frame or the one before, must have finished.
-    fn first_uses(&mut self, placed: &Placed) {
+    ///
+    /// All aliases of a tile resident come into their layout then: later, a transition would discard what another one holds.
+    fn first_uses(&mut self) {
+        let placed = self.placed;
         let mut order: Vec<(SpaceKey, (u32, Bytes), u32)> = Vec::with_capacity(self.chains.len());
         for (index, placement) in self.placements.iter().enumerate() {
-            if placed.of_resource[placement.resource.index()].len() == 1
+            let run = placed.of_resource[placement.resource.index()];
+            let first_alias = run.first as usize == index && placement.home == Home::Tile;
+            if (run.len() == 1 || first_alias)
                 && let Some(object) = placement.object
             {
                 let key = match placement.home {
@@ -184,9 +206,21 @@ impl Work<'_> {
                 continue;
             };
             let (scope, other) = before[index as usize];
-            let cause = if other { Cause::HandOver } else { Cause::NextFrame };
+            let ladder = self.placed.is_ladder(self.placements[index as usize].resource);
+            let cause = match (other, ladder) {
+                (true, _) => Cause::HandOver,
+                (false, true) => Cause::Alias,
+                (false, false) => Cause::NextFrame,
+            };
             let barrier = self.barrier(PlacementId(index), cause, scope, &first);
             self.barriers.push((first.first, false, barrier));
+            if self.placed.is_ladder(barrier.resource) && self.frame.resource(barrier.resource).is_image() {
+                for alias in placed.of_resource[barrier.resource.index()].indices().skip(1) {
+                    let placement = PlacementId(alias as u32);
+                    self.barriers
+                        .push((first.first, false, Barrier { placement, ..barrier }));
+                }
+            }
         }
     }
 
@@ -257,8 +291,11 @@ impl Work<'_> {
 
     /// History pairs: this frame's current version takes the copy that was the previous one in the frame before, and
     /// the other way round.
-    fn histories(&mut self, placed: &Placed) {
-        for run in placed.of_resource.iter().filter(|run| run.len() == 2) {
+    fn histories(&mut self) {
+        for (resource, run) in self.frame.resources().iter().zip(&self.placed.of_resource) {
+            if run.len() != 2 || resource.lifetime != Lifetime::History {
+                continue;
+            }
             let (current, previous) = (run.first, run.first + 1);
             let ends = [
                 self.first_epoch(current),

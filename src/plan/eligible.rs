@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::timeline::Timeline;
-use super::{NotTile, PlanOptions, Strategy, WindowRule};
+use super::{NotTile, PlanOptions, Strategy, WindowRule, model};
 use crate::frame::{Access, AccessKind, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind};
 use crate::profile::{Dedicated, DeviceProfile, Requirements, TileHeap};
 use crate::units::Bytes;
@@ -82,7 +82,7 @@ fn judge_one(
             size: tile.size,
             heap: heap.size,
         }),
-        Some(tile) => Ruling::Tile(traffic(&uses, tile.size)),
+        Some(tile) => Ruling::Tile(uses.iter().map(|access| model::worth(access, tile.size)).sum()),
     }
 }
 

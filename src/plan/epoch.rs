@@ -33,7 +33,7 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    fn of(access: &Access, queue: QueueId, resource: &Resource, store_none: bool) -> Epoch {
+    fn of(access: &Access, queue: QueueId, resource: &Resource, general: bool, store_none: bool) -> Epoch {
         // Without a store operation that does nothing, ending the pass writes the attachment, tested or not.
         let stored = access.kind == AccessKind::DepthStencilAttachment && !access.writes && !store_none;
         let writes = access.kind.access_flags(false, access.writes || stored);
@@ -41,7 +41,7 @@ impl Epoch {
             first: access.pass,
             last: access.pass,
             queue,
-            layout: layout_of(access, resource),
+            layout: layout_of(access, resource, general),
             stages: access.stages,
             access: access.flags() | writes,
             writes,
@@ -75,22 +75,26 @@ impl Epoch {
     }
 }
 
-/// The layout of an access; buffers have none.
-pub(super) fn layout_of(access: &Access, resource: &Resource) -> vk::ImageLayout {
+/// The layout of an access, `general` where nothing else serves; buffers have none.
+pub(super) fn layout_of(access: &Access, resource: &Resource, general: bool) -> vk::ImageLayout {
     if !resource.is_image() {
         return vk::ImageLayout::UNDEFINED;
+    }
+    if general {
+        return vk::ImageLayout::GENERAL;
     }
     let depth = !resource.aspects().contains(vk::ImageAspectFlags::COLOR);
     access.kind.layout(depth, access.writes)
 }
 
-/// The epochs of one version of `resource`, appended to `epochs` in timeline order.
+/// The epochs of one version of `resource`, appended to `epochs` in timeline order; all in one layout if `general`.
 pub(super) fn epochs_of(
     frame: &Frame,
     profile: &DeviceProfile,
     timeline: &Timeline,
     resource: ResourceId,
     version: Version,
+    general: bool,
     epochs: &mut Vec<Epoch>,
 ) {
     let described = frame.resource(resource);
@@ -102,7 +106,8 @@ pub(super) fn epochs_of(
         if access.version != version {
             continue;
         }
-        let next = Epoch::of(access, timeline.queue_of(access.pass), described, store_none);
+        let queue = timeline.queue_of(access.pass);
+        let next = Epoch::of(access, queue, described, general, store_none);
         match &mut open {
             Some(pass) if pass.last == next.first => pass.join(next),
             _ => {

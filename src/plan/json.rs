@@ -3,7 +3,7 @@
 //! ```json
 //! {
 //!   "format": "tileheap-plan", "version": 1, "frame": "two passes",
-//!   "options": { "strategy": "greedy", "windows": "device", "aliasing": true, "lazy": true },
+//!   "options": { "strategy": "greedy", "windows": "device", "aliasing": true, "ladder": "where-pays", "lazy": true },
 //!   "profile": { "format": "tileheap-profile", "…": "the device it is planned for" },
 //!   "objects": [{ "home": "tile", "memory_type": 0, "size": 552960 }],
 //!   "resources": [{

@@ -16,8 +16,10 @@ mod barrier;
 mod check;
 mod eligible;
 mod epoch;
+mod fault;
 mod handover;
 mod json;
+mod make;
 pub mod model;
 mod operations;
 mod planner;
@@ -37,12 +39,14 @@ use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
 
-pub use advise::{Advice, Change, ChangeKind, advise, dram_traffic, fusions};
+pub use advise::{Advice, Change, ChangeKind, Merge, advise, dram_traffic, fusions, merges};
 pub use check::{
     BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
     OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,
 };
+pub use fault::PlanFault;
 pub use json::PlanJsonFault;
+pub use make::plan;
 pub use planner::Planner;
 
 /// Where everything in a frame lives, which memory is bound when, and every barrier.
@@ -107,6 +111,22 @@ pub enum WindowRule {
     WholeFrame,
 }
 
+/// Whether one run of lives is served by several tile memory objects, each as large as what is alive in its passes.
+///
+/// What lives on while another object is bound has an image in each (`VK_IMAGE_CREATE_ALIAS_BIT`, same offset), and all of
+/// them stay in `GENERAL`: layouts are not shared between memory objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ladder {
+    /// One object for each connected run of lives.
+    Off,
+    /// Where [`model`] has less harm with several. Only [`Strategy::Optimal`] asks it.
+    #[default]
+    WherePays,
+    /// Wherever fewer bytes are reserved.
+    Always,
+}
+
 /// What is asked of the planner besides frame, requirements and profile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct PlanOptions {
@@ -116,6 +136,8 @@ pub struct PlanOptions {
     pub windows: WindowRule,
     /// Whether resources of disjoint lives may share bytes at all.
     pub aliasing: bool,
+    /// Whether what is bound falls within a run of lives. Not without `aliasing`.
+    pub ladder: Ladder,
     /// Whether lazily allocated memory may be used.
     pub lazy: bool,
     /// The most branches that the search looks at; `u64::MAX` for a proof at any price.
@@ -153,6 +175,7 @@ impl Default for PlanOptions {
             strategy: Strategy::default(),
             windows: WindowRule::default(),
             aliasing: true,
+            ladder: Ladder::default(),
             lazy: true,
             budget: BUDGET,
             bin_cost: model::BIN_COST,
@@ -225,14 +248,16 @@ pub struct Placement {
     pub offset: Bytes,
     /// Size there.
     pub size: Bytes,
-    /// The steps in which the bytes are taken. A history resource holds its bytes always: the whole frame.
+    /// The steps in which the bytes are taken. A history resource holds its bytes always: the whole frame. Aliases of one
+    /// resident, one per memory object, all have its life.
     pub span: Span,
 }
 
 /// Where a resource lives, and why there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResourcePlan {
-    /// Its placements: none if nothing uses it, two for a history resource of which the previous version is read.
+    /// Its placements: none if nothing uses it, two for a history resource of which the previous version is read, one per
+    /// memory object that is bound where a tile resident is used, that of its first use first.
     ///
     /// Of a history pair, the first is the current version in even frames and the previous one in odd frames.
     pub placements: Run,
@@ -386,6 +411,9 @@ pub enum Cause {
     Hazard,
     /// First use of bytes that another resource held, in this frame or the one before: also a memory barrier.
     HandOver,
+    /// A hazard, or the first use since the frame before, of a resident with an image in several memory objects: also a memory
+    /// barrier, since the other use may have been another image's.
+    Alias,
     /// First use of its own bytes since the frame before.
     NextFrame,
     /// An external resource comes in.
@@ -437,6 +465,8 @@ pub struct Totals {
     pub tile_bytes: Bytes,
     /// Tile memory bound, summed over the passes.
     pub reserved_bytes: Bytes,
+    /// The same if each connected run of lives had one object, as large as its highest end.
+    pub reserved_bytes_by_runs: Bytes,
     /// Bytes of tile residents alive, summed over the passes.
     pub live_bytes: Bytes,
 }
@@ -486,120 +516,4 @@ impl Plan {
     pub fn accesses_of(&self, pass: PassId) -> &[AccessPlan] {
         self.frame.pass(pass).accesses.of(&self.accesses)
     }
-}
-
-/// What makes planning impossible.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlanFault {
-    /// The requirements are those of another frame.
-    #[error(
-        "frame `{frame}` has {resources} resources and the requirements are for {requirements}: measure this frame"
-    )]
-    Requirements {
-        /// The frame.
-        frame: String,
-        /// Its resources.
-        resources: usize,
-        /// Entries of the requirements.
-        requirements: usize,
-    },
-    /// No ordinary memory type can hold a resource.
-    #[error(
-        "resource `{resource}` fits no ordinary memory type (it allows types {bits:#b}): change its format or usage"
-    )]
-    NoMemoryType {
-        /// The resource.
-        resource: String,
-        /// The memory types it allows.
-        bits: u32,
-    },
-    /// The arena of one memory type is larger than the device allows.
-    #[error(
-        "frame `{frame}` needs an arena of {height} in memory type {memory_type}, and the device allows {limit}: make the frame smaller"
-    )]
-    ArenaTooLarge {
-        /// The frame.
-        frame: String,
-        /// The memory type.
-        memory_type: u32,
-        /// What is needed.
-        height: Bytes,
-        /// The smaller of heap size and `maxMemoryAllocationSize`.
-        limit: Bytes,
-    },
-    /// The sizes cannot be packed.
-    #[error(transparent)]
-    Packing(#[from] crate::pack::PackFault),
-}
-
-/// Plans `frame`: decides where every resource lives and when, what is bound, every barrier and every load and store
-/// operation.
-///
-/// Pure and deterministic: no driver, no clock, no hash order. `requirements` are in the frame's resource order, measured
-/// or estimated for the same `profile`.
-///
-/// # Errors
-/// [`Error::Plan`](crate::Error::Plan) when ordinary memory cannot hold the frame. What does not fit into tile memory is
-/// no error, but a reason in the plan.
-pub fn plan(
-    frame: &Frame,
-    requirements: &Arc<Requirements>,
-    profile: &Arc<DeviceProfile>,
-    options: &PlanOptions,
-) -> crate::Result<Plan> {
-    if requirements.resources.len() != frame.resources().len() {
-        return Err(PlanFault::Requirements {
-            frame: frame.name().to_owned(),
-            resources: frame.resources().len(),
-            requirements: requirements.resources.len(),
-        }
-        .into());
-    }
-    let timeline = timeline::Timeline::new(frame, profile, options.windows);
-    let rulings = eligible::judge(frame, requirements, profile, &timeline, options);
-    let mut resident = residency::choose(frame, requirements, profile, &timeline, &rulings, options);
-    let placed = arena::place_all(
-        frame,
-        requirements,
-        profile,
-        &rulings,
-        &resident.residents,
-        &mut resident.objects,
-        options,
-    )?;
-    let barriers = barrier::plan_barriers(frame, profile, &timeline, &placed);
-    let accesses = operations::plan_accesses(frame, profile, &placed);
-    let passes = totals::plan_passes(&resident, &timeline, &barriers);
-    let (resources, collisions) = totals::explain(
-        frame,
-        &timeline,
-        requirements,
-        &rulings,
-        &placed,
-        &resident.residents,
-    );
-    let totals = totals::sum(
-        frame,
-        requirements,
-        &resources,
-        &placed,
-        &resident.objects,
-        &passes,
-    );
-    Ok(Plan {
-        frame: frame.clone(),
-        profile: profile.clone(),
-        requirements: requirements.clone(),
-        options: *options,
-        resources,
-        placements: placed.placements,
-        objects: resident.objects,
-        passes,
-        accesses,
-        barriers: barriers.table,
-        collisions,
-        optimality: resident.optimality,
-        totals,
-    })
 }

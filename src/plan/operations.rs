@@ -4,18 +4,24 @@ use ash::vk;
 
 use super::arena::Placed;
 use super::epoch::layout_of;
-use super::{AccessPlan, PlacementId};
+use super::{AccessPlan, ObjectId, PlacementId};
 use crate::frame::{Access, AccessKind, Before, Frame, Lifetime, Version};
 use crate::profile::{DeviceProfile, Features};
 
-pub(super) fn plan_accesses(frame: &Frame, profile: &DeviceProfile, placed: &Placed) -> Vec<AccessPlan> {
+pub(super) fn plan_accesses(
+    frame: &Frame,
+    profile: &DeviceProfile,
+    placed: &Placed,
+    bound: &[Option<ObjectId>],
+) -> Vec<AccessPlan> {
     let mut plans = Vec::with_capacity(frame.accesses().len());
     for access in frame.accesses() {
         let resource = frame.resource(access.resource);
         let copy = u32::from(access.version == Version::Previous);
+        let PlacementId(current) = placed.in_pass(access.resource, bound[access.pass.index()]);
         plans.push(AccessPlan {
-            placement: PlacementId(placed.of_resource[access.resource.index()].first + copy),
-            layout: layout_of(access, resource),
+            placement: PlacementId(current + copy),
+            layout: layout_of(access, resource, placed.is_ladder(access.resource)),
             load_op: match access.before {
                 Before::Load => vk::AttachmentLoadOp::LOAD,
                 Before::Clear(_) => vk::AttachmentLoadOp::CLEAR,

@@ -1,18 +1,60 @@
-//! The planner that remembers: the same frame again costs a comparison.
+//! The planner that remembers: a frame seen before costs a comparison, a frame that differs little a repair.
+//!
+//! ```text
+//! resize      plan       a search: milliseconds
+//! same again  plan       a comparison
+//! toggled     plan_now   a repair, at once ──► the exact plan, on another thread ──► adopt
+//! back        plan_now   a comparison
+//! ```
 
 use std::sync::Arc;
 
-use super::{Plan, PlanOptions, plan};
+use super::make::make;
+use super::{Plan, PlanOptions, Strategy, plan};
 use crate::frame::Frame;
 use crate::profile::{DeviceProfile, Requirements};
 
-/// Plans frames and keeps the last plan.
+/// Plans that are remembered: features that come and go make few frames.
+const REMEMBERED: usize = 8;
+
+/// Plans frames and remembers the last few plans.
 ///
-/// A renderer describes its frame whenever size or features may have changed and hands it in; as long as nothing did,
-/// the plan at hand is given back.
-#[derive(Debug, Default)]
+/// A renderer describes its frame whenever size or features may have changed and hands it in; as long as topology, extents and
+/// device are those of a plan at hand, that plan is given back.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use ash::vk;
+/// # use tileheap::frame::{SyntheticDesc, synthetic};
+/// # use tileheap::plan::{PlanOptions, Planner, plan};
+/// # use tileheap::profile::{DeviceProfile, estimate};
+/// # let frame = synthetic(7, SyntheticDesc::default());
+/// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+/// # let needs = Arc::new(estimate(&frame, &profile)?);
+/// # let options = PlanOptions::default();
+/// let mut planner = Planner::new();
+/// let now = planner.plan_now(&frame, &needs, &profile, &options)?; // microseconds
+/// let exact = std::thread::spawn({
+///     let (frame, needs, profile) = (frame.clone(), needs.clone(), profile.clone());
+///     move || plan(&frame, &needs, &profile, &options)
+/// });
+/// // … frames go by on `now` …
+/// let exact = Arc::new(exact.join().expect("planning does not panic")?);
+/// assert!(planner.adopt(exact.clone()));
+/// assert!(Arc::ptr_eq(&planner.plan_now(&frame, &needs, &profile, &options)?, &exact));
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
 pub struct Planner {
-    last: Option<Arc<Plan>>,
+    /// The last used first.
+    known: Vec<Known>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    plan: Arc<Plan>,
+    /// Made as its options ask, not repaired or made fast.
+    whole: bool,
 }
 
 impl Planner {
@@ -21,13 +63,13 @@ impl Planner {
         Planner::default()
     }
 
-    /// As [`plan()`], or the last plan where all inputs are equal to its own.
+    /// As [`plan()`], or a plan at hand that was made so from equal inputs.
     ///
-    /// Inputs that share their tables with the last ones (clones) are recognised without looking at them; others are
+    /// Inputs that share their tables with those of the plan (clones) are recognised without looking at them; others are
     /// compared, which is linear in their size.
     ///
     /// # Errors
-    /// As [`plan()`]; the last plan is kept then.
+    /// As [`plan()`]; the plans at hand are kept then.
     pub fn plan(
         &mut self,
         frame: &Frame,
@@ -35,17 +77,110 @@ impl Planner {
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> crate::Result<Arc<Plan>> {
-        if let Some(last) = &self.last
-            && last.options == *options
-            && same(&last.profile, profile)
-            && last.frame == *frame
-            && same(&last.requirements, requirements)
+        if let Some(known) = self.recall(frame, requirements, profile, options)
+            && known.whole
         {
-            return Ok(last.clone());
+            return Ok(known.plan.clone());
         }
         let plan = Arc::new(plan(frame, requirements, profile, options)?);
-        self.last = Some(plan.clone());
+        self.remember(Known {
+            plan: plan.clone(),
+            whole: true,
+        });
         Ok(plan)
+    }
+
+    /// A plan at once: one at hand for equal inputs, or else one at hand for the same device and options, repaired: what was in tile
+    /// memory stays where it was, as far as it still fits. Without any, [`Strategy::Fast`]'s.
+    ///
+    /// What is not [searched](super::Optimality) has no bound beside it. It keeps every rule.
+    ///
+    /// # Errors
+    /// As [`plan()`]; the plans at hand are kept then.
+    pub fn plan_now(
+        &mut self,
+        frame: &Frame,
+        requirements: &Arc<Requirements>,
+        profile: &Arc<DeviceProfile>,
+        options: &PlanOptions,
+    ) -> crate::Result<Arc<Plan>> {
+        if let Some(known) = self.recall(frame, requirements, profile, options) {
+            return Ok(known.plan.clone());
+        }
+        let akin = |known: &&Known| known.plan.options == *options && same(&known.plan.profile, profile);
+        let plan = match self.known.iter().find(akin) {
+            Some(known) => make(frame, requirements, profile, options, Some(&known.plan))?,
+            None => {
+                let fast = PlanOptions {
+                    strategy: match options.strategy {
+                        Strategy::Optimal | Strategy::Greedy => Strategy::Fast,
+                        other => other,
+                    },
+                    ..*options
+                };
+                Plan {
+                    // What it stands in for.
+                    options: *options,
+                    ..plan(frame, requirements, profile, &fast)?
+                }
+            }
+        };
+        let plan = Arc::new(plan);
+        self.remember(Known {
+            plan: plan.clone(),
+            whole: false,
+        });
+        Ok(plan)
+    }
+
+    /// Takes a plan that was made elsewhere, on another thread or by a tool: from now on it is the one for its inputs.
+    ///
+    /// Refused, and false, where the plan at hand for equal inputs is proved to be no worse.
+    pub fn adopt(&mut self, plan: Arc<Plan>) -> bool {
+        let inputs = (&plan.frame, &plan.requirements, &plan.profile, &plan.options);
+        if let Some(known) = self.recall(inputs.0, inputs.1, inputs.2, inputs.3) {
+            let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
+            let better = plan.optimality.is_some_and(|found| found.is_proved());
+            if proved && !better {
+                return false;
+            }
+        }
+        self.remember(Known { plan, whole: true });
+        true
+    }
+
+    /// The plan at hand for equal inputs, which becomes the last used.
+    fn recall(
+        &mut self,
+        frame: &Frame,
+        requirements: &Arc<Requirements>,
+        profile: &Arc<DeviceProfile>,
+        options: &PlanOptions,
+    ) -> Option<&Known> {
+        let position = self.known.iter().position(|known| {
+            known.plan.options == *options
+                && same(&known.plan.profile, profile)
+                && known.plan.frame == *frame
+                && same(&known.plan.requirements, requirements)
+        })?;
+        self.known[..=position].rotate_right(1);
+        self.known.first()
+    }
+
+    /// Puts a plan first, in place of the one for equal inputs.
+    fn remember(&mut self, new: Known) {
+        let Plan {
+            frame,
+            requirements,
+            profile,
+            options,
+            ..
+        } = &*new.plan;
+        if self.recall(frame, requirements, profile, options).is_some() {
+            self.known.remove(0);
+        }
+        self.known.truncate(REMEMBERED - 1);
+        self.known.insert(0, new);
     }
 }
 

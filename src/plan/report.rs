@@ -7,7 +7,7 @@ use std::fmt;
 
 use self::table::{Column, Table, WIDTH, write_wrapped};
 use super::words::{amount, printable, quoted};
-use super::{Home, Placement, Plan, Reason, WindowRule};
+use super::{Home, Ladder, Placement, Plan, Reason, WindowRule};
 use crate::frame::PassId;
 use crate::units::{Bytes, Span};
 
@@ -72,6 +72,11 @@ impl Plan {
         } else {
             ", nothing shares bytes"
         };
+        let ladder = match self.options.ladder {
+            Ladder::Off => ", no ladders",
+            Ladder::WherePays => "",
+            Ladder::Always => ", ladders everywhere",
+        };
         let lazy = if self.options.lazy {
             ""
         } else {
@@ -79,7 +84,7 @@ impl Plan {
         };
         writeln!(
             f,
-            "  strategy  {}{windows}{aliasing}{lazy}",
+            "  strategy  {}{windows}{aliasing}{ladder}{lazy}",
             self.options.strategy.name()
         )
     }
@@ -214,6 +219,19 @@ impl Plan {
                 live,
                 percent(live, totals.tile_bytes),
                 "of what is bound",
+            );
+            let live = totals.live_bytes;
+            row(
+                "tile memory bound, over the passes",
+                totals.reserved_bytes,
+                percent(totals.reserved_bytes, live),
+                "of what is alive there",
+            );
+            row(
+                "… with one object for each run",
+                totals.reserved_bytes_by_runs,
+                percent(totals.reserved_bytes_by_runs, live),
+                "of what is alive there",
             );
         }
         let harm = self.harm();

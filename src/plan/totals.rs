@@ -99,8 +99,12 @@ pub(super) fn sum(
     placed: &Placed,
     objects: &[Object],
     passes: &[PassPlan],
+    reserved_by_runs: Bytes,
 ) -> Totals {
-    let mut totals = Totals::default();
+    let mut totals = Totals {
+        reserved_bytes_by_runs: reserved_by_runs,
+        ..Totals::default()
+    };
     for pass in passes {
         let Some(object) = pass.bound else { continue };
         totals.reserved_bytes += objects[object.index()].size;
@@ -108,15 +112,14 @@ pub(super) fn sum(
     }
     for (id, resource) in frame.resource_ids().zip(resources) {
         match resource.reason {
-            Reason::Tile { worth } => {
-                totals.eligible_bytes += worth;
-                totals.on_chip_bytes += worth;
+            // Traffic, not worth: that may be measured.
+            Reason::Tile { .. } => {
+                let traffic = eligible_traffic(frame, requirements, id);
+                totals.eligible_bytes += traffic;
+                totals.on_chip_bytes += traffic;
             }
-            Reason::Arena(NotTile::NoRoom { worth, .. })
-            | Reason::Dedicated(NotTile::NoRoom { worth, .. }) => {
-                totals.eligible_bytes += worth;
-            }
-            Reason::Arena(NotTile::TooLarge { .. }) | Reason::Dedicated(NotTile::TooLarge { .. }) => {
+            Reason::Arena(NotTile::NoRoom { .. } | NotTile::TooLarge { .. })
+            | Reason::Dedicated(NotTile::NoRoom { .. } | NotTile::TooLarge { .. }) => {
                 totals.eligible_bytes += eligible_traffic(frame, requirements, id);
             }
             _ => {}

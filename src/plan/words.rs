@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{NotTile, Plan, Reason, Strategy, WindowRule};
+use super::{Ladder, NotTile, Plan, Reason, Strategy, WindowRule};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
 use crate::profile::Dedicated;
 use crate::units::{Bytes, Run};
@@ -25,6 +25,46 @@ impl Strategy {
             Strategy::Fast => "fast",
             Strategy::FirstCome => "first-come",
             Strategy::Off => "off",
+        }
+    }
+}
+
+impl Ladder {
+    /// Every way, the default first.
+    pub const ALL: [Ladder; 3] = [Ladder::WherePays, Ladder::Always, Ladder::Off];
+
+    /// The name that JSON and the command line use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Ladder::Off => "off",
+            Ladder::WherePays => "where-pays",
+            Ladder::Always => "always",
+        }
+    }
+}
+
+impl NotTile {
+    /// The rule that keeps a resource (an image or a buffer) out, with its VUID where it has one.
+    pub const fn rule(&self, image: bool) -> &'static str {
+        match self {
+            NotTile::NoTileHeap => "VUID-vkAllocateMemory-tileMemoryHeap-10976",
+            NotTile::History | NotTile::CrossesWindows { .. } => {
+                "tile contents end with the batch, or with the submit where the device has queueSubmitBoundary"
+            }
+            NotTile::CrossesQueues { .. } => "each queue has tile contents of its own",
+            NotTile::Transfer { .. } | NotTile::DeclaredUsage if image => {
+                "tile images have no transfer usage: VK_QCOM_tile_memory_heap, VkImages"
+            }
+            NotTile::Transfer { .. } | NotTile::DeclaredUsage | NotTile::BufferUse { .. } => {
+                "VUID-VkBufferCreateInfo-usage-10764"
+            }
+            NotTile::ResolveTarget { .. } => {
+                "VUID-VkRenderingAttachmentInfo-resolveImageView-10728, VUID-VkFramebufferCreateInfo-pAttachments-12327"
+            }
+            NotTile::OnePass { .. } => "one render pass alone uses it",
+            NotTile::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
+            NotTile::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
+            NotTile::NoRoom { .. } => "what lives at the same time must not share bytes",
         }
     }
 }

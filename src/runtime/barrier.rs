@@ -220,8 +220,8 @@ impl Two {
         (from, to): (u32, u32),
         first_memory: usize,
     ) -> usize {
-        if barrier.cause == Cause::HandOver {
-            // The bytes were another resource's: that one's accesses are outside an image or buffer barrier's scope.
+        if matches!(barrier.cause, Cause::HandOver | Cause::Alias) {
+            // The bytes were another resource's, or another image's of the same resource: that one's accesses are outside an image or buffer barrier's scope.
             let memory = vk::MemoryBarrier2::default()
                 .src_stage_mask(barrier.src_stages)
                 .src_access_mask(barrier.src_access)

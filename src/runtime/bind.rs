@@ -15,6 +15,7 @@ use super::render_pass::{self, PassObject};
 use super::rendering::{Dynamic, Rendering};
 use super::resources::{self, Created};
 use super::submit::Submission;
+use super::tiles::{Tiles, bound_bytes, check_shading};
 use super::turn::Slot;
 use super::{DeviceQueue, RuntimeFault, Target, history};
 use crate::Result;
@@ -30,6 +31,7 @@ pub(super) fn bind(inner: &Arc<Inner>, plan: &Arc<Plan>, queues: Vec<DeviceQueue
         let (planned, device) = (plan.profile.name.clone(), inner.profile.name.clone());
         return Err(RuntimeFault::OtherDevice { planned, device }.into());
     }
+    check_shading(inner, plan)?;
     let mut plan = plan.clone();
     for attempt in 1.. {
         let mut guard = Guard::new(inner);
@@ -172,7 +174,7 @@ fn render_passes(
                 "input attachments"
             };
             tracing::debug!(pass = pass.name, reason, "recorded as a render pass object");
-            render_pass::create(inner, owned, pass, &attachments)?
+            render_pass::create(inner, owned, pass, &attachments, bound_bytes(plan, id))?
         };
         Ok(Some((render_pass, Target::new(pass, &attachments, render_pass))))
     };
@@ -197,7 +199,8 @@ fn renderings(
         let pass = plan.frame.pass(id);
         let attachments = Attachments::of(plan, id);
         if *render_pass == vk::RenderPass::null() {
-            let dynamic = Dynamic::new(attachments, pass.area, pass.layers, places);
+            let tiles = Tiles::new(inner, pass, bound_bytes(plan, id));
+            let dynamic = Dynamic::new(attachments, tiles, pass.area, pass.layers, places);
             return Ok(Some(Rendering::Dynamic(dynamic)));
         }
         let mut object = PassObject::new(*render_pass, &attachments, pass.area, pass.layers);

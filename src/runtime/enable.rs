@@ -5,7 +5,10 @@ use std::ffi::{CStr, c_char};
 use ash::vk;
 
 use super::{Capabilities, Support};
-use crate::ffi::{PhysicalDeviceTileMemoryHeapFeaturesQCOM, tile_memory_heap};
+use crate::ffi::{
+    PhysicalDeviceTileMemoryHeapFeaturesQCOM, PhysicalDeviceTileShadingFeaturesQCOM, tile_memory_heap,
+    tile_properties, tile_shading,
+};
 
 /// Extension names and feature structs to add to the creation of a device, without doubling what is there.
 ///
@@ -34,6 +37,8 @@ pub struct Enable {
     maintenance: Option<vk::PhysicalDeviceMaintenance4Features<'static>>,
     address: Option<vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>>,
     tile: Option<PhysicalDeviceTileMemoryHeapFeaturesQCOM<'static>>,
+    tiles: Option<vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'static>>,
+    shading: Option<PhysicalDeviceTileShadingFeaturesQCOM<'static>>,
 }
 
 /// What the caller's chain says about the features that matter here: nothing, no, or yes.
@@ -45,6 +50,8 @@ struct Chained {
     maintenance: Option<bool>,
     address: Option<bool>,
     tile: Option<bool>,
+    tiles: Option<bool>,
+    shading: Option<bool>,
 }
 
 impl Enable {
@@ -68,6 +75,8 @@ impl Enable {
             maintenance: None,
             address: None,
             tile: None,
+            tiles: None,
+            shading: None,
         };
         let usable = support.offers() & wanted;
         // Whether to chain a struct of our own.
@@ -91,7 +100,13 @@ impl Enable {
         let maintenance = take(C::MAINTENANCE_4, chained.maintenance);
         let address = take(C::BUFFER_DEVICE_ADDRESS, chained.address);
         let tile = take(C::TILE_MEMORY, chained.tile);
+        let tiles = take(C::TILE_PROPERTIES, chained.tiles);
+        let shading = take(C::TILE_SHADING, chained.shading);
         take(C::STORE_OP_NONE, None);
+        if !enable.capabilities.contains(C::TILE_PROPERTIES) {
+            enable.capabilities -= C::TILE_SHADING;
+        }
+        let shading = shading && enable.capabilities.contains(C::TILE_SHADING);
         enable.synchronization = synchronization
             .then(|| vk::PhysicalDeviceSynchronization2Features::default().synchronization2(true));
         enable.rendering =
@@ -104,6 +119,9 @@ impl Enable {
             .then(|| vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true));
         enable.tile =
             tile.then(|| PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true));
+        enable.tiles =
+            tiles.then(|| vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default().tile_properties(true));
+        enable.shading = shading.then(|| PhysicalDeviceTileShadingFeaturesQCOM::default().tile_shading(true));
         // SAFETY: the caller's duty.
         unsafe { enable.add_names(support) };
         enable
@@ -163,6 +181,12 @@ impl Enable {
         if self.capabilities.contains(C::TILE_MEMORY) {
             names.push(tile_memory_heap::NAME);
         }
+        if self.capabilities.contains(C::TILE_PROPERTIES) {
+            names.push(tile_properties::NAME);
+        }
+        if self.capabilities.contains(C::TILE_SHADING) {
+            names.push(tile_shading::NAME);
+        }
         // Must be enabled where it is listed (VUID-VkDeviceCreateInfo-pProperties-04451).
         if support.lists(ash::khr::portability_subset::NAME) {
             names.push(ash::khr::portability_subset::NAME);
@@ -203,7 +227,9 @@ impl Enable {
             timeline,
             maintenance,
             address,
-            tile
+            tile,
+            tiles,
+            shading
         );
         info
     }
@@ -276,6 +302,16 @@ unsafe fn read_chain(mut next: *const vk::BaseInStructure<'_>) -> Chained {
             {
                 let one = read!(PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>);
                 chained.tile = Some(one.tile_memory_heap != 0);
+            }
+            S::PHYSICAL_DEVICE_TILE_PROPERTIES_FEATURES_QCOM => {
+                let one = read!(vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_>);
+                chained.tiles = Some(one.tile_properties != 0);
+            }
+            kind if kind
+                == <PhysicalDeviceTileShadingFeaturesQCOM<'_> as vk::TaggedStructure>::STRUCTURE_TYPE =>
+            {
+                let one = read!(PhysicalDeviceTileShadingFeaturesQCOM<'_>);
+                chained.shading = Some(one.tile_shading != 0);
             }
             _ => {}
         }

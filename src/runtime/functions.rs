@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_void};
 use ash::vk;
 
 use super::Capabilities;
-use crate::ffi::tile_memory_heap;
+use crate::ffi::{tile_memory_heap, tile_properties};
 
 /// What was enabled on the device, loaded.
 ///
@@ -19,6 +19,7 @@ pub(super) struct Functions {
     pub(super) buffer_device_address: Option<ash::khr::buffer_device_address::DeviceFn>,
     pub(super) debug_utils: Option<ash::ext::debug_utils::Device>,
     pub(super) tile_memory: Option<tile_memory_heap::Device>,
+    pub(super) tile_properties: Option<tile_properties::Device>,
 }
 
 impl Functions {
@@ -61,6 +62,9 @@ impl Functions {
             debug_utils: with(C::DEBUG_UTILS).then(|| ash::ext::debug_utils::Device::new(instance, device)),
             tile_memory: with(C::TILE_MEMORY)
                 .then(|| tile_memory_heap::Device::new(instance, device).ok())
+                .flatten(),
+            tile_properties: with(C::TILE_PROPERTIES)
+                .then(|| tile_properties::Device::new(instance, device).ok())
                 .flatten(),
         }
     }

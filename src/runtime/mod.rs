@@ -81,6 +81,7 @@ mod support;
 mod survey;
 mod target;
 mod textures;
+mod tiles;
 mod turn;
 
 pub use bound::{Bound, Buffer, Image, Parity};

@@ -13,8 +13,10 @@ use super::bound::Place;
 use super::device::Inner;
 use super::fault::Called;
 use super::owned::Owned;
+use super::tiles::Tiles;
 use crate::Result;
 use crate::frame::Pass;
+use crate::units::Bytes;
 
 /// A render pass object with its current framebuffer.
 pub(super) struct PassObject {
@@ -132,12 +134,13 @@ fn each_once(attachments: &Attachments) -> Vec<Attachment> {
     list
 }
 
-/// Creates the render pass object of a pass.
+/// Creates the render pass object of a pass, during which `bound` bytes of tile memory are bound.
 pub(super) fn create(
     inner: &Inner,
     owned: &mut Owned,
     pass: &Pass,
     attachments: &Attachments,
+    bound: Bytes,
 ) -> Result<vk::RenderPass> {
     if attachments.depth.is_some_and(|depth| depth.resolve.is_some()) {
         let why = "resolving depth needs dynamic rendering, and does not go together with input attachments";
@@ -195,10 +198,17 @@ pub(super) fn create(
     }
     let dependencies = dependencies(attachments);
     let subpasses = [subpass];
-    let info = vk::RenderPassCreateInfo::default()
+    let mut info = vk::RenderPassCreateInfo::default()
         .attachments(&descriptions)
         .subpasses(&subpasses)
         .dependencies(&dependencies);
+    let mut tiles = Tiles::new(inner, pass, bound);
+    if let Some(size) = &mut tiles.size {
+        info = info.push_next(size);
+    }
+    if let Some(shading) = &mut tiles.shading {
+        info = info.push_next(shading);
+    }
     // SAFETY: every reference is to an attachment of the list.
     let render_pass = unsafe { inner.device.create_render_pass(&info, None) }
         .called("vkCreateRenderPass", || format!("pass `{}`", pass.name))?;

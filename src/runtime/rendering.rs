@@ -6,6 +6,7 @@ use super::attachment::{Attachment, Attachments};
 use super::bound::Place;
 use super::functions::Functions;
 use super::render_pass::PassObject;
+use super::tiles::Tiles;
 
 /// The recording of one render pass in frames of one parity.
 #[expect(
@@ -27,11 +28,13 @@ pub(super) struct Dynamic {
     colors: Vec<vk::RenderingAttachmentInfo<'static>>,
     depth: Option<vk::RenderingAttachmentInfo<'static>>,
     stencil: Option<vk::RenderingAttachmentInfo<'static>>,
+    tiles: Tiles,
 }
 
 impl Dynamic {
     pub(super) fn new(
         attachments: Attachments,
+        tiles: Tiles,
         area: vk::Extent2D,
         layers: u32,
         places: &[Place],
@@ -62,6 +65,7 @@ impl Dynamic {
             colors: attachments.colors.iter().map(info).collect(),
             depth: aspect(vk::ImageAspectFlags::DEPTH),
             stencil: aspect(vk::ImageAspectFlags::STENCIL),
+            tiles,
             attachments,
         };
         dynamic.refresh(places);
@@ -94,9 +98,8 @@ impl Dynamic {
         }
     }
 
-    /// # Safety
-    /// As [`Rendering::begin`].
-    unsafe fn begin(&self, functions: &Functions, commands: vk::CommandBuffer, secondary: bool) {
+    /// Calls `with` with the structure that begins the rendering, all that concerns its tiles chained.
+    pub(super) fn with_info<R>(&self, secondary: bool, with: impl FnOnce(&vk::RenderingInfo<'_>) -> R) -> R {
         let flags = if secondary {
             vk::RenderingFlags::CONTENTS_SECONDARY_COMMAND_BUFFERS
         } else {
@@ -116,12 +119,27 @@ impl Dynamic {
         if let Some(stencil) = &self.stencil {
             info = info.stencil_attachment(stencil);
         }
+        let (mut size, mut shading) = (self.tiles.size, self.tiles.shading);
+        if let Some(size) = &mut size {
+            info = info.push_next(size);
+        }
+        if let Some(shading) = &mut shading {
+            info = info.push_next(shading);
+        }
+        with(&info)
+    }
+
+    /// # Safety
+    /// As [`Rendering::begin`].
+    unsafe fn begin(&self, functions: &Functions, commands: vk::CommandBuffer, secondary: bool) {
         let functions = functions
             .dynamic_rendering
             .as_ref()
             .expect("made dynamic where it is enabled");
-        // SAFETY: the caller's duty; views and layouts are the plan's.
-        unsafe { (functions.cmd_begin_rendering_khr)(commands, &info) };
+        self.with_info(secondary, |info| {
+            // SAFETY: the caller's duty; views and layouts are the plan's.
+            unsafe { (functions.cmd_begin_rendering_khr)(commands, info) };
+        });
     }
 }
 

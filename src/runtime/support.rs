@@ -11,7 +11,7 @@ use bitflags::bitflags;
 use super::RuntimeFault;
 use super::fault::Called;
 use crate::Result;
-use crate::ffi::{self, tile_memory_heap};
+use crate::ffi::{self, tile_memory_heap, tile_properties, tile_shading};
 use crate::profile::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileBlock, TileHeap};
 use crate::units::{Alignment, Bytes};
 
@@ -35,6 +35,10 @@ bitflags! {
         const TILE_MEMORY = 1 << 6;
         /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. No device can be asked for it.
         const DEBUG_UTILS = 1 << 7;
+        /// `VK_QCOM_tile_properties`: [`Turn::tile_properties`](super::Turn::tile_properties).
+        const TILE_PROPERTIES = 1 << 8;
+        /// `VK_QCOM_tile_shading`, for passes that are [marked](crate::frame::Pass::tile_shading); of its features the first.
+        const TILE_SHADING = 1 << 9;
     }
 }
 
@@ -279,6 +283,8 @@ impl Question<'_> {
         let mut maintenance = vk::PhysicalDeviceMaintenance4Features::default();
         let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
         let mut tile = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default();
+        let mut tiles = vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default();
+        let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default();
         let mut features = vk::PhysicalDeviceFeatures2::default();
         if self.has(vk::API_VERSION_1_3, ash::khr::synchronization2::NAME) {
             features = features.push_next(&mut synchronization);
@@ -298,6 +304,13 @@ impl Question<'_> {
         if self.extensions.contains(tile_memory_heap::NAME) {
             features = features.push_next(&mut tile);
         }
+        if self.extensions.contains(tile_properties::NAME) {
+            features = features.push_next(&mut tiles);
+        }
+        // It depends on the other one.
+        if self.extensions.contains(tile_properties::NAME) && self.extensions.contains(tile_shading::NAME) {
+            features = features.push_next(&mut shading);
+        }
         // SAFETY: the physical device is one of the instance; every chained struct is known to the driver, by its version or
         // an extension it lists.
         unsafe {
@@ -310,6 +323,11 @@ impl Question<'_> {
             (timeline.timeline_semaphore != 0, C::TIMELINE_SEMAPHORE),
             (maintenance.maintenance4 != 0, C::MAINTENANCE_4),
             (address.buffer_device_address != 0, C::BUFFER_DEVICE_ADDRESS),
+            (tiles.tile_properties != 0, C::TILE_PROPERTIES),
+            (
+                tiles.tile_properties != 0 && shading.tile_shading != 0,
+                C::TILE_SHADING,
+            ),
             (
                 self.has(vk::API_VERSION_1_3, ash::ext::load_store_op_none::NAME),
                 C::STORE_OP_NONE,

@@ -8,10 +8,12 @@ use super::bound::Bound;
 use super::fault::Called;
 use super::rendering::Rendering;
 use super::submit::{SubmitCall, call};
+use super::tiles::Tiles;
 use super::{Buffer, Commands, Image, Imports, Parity, RuntimeFault};
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
 use crate::frame::{CommandBufferId, PassId, ResourceId};
+use crate::units::Bytes;
 
 /// A frame of a [`Bound`](super::Bound): 0, 1, 2, ….
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -232,6 +234,12 @@ impl Turn<'_> {
             .framebuffer(framebuffer);
         if target.render_pass == vk::RenderPass::null() {
             info = info.push_next(&mut formats);
+        }
+        // Of tile shading, the secondary says what the render pass says.
+        let pass_of_frame = self.bound.plan.frame.pass(pass);
+        let mut tiles = Tiles::new(&self.bound.inner, pass_of_frame, Bytes::ZERO);
+        if let Some(shading) = &mut tiles.shading {
+            info = info.push_next(shading);
         }
         // Inside a render pass binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
         let object = self.bound.plan.passes[pass.index()].bound;

@@ -140,6 +140,7 @@ fn draw(late: bool) -> Plan {
         tile_bytes: Bytes(5 * BLOCK),
         // Five blocks in three passes, one in two or four; all of them full.
         reserved_bytes: Bytes((15 + bloom_passes) * BLOCK),
+        reserved_bytes_by_runs: Bytes((15 + bloom_passes) * BLOCK),
         live_bytes: Bytes((15 + bloom_passes) * BLOCK),
     })
 }

@@ -31,8 +31,8 @@ fn layout_changes(plan: &Plan) -> Vec<BarrierSite> {
     })
 }
 
-/// Barriers on the only queue that make a write visible to a pass that needs it, where no hand-over, which is a memory
-/// barrier for everyone, could do it instead.
+/// Barriers on the only queue that make a write visible to a pass that needs it, where no hand-over and no alias, which are
+/// memory barriers for everyone, could do it instead.
 fn read_after_write(plan: &Plan) -> Vec<BarrierSite> {
     if plan.frame.queues().len() > 1 {
         return Vec::new();
@@ -55,7 +55,7 @@ fn read_after_write(plan: &Plan) -> Vec<BarrierSite> {
             .rfind(|(_, access, _)| access.pass < site.pass)
             .map(|(_, access, _)| access.pass);
         let served = barriers_where(plan, |other, barrier| {
-            barrier.cause == Cause::HandOver
+            matches!(barrier.cause, Cause::HandOver | Cause::Alias)
                 && writer.is_some_and(|writer| writer < other.pass)
                 && other.pass <= site.pass
         });
@@ -279,7 +279,7 @@ fn shared_epochs(plan: &Plan) -> Vec<(BarrierSite, S, String)> {
         let between = barriers_where(plan, |other, barrier| {
             let within = site.pass < other.pass && other.pass <= later.pass;
             let mine = barrier.placement == plan.barriers[site.index].placement;
-            within && (mine || barrier.cause == Cause::HandOver)
+            within && (mine || matches!(barrier.cause, Cause::HandOver | Cause::Alias))
         });
         if between.is_empty() && later.reads && !later.writes {
             let name = plan.frame.pass(later.pass).name.clone();

@@ -71,7 +71,8 @@ fn what_the_next_frame_reads_is_not_stored() {
                 let last = uses(plan, planned.placement.index())
                     .last()
                     .map(|(_, last, _)| last.pass);
-                run.len() == 2 && access.writes && last == Some(access.pass)
+                let history = plan.frame.resource(access.resource).lifetime == Lifetime::History;
+                history && run.len() == 2 && access.writes && last == Some(access.pass)
             })
         },
         |plan, (index, ..)| plan.accesses[*index].store_op = AttachmentStoreOp::DONT_CARE,

@@ -3,6 +3,7 @@
 mod barriers;
 mod bytes;
 mod contents;
+mod ladders;
 mod residence;
 mod structure;
 

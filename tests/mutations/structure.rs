@@ -98,11 +98,12 @@ fn a_span_leaves_the_frame() {
 fn the_versions_of_a_history_are_swapped() {
     refused(
         |plan| {
-            let pairs = plan
-                .resources
-                .iter()
-                .filter(|resource| resource.placements.len() == 2);
+            let described = plan.frame.resources().iter().zip(&plan.resources);
+            let pairs = described.filter(|(described, planned)| {
+                described.lifetime == Lifetime::History && planned.placements.len() == 2
+            });
             pairs
+                .map(|(_, planned)| planned)
                 .map(|resource| (resource.placements.first, resource.placements.end - 1))
                 .collect()
         },

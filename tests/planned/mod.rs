@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::frame::{SplitMix64, SyntheticDesc, synthetic};
 use tileheap::plan::model::BIN_COST;
-use tileheap::plan::{Plan, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::{Dedicated, DeviceProfile, Features, PRESETS, Requirements, TileBlock, estimate};
 use tileheap::units::{Alignment, Bytes};
 
@@ -37,6 +37,7 @@ pub(crate) fn planned(seed: u64) -> Plan {
         budget: 300,
         bin_cost: random.pick(&[Bytes::ZERO, BIN_COST, Bytes::mib(1)]),
         lazy: !random.one_in(4),
+        ladder: random.pick(&[Ladder::WherePays, Ladder::Always, Ladder::Off]),
     };
     plan(&frame, &Arc::new(requirements), &Arc::new(profile), &options).unwrap()
 }

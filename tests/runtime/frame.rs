@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::frame::{
     Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, Version,
 };
-use tileheap::plan::{PlanOptions, Strategy};
+use tileheap::plan::{Ladder, PlanOptions, Strategy};
 use tileheap::runtime::{ImportedBuffer, Imports, Parity};
 use tileheap::units::Bytes;
 
@@ -188,6 +188,10 @@ fn every_way_of_recording_computes_the_same() {
         assert!(!gpu.tile().capabilities().intersects(without), "{way}");
         for options in [
             PlanOptions::default(),
+            PlanOptions {
+                ladder: Ladder::Always,
+                ..PlanOptions::default()
+            },
             PlanOptions {
                 aliasing: false,
                 strategy: Strategy::Off,

@@ -17,4 +17,5 @@ mod misuse;
 mod queues;
 mod resize;
 mod secondary;
+mod tiles;
 mod validated;

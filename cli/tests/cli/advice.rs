@@ -50,6 +50,7 @@ fn advice_names_what_keeps_a_resource_out_and_what_would_help() {
     assert_eq!(document["format"], "tileheap-advice");
     let resources = document["resources"].as_array().expect("a list");
     assert!(!resources.is_empty());
+    assert!(document["merges"].is_array());
     for resource in resources {
         assert!(
             resource["constraint"].is_string() && resource["changes"].is_array(),
@@ -111,4 +112,95 @@ fn plans_are_compared() {
     );
     assert!(tileheap(&["diff", &large, &large]).good().contains("same places"));
     assert!(tileheap(&["diff", &frame, &large]).bad(1).contains("no plan"));
+}
+
+/// A ladder reserves no more than the larger of its proven minimum and 1.15 times what lives.
+#[test]
+fn ladders_bind_little_more_than_what_lives() {
+    for (name, size, _) in PUBLISHED {
+        let Some(frame) = shared(&format!("frames/{name}.json")) else {
+            return;
+        };
+        let frame = frame.to_str().expect("a path in UTF-8");
+        for heap in ["4MiB", "8MiB", "12MiB", "18MiB"] {
+            let arguments = ["plan", frame, "--sizes", "raw", "--size", size, "--heap", heap];
+            let plan = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
+            let total = |name: &str| plan["totals"][name].as_u64().expect("a number");
+            let (bound, live) = (total("reserved_bytes"), total("live_bytes"));
+            let proved = plan["optimality"]["least_reserved"] == true;
+            assert!(
+                proved || bound * 100 <= live * 115,
+                "{name} {size} {heap}: {bound} of {live}"
+            );
+            assert!(bound <= total("reserved_bytes_by_runs"));
+            let report = tileheap(&arguments).good();
+            assert!(report.contains("with one object for each run"), "{report}");
+            let off = json(&tileheap(&[&arguments[..], &["--json", "--ladder", "off"]].concat()).good());
+            assert_eq!(
+                off["totals"]["reserved_bytes"],
+                off["totals"]["reserved_bytes_by_runs"]
+            );
+            assert_eq!(off["totals"]["on_chip_bytes"], plan["totals"]["on_chip_bytes"]);
+        }
+    }
+}
+
+#[test]
+fn measured_worths_come_from_a_file() {
+    let frame = file("weighed.json", FRAME);
+    let plan = |weights: &str| {
+        let weights = file("weights.json", weights);
+        json(&tileheap(&["plan", &frame, "--heap", "64MiB", "--json", "--weights", &weights]).good())
+    };
+    let names = json(&tileheap(&["plan", &frame, "--heap", "64MiB", "--json"]).good());
+    let resource = names["resources"]
+        .as_array()
+        .and_then(|all| all.iter().find(|one| one["reason"]["kind"] == "tile"))
+        .expect("a resident");
+    let (name, pass) = (&resource["name"], &resource["accesses"][0]["pass"]);
+    let weights = format!(
+        r#"{{ "format": "tileheap-weights", "version": 1, "accesses": [{{ "pass": {pass}, "resource": {name}, "bytes": 77 }}] }}"#
+    );
+    let weighed = plan(&weights);
+    let planned = weighed["resources"]
+        .as_array()
+        .and_then(|all| all.iter().find(|one| one["name"] == *name))
+        .expect("the same resource");
+    let before = resource["reason"]["worth"].as_u64().expect("a number");
+    let after = planned["reason"]["worth"].as_u64().expect("a number");
+    assert!(after < before && after >= 77, "{before} {after}");
+    let wrong = file(
+        "wrong-weights.json",
+        r#"{ "format": "tileheap-weights", "version": 1, "accesses": 3 }"#,
+    );
+    assert!(
+        tileheap(&["plan", &frame, "--weights", &wrong])
+            .bad(1)
+            .contains("accesses")
+    );
+}
+
+#[test]
+fn what_cannot_be_pinned_is_an_error_that_names_the_rule() {
+    let frame = file("pinned.json", FRAME);
+    let plan = json(&tileheap(&["plan", &frame, "--heap", "64MiB", "--json"]).good());
+    let resources = plan["resources"].as_array().expect("a list");
+    let resident = resources
+        .iter()
+        .find(|one| one["reason"]["kind"] == "tile")
+        .expect("a resident");
+    let name = resident["name"].as_str().expect("a name");
+    tileheap(&["plan", &frame, "--heap", "64MiB", "--pin", name]).good();
+    let fault = tileheap(&["plan", &frame, "--profile", "no-tile-memory", "--pin", name]).bad(1);
+    assert!(
+        fault.contains("VUID-vkAllocateMemory-tileMemoryHeap-10976"),
+        "{fault}"
+    );
+    let fault = tileheap(&["plan", &frame, "--heap", "12288", "--pin", name]).bad(1);
+    assert!(fault.contains("01713"), "{fault}");
+    assert!(
+        tileheap(&["plan", &frame, "--pin", "nobody"])
+            .bad(2)
+            .contains("nobody")
+    );
 }

@@ -272,6 +272,7 @@ impl Context {
             stages: entry.kind.default_stages(self.pass_kind),
             before,
             resolves: None,
+            measured: None,
         };
         let previous =
             (self.previous && entry.reads).then(|| access(true, false, Version::Previous, Before::Load));

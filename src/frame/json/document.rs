@@ -53,6 +53,9 @@ pub(super) struct Resource {
     pub(super) buffer: Option<Buffer>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) lifetime: Lifetime,
+    /// Must live in tile memory.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) pinned: bool,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -186,6 +189,8 @@ pub(super) struct Pass {
     pub(super) kind: PassKind,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) contents: Contents,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) tile_shading: bool,
     #[serde(default)]
     pub(super) accesses: Vec<Access>,
 }
@@ -208,6 +213,9 @@ pub(super) struct Access {
     pub(super) stages: Option<Stages>,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) resolves: Option<String>,
+    /// Bytes of traffic that it was measured to save on chip.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) measured: Option<u64>,
 }
 
 fn is_load(before: &Before) -> bool {

@@ -139,6 +139,9 @@ impl Reader {
             (None, None) => return Err(field(path(), "is neither an `image` nor a `buffer`")),
             (Some(_), Some(_)) => return Err(field(path(), "is both an `image` and a `buffer`")),
         };
+        if resource.pinned {
+            self.frame.pin(id);
+        }
         self.resources.insert(resource.name, id);
         Ok(())
     }
@@ -179,6 +182,9 @@ impl Reader {
             .frame
             .pass(commands, &*pass.name, pass.kind)
             .contents(pass.contents);
+        if pass.tile_shading {
+            builder = builder.tile_shading();
+        }
         for access in pass.accesses {
             let resource = find(&self.resources, "resource", &access.resource, by)?;
             builder = builder.access(resource, access.kind, access.reads, access.writes, access.before);
@@ -187,6 +193,9 @@ impl Reader {
             }
             if access.version == Version::Previous {
                 builder = builder.previous();
+            }
+            if let Some(bytes) = access.measured {
+                builder = builder.measured(Bytes(bytes));
             }
             if let Some(source) = access.resolves {
                 builder = builder.resolving(find(&self.resources, "resource", &source, by)?);

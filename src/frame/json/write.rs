@@ -83,6 +83,7 @@ fn resource(resource: &crate::frame::Resource) -> doc::Resource {
                 exit: state(desc.exit),
             }),
         },
+        pinned: resource.pinned,
     }
 }
 
@@ -134,6 +135,7 @@ fn pass(frame: &Frame, id: PassId) -> doc::Pass {
         name: pass.name.clone(),
         kind: pass.kind,
         contents: pass.contents,
+        tile_shading: pass.tile_shading,
         accesses: accesses.map(|it| access(frame, it)).collect(),
     }
 }
@@ -149,5 +151,6 @@ fn access(frame: &Frame, access: &Access) -> doc::Access {
         before: access.before,
         stages: (access.stages != default_stages).then_some(doc::Stages(access.stages)),
         resolves: access.resolves.map(|source| frame.resource(source).name.clone()),
+        measured: access.measured.map(|bytes| bytes.0),
     }
 }

@@ -29,6 +29,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameFault> {
     check_names(&tables)?;
     resolve_sizes(&mut tables)?;
     check_references(&tables)?;
+    check_tile_shading(&tables)?;
     queues::check_queues(&tables)?;
     queues::check_semaphores(&tables)?;
     accesses::normalize_accesses(&mut tables);
@@ -60,6 +61,17 @@ fn check_counts(tables: &Tables) -> Result<(), FrameFault> {
         }
     }
     Ok(())
+}
+
+/// Only render passes have tiles.
+fn check_tile_shading(tables: &Tables) -> Result<(), FrameFault> {
+    let mut marked = tables.passes.iter().filter(|pass| pass.tile_shading);
+    match marked.find(|pass| pass.kind != PassKind::Render) {
+        Some(pass) => Err(FrameFault::TileShading {
+            pass: pass.name.clone(),
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Names are unique, and print on one line.

@@ -85,7 +85,26 @@ impl Choice {
         width: usize,
         coarse: i128,
     ) -> Option<Chosen> {
-        let columns = prices.len();
+        // Nothing harms: of a column without a price nothing is lost.
+        let toll = |column: usize, load: u64| {
+            let price = prices[column];
+            (price > 0).then(|| (price * i128::from(capacity - load), 0))
+        };
+        self.pass_tolled(offers, prices.len(), capacity, toll, allowed, width, coarse)
+    }
+
+    /// As [`Choice::pass`]; `toll` says of a column and a load what is lost there, and how much of it is harm, which takes away
+    /// from the worth. Harm never falls as the load grows. `None` for nothing, whatever the load.
+    pub(super) fn pass_tolled(
+        &mut self,
+        offers: &[Offer],
+        columns: usize,
+        capacity: u64,
+        toll: impl Fn(usize, u64) -> Option<(i128, i128)>,
+        allowed: i128,
+        width: usize,
+        coarse: i128,
+    ) -> Option<Chosen> {
         let (class_of, classes) = classes(offers, columns);
         let mut deaths: Vec<u32> = vec![0; classes];
         self.states.clear();
@@ -131,10 +150,11 @@ impl Choice {
                     exact &= self.merge(classes, &deaths, column, width);
                 }
             }
-            let price = prices[column as usize];
-            if price > 0 {
+            if toll(column as usize, 0).is_some() {
                 for state in &mut self.states {
-                    state.loss += price * i128::from(capacity - state.load);
+                    let (loss, harm) = toll(column as usize, state.load).unwrap_or_default();
+                    state.loss += loss;
+                    state.worth -= harm;
                 }
                 self.retain(classes, |state| state.loss <= allowed);
             }

@@ -52,6 +52,92 @@ pub fn select(problem: &Problem, worths: &[u64], budget: Steps, watch: Watch<'_>
     Packer::default().select(problem, worths, budget, watch)
 }
 
+/// What bytes are worth in each column: the dual of a choice by loads alone, for searches with more to weigh than worth.
+///
+/// Each of `stretches` is columns `[first, end)`, bytes and worth; prices are in 2^20ths per byte, and not negative.
+pub(crate) fn prices_of(
+    columns: usize,
+    capacity: u64,
+    stretches: impl Iterator<Item = (usize, usize, u64, u64)>,
+) -> Vec<i128> {
+    let arc = |(first, end, size, worth): (usize, usize, u64, u64)| prices::Arc {
+        first: first as u32,
+        end: end as u32,
+        size,
+        worth: i128::from(worth) << SCALE,
+    };
+    let arcs: Vec<prices::Arc> = stretches.map(arc).collect();
+    Prices::default().find(columns, capacity, &arcs, if arcs.len() > 200 { 8 } else { 1 })
+}
+
+/// A choice by loads alone where loads do harm: columns, the capacity, and what is on offer as columns `[first, end)`, bytes and
+/// worth.
+pub(crate) struct Loads<'a> {
+    pub(crate) capacity: u64,
+    pub(crate) prices: &'a [i128],
+    pub(crate) offers: &'a [(usize, usize, u64, u64)],
+}
+
+/// What a choice by loads comes to.
+pub(crate) struct LoadChoice {
+    /// Parallel to the offers.
+    pub(crate) taken: Vec<bool>,
+    /// How much less it is worth than the bound of the prices; scaled.
+    pub(crate) loss: i128,
+    /// No choice loses less.
+    pub(crate) exact: bool,
+    /// The steps that it took.
+    pub(crate) steps: u64,
+}
+
+impl Loads<'_> {
+    /// The choice with the least loss; `toll` says of a column and a load what is lost there, and how much of it is harm, which never
+    /// falls as the load grows. All scaled; what is more than `most` is not looked for. `None`: there is none.
+    pub(crate) fn choose(
+        &self,
+        toll: impl Fn(usize, u64) -> Option<(i128, i128)>,
+        most: i128,
+        budget: u64,
+    ) -> Option<LoadChoice> {
+        let offer = |&(first, end, size, worth): &(usize, usize, u64, u64)| {
+            let price: i128 = self.prices[first..end].iter().sum();
+            let worth = i128::from(worth) << SCALE;
+            let (first, end) = (first as u32, end as u32);
+            choice::Offer {
+                arc: prices::Arc {
+                    first,
+                    end,
+                    size,
+                    worth,
+                },
+                surplus: worth - price * i128::from(size),
+            }
+        };
+        let offers: Vec<choice::Offer> = self.offers.iter().map(offer).collect();
+        let columns = self.prices.len();
+        let width = Choice::width(&offers, columns, budget);
+        let mut choice = Choice::default();
+        // What may be lost grows until something is found: with good prices that is soon, and few states are kept.
+        let mut allowed = (most >> 12).max(1);
+        loop {
+            let found = choice.pass_tolled(&offers, columns, self.capacity, &toll, allowed, width, 0);
+            let steps = choice.steps;
+            if let Some(found) = found {
+                return Some(LoadChoice {
+                    taken: found.taken,
+                    loss: found.loss,
+                    exact: found.exact,
+                    steps,
+                });
+            }
+            if allowed > most || steps > budget {
+                return None;
+            }
+            allowed = allowed.saturating_mul(4);
+        }
+    }
+}
+
 /// The memory of selections.
 #[derive(Debug, Default)]
 pub(super) struct Selector {

@@ -5,7 +5,7 @@ use ash::vk::{self, ImageLayout as L};
 use super::Judge;
 use super::barriers::is_transition;
 use crate::frame::{AccessKind, Lifetime, PassId, QueueId};
-use crate::plan::{Barrier, QueueTransfer, TransferHalf};
+use crate::plan::{Barrier, Home, Placement, QueueTransfer, TransferHalf};
 
 /// An image in another layout, or a resource with another queue, than the plan says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +49,19 @@ pub enum LayoutFault {
         /// The access.
         kind: AccessKind,
         /// Its layout.
+        layout: L,
+    },
+    /// One of several images of a resident in another layout than `GENERAL`: layouts are not shared between memory objects, and
+    /// a transition of one image says nothing of the others.
+    #[error(
+        "pass `{pass}` uses `{resource}` in {layout:?}, and it has an image in several tile objects: those stay in GENERAL"
+    )]
+    Alias {
+        /// The pass.
+        pass: String,
+        /// The resource.
+        resource: String,
+        /// The access's layout.
         layout: L,
     },
     /// A queue uses contents that another queue owns.
@@ -369,6 +382,23 @@ pub(super) fn check_fit(judge: &mut Judge<'_>) {
         } else {
             planned.layout == L::UNDEFINED
         };
+        let placements = plan.resources[access.resource.index()].placements;
+        let tile = |one: &Placement| one.home == Home::Tile;
+        let alias = placements
+            .of(&plan.placements)
+            .iter()
+            .filter(|one| tile(one))
+            .count()
+            > 1;
+        if alias && plan.frame.resource(access.resource).is_image() && planned.layout != L::GENERAL {
+            let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
+            let layout = planned.layout;
+            judge.report(LayoutFault::Alias {
+                pass,
+                resource,
+                layout,
+            });
+        }
         if !fits {
             let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
             judge.report(LayoutFault::Unfit {

@@ -169,7 +169,7 @@ impl Replay {
                 placement: self.turn(judge, barrier.placement),
                 source: Scope::source(barrier.src_stages, barrier.src_access),
                 destination: Scope::destination(barrier.dst_stages, barrier.dst_access),
-                global: barrier.cause == Cause::HandOver,
+                global: matches!(barrier.cause, Cause::HandOver | Cause::Alias),
                 kind: dependency_kind(barrier),
             })
             .collect();

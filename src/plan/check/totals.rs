@@ -1,7 +1,7 @@
 //! Totals: every sum of the plan, from scratch.
 
 use super::Judge;
-use super::residence::{stays_on_chip, tile_rule};
+use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, sites};
 use crate::frame::{Access, PassId, ResourceId};
 use crate::plan::{Home, Placement, Strategy, Totals, WindowRule};
@@ -74,6 +74,7 @@ pub(super) fn check(judge: &mut Judge<'_>) {
         tile_peak_live: live_tile.iter().copied().max().unwrap_or_default(),
         tile_bytes: objects(Home::Tile).max().unwrap_or_default(),
         reserved_bytes: reserved.fold(Bytes::ZERO, add),
+        reserved_bytes_by_runs: reserved_by_runs(judge, &sites),
         live_bytes: live_tile.into_iter().fold(Bytes::ZERO, add),
     };
     let pairs = [
@@ -89,6 +90,11 @@ pub(super) fn check(judge: &mut Judge<'_>) {
         ("tile_peak_live", says.tile_peak_live, is.tile_peak_live),
         ("tile_bytes", says.tile_bytes, is.tile_bytes),
         ("reserved_bytes", says.reserved_bytes, is.reserved_bytes),
+        (
+            "reserved_bytes_by_runs",
+            says.reserved_bytes_by_runs,
+            is.reserved_bytes_by_runs,
+        ),
         ("live_bytes", says.live_bytes, is.live_bytes),
     ];
     for (total, says, is) in pairs {
@@ -98,18 +104,57 @@ pub(super) fn check(judge: &mut Judge<'_>) {
     }
 }
 
-/// Bytes of tile residents of the pass's own queue whose spans hold the pass.
+/// Bytes of tile residents of the pass's own queue whose spans hold the pass; aliases of one resident count once.
 fn live_tile(placements: &[Placement], sites: &[Site], judge: &Judge<'_>, pass: PassId) -> Bytes {
+    let alive = alive_in(judge, sites, pass);
+    let first = |&index: &usize| {
+        let same = |&other: &usize| {
+            placements[other].resource == placements[index].resource && sites[other] == sites[index]
+        };
+        alive.iter().find(|other| same(other)) == Some(&index)
+    };
+    let once = alive.iter().filter(|index| first(index));
+    once.map(|&index| placements[index].size).fold(Bytes::ZERO, add)
+}
+
+/// The tile placements of a pass's own queue whose spans hold the pass.
+fn alive_in(judge: &Judge<'_>, sites: &[Site], pass: PassId) -> Vec<usize> {
     let queue = judge.plan.frame.queue_of(pass);
     let here = |site: &Site| match site.space {
         Space::Tile(of) => of.is_none_or(|of| of == queue),
         Space::Object(_) | Space::Caller(_) => false,
     };
-    let alive = placements
-        .iter()
-        .zip(sites)
-        .filter(|(placement, site)| here(site) && placement.span.contains(pass.step()));
-    alive.map(|(placement, _)| placement.size).fold(Bytes::ZERO, add)
+    let placements = judge.plan.placements.iter().zip(sites).enumerate();
+    let alive =
+        placements.filter(|(_, (placement, site))| here(site) && placement.span.contains(pass.step()));
+    alive.map(|(index, _)| index).collect()
+}
+
+/// What would be reserved if all passes that lives connect, one to the next of the same window, reserved alike.
+fn reserved_by_runs(judge: &Judge<'_>, sites: &[Site]) -> Bytes {
+    let plan = judge.plan;
+    let window = |pass: PassId| window_of(plan, plan.frame.batch_of(pass));
+    let mut left: Vec<PassId> = plan.frame.pass_ids().collect();
+    let mut sum = Bytes::ZERO;
+    while let Some(&first) = left.first() {
+        let (of_window, others): (Vec<PassId>, Vec<PassId>) =
+            left.iter().partition(|&&pass| window(pass) == window(first));
+        left = others;
+        // The run at hand: who is alive at its end, its passes and its highest end.
+        let (mut before, mut passes, mut top): (Vec<usize>, u64, u64) = (Vec::new(), 0, 0);
+        for pass in of_window {
+            let alive = alive_in(judge, sites, pass);
+            if !alive.iter().any(|index| before.contains(index)) {
+                sum = add(sum, Bytes(top.saturating_mul(passes)));
+                (passes, top) = (0, 0);
+            }
+            passes += u64::from(!alive.is_empty());
+            top = alive.iter().map(|&index| sites[index].end).fold(top, u64::max);
+            before = alive;
+        }
+        sum = add(sum, Bytes(top.saturating_mul(passes)));
+    }
+    sum
 }
 
 /// The most bytes alive at once in an arena; nothing for other objects.

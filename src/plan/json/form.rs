@@ -4,7 +4,7 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::{AccessKind, Version, names};
-use crate::plan::{Cause, Home, Strategy, Totals, TransferHalf, WindowRule};
+use crate::plan::{Cause, Home, Ladder, Strategy, Totals, TransferHalf, WindowRule};
 use crate::profile::Dedicated;
 use crate::profile::json::ProfileJson;
 use crate::units::{Alignment, Bytes, Step};
@@ -46,6 +46,7 @@ pub(super) struct Options {
     pub(super) strategy: Strategy,
     pub(super) windows: WindowRule,
     pub(super) aliasing: bool,
+    pub(super) ladder: Ladder,
     pub(super) lazy: bool,
     pub(super) budget: u64,
     pub(super) bin_cost: Bytes,

@@ -31,6 +31,7 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
             strategy: document.options.strategy,
             windows: document.options.windows,
             aliasing: document.options.aliasing,
+            ladder: document.options.ladder,
             lazy: document.options.lazy,
             budget: document.options.budget,
             bin_cost: document.options.bin_cost,

@@ -19,6 +19,7 @@ pub(super) fn document(plan: &Plan) -> Document {
             strategy: options.strategy,
             windows: options.windows,
             aliasing: options.aliasing,
+            ladder: options.ladder,
             lazy: options.lazy,
             budget: options.budget,
             bin_cost: options.bin_cost,

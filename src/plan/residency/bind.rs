@@ -1,7 +1,17 @@
-//! What is bound when: one object for each connected run of lives.
+//! What is bound when: one object for each connected run of lives, or a ladder of objects where that pays.
+//!
+//! ```text
+//! heap    ┌── b ──┐ ┌ d ┐                   b and d above a and c: what is bound falls when they die
+//!         ├── a ──┴─┴─ c ──────┐
+//! passes   0  1  2  3  4  5  6
+//! one      ██ ██ ██ ██ ██ ██ ██             [0, 2) throughout
+//! ladder   ██ ██ ██ ██ ██ █  █              [0, 2), then [0, 1): c has an image in each object
+//! ```
 
+use super::harm::Harm;
 use super::{Home, Object, ObjectId, Residency, Resident};
 use crate::frame::Frame;
+use crate::plan::Ladder;
 use crate::plan::timeline::Timeline;
 use crate::profile::TileHeap;
 use crate::units::{Bytes, Span};
@@ -26,37 +36,54 @@ pub(super) fn runs(order: &[Resident]) -> impl Iterator<Item = (Span, Bytes, usi
 
 /// The most tile memory objects of one plan: each is a `vkAllocateMemory`, of which a driver may allow few.
 const MOST_OBJECTS: usize = 16;
+/// The most sizes among which the best [`MOST_OBJECTS`] are looked for.
+const MOST_SIZES: usize = 512;
 
-/// Binds one object for each connected run of lives in a window; runs of one size share an object.
-pub(super) fn bind_runs(
+/// Binds an object for each connected run of lives in a window, or for each step of it; equal sizes share an object.
+///
+/// `harms` are per pass, and empty where harm does not count: then a ladder pays only if it is wanted always.
+pub(super) fn bind(
     frame: &Frame,
     heap: &TileHeap,
     timeline: &Timeline,
     mut residents: Vec<Resident>,
+    ladder: Ladder,
+    harms: &[Harm],
 ) -> Residency {
     // Windows of one queue follow each other, but those of two queues may interleave: sort by window first.
     let window = |resident: &Resident| timeline.window[resident.span.first.0 as usize];
     residents.sort_unstable_by_key(|resident| (window(resident), resident.span.first, resident.resource));
-    let mut bindings: Vec<(u32, Span, Bytes, usize)> = Vec::with_capacity(residents.len());
+    let mut tops = vec![Bytes::ZERO; frame.passes().len()];
+    let mut reserved_by_runs = Bytes::ZERO;
     for stretch in residents.chunk_by(|a, b| window(a) == window(b)) {
         let number = window(&stretch[0]);
-        bindings.extend(runs(stretch).map(|(span, top, count)| (number, span, top, count)));
-    }
-    let sizes = object_sizes(bindings.iter().map(|&(_, _, top, _)| top).collect());
-    let mut bound = vec![None; frame.passes().len()];
-    let mut rest = residents.as_mut_slice();
-    for (number, span, top, count) in bindings {
-        let object = ObjectId(sizes.partition_point(|&size| size < top) as u32);
-        let (run, later) = rest.split_at_mut(count);
-        run.iter_mut().for_each(|resident| resident.object = object);
-        rest = later;
-        let steps = span.first.0 as usize..span.end.0 as usize;
-        for (slot, window) in bound[steps.clone()].iter_mut().zip(&timeline.window[steps]) {
-            if *window == number {
-                *slot = Some(object);
+        let steps = |span: Span| {
+            let steps = span.first.0 as usize..span.end.0 as usize;
+            steps.filter(move |&step| timeline.window[step] == number)
+        };
+        let mut rest = stretch;
+        for (span, top, count) in runs(stretch) {
+            let (run, later) = rest.split_at(count);
+            rest = later;
+            reserved_by_runs += Bytes(top.0 * steps(span).count() as u64);
+            if may_climb(timeline, steps(span), ladder, harms) {
+                for resident in run {
+                    for step in steps(resident.span) {
+                        tops[step] = tops[step].max(resident.offset + resident.size);
+                    }
+                }
+                if ladder == Ladder::Always || pays(harms, steps(span), &tops, top) {
+                    continue;
+                }
             }
+            steps(span).for_each(|step| tops[step] = top);
         }
     }
+    let sizes = object_sizes(&tops);
+    let object_of = |top: &Bytes| {
+        let object = sizes.partition_point(|size| size < top);
+        (*top > Bytes::ZERO).then_some(ObjectId(object as u32))
+    };
     let object = |&size: &Bytes| Object {
         home: Home::Tile,
         memory_type: heap.memory_type,
@@ -65,20 +92,99 @@ pub(super) fn bind_runs(
     Residency {
         objects: sizes.iter().map(object).collect(),
         residents,
-        bound,
+        bound: tops.iter().map(object_of).collect(),
+        reserved_by_runs,
         optimality: None,
     }
 }
 
-/// The sizes of tile objects that serve runs of these tops: each its own, or, past [`MOST_OBJECTS`], the next larger of
-/// so many evenly spread ones.
-fn object_sizes(mut tops: Vec<Bytes>) -> Vec<Bytes> {
-    tops.sort_unstable();
-    tops.dedup();
-    if tops.len() <= MOST_OBJECTS {
-        return tops;
+/// Whether a ladder is to be looked at. On two queues, as published tables see them, an alias would have two owners.
+fn may_climb(
+    timeline: &Timeline,
+    mut steps: impl Iterator<Item = usize>,
+    ladder: Ladder,
+    harms: &[Harm],
+) -> bool {
+    if ladder == Ladder::Off || (ladder == Ladder::WherePays && harms.is_empty()) {
+        return false;
     }
-    (1..=MOST_OBJECTS)
-        .map(|rank| tops[rank * tops.len() / MOST_OBJECTS - 1])
-        .collect()
+    let first = steps.next().map(|step| timeline.queue[step]);
+    steps.all(|step| Some(timeline.queue[step]) == first)
+}
+
+/// Whether reserving `tops` harms less than reserving the highest of them throughout.
+fn pays(harms: &[Harm], steps: impl Iterator<Item = usize>, tops: &[Bytes], highest: Bytes) -> bool {
+    let mut steps = steps;
+    // Harm never falls as more is reserved: one step that gains is enough.
+    steps.any(|step| harms[step].of(tops[step].0) < harms[step].of(highest.0))
+}
+
+/// The sizes of tile objects that serve passes of these tops: each its own, or, past [`MOST_OBJECTS`], those that reserve
+/// least.
+fn object_sizes(tops: &[Bytes]) -> Vec<Bytes> {
+    let mut sorted: Vec<Bytes> = tops.iter().copied().filter(|&top| top > Bytes::ZERO).collect();
+    sorted.sort_unstable();
+    // Each size with the number of passes up to it.
+    let mut sizes: Vec<(Bytes, u64)> = Vec::new();
+    for (index, top) in sorted.into_iter().enumerate() {
+        match sizes.last_mut() {
+            Some(last) if last.0 == top => last.1 = index as u64 + 1,
+            _ => sizes.push((top, index as u64 + 1)),
+        }
+    }
+    if sizes.len() <= MOST_OBJECTS {
+        return sizes.into_iter().map(|(size, _)| size).collect();
+    }
+    if sizes.len() > MOST_SIZES {
+        let evenly = |rank: usize| sizes[rank * sizes.len() / MOST_OBJECTS - 1].0;
+        return (1..=MOST_OBJECTS).map(evenly).collect();
+    }
+    fewest_reserved(&sizes)
+}
+
+/// Of sizes (each with the number of passes up to it) the [`MOST_OBJECTS`] that reserve least when every pass takes the
+/// next larger one.
+fn fewest_reserved(sizes: &[(Bytes, u64)]) -> Vec<Bytes> {
+    let passes = |from: usize, to: usize| sizes[to].1 - if from == 0 { 0 } else { sizes[from - 1].1 };
+    // best[n][end]: the fewest bytes of the sizes up to `end` with n + 1 objects, and where the last one's stretch begins.
+    let mut best: Vec<Vec<(u64, usize)>> = Vec::with_capacity(MOST_OBJECTS);
+    let one = |end: usize| (passes(0, end) * sizes[end].0.0, 0);
+    best.push((0..sizes.len()).map(one).collect());
+    for objects in 1..MOST_OBJECTS {
+        let before = &best[objects - 1];
+        let with = |end: usize| {
+            let from = |from: usize| (before[from - 1].0 + passes(from, end) * sizes[end].0.0, from);
+            (1..=end).map(from).min().unwrap_or(before[end])
+        };
+        best.push((0..sizes.len()).map(with).collect());
+    }
+    let mut chosen = Vec::with_capacity(MOST_OBJECTS);
+    let mut end = sizes.len();
+    for of in best.iter().rev() {
+        if end == 0 {
+            break;
+        }
+        chosen.push(sizes[end - 1].0);
+        end = of[end - 1].1;
+    }
+    chosen.reverse();
+    chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn past_the_most_objects_the_fewest_bytes_are_reserved() {
+        // One pass each of 1 to 17, and 100 of 18: merging 1 and 2 costs one byte, and nothing costs less.
+        let mut tops: Vec<Bytes> = (1..=17).map(Bytes).collect();
+        tops.extend([Bytes(18); 100]);
+        let sizes = object_sizes(&tops);
+        assert_eq!(sizes.len(), MOST_OBJECTS);
+        let reserved = |top: &Bytes| sizes.iter().find(|size| *size >= top).unwrap().0;
+        let sum: u64 = tops.iter().map(reserved).sum();
+        let exact: u64 = tops.iter().map(|top| top.0).sum();
+        assert_eq!(sum, exact + 2);
+    }
 }

@@ -4,12 +4,21 @@
 //! undecided, the worth above the price of its bytes, plus per step what the free bytes are worth at that price less the
 //! harm of reserving them. Every set of prices gives a bound (Lagrange); good ones make it tight.
 
-use super::problem::Problem;
+use super::problem::{Item, Problem};
+use crate::pack;
 
 /// Prices are per byte, in units of `1 / SCALE`.
 const SCALE: i128 = 1 << 20;
 /// Rounds of improving the prices.
-const ROUNDS: u32 = 200;
+const ROUNDS: u32 = 20;
+
+/// A choice by loads alone.
+pub(super) struct ByLoads {
+    pub(super) items: Vec<u32>,
+    /// No choice is worth more.
+    pub(super) bound: i128,
+    pub(super) steps: u64,
+}
 
 /// Prices per step, and what they say of each item.
 pub(super) struct Prices {
@@ -22,7 +31,7 @@ impl Prices {
     /// Good prices for a problem, given the value of some choice.
     pub(super) fn of(problem: &Problem<'_>, value: u64) -> Prices {
         let mut prices = Prices {
-            price: vec![0; problem.harm.len()],
+            price: relaxed(problem),
             surplus: vec![0; problem.items.len()],
         };
         let load = vec![0; problem.harm.len()];
@@ -119,6 +128,45 @@ impl Prices {
         above.max().map_or(nothing_more, |gain| gain.max(nothing_more))
     }
 
+    /// The choice that is best by loads alone, if each step is harmed by its load; and what no choice is worth more than.
+    ///
+    /// `value` is that of some choice: what is worth less is not looked for.
+    pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
+        let offer = |item: &Item| (item.first, item.end, item.size, item.worth);
+        let offers: Vec<_> = problem.items.iter().map(offer).collect();
+        let loads = pack::Loads {
+            capacity: problem.capacity,
+            prices: &self.price,
+            offers: &offers,
+        };
+        let gains: Vec<i128> = (0..self.price.len())
+            .map(|step| self.room(problem, step, 0))
+            .collect();
+        let toll = |step: usize, load: u64| {
+            let harm = i128::from(problem.harm[step].of(load)) * SCALE;
+            let gain = self.price[step] * i128::from(load) - harm;
+            (self.price[step] > 0 || !problem.harm[step].is_none()).then_some((gains[step] - gain, harm))
+        };
+        let bound = self.bound(problem, &vec![0; self.price.len()]);
+        let most = bound - value * SCALE;
+        match loads.choose(toll, most, budget) {
+            Some(found) => ByLoads {
+                items: (0..)
+                    .zip(&found.taken)
+                    .filter(|(_, taken)| **taken)
+                    .map(|(item, _)| item)
+                    .collect(),
+                bound: whole(if found.exact { bound - found.loss } else { bound }),
+                steps: found.steps,
+            },
+            None => ByLoads {
+                items: Vec::new(),
+                bound: whole(bound),
+                steps: budget,
+            },
+        }
+    }
+
     /// The bound where nothing is decided and `load` is taken.
     fn bound(&self, problem: &Problem<'_>, load: &[u64]) -> i128 {
         let rooms: i128 = (0..load.len())
@@ -127,6 +175,45 @@ impl Prices {
         let surplus: i128 = self.surplus.iter().map(|surplus| (*surplus).max(0)).sum();
         rooms + surplus
     }
+}
+
+/// The best prices of the relaxation in which items may be chosen in part: those of a flow, in which what a step saves by
+/// reserving less is on offer as well.
+///
+/// Only the lower hull of the harm counts there: reserving is a mixture of levels.
+fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
+    let items = problem.items.iter();
+    let mut stretches: Vec<(usize, usize, u64, u64)> = items
+        .filter(|item| item.size <= problem.capacity)
+        .map(|item| (item.first, item.end, item.size, item.worth))
+        .collect();
+    let mut hull: Vec<(u64, u64)> = Vec::new();
+    for (step, harm) in problem.harm.iter().enumerate() {
+        if harm.is_none() {
+            continue;
+        }
+        hull.clear();
+        for level in harm.levels(problem.capacity) {
+            while let [.., before, last] = hull[..] {
+                let rise = |a: (u64, u64), b: (u64, u64)| (u128::from(b.1 - a.1), u128::from(b.0 - a.0));
+                let ((up, along), (next_up, next_along)) = (rise(before, last), rise(last, level));
+                // Not convex at `last`: the step up to it is no less steep than the one from it.
+                if along > 0 && up * next_along < next_up * along {
+                    break;
+                }
+                hull.pop();
+            }
+            match hull.last_mut() {
+                Some(last) if last.0 >= level.0 => {}
+                _ => hull.push(level),
+            }
+        }
+        let saved = hull
+            .windows(2)
+            .map(|pair| (step, step + 1, pair[1].0 - pair[0].0, pair[1].1 - pair[0].1));
+        stretches.extend(saved);
+    }
+    pack::prices_of(problem.harm.len(), problem.capacity, stretches.into_iter())
 }
 
 /// A scaled bound in whole bytes: values are whole, so that the fraction can be dropped.

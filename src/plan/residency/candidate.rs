@@ -15,10 +15,13 @@ pub(super) struct Candidate {
     pub(super) span: Span,
     pub(super) size: Bytes,
     pub(super) alignment: Alignment,
-    /// Bytes of traffic a frame that it saves there.
+    /// Bytes of traffic a frame that it saves there, and [`PINNED`] more if it must be there.
     pub(super) worth: Bytes,
     pub(super) window: u32,
 }
+
+/// More than everything else of a frame is worth.
+pub(super) const PINNED: Bytes = Bytes(1 << 48);
 
 pub(super) fn candidates(
     frame: &Frame,
@@ -35,7 +38,11 @@ pub(super) fn candidates(
                 span,
                 size: tile.size,
                 alignment: tile.alignment,
-                worth: *worth,
+                worth: if frame.resource(id).pinned {
+                    *worth + PINNED
+                } else {
+                    *worth
+                },
                 window: timeline.window[span.first.0 as usize],
             });
         }

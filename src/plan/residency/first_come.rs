@@ -1,10 +1,12 @@
 //! Without time slicing: bytes that are never shared.
 
+use super::bind::bind;
 use super::candidate::Candidate;
 use super::greedy::resident;
 use super::{Home, Object, ObjectId, Residency, Resident};
 use crate::frame::Frame;
 use crate::pack::Shelf;
+use crate::plan::Ladder;
 use crate::plan::timeline::Timeline;
 use crate::profile::TileHeap;
 use crate::units::Span;
@@ -38,8 +40,7 @@ pub(super) fn first_come(
         size: heap.size,
     }];
     let object = ObjectId(0);
-    let mut residents = place_apart(frame, heap, candidates);
-    residents.iter_mut().for_each(|resident| resident.object = object);
+    let residents = place_apart(frame, heap, candidates);
     let used = |pass: usize| {
         let on_queue = |r: &Resident| timeline.queue[r.span.first.0 as usize] == timeline.queue[pass];
         residents
@@ -49,8 +50,11 @@ pub(super) fn first_come(
     let bound = (0..frame.passes().len())
         .map(|pass| used(pass).then_some(object))
         .collect();
+    // What each run would take if it were bound alone.
+    let by_runs = bind(frame, heap, timeline, residents, Ladder::Off, &[]);
     Residency {
-        residents,
+        residents: by_runs.residents,
+        reserved_by_runs: by_runs.reserved_by_runs,
         objects,
         bound,
         optimality: None,

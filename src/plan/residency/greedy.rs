@@ -1,21 +1,72 @@
 //! The constructive ways: candidates are offered to the heap one after the other.
 
+use super::Resident;
 use super::bind::runs;
 use super::candidate::{Candidate, Order, sort_by_window};
-use super::{ObjectId, Resident};
 use crate::pack::Shelf;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
 
-/// Places everything in one order: the fast mode.
-pub(super) fn in_one_order(heap: &TileHeap, candidates: &mut [Candidate]) -> Vec<Resident> {
+/// Places everything in one order: the fast mode. Where that saves less than `vendor`'s residents do, which share nothing and
+/// come in declaration order, it is theirs.
+pub(super) fn in_one_order(
+    heap: &TileHeap,
+    candidates: &mut [Candidate],
+    vendor: &[Resident],
+) -> Vec<Resident> {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
     sort_by_window(candidates, Order::Density);
     for window in windows(candidates) {
+        let first = residents.len();
+        let worth = place(&mut shelf, window, &mut residents);
+        if residents.len() - first < window.len() {
+            let (theirs, most) = of_window(window, vendor);
+            if most > worth {
+                residents.truncate(first);
+                residents.extend(theirs);
+            }
+        }
+    }
+    residents
+}
+
+/// Places what had an offset before, from the lowest up, and then the rest by density: what nothing has changed for comes to
+/// lie where it lay.
+pub(super) fn as_before(
+    heap: &TileHeap,
+    candidates: &mut [Candidate],
+    offsets: &[Option<Bytes>],
+) -> Vec<Resident> {
+    let mut residents = Vec::with_capacity(candidates.len());
+    let mut shelf = Shelf::with_capacity(Some(heap.size));
+    let offset = |candidate: &Candidate| offsets[candidate.resource.index()];
+    candidates.sort_unstable_by(|a, b| {
+        let apart = a
+            .window
+            .cmp(&b.window)
+            .then(offset(a).is_none().cmp(&offset(b).is_none()));
+        apart
+            .then(offset(a).cmp(&offset(b)))
+            .then_with(|| Order::Density.compare(a, b))
+    });
+    for window in windows(candidates) {
         place(&mut shelf, window, &mut residents);
     }
     residents
+}
+
+/// Those of `residents` that are candidates of one window, and their worth.
+fn of_window(window: &[Candidate], residents: &[Resident]) -> (Vec<Resident>, Bytes) {
+    let mut worth = Bytes::ZERO;
+    let mut theirs = Vec::with_capacity(residents.len());
+    for resident in residents {
+        if let Some(candidate) = window.iter().find(|one| one.resource == resident.resource) {
+            worth += candidate.worth;
+            theirs.push(*resident);
+        }
+    }
+    (theirs, worth)
 }
 
 /// The stretches of candidates that share a window.
@@ -41,18 +92,20 @@ pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> Resident {
     let Candidate {
         resource, span, size, ..
     } = *candidate;
-    // The object is known when all residents of its run are.
     Resident {
         resource,
         offset,
         size,
         span,
-        object: ObjectId(u32::MAX),
     }
 }
 
-/// Tries every order in every window, keeps the one that saves most, and lowers the tops of what it keeps.
-pub(super) fn best_of_orders(heap: &TileHeap, candidates: &mut [Candidate]) -> Vec<Resident> {
+/// Tries every order in every window, and `vendor`'s residents, keeps what saves most, and lowers the tops of what it keeps.
+pub(super) fn best_of_orders(
+    heap: &TileHeap,
+    candidates: &mut [Candidate],
+    vendor: &[Resident],
+) -> Vec<Resident> {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
     let mut trial = Vec::new();
@@ -70,6 +123,10 @@ pub(super) fn best_of_orders(heap: &TileHeap, candidates: &mut [Candidate]) -> V
             if worth == all {
                 break;
             }
+        }
+        let (theirs, worth) = of_window(window, vendor);
+        if best.as_ref().is_none_or(|(most, _)| worth > *most) {
+            best = Some((worth, theirs));
         }
         if let Some((_, mut kept)) = best {
             settle(&mut shelf, window, &mut kept);

@@ -13,6 +13,11 @@ pub(super) struct Harm {
 }
 
 impl Harm {
+    /// Whether reserving costs nothing, however much.
+    pub(super) fn is_none(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// The harm of `reserved` bytes, in bytes of traffic.
     pub(super) fn of(&self, reserved: u64) -> u64 {
         let above = self.steps.partition_point(|&(from, _)| from <= reserved);

@@ -4,7 +4,7 @@
 //! heap   ┌─ albedo ────────┐ ┌─ bloom ─┐         a life takes its bytes from first write to last read
 //!        └─────────────────┘ └─────────┘
 //! passes   0    1    2    3    4    5    6
-//! bound   [0,N)──────────────][0,M)─────] nothing   one object per connected run of lives
+//! bound   [0,N)──────────────][0,M)─────] nothing   one object per connected run of lives, or a ladder of them
 //! ```
 //! Windows are planned apart, since contents never cross them. A greedy choice comes first; the search then looks for a
 //! better one, and says how far from the best possible one the answer can be.
@@ -21,18 +21,23 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-use self::bind::bind_runs;
-use self::candidate::{Candidate, Order, candidates};
+use std::ops::ControlFlow;
+
+use self::bind::bind;
+use self::bound::Prices;
+use self::candidate::{Candidate, Order, PINNED, candidates};
 use self::first_come::{first_come, place_apart};
-use self::greedy::{best_of_orders, in_one_order, resident};
+use self::greedy::{as_before, best_of_orders, in_one_order, resident};
+use self::harm::Harm;
 use self::problem::Problem;
-use self::search::{choice_of, search};
+use self::search::{Choice, choice_at, choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
-use super::{Home, Object, ObjectId, Optimality, PlanOptions, Strategy};
+use super::{Home, Ladder, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
 use crate::frame::{Frame, ResourceId};
+use crate::pack;
 use crate::profile::{DeviceProfile, Requirements, TileHeap};
-use crate::units::{Bytes, Span};
+use crate::units::{Alignment, Bytes, Span};
 
 /// Who lives in tile memory and what is bound.
 pub(super) struct Residency {
@@ -42,6 +47,8 @@ pub(super) struct Residency {
     pub(super) objects: Vec<Object>,
     /// Per pass, the object bound.
     pub(super) bound: Vec<Option<ObjectId>>,
+    /// Bytes reserved, summed over the passes, if one object served each connected run of lives.
+    pub(super) reserved_by_runs: Bytes,
     /// How good it is, where that was searched.
     pub(super) optimality: Option<Optimality>,
 }
@@ -53,7 +60,6 @@ pub(super) struct Resident {
     pub(super) offset: Bytes,
     pub(super) size: Bytes,
     pub(super) span: Span,
-    pub(super) object: ObjectId,
 }
 
 pub(super) fn choose(
@@ -68,6 +74,7 @@ pub(super) fn choose(
         residents: Vec::new(),
         objects: Vec::new(),
         bound: vec![None; passes],
+        reserved_by_runs: Bytes::ZERO,
         optimality: None,
     };
     let Some(heap) = profile.tile else {
@@ -77,37 +84,209 @@ pub(super) fn choose(
     if candidates.is_empty() {
         return nothing(frame.passes().len());
     }
-    let (residents, optimality) = match options.strategy {
+    let bind = |residents, ladder, harms: &[Harm]| bind(frame, &heap, timeline, residents, ladder, harms);
+    let plain = match options.strategy {
         Strategy::FirstCome => return first_come(frame, &heap, timeline, &candidates),
         _ if !options.aliasing => {
             candidates.sort_unstable_by(|a, b| Order::Density.compare(a, b));
-            (place_apart(frame, &heap, &candidates), None)
+            // An image for each object would share bytes.
+            return bind(place_apart(frame, &heap, &candidates), Ladder::Off, &[]);
         }
-        Strategy::Fast => (in_one_order(&heap, &mut candidates), None),
-        Strategy::Greedy | Strategy::Off => (best_of_orders(&heap, &mut candidates), None),
-        Strategy::Optimal => {
-            let greedy = best_of_orders(&heap, &mut candidates);
-            let found = improve(frame, profile, &heap, timeline, options, &mut candidates, &greedy);
-            (found.0, Some(found.1))
+        Strategy::Fast => {
+            let vendor = place_apart(frame, &heap, &candidates);
+            in_one_order(&heap, &mut candidates, &vendor)
+        }
+        Strategy::Greedy | Strategy::Off | Strategy::Optimal => {
+            let vendor = place_apart(frame, &heap, &candidates);
+            best_of_orders(&heap, &mut candidates, &vendor)
         }
     };
-    Residency {
-        optimality,
-        ..bind_runs(frame, &heap, timeline, residents)
+    if options.strategy != Strategy::Optimal {
+        return bind(plain, options.ladder, &[]);
+    }
+    let harms = harm::harms(frame, profile, options.bin_cost);
+    let (residents, mut found) = improve(frame, &heap, timeline, options, &mut candidates, &plain, &harms);
+    let bound = bind(residents, options.ladder, &harms);
+    let pinned = frame
+        .resources()
+        .iter()
+        .filter(|resource| resource.pinned)
+        .count();
+    found.bound -= pinned as i64 * PINNED.0 as i64;
+    let optimality = Some(appraise(&bound, rulings, &harms, found));
+    Residency { optimality, ..bound }
+}
+
+/// The greedy choice of one window, where it lies.
+fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[Resident]) -> Choice {
+    let (mut items, mut offsets) = (Vec::new(), Vec::new());
+    for (item, candidate) in (0..).zip(window) {
+        let mut residents = greedy.iter();
+        if let Some(resident) = residents.find(|one| one.resource == candidate.resource) {
+            items.push(item);
+            offsets.push(resident.offset.0);
+        }
+    }
+    let choice = choice_at(problem, items, offsets);
+    // What harms more than it saves is worse than nothing.
+    if choice.value() > 0 {
+        choice
+    } else {
+        Choice::default()
+    }
+}
+
+/// A choice by density, of what is worth more than the harm that it adds.
+fn by_value(problem: &Problem<'_>) -> Option<Choice> {
+    let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
+    let area = |item: u32| {
+        let item = &problem.items[item as usize];
+        u128::from(item.size) * (item.end - item.first) as u128
+    };
+    let worth = |item: u32| u128::from(problem.items[item as usize].worth);
+    order.sort_by(|&a, &b| (worth(b) * area(a)).cmp(&(worth(a) * area(b))).then(a.cmp(&b)));
+    let mut shelf = pack::Shelf::with_capacity(Some(Bytes(problem.capacity)));
+    let mut best = Choice::default();
+    for item in order {
+        let problem::Item {
+            first,
+            end,
+            size,
+            alignment,
+            ..
+        } = problem.items[item as usize];
+        let span = Span::new(first as u32, end as u32);
+        let alignment = Alignment::new(alignment)?;
+        let Some(offset) = shelf.lowest_fit(span, Bytes(size), alignment) else {
+            continue;
+        };
+        let (mut items, mut offsets) = (best.items.clone(), best.offsets.clone());
+        items.push(item);
+        offsets.push(offset.0);
+        let more = choice_at(problem, items, offsets);
+        if more.value() > best.value() {
+            shelf.place(item, span, offset, Bytes(size));
+            best = more;
+        }
+    }
+    // By number, as all choices are.
+    let mut pairs: Vec<(u32, u64)> = best
+        .items
+        .iter()
+        .copied()
+        .zip(best.offsets.iter().copied())
+        .collect();
+    pairs.sort_unstable();
+    let (items, offsets) = pairs.into_iter().unzip();
+    Some(choice_at(problem, items, offsets))
+}
+
+/// The best choice by the engine's own selection, which knows worth alone; what no choice is worth more than, and its steps.
+fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
+    let item = |item: &problem::Item| {
+        let alignment = Alignment::new(item.alignment).unwrap_or(Alignment::ONE);
+        pack::Item::new(
+            Span::new(item.first as u32, item.end as u32),
+            Bytes(item.size),
+            alignment,
+        )
+    };
+    let desc = pack::ProblemDesc::new(problem.items.iter().map(item).collect());
+    let Ok(task) = desc.capacity(Bytes(problem.capacity)).build() else {
+        return (Choice::default(), i128::MAX, 0);
+    };
+    let worths: Vec<u64> = problem.items.iter().map(|item| item.worth).collect();
+    let total = worths.iter().try_fold(0u64, |sum, &worth| sum.checked_add(worth));
+    if total.is_none_or(|total| total > 1 << 62) {
+        return (Choice::default(), i128::MAX, 0);
+    }
+    let found = pack::select(&task, &worths, pack::Steps(budget), &mut |_| {
+        ControlFlow::Continue(())
+    });
+    let placed = (0..)
+        .zip(&found.offsets)
+        .filter_map(|(item, offset)| Some((item, (*offset)?.0)));
+    let (items, offsets) = placed.unzip();
+    (
+        choice_at(problem, items, offsets),
+        i128::from(found.bound),
+        found.steps.0.min(budget),
+    )
+}
+
+/// Keeps the residents of `old`, a plan of much the same frame, where they still fit, and fills up by density: no search.
+///
+/// One object for each run of lives, unless ladders are wanted always: harm takes longer to weigh than the rest.
+pub(super) fn repair(
+    frame: &Frame,
+    requirements: &Requirements,
+    profile: &DeviceProfile,
+    timeline: &Timeline,
+    rulings: &[Ruling],
+    options: &PlanOptions,
+    old: &Plan,
+) -> Residency {
+    let searches = matches!(options.strategy, Strategy::Greedy | Strategy::Optimal) && options.aliasing;
+    let Some(heap) = profile.tile.filter(|_| searches) else {
+        return choose(frame, requirements, profile, timeline, rulings, options);
+    };
+    let mut candidates = candidates(frame, requirements, timeline, rulings);
+    let offsets = offsets_in(frame, old);
+    let residents = as_before(&heap, &mut candidates, &offsets);
+    bind(frame, &heap, timeline, residents, options.ladder, &[])
+}
+
+/// Per resource of `frame`, its offset in tile memory in `old`.
+fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
+    let same = frame.resources().len() == old.frame.resources().len();
+    let find = |id: ResourceId| {
+        let name = &frame.resource(id).name;
+        // Resources seldom change: the same number has the same name.
+        if same && old.frame.resource(id).name == *name {
+            return Some(id);
+        }
+        old.frame.resource_named(name)
+    };
+    let offset = |id: ResourceId| {
+        let placement = old.placements_of(find(id)?).first()?;
+        (placement.home == Home::Tile).then_some(placement.offset)
+    };
+    frame.resource_ids().map(offset).collect()
+}
+
+/// The value of what is bound in the end: a driver has fewer objects than a ladder may have rungs.
+fn appraise(bound: &Residency, rulings: &[Ruling], harms: &[Harm], found: Optimality) -> Optimality {
+    let worth = |resident: &Resident| match rulings[resident.resource.index()] {
+        Ruling::Tile(worth) => worth.0,
+        _ => 0,
+    };
+    let worth: u64 = bound.residents.iter().map(worth).sum();
+    let reserved = bound
+        .bound
+        .iter()
+        .map(|object| object.map(|object| bound.objects[object.index()].size));
+    let harm: u64 = reserved
+        .zip(harms)
+        .map(|(size, harm)| size.map_or(0, |size| harm.of(size.0)))
+        .sum();
+    let value = worth as i64 - harm as i64;
+    Optimality {
+        value,
+        bound: found.bound.max(value),
+        ..found
     }
 }
 
 /// Searches each window for something better than the greedy choice.
 fn improve(
     frame: &Frame,
-    profile: &DeviceProfile,
     heap: &TileHeap,
     timeline: &Timeline,
     options: &PlanOptions,
     candidates: &mut [Candidate],
     greedy: &[Resident],
+    harms: &[Harm],
 ) -> (Vec<Resident>, Optimality) {
-    let harms = harm::harms(frame, profile, options.bin_cost);
     let mut residents = Vec::with_capacity(candidates.len());
     let mut optimality = Optimality {
         value: 0,
@@ -121,20 +300,53 @@ fn improve(
         let steps: Vec<u32> = (0..frame.passes().len() as u32)
             .filter(|&pass| timeline.window[pass as usize] == number)
             .collect();
-        let problem = Problem::of(window, &steps, heap.size, &harms);
-        let chosen: Vec<u32> = (0..window.len() as u32)
-            .filter(|&item| {
-                greedy
-                    .iter()
-                    .any(|r| r.resource == window[item as usize].resource)
-            })
-            .collect();
-        let start = choice_of(&problem, &chosen).unwrap_or_default();
-        let found = search(&problem, start, options.budget - optimality.steps);
+        let harmless = steps.iter().all(|&step| harms[step as usize].is_none());
+        let by_step = match options.ladder {
+            Ladder::Off => false,
+            Ladder::WherePays => !harmless,
+            Ladder::Always => true,
+        };
+        let mut problem = Problem::of(window, &steps, heap.size, harms, by_step);
+        let mut start = greedy_choice(&problem, window, greedy);
+        let bound;
+        if harmless {
+            let (choice, most, steps) = by_loads(&problem, (options.budget - optimality.steps) / 2);
+            bound = most;
+            optimality.steps += steps;
+            if choice.is_better_than(&start) {
+                start = choice;
+            }
+        } else {
+            let left = options.budget - optimality.steps;
+            let prices = Prices::of(&problem, start.value().max(0) as u64);
+            let by_loads = prices.by_loads(&problem, start.value(), left / 4);
+            bound = by_loads.bound;
+            optimality.steps += by_loads.steps.min(left);
+            for choice in [choice_of(&problem, &by_loads.items), by_value(&problem)]
+                .into_iter()
+                .flatten()
+            {
+                if choice.is_better_than(&start) {
+                    start = choice;
+                }
+            }
+        }
+        if let Some(settled) = choice_of(&problem, &start.items)
+            && settled.is_better_than(&start)
+        {
+            start = settled;
+        }
+        let mut found = search(&problem, start, options.budget - optimality.steps);
         optimality.steps += found.steps;
+        optimality.bound += found.bound.min(bound) as i64;
+        if by_step && options.ladder == Ladder::WherePays && !found.choice.pays_by_step(&problem) {
+            // As good with one object a run: then the fewest bytes that one object reserves.
+            problem.by_step = false;
+            let start = choice_of(&problem, &found.choice.items).unwrap_or_default();
+            found = search(&problem, start, options.budget - optimality.steps);
+            optimality.steps += found.steps;
+        }
         optimality.least_reserved &= found.complete;
-        optimality.value += found.choice.value() as i64;
-        optimality.bound += found.bound as i64;
         for (&item, &offset) in found.choice.items.iter().zip(&found.choice.offsets) {
             residents.push(resident(&window[item as usize], Bytes(offset)));
         }

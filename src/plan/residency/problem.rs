@@ -17,6 +17,8 @@ pub(super) struct Problem<'a> {
     pub(super) capacity: u64,
     /// Per step, what reserving costs there.
     pub(super) harm: Vec<&'a Harm>,
+    /// Whether each step reserves for itself; otherwise all of a connected run reserve alike.
+    pub(super) by_step: bool,
 }
 
 /// Something that may be chosen.
@@ -43,6 +45,7 @@ impl Problem<'_> {
         steps: &[u32],
         capacity: Bytes,
         harm: &'a [Harm],
+        by_step: bool,
     ) -> Problem<'a> {
         let rank = |pass: u32| steps.partition_point(|&step| step < pass);
         let items = window.iter().map(|candidate| Item {
@@ -56,6 +59,7 @@ impl Problem<'_> {
             items: items.collect(),
             capacity: capacity.0 - capacity.0 % grain(window),
             harm: steps.iter().map(|&step| &harm[step as usize]).collect(),
+            by_step,
         }
     }
 

@@ -4,6 +4,8 @@
 //! far; at its end the chosen ones are placed ([`settle`]), since not every set whose loads fit can be placed, and a
 //! placement may reserve more than the loads. The same budget gives the same answer on every machine.
 
+use std::ops::Range;
+
 use super::bound::{Prices, scaled, whole};
 use super::problem::{Cost, Problem};
 use super::settle::{BUDGET, Exhausted, Settled, settle};
@@ -26,7 +28,41 @@ impl Choice {
         i128::from(self.worth) - i128::from(self.cost.harm)
     }
 
-    fn is_better_than(&self, other: &Choice) -> bool {
+    /// The connected runs of lives: their steps, and the highest end of what lives in each.
+    fn tops(&self, problem: &Problem<'_>) -> Vec<(Range<usize>, Vec<u64>)> {
+        let mut tops = vec![0; problem.harm.len()];
+        let mut joined = vec![false; problem.harm.len()];
+        for (&item, &offset) in self.items.iter().zip(&self.offsets) {
+            let item = &problem.items[item as usize];
+            for step in item.first..item.end {
+                tops[step] = (offset + item.size).max(tops[step]);
+                joined[step] |= step + 1 < item.end;
+            }
+        }
+        let mut runs = Vec::new();
+        let mut first = 0;
+        while first < tops.len() {
+            let last = (first..tops.len()).find(|&step| !joined[step]);
+            let end = last.map_or(tops.len(), |last| last + 1);
+            if tops[first] > 0 {
+                runs.push((first..end, tops[first..end].to_vec()));
+            }
+            first = end;
+        }
+        runs
+    }
+
+    /// Whether some step has less harm than if each connected run reserved its highest end throughout.
+    pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
+        self.tops(problem).into_iter().any(|(steps, tops)| {
+            let highest = tops.iter().copied().max().unwrap_or(0);
+            let gains =
+                |(step, &top): (usize, &u64)| problem.harm[step].of(top) < problem.harm[step].of(highest);
+            steps.zip(&tops).any(gains)
+        })
+    }
+
+    pub(super) fn is_better_than(&self, other: &Choice) -> bool {
         (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
     }
 }
@@ -50,10 +86,29 @@ pub(super) fn search(problem: &Problem<'_>, start: Choice, budget: u64) -> Found
     let value = search.best.value();
     Found {
         bound: search.open.map_or(value, |open| open.max(value)),
-        complete: search.open.is_none(),
+        complete: search.complete,
         steps: budget - search.left,
         choice: search.best,
     }
+}
+
+/// The choice of `items` at `offsets`, at which they are known to fit.
+pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> Choice {
+    let mut choice = Choice {
+        worth: worth_of(problem, &items),
+        items,
+        offsets,
+        cost: Cost::default(),
+    };
+    let runs = choice.tops(problem);
+    for (steps, tops) in runs {
+        let highest = tops.iter().copied().max().unwrap_or(0);
+        for (step, &top) in steps.zip(&tops) {
+            let reserved = if problem.by_step { top } else { highest };
+            choice.cost = choice.cost.plus(problem.cost(step, reserved));
+        }
+    }
+    choice
 }
 
 /// The choice of `items`, placed as cheaply as can be found; `None` where they cannot be placed.
@@ -83,6 +138,8 @@ struct Search<'a> {
     left: u64,
     /// The highest bound of a branch that was left without being decided.
     open: Option<i128>,
+    /// Whether nothing was left that could reserve less.
+    complete: bool,
     /// Decided so far: chosen items, their worth, and the load that they make per step.
     chosen: Vec<u32>,
     worth: u64,
@@ -111,6 +168,7 @@ impl<'a> Search<'a> {
             best,
             left: budget,
             open: None,
+            complete: true,
             chosen: Vec::with_capacity(problem.items.len()),
             worth: 0,
             load: vec![0; steps],
@@ -159,6 +217,7 @@ impl<'a> Search<'a> {
     }
 
     fn leave_open(&mut self, bound: i128) {
+        self.complete = false;
         self.open = Some(self.open.map_or(bound, |open| open.max(bound)));
     }
 
@@ -214,14 +273,10 @@ impl<'a> Search<'a> {
         let reserved = self.best.cost.reserved;
         match settle(self.problem, &items, Cost { harm, reserved }, &mut self.left) {
             Ok(None) => {}
-            Err(Exhausted) => self.leave_open(self.bound()),
-            Ok(Some(Settled {
-                offsets,
-                cost,
-                proved,
-            })) => {
-                if !proved {
-                    self.leave_open(self.bound());
+            Err(Exhausted { floor }) => self.leave_open(i128::from(self.worth) - i128::from(floor.harm)),
+            Ok(Some(Settled { offsets, cost, floor })) => {
+                if floor < cost {
+                    self.leave_open(i128::from(self.worth) - i128::from(floor.harm));
                 }
                 let choice = Choice {
                     worth: self.worth,

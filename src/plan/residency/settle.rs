@@ -11,8 +11,8 @@ pub(super) struct Settled {
     /// Parallel to the chosen items.
     pub(super) offsets: Vec<u64>,
     pub(super) cost: Cost,
-    /// No placement costs less.
-    pub(super) proved: bool,
+    /// What no placement costs less than: the same, where that is proved.
+    pub(super) floor: Cost,
 }
 
 /// The least that may be spent on one set, in steps of the search; where more is left, a part of it.
@@ -34,13 +34,16 @@ pub(super) fn settle(
 }
 
 /// The budget ended before a placement was found, or shown not to exist.
-pub(super) struct Exhausted;
+pub(super) struct Exhausted {
+    /// What no placement costs less than.
+    pub(super) floor: Cost,
+}
 
 struct Work<'a> {
     problem: &'a Problem<'a>,
     /// The chosen items' numbers in the problem.
     chosen: &'a [u32],
-    /// Connected runs of lives, which one object serves: per step, its run; `None` where nothing lives.
+    /// Runs of steps that reserve alike, connected by lives or one step long: per step, its run; `None` where nothing lives.
     run_of: Vec<Option<u32>>,
     /// Per run, the most bytes alive at once: no placement reserves less.
     floors: Vec<u64>,
@@ -83,7 +86,7 @@ impl<'a> Work<'a> {
             let item = &problem.items[item as usize];
             for step in item.first..item.end {
                 load[step] += item.size;
-                joined[step] |= step + 1 < item.end;
+                joined[step] |= step + 1 < item.end && !problem.by_step;
             }
         }
         let mut run_of = vec![None; steps];
@@ -135,13 +138,34 @@ impl<'a> Work<'a> {
         let exhausted = self.steps > self.budget;
         match self.best.take() {
             Some((cost, offsets)) => Ok(Some(Settled {
-                offsets,
+                offsets: self.most_worth_lowest(offsets),
                 cost,
-                proved: !exhausted || cost <= floor,
+                floor: if exhausted { cost.min(floor) } else { cost },
             })),
-            None if exhausted => Err(Exhausted),
+            None if exhausted => Err(Exhausted { floor }),
             None => Ok(None),
         }
+    }
+
+    /// The same bytes for the same steps, shared out so that what is worth more lies lower: what is bound is always a prefix.
+    fn most_worth_lowest(&self, mut offsets: Vec<u64>) -> Vec<u64> {
+        let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
+        let alike = |a: usize, b: usize| {
+            let of = |index: usize| {
+                let item = item(index);
+                (item.first, item.end, item.size, item.alignment)
+            };
+            of(a) == of(b)
+        };
+        for a in 0..offsets.len() {
+            for b in a + 1..offsets.len() {
+                let wrong = (item(a).worth > item(b).worth) == (offsets[a] > offsets[b]);
+                if item(a).worth != item(b).worth && wrong && alike(a, b) {
+                    offsets.swap(a, b);
+                }
+            }
+        }
+        offsets
     }
 
     /// The cost of reserving up to `tops` in the runs.

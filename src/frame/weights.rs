@@ -1,0 +1,78 @@
+//! Weights: what accesses were measured to save on chip, in place of what the model says.
+//!
+//! ```json
+//! {
+//!   "format": "tileheap-weights", "version": 1,
+//!   "accesses": [
+//!     { "pass": "gbuffer", "resource": "albedo", "bytes": 5200000 },
+//!     { "pass": "lighting", "resource": "albedo", "bytes": 9100000 }
+//!   ]
+//! }
+//! ```
+//! `bytes` is the memory traffic a frame that all accesses of the pass to the resource save together: the difference that a
+//! counter of the memory bus shows, or a difference in time in whatever unit all weights share. Accesses that are not named keep
+//! the model's worth.
+
+use serde::{Deserialize, Serialize};
+
+use super::FrameFault;
+use crate::units::Bytes;
+
+const FORMAT: &str = "tileheap-weights";
+const VERSION: u64 = 1;
+
+/// Measured worths of a frame's accesses; [`Frame::weighed`](super::Frame::weighed) applies them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Weights {
+    /// One for each pass and resource that was measured.
+    pub accesses: Vec<Weight>,
+}
+
+/// What one pass saves when one resource is on chip.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Weight {
+    /// The pass.
+    pub pass: String,
+    /// The resource.
+    pub resource: String,
+    /// Bytes of memory traffic a frame.
+    pub bytes: Bytes,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    format: String,
+    version: u64,
+    accesses: Vec<Weight>,
+}
+
+impl Weights {
+    /// The most bytes of one weight: sums over a frame stay exact.
+    pub const MOST: u64 = 1 << 40;
+
+    /// Reads the JSON form.
+    ///
+    /// # Errors
+    /// [`FrameFault::Weights`] with line, column and path where the text is no such form.
+    pub fn from_json(text: &str) -> crate::Result<Weights> {
+        let document: Document =
+            crate::json::read(text, FORMAT, VERSION).map_err(|what| FrameFault::Weights { what })?;
+        Ok(Weights {
+            accesses: document.accesses,
+        })
+    }
+
+    /// Writes the JSON form.
+    pub fn to_json(&self) -> String {
+        let document = Document {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            accesses: self.accesses.clone(),
+        };
+        let mut text = serde_json::to_string_pretty(&document).expect("names and whole numbers alone");
+        text.push('\n');
+        text
+    }
+}

@@ -1,0 +1,58 @@
+//! What makes planning impossible.
+
+use crate::units::Bytes;
+
+/// What makes planning impossible.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanFault {
+    /// The requirements are those of another frame.
+    #[error(
+        "frame `{frame}` has {resources} resources and the requirements are for {requirements}: measure this frame"
+    )]
+    Requirements {
+        /// The frame.
+        frame: String,
+        /// Its resources.
+        resources: usize,
+        /// Entries of the requirements.
+        requirements: usize,
+    },
+    /// No ordinary memory type can hold a resource.
+    #[error(
+        "resource `{resource}` fits no ordinary memory type (it allows types {bits:#b}): change its format or usage"
+    )]
+    NoMemoryType {
+        /// The resource.
+        resource: String,
+        /// The memory types it allows.
+        bits: u32,
+    },
+    /// The arena of one memory type is larger than the device allows.
+    #[error(
+        "frame `{frame}` needs an arena of {height} in memory type {memory_type}, and the device allows {limit}: make the frame smaller"
+    )]
+    ArenaTooLarge {
+        /// The frame.
+        frame: String,
+        /// The memory type.
+        memory_type: u32,
+        /// What is needed.
+        height: Bytes,
+        /// The smaller of heap size and `maxMemoryAllocationSize`.
+        limit: Bytes,
+    },
+    /// A resource that must live in tile memory cannot.
+    #[error("resource `{resource}` must live in tile memory and cannot ({rule}): {why}")]
+    Pinned {
+        /// The resource.
+        resource: String,
+        /// The rule that keeps it out, with its VUID where it has one.
+        rule: &'static str,
+        /// The rule applied to this frame, and what would help.
+        why: String,
+    },
+    /// The sizes cannot be packed.
+    #[error(transparent)]
+    Packing(#[from] crate::pack::PackFault),
+}

@@ -1,0 +1,118 @@
+//! From a frame to its plan: the stages in order.
+
+use std::sync::Arc;
+
+use super::{NotTile, Plan, PlanFault, PlanOptions, Reason};
+use super::{arena, barrier, eligible, operations, residency, timeline, totals};
+use crate::frame::Frame;
+use crate::profile::{DeviceProfile, Requirements};
+
+/// Plans `frame`: decides where every resource lives and when, what is bound, every barrier and every load and store
+/// operation.
+///
+/// Pure and deterministic: no driver, no clock, no hash order. `requirements` are in the frame's resource order, measured
+/// or estimated for the same `profile`.
+///
+/// # Errors
+/// [`Error::Plan`](crate::Error::Plan) when ordinary memory cannot hold the frame, or a
+/// [pinned](crate::frame::Resource::pinned) resource cannot live in tile memory. What else does not fit into tile memory is
+/// no error, but a reason in the plan.
+pub fn plan(
+    frame: &Frame,
+    requirements: &Arc<Requirements>,
+    profile: &Arc<DeviceProfile>,
+    options: &PlanOptions,
+) -> crate::Result<Plan> {
+    make(frame, requirements, profile, options, None)
+}
+
+/// As [`plan`]; `old` is a plan whose residents are kept where they still fit, instead of searching.
+pub(super) fn make(
+    frame: &Frame,
+    requirements: &Arc<Requirements>,
+    profile: &Arc<DeviceProfile>,
+    options: &PlanOptions,
+    old: Option<&Plan>,
+) -> crate::Result<Plan> {
+    if requirements.resources.len() != frame.resources().len() {
+        return Err(PlanFault::Requirements {
+            frame: frame.name().to_owned(),
+            resources: frame.resources().len(),
+            requirements: requirements.resources.len(),
+        }
+        .into());
+    }
+    let timeline = timeline::Timeline::new(frame, profile, options.windows);
+    let rulings = eligible::judge(frame, requirements, profile, &timeline, options);
+    let mut resident = match old {
+        None => residency::choose(frame, requirements, profile, &timeline, &rulings, options),
+        Some(old) => residency::repair(frame, requirements, profile, &timeline, &rulings, options, old),
+    };
+    let placed = arena::place_all(
+        frame,
+        requirements,
+        profile,
+        &rulings,
+        &resident.residents,
+        &resident.bound,
+        &mut resident.objects,
+        options,
+    )?;
+    let barriers = barrier::plan_barriers(frame, profile, &timeline, &placed, &resident.bound);
+    let accesses = operations::plan_accesses(frame, profile, &placed, &resident.bound);
+    let passes = totals::plan_passes(&resident, &timeline, &barriers);
+    let (resources, collisions) = totals::explain(
+        frame,
+        &timeline,
+        requirements,
+        &rulings,
+        &placed,
+        &resident.residents,
+    );
+    let totals = totals::sum(
+        frame,
+        requirements,
+        &resources,
+        &placed,
+        &resident.objects,
+        &passes,
+        resident.reserved_by_runs,
+    );
+    let plan = Plan {
+        frame: frame.clone(),
+        profile: profile.clone(),
+        requirements: requirements.clone(),
+        options: *options,
+        resources,
+        placements: placed.placements,
+        objects: resident.objects,
+        passes,
+        accesses,
+        barriers: barriers.table,
+        collisions,
+        optimality: resident.optimality,
+        totals,
+    };
+    check_pinned(&plan)?;
+    Ok(plan)
+}
+
+/// Whatever must live in tile memory does, or never leaves the chip anyway.
+fn check_pinned(plan: &Plan) -> Result<(), PlanFault> {
+    for (id, resource) in plan.frame.resource_ids().zip(plan.frame.resources()) {
+        let rule = match plan.resources[id.index()].reason {
+            _ if !resource.pinned => continue,
+            Reason::Tile { .. } | Reason::Lazy { .. } => continue,
+            Reason::Unused => "no pass uses it",
+            Reason::External => "its memory is the caller's",
+            Reason::Arena(NotTile::OnePass { .. }) | Reason::Dedicated(NotTile::OnePass { .. }) => continue,
+            Reason::Arena(why) | Reason::Dedicated(why) => why.rule(resource.is_image()),
+        };
+        return Err(PlanFault::Pinned {
+            resource: resource.name.clone(),
+            rule,
+            why: plan.reason_in_words(id),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,425 @@
+//! The planner that remembers: known frames, repaired ones, plans from elsewhere; measured worths; demands that cannot be met.
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::Error;
+use tileheap::frame::{
+    Before, ClearValue, Frame, FrameBuilder, FrameFault, ImageDesc, ResourceId, SyntheticDesc, Weight,
+    Weights, synthetic,
+};
+use tileheap::plan::{
+    ChangeKind, Home, Ladder, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule, advise,
+    merges, plan,
+};
+use tileheap::profile::{DeviceProfile, Requirements, estimate};
+use tileheap::units::Bytes;
+
+struct Case {
+    frame: Frame,
+    needs: Arc<Requirements>,
+    profile: Arc<DeviceProfile>,
+}
+
+fn case(seed: u64, heap: u64) -> Case {
+    let desc = SyntheticDesc {
+        passes: 24,
+        resources: 30,
+        batches: 2,
+        ..SyntheticDesc::default()
+    };
+    let frame = synthetic(seed, desc);
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let profile = profile.with_tile_heap_size(Bytes::mib(heap)).unwrap();
+    Case {
+        needs: Arc::new(estimate(&frame, &profile).unwrap()),
+        frame,
+        profile: Arc::new(profile),
+    }
+}
+
+fn worth(plan: &Plan) -> u64 {
+    plan.totals.on_chip_bytes.0
+}
+
+#[test]
+fn a_frame_seen_before_is_recognised_among_others() {
+    let mut planner = Planner::new();
+    let options = PlanOptions::default();
+    let cases: Vec<Case> = (0..4).map(|seed| case(seed, 8)).collect();
+    let plans: Vec<Arc<Plan>> = cases
+        .iter()
+        .map(|case| {
+            planner
+                .plan(&case.frame, &case.needs, &case.profile, &options)
+                .unwrap()
+        })
+        .collect();
+    for (case, plan) in cases.iter().zip(&plans) {
+        // Described anew, measured anew.
+        let frame = Frame::from_json(&case.frame.to_json()).unwrap();
+        let needs = Arc::new((*case.needs).clone());
+        let profile = Arc::new((*case.profile).clone());
+        let again = planner.plan(&frame, &needs, &profile, &options).unwrap();
+        assert!(Arc::ptr_eq(&again, plan));
+        let other = PlanOptions { budget: 1, ..options };
+        let another = planner.plan(&frame, &needs, &profile, &other).unwrap();
+        assert!(!Arc::ptr_eq(&another, plan));
+    }
+}
+
+#[test]
+fn a_pass_that_comes_and_goes_is_repaired() {
+    let options = PlanOptions::default();
+    let (mut toggled, mut as_good, mut moved) = (0, 0, 0);
+    for seed in 0..60 {
+        let case = case(seed, 4 + seed % 12);
+        let mut planner = Planner::new();
+        let whole = planner
+            .plan(&case.frame, &case.needs, &case.profile, &options)
+            .unwrap();
+        for pass in case.frame.pass_ids() {
+            let Ok(frame) = case.frame.without_pass(pass) else {
+                continue;
+            };
+            let mut planner = planner.clone();
+            let now = planner
+                .plan_now(&frame, &case.needs, &case.profile, &options)
+                .unwrap();
+            assert_eq!(now.faults(), [], "seed {seed} without {pass:?}");
+            let fast = PlanOptions {
+                strategy: Strategy::Fast,
+                ..options
+            };
+            let fast = plan(&frame, &case.needs, &case.profile, &fast).unwrap();
+            toggled += 1;
+            as_good += usize::from(worth(&now) >= worth(&fast));
+            moved += frame
+                .resource_ids()
+                .filter(|&id| {
+                    let offset =
+                        |plan: &Plan| plan.placements_of(id).first().map(|one| (one.home, one.offset));
+                    let (before, after) = (offset(&whole), offset(&now));
+                    before != after
+                        && [before, after]
+                            .iter()
+                            .all(|one| one.is_some_and(|one| one.0 == Home::Tile))
+                })
+                .count();
+            // And back: what was planned at first is still known.
+            let back = planner
+                .plan_now(&case.frame, &case.needs, &case.profile, &options)
+                .unwrap();
+            assert!(Arc::ptr_eq(&back, &whole));
+        }
+    }
+    assert!(toggled > 200, "{toggled}");
+    // What was searched for is a better start than none.
+    assert!(as_good * 100 >= toggled * 95, "{as_good} of {toggled}");
+    assert!(moved < toggled, "{moved} residents moved in {toggled} repairs");
+}
+
+#[test]
+fn a_plan_from_another_thread_is_adopted_and_a_proved_one_is_kept() {
+    let case = case(3, 8);
+    let options = PlanOptions {
+        budget: u64::MAX,
+        ..PlanOptions::default()
+    };
+    let mut planner = Planner::new();
+    let now = planner
+        .plan_now(&case.frame, &case.needs, &case.profile, &options)
+        .unwrap();
+    assert!(now.optimality.is_none());
+    assert_eq!(now.faults(), []);
+    let exact = std::thread::scope(|scope| {
+        let work = || plan(&case.frame, &case.needs, &case.profile, &options).unwrap();
+        Arc::new(scope.spawn(work).join().unwrap())
+    });
+    assert!(exact.optimality.is_some_and(|found| found.is_proved()));
+    assert!(planner.adopt(exact.clone()));
+    let known = planner
+        .plan(&case.frame, &case.needs, &case.profile, &options)
+        .unwrap();
+    assert!(Arc::ptr_eq(&known, &exact));
+    assert!(
+        !planner.adopt(now),
+        "a plan without proof does not replace a proved one"
+    );
+    let known = planner
+        .plan_now(&case.frame, &case.needs, &case.profile, &options)
+        .unwrap();
+    assert!(Arc::ptr_eq(&known, &exact));
+}
+
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 96,
+    height: 32,
+};
+
+/// Two images of one block each, made together and read in turn; the first in the second batch too if `late`.
+fn pair(late: bool) -> (Frame, [ResourceId; 2]) {
+    let mut frame = FrameBuilder::new("pair", EXTENT);
+    let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    let (albedo, normal) = (frame.image("albedo", image()), frame.image("normal", image()));
+    let lit = frame.buffer("lit", tileheap::frame::BufferDesc::new(Bytes(64)));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "scene");
+    let clear = Before::Clear(ClearValue::ZERO);
+    frame
+        .render_pass(commands, "gbuffer")
+        .color(albedo, clear)
+        .color(normal, clear);
+    frame
+        .compute_pass(commands, "lighting")
+        .sampled(albedo)
+        .sampled(normal)
+        .storage_write(lit);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "after");
+    let pass = frame.compute_pass(commands, "glow").storage_read(lit);
+    if late {
+        pass.sampled(albedo);
+    }
+    (frame.build().unwrap(), [albedo, normal])
+}
+
+fn one_block() -> Arc<DeviceProfile> {
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    Arc::new(profile.with_tile_heap_size(Bytes(12_288)).unwrap())
+}
+
+fn planned(frame: &Frame, options: &PlanOptions) -> tileheap::Result<Plan> {
+    let profile = one_block();
+    plan(frame, &Arc::new(estimate(frame, &profile)?), &profile, options)
+}
+
+fn weight(pass: &str, resource: &str, bytes: u64) -> Weight {
+    Weight {
+        pass: pass.to_owned(),
+        resource: resource.to_owned(),
+        bytes: Bytes(bytes),
+    }
+}
+
+/// The model's example: equal by the model, apart by measurement.
+#[test]
+fn measured_worths_replace_the_model() {
+    let (frame, [albedo, normal]) = pair(false);
+    for strategy in [Strategy::Optimal, Strategy::Greedy, Strategy::Fast] {
+        let options = PlanOptions {
+            strategy,
+            ..PlanOptions::default()
+        };
+        let by_model = planned(&frame, &options).unwrap();
+        assert_eq!(by_model.home_of(albedo), Some(Home::Tile), "the first of equals");
+        let weights = Weights {
+            accesses: vec![
+                weight("gbuffer", "albedo", 5200),
+                weight("lighting", "albedo", 3100),
+            ],
+        };
+        let text = weights.to_json();
+        assert_eq!(Weights::from_json(&text).unwrap(), weights);
+        let weighed = frame.weighed(&weights).unwrap();
+        assert_eq!(Frame::from_json(&weighed.to_json()).unwrap(), weighed);
+        let plan = planned(&weighed, &options).unwrap();
+        assert_eq!(plan.home_of(normal), Some(Home::Tile));
+        assert_eq!(plan.faults(), []);
+        // Shares count traffic as before.
+        assert_eq!(plan.totals.on_chip_bytes, by_model.totals.on_chip_bytes);
+        assert!(
+            matches!(plan.resources[normal.index()].reason, Reason::Tile { worth } if worth == Bytes(2 * 12_288))
+        );
+    }
+}
+
+#[test]
+fn wrong_weights_are_named() {
+    let (frame, _) = pair(false);
+    let fault = |weights: Vec<Weight>| {
+        frame
+            .weighed(&Weights { accesses: weights })
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(fault(vec![weight("gbuffers", "albedo", 1)]).contains("gbuffers"));
+    assert!(fault(vec![weight("gbuffer", "albdo", 1)]).contains("albdo"));
+    assert!(fault(vec![weight("glow", "albedo", 1)]).contains("is no access"));
+    let one = weight("gbuffer", "albedo", 1);
+    assert!(fault(vec![one.clone(), one]).contains("twice"));
+    assert!(fault(vec![weight("gbuffer", "albedo", u64::MAX)]).contains("2^40"));
+    let text =
+        Weights::from_json(r#"{ "format": "tileheap-weights", "version": 1, "accesses": [{ "pass": 1 }] }"#);
+    assert!(matches!(text, Err(Error::Frame(FrameFault::Weights { what })) if what.contains("accesses[0]")));
+}
+
+#[test]
+fn what_is_pinned_comes_first() {
+    let (frame, [_, normal]) = pair(false);
+    for strategy in [Strategy::Optimal, Strategy::Greedy, Strategy::Fast] {
+        let options = PlanOptions {
+            strategy,
+            ..PlanOptions::default()
+        };
+        let pinned = frame.with_pinned(&[normal]);
+        assert_eq!(Frame::from_json(&pinned.to_json()).unwrap(), pinned);
+        let plan = planned(&pinned, &options).unwrap();
+        assert_eq!(plan.home_of(normal), Some(Home::Tile));
+        if let Some(found) = plan.optimality {
+            assert_eq!((found.value, found.bound), (2 * 12_288, 2 * 12_288));
+        }
+    }
+}
+
+fn pinned_fault(frame: &Frame, resources: &[ResourceId], options: &PlanOptions) -> String {
+    match planned(&frame.with_pinned(resources), options) {
+        Err(Error::Plan(fault @ PlanFault::Pinned { .. })) => fault.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn impossible_demands_name_the_rule() {
+    let options = PlanOptions::default();
+    let (frame, both) = pair(false);
+    let room = pinned_fault(&frame, &both, &options);
+    assert!(room.contains("must not share bytes"), "{room}");
+    let (late, [albedo, _]) = pair(true);
+    let boundary = pinned_fault(&late, &[albedo], &options);
+    assert!(
+        boundary.contains("queueSubmitBoundary") && boundary.contains("lighting"),
+        "{boundary}"
+    );
+    let off = PlanOptions {
+        strategy: Strategy::Off,
+        ..options
+    };
+    assert!(pinned_fault(&frame, &both[..1], &off).contains("10976"));
+    let mut large = FrameBuilder::new("large", EXTENT);
+    let extent = vk::Extent2D {
+        width: 960,
+        height: 320,
+    };
+    let image = large.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
+    let copied = large.image("copied", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+    let unused = large.image("unused", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+    let vertices = large.buffer("vertices", tileheap::frame::BufferDesc::new(Bytes(64)));
+    let result = large.buffer("result", tileheap::frame::BufferDesc::new(Bytes(1 << 16)));
+    let queue = large.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = large.submit(queue);
+    let batch = large.batch(submit);
+    let commands = large.command_buffer(batch, "scene");
+    large
+        .compute_pass(commands, "make")
+        .storage_write(image)
+        .storage_write(copied)
+        .storage_write(vertices);
+    large
+        .render_pass(commands, "draw")
+        .read(vertices, tileheap::frame::AccessKind::VertexBuffer)
+        .sampled(image);
+    large
+        .transfer_pass(commands, "copy")
+        .read(copied, tileheap::frame::AccessKind::TransferSource)
+        .write(result, tileheap::frame::AccessKind::TransferDestination);
+    let large = large.build().unwrap();
+    assert!(pinned_fault(&large, &[image], &options).contains("VUID-vkAllocateMemory-pAllocateInfo-01713"));
+    assert!(pinned_fault(&large, &[copied], &options).contains("transfer usage"));
+    assert!(pinned_fault(&large, &[vertices], &options).contains("VUID-VkBufferCreateInfo-usage-10764"));
+    assert!(pinned_fault(&large, &[unused], &options).contains("no pass uses it"));
+}
+
+#[test]
+fn advice_splits_lives_and_merges_passes() {
+    let (frame, [albedo, normal]) = pair(true);
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let profile = Arc::new(profile.with_tile_heap_size(Bytes(2 * 12_288)).unwrap());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+    assert_eq!(
+        (planned.home_of(albedo), planned.home_of(normal)),
+        (Some(Home::Arena), Some(Home::Tile))
+    );
+    let advice = advise(&planned).unwrap();
+    let of_albedo = advice.iter().find(|advice| advice.resource == albedo).unwrap();
+    let lighting = frame.pass_named("lighting").unwrap();
+    let stored = of_albedo
+        .changes
+        .iter()
+        .find(|change| change.kind == ChangeKind::Stored(lighting));
+    // In memory one write and two reads; split, the store and one read.
+    let size = planned.placements_of(albedo)[0].size;
+    assert_eq!(stored.map(|change| change.saves), Some(size));
+    let split = frame.split(albedo, lighting).unwrap().unwrap();
+    let needs = Arc::new(estimate(&split, &profile).unwrap());
+    let planned = plan(&split, &needs, &profile, &PlanOptions::default()).unwrap();
+    assert_eq!(planned.faults(), []);
+    assert_eq!(planned.home_of(albedo), Some(Home::Tile));
+    assert!(
+        merges(&planned).unwrap().is_empty(),
+        "a compute pass is no render pass"
+    );
+
+    let mut builder = FrameBuilder::new("merge", EXTENT);
+    let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+    let [albedo, lit] = ["albedo", "lit"].map(|name| builder.image(name, image()));
+    let queue = builder.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = builder.submit(queue);
+    let batch = builder.batch(submit);
+    let commands = builder.command_buffer(batch, "scene");
+    let clear = Before::Clear(ClearValue::ZERO);
+    let draw = builder.render_pass(commands, "draw").color(albedo, clear).id();
+    builder
+        .render_pass(commands, "light")
+        .read(albedo, tileheap::frame::AccessKind::InputAttachment)
+        .color(lit, clear);
+    builder.compute_pass(commands, "use").sampled(lit);
+    let frame = builder.build().unwrap();
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+    let found = merges(&planned).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].first, found[0].inside.as_slice(), found[0].frees),
+        (draw, &[albedo][..], Bytes(12_288))
+    );
+}
+
+/// Strategies in their order: none is below the vendor's, and the searched one is below none.
+#[test]
+fn no_strategy_is_below_the_vendors() {
+    let mut apart = 0;
+    for seed in 0..300 {
+        let case = case(seed, 1 + seed % 24);
+        let with = |strategy| {
+            let options = PlanOptions {
+                strategy,
+                windows: if seed % 2 == 0 {
+                    WindowRule::WholeFrame
+                } else {
+                    WindowRule::Device
+                },
+                bin_cost: Bytes::ZERO,
+                ladder: Ladder::Always,
+                ..PlanOptions::default()
+            };
+            worth(&plan(&case.frame, &case.needs, &case.profile, &options).unwrap())
+        };
+        let [vendor, fast, greedy, optimal] = [
+            Strategy::FirstCome,
+            Strategy::Fast,
+            Strategy::Greedy,
+            Strategy::Optimal,
+        ]
+        .map(with);
+        assert!(
+            vendor <= fast && vendor <= greedy && greedy <= optimal && fast <= optimal,
+            "seed {seed}"
+        );
+        apart += usize::from(vendor < optimal);
+    }
+    assert!(apart > 100, "{apart}");
+}
