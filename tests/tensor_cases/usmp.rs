@@ -9,12 +9,16 @@ use crate::{case, list, number, numbers, text};
 
 fn buffers(of: &Value) -> Vec<UsmpBuffer> {
     let sizes = of["buffers"].as_object().unwrap();
+    // Buffers that were taken from TIR, whose memory pressure is stated, have its allocations' alignment of 16; those written down by
+    // name have none.
+    let from_tir = of.get("memory_pressure").is_some();
+    let alignment = of["alignment"].as_u64().unwrap_or(if from_tir { 16 } else { 1 });
     let mut buffers: Vec<UsmpBuffer> = sizes
         .iter()
         .map(|(name, size)| UsmpBuffer {
             name: name.clone(),
             size: Bytes(number(size)),
-            alignment: Alignment::ONE,
+            alignment: Alignment::new(alignment).unwrap(),
             conflicts: Vec::new(),
         })
         .collect();
@@ -46,9 +50,14 @@ fn hill_climb(of: &[UsmpBuffer], pools: &[UsmpPool]) -> (Vec<(usize, Bytes)>, Ve
     let mut order: Vec<usize> = (0..of.len()).collect();
     order.sort_by(|&a, &b| of[b].name.cmp(&of[a].name));
     let place = |buffer: usize| order.iter().position(|&other| other == buffer).unwrap() as u32;
-    let items = order
-        .iter()
-        .map(|&buffer| Item::new(Span::new(0, 0), of[buffer].size, of[buffer].alignment));
+    // Each lives at a step of its own: who is in whose way is what the pairs say.
+    let items = order.iter().enumerate().map(|(step, &buffer)| {
+        Item::new(
+            Span::new(step as u32, step as u32 + 1),
+            of[buffer].size,
+            Alignment::ONE,
+        )
+    });
     let mut desc = ProblemDesc::new(items.collect());
     for (index, buffer) in of.iter().enumerate() {
         // The climb may take either of two first, and then the other's list counts: what one side alone declares binds nobody.
