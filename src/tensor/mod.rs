@@ -31,4 +31,4 @@ pub use plan::{
     TensorRequirements, TensorStrategy, ValueCopy, place, place_by, plan,
 };
 pub use record::{read_lines, read_records};
-pub use storage::{CONVERT, ScopeLimits, StorageChoice, adreno_scope};
+pub use storage::{CONVERT, ScopeLimits, StorageChoice, StorageOptions, StoragePolicy, adreno_scope, choose};
