@@ -10,3 +10,4 @@ mod replay;
 mod run;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
+mod tensors;

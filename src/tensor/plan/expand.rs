@@ -483,7 +483,7 @@ impl<'a> Expander<'a> {
                 });
             }
         }
-        let end = self.now();
+        let end = self.moment(id);
         for (&tensor, &value) in node.outputs.iter().zip(&outputs) {
             self.out.values[value].spans.push(Span::new(end, end + 1));
             self.bind(tensor, Bind::Value(value, 0));
