@@ -140,7 +140,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Runs a block; `truth` holds the values as a machine with a cell for each tensor has them.
+    /// Runs a block, and checks whatever is read where it is read; `truth` holds the values as a machine with a cell for each tensor has them.
     fn block(&mut self, block: BlockId, rounds: &[u64], truth: &mut BTreeMap<TensorId, u64>) {
         for &node in &self.graph.block(block).nodes {
             self.node(node.index(), rounds, truth);
@@ -230,9 +230,6 @@ impl Machine<'_> {
         loop {
             let mut here = rounds.to_vec();
             here.push(round);
-            for &parameter in &body.inputs {
-                self.check(parameter, &here, truth);
-            }
             for after in 0..=body.nodes.len() {
                 for (number, exit) in of
                     .exits
@@ -262,9 +259,6 @@ impl Machine<'_> {
                 .iter()
                 .map(|carry| (carry.into, truth[&carry.value]))
                 .collect();
-            for carry in &of.carried {
-                self.check(carry.value, &here, truth);
-            }
             round += 1;
             here.pop();
             here.push(round);
@@ -495,7 +489,7 @@ fn random_loops_are_right_in_every_round() {
     let empty = GraphBuilder::new("empty").build().unwrap();
     let nothing = planned(&empty, &TensorPlanOptions::default()).unwrap();
     let (mut copies, mut loops) = ([0, 0], 0);
-    for seed in 0..400u64 {
+    for seed in 0..1500u64 {
         let mut random = Machine {
             graph: &empty,
             plan: &nothing,

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use scope::{ScopeLimits, adreno_scope};
 
 use super::layout::{Convention, Generation, ImageLimits, Layout, LayoutRule, Oversize, Reason, fit_layout};
-use super::{Bounding, Graph, Node, NodeId, NodeKind, Source, TensorFault, TensorId};
+use super::{Attribute, Bounding, Graph, Node, NodeId, NodeKind, Source, TensorFault, TensorId};
 use crate::json::clip;
 
 /// What a policy chose: a graph with its conversions in it, and the layout of each of its tensors.
@@ -50,7 +50,8 @@ pub enum StoragePolicy {
     Adreno,
     /// TVM's relax rule for Adreno: the first convention that fits, in layers.
     AdrenoLayered,
-    /// An image wherever the form is packed and a reader reads elements more than once, rows and columns as they are in the tensor.
+    /// An image wherever the form is packed and some operator reads it so, rows and columns as they are in the tensor; rows of single
+    /// texels are buffers.
     #[default]
     Balanced,
 }
@@ -141,8 +142,20 @@ fn taste(node: &Node) -> Taste {
         "add" | "sub" | "mul" | "div" | "max" | "min" | "relu" | "relu6" | "hard_swish" | "hard_sigmoid"
         | "sigmoid" | "tanh" | "clip" | "leaky_relu" | "silu" | "gelu" | "elu" | "neg" | "abs" | "exp"
         | "sqrt" | "batch_norm" | "copy" => Taste::Elementwise,
+        // Along channels, in whole texels: see `forms`.
+        "concat" if operator.attributes.get("axis") == Some(&Attribute::Int(1)) => Taste::Elementwise,
         _ => Taste::Plain,
     }
+}
+
+/// Whether each operand of a concatenation fills its texels, so that they can follow one another.
+fn fills_texels(graph: &Graph, node: &Node) -> bool {
+    let is_concat = matches!(&node.kind, NodeKind::Operator(operator) if operator.name == "concat");
+    !is_concat
+        || node.inputs.iter().all(|&input| {
+            let shape = graph.tensor(input).shape.fixed();
+            shape.is_some_and(|shape| shape.len() == 4 && shape[1] % 4 == 0)
+        })
 }
 
 fn is_weighted(node: &Node) -> bool {
@@ -217,7 +230,7 @@ fn forms(graph: &Graph) -> Vec<Form> {
                     .iter()
                     .filter(|input| graph.tensor(**input).source != Source::Constant);
                 let mut forms = activations.map(|input| forms[input.index()]);
-                forms.next() == Some(Form::Packed(1))
+                forms.next() == Some(Form::Packed(1)) && fills_texels(graph, node)
             }
         };
         for output in node.outputs.iter().filter(|_| packs) {
@@ -310,9 +323,8 @@ fn rule(
         }
         StoragePolicy::Balanced if weights => Convention::Weight.packing(shape.len(), axis, Generation::Flat),
         StoragePolicy::Balanced => {
-            let again = readers
-                .iter()
-                .any(|reader| taste(graph.node(*reader)) == Taste::Windows);
+            // What elementwise operators read is an image too, or their results could not be written over it.
+            let again = readers.iter().any(takes_image);
             // A row of single texels has no locality to keep.
             let flat = shape[2] * shape[3] == 1;
             if again && !flat {
