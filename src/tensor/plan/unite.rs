@@ -219,6 +219,8 @@ fn merge_arms(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classe
     for index in 0..expansion.merges.len() {
         let merge = expansion.merges[index];
         let joined = match merge.result {
+            // A loop's parameter may be elsewhere in the first rounds.
+            Bind::Value(value, 0) if matches!(expansion.values[value].kind, ValueKind::Head { .. }) => false,
             Bind::Value(value, 0) => classes.unite(rules, &expansion.values, merge.output, value),
             _ => false,
         };
