@@ -1,6 +1,5 @@
 //! Shapes: whole numbers and expressions of bounded symbols.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -129,22 +128,6 @@ impl Dim {
                 pair.0.symbol().or_else(|| pair.1.symbol())
             }
             Dim::Max(pair) | Dim::Min(pair) => pair.0.symbol().or_else(|| pair.1.symbol()),
-        }
-    }
-
-    /// The symbols of an expression, each seen once in the order of `map`, replaced by other dimensions.
-    pub fn replace(&self, map: &BTreeMap<SymbolId, Dim>) -> Dim {
-        let both = |pair: &(Dim, Dim)| (pair.0.replace(map), pair.1.replace(map));
-        match self {
-            Dim::Fixed(value) => Dim::Fixed(*value),
-            Dim::Symbol(symbol) => map.get(symbol).cloned().unwrap_or(Dim::Symbol(*symbol)),
-            Dim::Add(pair) => (|(a, b)| a + b)(both(pair)),
-            Dim::Sub(pair) => (|(a, b)| a - b)(both(pair)),
-            Dim::Mul(pair) => (|(a, b): (Dim, Dim)| a * b)(both(pair)),
-            Dim::FloorDiv(pair) => (|(a, b): (Dim, Dim)| a.floor_div(b))(both(pair)),
-            Dim::CeilDiv(pair) => (|(a, b): (Dim, Dim)| a.ceil_div(b))(both(pair)),
-            Dim::Max(pair) => (|(a, b): (Dim, Dim)| a.max(b))(both(pair)),
-            Dim::Min(pair) => (|(a, b): (Dim, Dim)| a.min(b))(both(pair)),
         }
     }
 }

@@ -14,7 +14,7 @@ impl Graph {
         self.check_names()?;
         self.assign_producers()?;
         self.check_dims()?;
-        self.check_block(BlockId::ROOT, &mut vec![false; self.tensors.len()])?;
+        self.check_block(BlockId::ROOT)?;
         self.check_views()
     }
 
@@ -112,13 +112,11 @@ impl Graph {
         }
     }
 
-    /// Checks a block's nodes in their order; `there` says which tensors are, and is put back.
-    fn check_block(&self, id: BlockId, there: &mut Vec<bool>) -> Result<(), TensorFault> {
+    /// Checks a block's nodes in their order.
+    fn check_block(&self, id: BlockId) -> Result<(), TensorFault> {
         let block = self.block(id);
-        let mut there = there.clone();
-        for (index, tensor) in self.tensors.iter().enumerate() {
-            there[index] = tensor.source == Source::Constant;
-        }
+        let constant = |tensor: &super::Tensor| tensor.source == Source::Constant;
+        let mut there: Vec<bool> = self.tensors.iter().map(constant).collect();
         for &input in &block.inputs {
             there[input.index()] = true;
         }
@@ -135,11 +133,11 @@ impl Graph {
             self.check_in_place(node)?;
             match &node.kind {
                 NodeKind::Operator(_) => {}
-                NodeKind::Loop(of) => self.check_loop(node, of, &mut there)?,
+                NodeKind::Loop(of) => self.check_loop(node, of)?,
                 NodeKind::Branch(of) => {
                     for &arm in &of.arms {
                         self.check_parameters(node, arm)?;
-                        self.check_block(arm, &mut there)?;
+                        self.check_block(arm)?;
                         self.check_results(node, &self.block(arm).outputs)?;
                     }
                     if of.arms.is_empty() || node.inputs.is_empty() {
@@ -215,9 +213,9 @@ impl Graph {
         }
     }
 
-    fn check_loop(&self, node: &super::Node, of: &Loop, there: &mut Vec<bool>) -> Result<(), TensorFault> {
+    fn check_loop(&self, node: &super::Node, of: &Loop) -> Result<(), TensorFault> {
         self.check_parameters(node, of.body)?;
-        self.check_block(of.body, there)?;
+        self.check_block(of.body)?;
         let body = self.block(of.body);
         if of.exits.is_empty() {
             return Err(control(node, "a loop without an exit never ends".to_owned()));

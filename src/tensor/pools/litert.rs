@@ -350,14 +350,14 @@ fn flow(records: &[LiteRecord]) -> Assignment {
         objects: vec![usize::MAX; count],
         sizes: Vec::new(),
     };
-    for index in 0..count {
+    for (index, record) in records.iter().enumerate() {
         let before = (0..index).find(|&before| network.is_used(before, count + index));
         let object = match before {
             Some(before) => assignment.objects[before],
             None => assignment.open(&[0]),
         };
         let size = &mut assignment.sizes[object][0];
-        *size = records[index].bytes().max(*size);
+        *size = record.bytes().max(*size);
         assignment.objects[index] = object;
     }
     assignment
