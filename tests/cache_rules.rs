@@ -62,6 +62,34 @@ proptest! {
         }
     }
 
+    /// Budgets that come and go: nothing past the one that holds, and nobody goes who does not reach past it.
+    #[test]
+    fn every_policy_follows_its_budget(steps in prop::collection::vec((entry(), 1008..6000_u64), 1..300), seed in 0..9_u64) {
+        let geometry = odd_geometry();
+        let mut textures = Textures::new(geometry.clone());
+        for texture in 0..30 {
+            textures.create(TextureId(texture), ChainId((texture % 3) as u16)).expect("in order");
+        }
+        for kind in PolicyKind::ALL {
+            let policy = kind.build(&geometry, Bytes(6000), seed).expect("6000 B hold the largest");
+            let mut replay = Replay::new(policy, &geometry, Bytes(6000));
+            for &((what, texture, level), budget) in &steps {
+                let played = if what > 2 {
+                    let request = (0..=level).rev().find_map(|level| textures.request(TextureId(texture), Level(level)).ok());
+                    replay.play(Entry::Use(request.expect("every chain has level 0")))
+                } else {
+                    replay.play(Entry::EndFrame).and_then(|()| if what == 0 { replay.set_budget(Bytes(budget)) } else { Ok(()) })
+                };
+                if let Err(fault) = played {
+                    panic!("{}: {fault}", kind.name());
+                }
+            }
+            let refused = replay.set_budget(Bytes(1007));
+            let refused = matches!(refused, Err(ReplayFault::Cache(CacheFault::BudgetTooSmall { .. })));
+            prop_assert!(refused, "{}", kind.name());
+        }
+    }
+
     #[test]
     fn traces_come_back_as_they_were(steps in prop::collection::vec(entry(), 0..300)) {
         let records = steps.into_iter().map(|(what, texture, level)| match what {
@@ -237,6 +265,10 @@ struct Liar {
 }
 
 impl Policy for Liar {
+    fn set_budget(&mut self, _: Bytes, _: &mut Journal) -> Result<(), CacheFault> {
+        Ok(())
+    }
+
     fn request(&mut self, _request: Request, journal: &mut Journal) -> Outcome {
         self.events.iter().for_each(|&event| journal.push(event));
         self.outcome
@@ -350,5 +382,54 @@ fn policies_draw_from_their_seed_alone() {
         assert_eq!(traffic(kind, 3), traffic(kind, 3));
         let draws = [PolicyKind::Arenas, PolicyKind::FirstAttempt, PolicyKind::Random].contains(&kind);
         assert_eq!(traffic(kind, 3) != traffic(kind, 4), draws, "{}", kind.name());
+    }
+}
+
+/// A budget that shrinks takes those past it alone; one that grows back is used in full.
+#[test]
+fn what_a_smaller_budget_frees_comes_back_with_a_larger_one() {
+    let geometry = Geometry::new(vec![Chain::new(vec![Bytes(100)])], Alignment::ONE).expect("a chain");
+    for kind in PolicyKind::ALL {
+        let mut policy = kind.build(&geometry, Bytes(1000), 1).expect("1000 B");
+        let mut journal = Journal::new();
+        let frame = |policy: &mut dyn Policy, journal: &mut Journal| {
+            journal.clear();
+            policy.begin_frame(journal);
+            for texture in 0..10 {
+                let request = Request {
+                    texture: TextureId(texture),
+                    level: Level(0),
+                    chain: ChainId(0),
+                    size: Bytes(100),
+                };
+                policy.request(request, journal);
+            }
+            policy.end_frame(journal);
+            let placed = |event: &&Event| matches!(event, Event::Place { .. });
+            journal.events().iter().filter(placed).count()
+        };
+        assert_eq!(frame(&mut *policy, &mut journal), 10, "{}", kind.name());
+        journal.clear();
+        policy.set_budget(Bytes(450), &mut journal).expect("450 B");
+        let gone: Vec<Bytes> = (journal.events().iter())
+            .filter_map(|event| match *event {
+                Event::Evict {
+                    offset,
+                    reason: Reason::Budget,
+                    ..
+                } => Some(offset),
+                _ => None,
+            })
+            .collect();
+        assert!(
+            gone.len() == 6 && gone.iter().all(|&offset| offset >= Bytes(400)),
+            "{}: {gone:?}",
+            kind.name()
+        );
+        policy.set_budget(Bytes(1000), &mut journal).expect("1000 B");
+        assert_eq!(frame(&mut *policy, &mut journal), 6, "{}", kind.name());
+        // The ring's cursor goes over whoever is in its way, room or not.
+        let again = if kind == PolicyKind::Ring { 4 } else { 0 };
+        assert_eq!(frame(&mut *policy, &mut journal), again, "{}", kind.name());
     }
 }

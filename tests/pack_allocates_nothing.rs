@@ -1,34 +1,14 @@
 //! The rules, and `auto` where it need not search, allocate nothing once a packer has seen problems of that size.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "support/counting.rs"]
+mod counting;
 
 use tileheap::frame::SplitMix64;
 use tileheap::pack::{Item, Packer, Packing, Problem, Strategy};
 use tileheap::units::{Alignment, Bytes, Span};
 
-/// Counts what a thread allocates.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
-
-// SAFETY: everything is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
+fn exempt() -> bool {
+    false
 }
 
 /// What packing all problems with one packer allocates, after it has packed them before.
@@ -41,9 +21,9 @@ fn allocations(problems: &[Problem], strategy: Strategy) -> usize {
         }
     };
     all();
-    let before = ALLOCATIONS.get();
+    let before = counting::so_far();
     all();
-    ALLOCATIONS.get() - before
+    counting::so_far() - before
 }
 
 fn problems(count: u64, items: u64) -> Vec<Problem> {

@@ -4,9 +4,9 @@ use ash::vk;
 use tileheap::frame::PassId;
 use tileheap::runtime::{Bound, Parity};
 
-use crate::fault::{Called, Result};
 use crate::frame::Deferred;
 use crate::pipelines::{Pipelines, descriptor_type, inputs_of};
+use crate::support::fault::{Called, Result};
 
 /// Set 1 of every pass, written once: history resources have two copies that take turns, so there are two of each.
 pub(crate) struct Inputs {

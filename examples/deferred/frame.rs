@@ -9,30 +9,13 @@
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
-    PassId, QueueId, ResourceId, ResourceState, SemaphoreId,
+    Before, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, PassId,
+    QueueId, ResourceId,
 };
 use tileheap::units::Bytes;
 
 use crate::camera::SHADOW_SIZE;
-
-/// Where the picture goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Output {
-    /// To an image of the caller, and from there to a buffer that the host reads.
-    Buffer,
-    /// To a swapchain image of this format, between an acquire and a present semaphore.
-    Swapchain(vk::Format),
-}
-
-impl Output {
-    pub(crate) fn format(self) -> vk::Format {
-        match self {
-            Output::Buffer => vk::Format::R8G8B8A8_UNORM,
-            Output::Swapchain(format) => format,
-        }
-    }
-}
+use crate::support::output::{Output, ReadBack, Semaphores};
 
 /// The frame, and the names of its parts.
 #[derive(Clone, Debug)]
@@ -47,22 +30,6 @@ pub(crate) struct Deferred {
     pub(crate) read_back: Option<ReadBack>,
     /// For [`Output::Swapchain`].
     pub(crate) semaphores: Option<Semaphores>,
-}
-
-/// Copies the picture to a buffer, handed in with every frame.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadBack {
-    pub(crate) pass: PassId,
-    pub(crate) texels: ResourceId,
-}
-
-/// Handed in with every frame.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Semaphores {
-    /// The swapchain image is there.
-    pub(crate) acquired: SemaphoreId,
-    /// The swapchain image may be shown.
-    pub(crate) presentable: SemaphoreId,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -140,12 +107,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         bloom_image("up_0", 0.5),
     ];
 
-    let picture_desc = ImageDesc::new(output.format(), extent);
-    let picture = frame.resource(
-        "picture",
-        picture_desc,
-        Lifetime::External(picture_states(output)),
-    );
+    let picture = output.picture(&mut frame, extent);
 
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(graphics);
@@ -253,33 +215,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .color(picture, Before::Overwrite)
         .id();
 
-    let (mut read_back, mut semaphores) = (None, None);
-    match output {
-        Output::Buffer => {
-            let size = Bytes(u64::from(extent.width) * u64::from(extent.height) * 4);
-            let texels = frame.resource("texels", BufferDesc::new(size), Lifetime::External(TEXELS_STATES));
-            let pass = frame.transfer_pass(post, "read_back").transfer_source(picture);
-            read_back = Some(ReadBack {
-                pass: pass.transfer_destination(texels).id(),
-                texels,
-            });
-        }
-        Output::Swapchain(_) => {
-            let acquired = frame.external_semaphore("acquired");
-            let presentable = frame.external_semaphore("presentable");
-            frame.wait(
-                post_batch,
-                acquired,
-                vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT,
-            );
-            frame.signal(post_batch, presentable, vk::PipelineStageFlags2::ALL_COMMANDS);
-            semaphores = Some(Semaphores {
-                acquired,
-                presentable,
-            });
-        }
-    }
-
+    let (read_back, semaphores) = output.finish(&mut frame, extent, post_batch, post, picture);
     Ok(Deferred {
         frame: frame.build()?,
         graphics,
@@ -309,39 +245,6 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         semaphores,
     })
 }
-
-fn picture_states(output: Output) -> ExternalDesc {
-    match output {
-        Output::Swapchain(_) => ExternalDesc::SWAPCHAIN,
-        // The frame before may still copy from it.
-        Output::Buffer => {
-            let copied = ResourceState {
-                layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
-                stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-                access: vk::AccessFlags2::NONE,
-            };
-            let entry = ResourceState {
-                layout: vk::ImageLayout::UNDEFINED,
-                ..copied
-            };
-            ExternalDesc { entry, exit: copied }
-        }
-    }
-}
-
-/// The frame before may still write the buffer; after the last frame the host reads it.
-const TEXELS_STATES: ExternalDesc = ExternalDesc {
-    entry: ResourceState {
-        layout: vk::ImageLayout::UNDEFINED,
-        stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-        access: vk::AccessFlags2::TRANSFER_WRITE,
-    },
-    exit: ResourceState {
-        layout: vk::ImageLayout::UNDEFINED,
-        stages: vk::PipelineStageFlags2::HOST,
-        access: vk::AccessFlags2::HOST_READ,
-    },
-};
 
 #[cfg(test)]
 mod tests {

@@ -19,9 +19,7 @@
 mod args;
 mod camera;
 mod descriptors;
-mod fault;
 mod frame;
-mod memory;
 mod mesh;
 mod pen;
 mod picture;
@@ -29,8 +27,8 @@ mod pipelines;
 mod renderer;
 mod scene;
 mod slot;
-mod swapchain;
-mod window;
+#[path = "../support/mod.rs"]
+mod support;
 
 use std::io::Write;
 use std::path::Path;
@@ -44,9 +42,12 @@ use tileheap::profile::{DeviceProfile, estimate};
 use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
 
 use crate::args::Args;
-use crate::fault::{Fault, Result, create_file, file};
-use crate::frame::{Output, describe};
+use crate::frame::describe;
+use crate::renderer::Renderer;
 use crate::scene::Scene;
+use crate::support::fault::{Fault, Result, create_file, file};
+use crate::support::output::Output;
+use crate::support::window::{self, WindowDesc};
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -87,7 +88,7 @@ fn run(args: &Args) -> Result<()> {
         desc.device = DeviceChoice::parse(device);
     }
     let messages = if args.window {
-        window::run(args, desc)?
+        show(args, desc)?
     } else {
         render(args, &desc)?
     };
@@ -103,6 +104,22 @@ fn report(messages: &[Message]) -> Result<()> {
         0 => Ok(()),
         count => Err(Fault::Validation(count)),
     }
+}
+
+/// Renders to a window.
+fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
+    let window = WindowDesc {
+        title: "tileheap: deferred",
+        size: args.size,
+        frames: args.frames,
+        resize_after: args.resize_after,
+    };
+    window::run(window, desc, |context, extent, output| {
+        let scene = Scene::build(args.seed);
+        let renderer = Renderer::new(context.tile(), scene, extent, output, PlanOptions::default())?;
+        println!("{}", renderer.plan());
+        Ok(renderer)
+    })
 }
 
 /// Renders to a file.
@@ -122,12 +139,12 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
     let (objects, lights) = (scene().object_count(), scene().light_count());
     let planned = PlanOptions::default();
     let mut totals = Totals::default();
-    let rendered = picture::render(tile, scene(), args.size, frames, planned, |plan| {
+    let (rendered, took) = picture::render(tile, scene(), args.size, frames, planned, |plan| {
         totals = plan.totals;
         println!("{plan}");
     })?;
     rendered.write(&args.output)?;
-    let each = rendered.took.as_secs_f64() * 1e3 / f64::from(frames);
+    let each = took.as_secs_f64() * 1e3 / f64::from(frames);
     println!(
         "{objects} objects under {lights} lights at {} x {} on {}: {frames} frames, {each:.0} ms each",
         args.size.width,
@@ -154,7 +171,7 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
             lazy: false,
             ..planned
         };
-        let reference = picture::render(tile, scene(), args.size, frames, own, |_| ())?;
+        let (reference, _) = picture::render(tile, scene(), args.size, frames, own, |_| ())?;
         let of = rendered.texels.len() / 4;
         match rendered.differences(&reference) {
             0 => println!("identical: {of} texels with and without aliasing"),

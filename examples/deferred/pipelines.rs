@@ -7,9 +7,9 @@ use ash::vk;
 use tileheap::frame::{Access, AccessKind, PassId, PassKind};
 use tileheap::runtime::{Bound, Target};
 
-use crate::fault::{Called, Result};
 use crate::frame::{Deferred, Passes};
 use crate::mesh::Vertex;
+use crate::support::fault::{Called, Result};
 
 mod spirv {
     include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
@@ -374,7 +374,8 @@ mod tests {
     use tileheap::frame::shaders::{Mismatch, PipelineShaders, ShaderModule, Slot, Target, check};
 
     use super::*;
-    use crate::frame::{Output, describe};
+    use crate::frame::describe;
+    use crate::support::output::Output;
 
     fn stages_of(program: &Program) -> Vec<(vk::ShaderStageFlags, &'static [u32])> {
         let vertex = |code| (vk::ShaderStageFlags::VERTEX, code);

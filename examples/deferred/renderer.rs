@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::frame::ResourceId;
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::{Bound, Device, Imports};
 
 use crate::descriptors::{Inputs, create_pool};
-use crate::fault::Result;
-use crate::frame::{Deferred, Output, TILE, describe};
-use crate::memory::HostBuffer;
+use crate::frame::{Deferred, TILE, describe};
 use crate::mesh::Meshes;
 use crate::pen::Pen;
 use crate::pipelines::Pipelines;
 use crate::scene::{Draw, Scene};
 use crate::slot::Slot;
-
-/// How many frames may be under way: one is recorded while the device works on the other.
-pub(crate) const SLOTS: usize = 2;
+use crate::support::SLOTS;
+use crate::support::fault::Result;
+use crate::support::memory::HostBuffer;
+use crate::support::output::{Output, Semaphores};
+use crate::support::window::Painter;
 
 pub(crate) struct Renderer {
     tile: Device,
@@ -95,11 +96,6 @@ impl Renderer {
     /// Where everything lives.
     pub(crate) fn plan(&self) -> &Arc<Plan> {
         self.sized.bound.plan()
-    }
-
-    /// The queue that frames run on.
-    pub(crate) fn queue(&self) -> vk::Queue {
-        self.sized.bound.queue(self.sized.deferred.graphics).handle
     }
 
     pub(crate) fn deferred(&self) -> &Deferred {
@@ -233,6 +229,39 @@ impl Renderer {
             self.indices.destroy(device);
         }
         Ok(())
+    }
+}
+
+impl Painter for Renderer {
+    fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()> {
+        Renderer::resize(self, extent, output)
+    }
+
+    fn next_slot(&mut self) -> Result<usize> {
+        Renderer::next_slot(self)
+    }
+
+    fn declared(&self) -> (ResourceId, Semaphores) {
+        let deferred = &self.sized.deferred;
+        let semaphores = deferred.semaphores.expect("the frame was described with them");
+        (deferred.picture, semaphores)
+    }
+
+    unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
+        // SAFETY: the caller's duty.
+        unsafe { Renderer::draw(self, imports) }
+    }
+
+    fn queue(&self) -> vk::Queue {
+        self.sized.bound.queue(self.sized.deferred.graphics).handle
+    }
+
+    fn wait_idle(&mut self) -> Result<()> {
+        Renderer::wait_idle(self)
+    }
+
+    fn destroy(self) -> Result<()> {
+        Renderer::destroy(self)
     }
 }
 

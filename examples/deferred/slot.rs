@@ -7,9 +7,9 @@ use tileheap::runtime::{Device, FrameNumber};
 
 use crate::camera::Constants;
 use crate::descriptors::{allocate_set, write_buffer};
-use crate::fault::{Called, Result};
-use crate::memory::HostBuffer;
 use crate::scene::{Instance, Light, MAX_LIGHTS, Scene};
+use crate::support::fault::{Called, Result};
+use crate::support::memory::HostBuffer;
 
 /// What a frame under way needs for itself.
 pub(crate) struct Slot {

@@ -175,6 +175,43 @@ impl Heap {
         node
     }
 
+    /// Who reaches past `end`, the last one first.
+    pub(super) fn past(&self, end: u64) -> Option<u32> {
+        let mut node = self.address.last;
+        if self.at(node).owner == NONE {
+            node = self.left(node);
+        }
+        let last = (node != NONE).then(|| *self.at(node))?;
+        (last.offset + last.size > end).then_some(last.owner)
+    }
+
+    /// Puts the end of memory elsewhere; nobody may reach past it.
+    pub(super) fn set_end(&mut self, end: u64) {
+        let last = self.address.last;
+        let Node { offset, size, owner } = *self.at(last);
+        if owner != NONE {
+            if end > offset + size {
+                let rest = self.node(offset + size, end - offset - size);
+                self.by_address.push_back(&mut self.address, rest);
+                self.free += self.at(rest).size;
+                self.file(rest);
+            }
+            return;
+        }
+        self.unfile(last);
+        self.free = self.free - size + (end - offset);
+        if end == offset {
+            self.by_address.remove(&mut self.address, last);
+            self.spare.push(last);
+            if self.cursor == last {
+                self.cursor = NONE;
+            }
+        } else {
+            self.nodes[last as usize].size = end - offset;
+            self.file(last);
+        }
+    }
+
     /// Frees all but the first `size` bytes of a taken node.
     pub(super) fn shrink(&mut self, node: u32, size: u64) {
         let Node {

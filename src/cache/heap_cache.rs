@@ -2,7 +2,7 @@
 
 use super::heap::Heap;
 use super::list::{Links, List, NONE};
-use super::policy::usable;
+use super::policy::Limits;
 use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
 use crate::frame::SplitMix64;
 use crate::units::Bytes;
@@ -53,6 +53,7 @@ const ABSENT: Resident = Resident {
 pub struct HeapCache {
     order: Order,
     compacting: bool,
+    limits: Limits,
     heap: Heap,
     unit: u64,
     residents: Vec<Resident>,
@@ -76,11 +77,12 @@ impl HeapCache {
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<HeapCache, CacheFault> {
-        let unit = geometry.unit().get();
+        let (unit, limits) = (geometry.unit().get(), Limits::of(geometry));
         Ok(HeapCache {
             order,
             compacting: false,
-            heap: Heap::new(usable(geometry, budget)?, unit),
+            heap: Heap::new(limits.usable(budget)?, unit),
+            limits,
             unit,
             residents: Vec::new(),
             links: Links::default(),
@@ -303,6 +305,15 @@ impl Policy for HeapCache {
         if there {
             self.evict(texture.0, Reason::Released, journal);
         }
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let end = self.limits.usable(budget)?.0;
+        while let Some(key) = self.heap.past(end) {
+            self.evict(key, Reason::Budget, journal);
+        }
+        self.heap.set_end(end);
+        Ok(())
     }
 
     fn end_frame(&mut self, _journal: &mut Journal) {

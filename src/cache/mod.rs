@@ -30,8 +30,11 @@
 //!
 //! Source: J. Blow, "A Texture Cache", CGDC 1998.
 //!
-//! Not done: budgets that change while a cache is in use; upload budgets with priorities (a frame's uploads are what its
-//! requests need: what is to wait is up to the caller); prefetching; a trace captured from a real program.
+//! [`Levelled`] puts a policy under an upload budget: what does not fit in a frame waits, and something coarser stands in.
+//! Budgets of memory may change between frames ([`Policy::set_budget`]). `runtime::TextureCache` is all of that on Vulkan, and
+//! `examples/terrain` a renderer with it, whose `--trace` captures what it asks for.
+//!
+//! Not done: prefetching. It could not lower traffic, only move it to earlier frames; an upload budget spreads it over later ones.
 //!
 //! ```
 //! use tileheap::cache::*;
@@ -60,6 +63,7 @@ mod fault;
 mod geometry;
 mod heap;
 mod heap_cache;
+mod levelled;
 mod list;
 mod offline;
 mod policy;
@@ -77,6 +81,7 @@ pub use coherent::{Coherent, CoherentDesc};
 pub use fault::CacheFault;
 pub use geometry::{BlockClass, BlockTable, Chain, ChainId, Geometry, Level};
 pub use heap_cache::{HeapCache, Order};
+pub use levelled::{FrameUploads, Levelled, PATIENCE, Served};
 pub use offline::{floor, next_uses};
 pub use policy::{Gauges, Policy, PolicyKind};
 pub use request::{Event, Journal, Outcome, Reason, Request, TextureId, Textures};

@@ -1,8 +1,8 @@
 //! What every policy does, and the policies by name.
 
 use super::{
-    Arenas, ArenasDesc, CacheFault, Coherent, CoherentDesc, FirstAttempt, Geometry, HeapCache, Journal,
-    Order, Outcome, Request, Ring, Slab, TextureId,
+    ArenaView, Arenas, ArenasDesc, CacheFault, Coherent, CoherentDesc, FirstAttempt, Geometry, HeapCache,
+    Journal, Order, Outcome, Request, Ring, Slab, TextureId,
 };
 use crate::units::Bytes;
 
@@ -24,6 +24,19 @@ pub trait Policy {
 
     /// A frame ends.
     fn end_frame(&mut self, _journal: &mut Journal) {}
+
+    /// Another budget from now on: between two frames.
+    ///
+    /// What reaches past a smaller one goes, with [`Reason::Budget`](super::Reason::Budget); everything else stays where it is.
+    ///
+    /// # Errors
+    /// As at creation; nothing has changed then.
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault>;
+
+    /// One of its arenas, from the left; `None` past the last one, and for policies without arenas.
+    fn arena(&self, _index: usize) -> Option<ArenaView> {
+        None
+    }
 
     /// What it has to say of itself at the end of a frame.
     fn gauges(&self) -> Gauges {
@@ -108,6 +121,14 @@ impl PolicyKind {
         }
     }
 
+    /// Whether textures are stored whole and stay where they were put, as images that are bound to memory have to.
+    pub const fn keeps_places(self) -> bool {
+        !matches!(
+            self,
+            PolicyKind::FirstAttempt | PolicyKind::LruCompacting | PolicyKind::Coherent
+        )
+    }
+
     /// The policy with its defaults.
     ///
     /// # Errors
@@ -145,21 +166,37 @@ impl std::str::FromStr for PolicyKind {
     }
 }
 
-/// The budget in whole units, if it holds the largest texture.
-pub(super) fn usable(geometry: &Geometry, budget: Bytes) -> Result<Bytes, CacheFault> {
-    let usable = Bytes(budget.0 / geometry.unit().get() * geometry.unit().get());
-    let largest = geometry.largest();
-    if usable < largest {
-        return Err(CacheFault::BudgetTooSmall { budget, largest });
+/// What budgets are judged by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    unit: u64,
+    largest: Bytes,
+}
+
+impl Limits {
+    pub(super) fn of(geometry: &Geometry) -> Limits {
+        Limits {
+            unit: geometry.unit().get(),
+            largest: geometry.largest(),
+        }
     }
-    let blocks = u64::from(u32::MAX / 2);
-    let most = Bytes(blocks.saturating_mul(geometry.unit().get()));
-    if usable > most {
-        return Err(CacheFault::BudgetTooLarge {
-            budget,
-            largest: most,
-            blocks,
-        });
+
+    /// The budget in whole units, if it holds the largest texture.
+    pub(super) fn usable(&self, budget: Bytes) -> Result<Bytes, CacheFault> {
+        let usable = Bytes(budget.0 / self.unit * self.unit);
+        if usable < self.largest {
+            let largest = self.largest;
+            return Err(CacheFault::BudgetTooSmall { budget, largest });
+        }
+        let blocks = u64::from(u32::MAX / 2);
+        let most = Bytes(blocks.saturating_mul(self.unit));
+        if usable > most {
+            return Err(CacheFault::BudgetTooLarge {
+                budget,
+                largest: most,
+                blocks,
+            });
+        }
+        Ok(usable)
     }
-    Ok(usable)
 }

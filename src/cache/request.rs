@@ -62,6 +62,8 @@ pub enum Reason {
     Upgraded,
     /// Its contents are gone: released, or replaced by new contents.
     Released,
+    /// The budget became smaller.
+    Budget,
 }
 
 /// One change in memory, in the order in which they happen.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::policy::usable;
+use super::policy::Limits;
 use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
 use crate::units::Bytes;
 
@@ -11,6 +11,7 @@ use crate::units::Bytes;
 /// Source: Blow 1998, section "Legacy System".
 #[derive(Clone, Debug)]
 pub struct Ring {
+    limits: Limits,
     usable: u64,
     unit: u64,
     cursor: u64,
@@ -33,8 +34,10 @@ impl Ring {
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes) -> Result<Ring, CacheFault> {
+        let limits = Limits::of(geometry);
         Ok(Ring {
-            usable: usable(geometry, budget)?.0,
+            usable: limits.usable(budget)?.0,
+            limits,
             unit: geometry.unit().get(),
             cursor: 0,
             blocks: VecDeque::new(),
@@ -132,5 +135,23 @@ impl Policy for Ring {
         if texture.index() < self.residents.len() {
             self.forget(texture, Reason::Released, journal);
         }
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        self.usable = self.limits.usable(budget)?.0;
+        let (usable, residents) = (self.usable, &mut self.residents);
+        self.blocks.retain(|block| {
+            let stays = block.offset + block.size <= usable;
+            let slot = &mut residents[block.texture.index()];
+            if !stays && slot.is_some_and(|(_, offset)| offset == block.offset) {
+                *slot = None;
+                journal.push(evict(*block, Reason::Budget));
+            }
+            stays
+        });
+        if self.cursor > usable {
+            self.cursor = 0;
+        }
+        Ok(())
     }
 }

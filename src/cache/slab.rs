@@ -1,7 +1,7 @@
 //! Size classes in pages, as general allocators have them, with recency in each class.
 
 use super::list::{Links, List, NONE};
-use super::policy::usable;
+use super::policy::Limits;
 use super::{
     BlockTable, CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId,
 };
@@ -14,6 +14,7 @@ use crate::units::Bytes;
 /// own oldest texture.
 #[derive(Clone, Debug)]
 pub struct Slab {
+    limits: Limits,
     table: BlockTable,
     rebalancing: bool,
     page: u64,
@@ -28,7 +29,7 @@ pub struct Slab {
     recency: Links,
     /// Free blocks and taken ones, by offset in units.
     free: Links,
-    owner: Box<[u32]>,
+    owner: Vec<u32>,
     frame: u32,
 }
 
@@ -65,39 +66,64 @@ impl Slab {
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, rebalancing: bool) -> Result<Slab, CacheFault> {
-        let usable = usable(geometry, budget)?.0;
+        let limits = Limits::of(geometry);
+        let usable = limits.usable(budget)?.0;
         let table = BlockTable::new(geometry);
         let (page, unit) = (geometry.largest().0, geometry.unit().get());
-        let pages = (usable / page) as usize;
         let class = |class: &super::BlockClass| Class {
             block: class.block.0,
             free: List::default(),
             recency: List::default(),
         };
-        let units = (usable / unit) as usize;
         let mut slab = Slab {
+            limits,
             classes: table.classes().iter().map(class).collect(),
             table,
             rebalancing,
             page,
             unit,
-            pages: vec![Page { class: NONE, used: 0 }; pages],
+            pages: Vec::new(),
             page_links: Links::default(),
             page_recency: List::default(),
-            unassigned: (0..pages as u32).rev().collect(),
+            unassigned: Vec::new(),
             residents: Vec::new(),
             recency: Links::default(),
             free: Links::default(),
-            owner: vec![NONE; units].into_boxed_slice(),
+            owner: Vec::new(),
             frame: 1,
         };
-        slab.page_links.reach(pages);
-        slab.free.reach(units);
-        let count = slab.classes.len();
-        for turn in 0..if rebalancing { 0 } else { pages } {
-            slab.assign(count - 1 - turn % count);
-        }
+        slab.add_pages((usable / page) as usize);
         Ok(slab)
+    }
+
+    /// Adds pages at the end, up to `count` in all; fixed ones go to the classes in turn.
+    fn add_pages(&mut self, count: usize) {
+        let first = self.pages.len();
+        self.pages.resize(count, Page { class: NONE, used: 0 });
+        self.page_links.reach(count);
+        let units = (count as u64 * self.page / self.unit) as usize;
+        self.owner.resize(units, NONE);
+        self.free.reach(units);
+        // The lowest is taken first.
+        let before = self.unassigned.len();
+        self.unassigned.extend((first as u32..count as u32).rev());
+        self.unassigned.rotate_left(before);
+        if !self.rebalancing {
+            let classes = self.classes.len();
+            for turn in first..count {
+                self.assign(classes - 1 - turn % classes);
+            }
+        }
+    }
+
+    /// Gives up the last page.
+    fn remove_page(&mut self, journal: &mut Journal) {
+        let page = self.pages.len() as u32 - 1;
+        if self.pages[page as usize].class != NONE {
+            self.reclaim(page, Reason::Budget, journal);
+        }
+        self.unassigned.retain(|&other| other != page);
+        self.pages.pop();
     }
 
     /// Gives the next unassigned page to a class; false if there is none.
@@ -123,18 +149,18 @@ impl Slab {
         (0..self.page / block).map(move |index| ((start + index * block) / unit) as u32)
     }
 
-    /// Takes the page that was unused for longest from its class.
-    fn reclaim(&mut self, journal: &mut Journal) {
-        let page = self.page_recency.first;
+    /// Takes a page from its class.
+    fn reclaim(&mut self, page: u32, reason: Reason, journal: &mut Journal) {
         let class = self.pages[page as usize].class as usize;
         for at in self.blocks_of(page) {
             let owner = self.owner[at as usize];
             if owner != NONE {
-                self.evict(owner, Reason::Replaced, journal);
+                self.evict(owner, reason, journal);
             }
             self.free.remove(&mut self.classes[class].free, at);
         }
         self.page_links.remove(&mut self.page_recency, page);
+        self.pages[page as usize].class = NONE;
         self.unassigned.push(page);
     }
 
@@ -179,7 +205,7 @@ impl Slab {
                 let page = self.page_recency.first;
                 let longest = self.pages[page as usize].used;
                 if oldest == NONE || longest < self.residents[oldest as usize].used {
-                    self.reclaim(journal);
+                    self.reclaim(page, Reason::Replaced, journal);
                     self.assign(class);
                 }
             }
@@ -241,6 +267,15 @@ impl Policy for Slab {
         {
             self.evict(texture.0, Reason::Released, journal);
         }
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let pages = (self.limits.usable(budget)?.0 / self.page) as usize;
+        while self.pages.len() > pages {
+            self.remove_page(journal);
+        }
+        self.add_pages(pages);
+        Ok(())
     }
 
     fn end_frame(&mut self, _journal: &mut Journal) {

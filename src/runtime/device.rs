@@ -122,6 +122,10 @@ impl Device {
         })
     }
 
+    pub(super) fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
     /// The device in numbers, as it was enabled: what plans are made for.
     pub fn profile(&self) -> &Arc<DeviceProfile> {
         &self.inner.profile

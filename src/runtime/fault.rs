@@ -2,6 +2,8 @@
 
 use ash::vk;
 
+use crate::cache::PolicyKind;
+
 /// An error of the runtime. Every message names the thing and what to do; a Vulkan error keeps its result and call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -150,6 +152,28 @@ pub enum RuntimeFault {
         /// What is wrong.
         what: String,
     },
+    /// A policy that images in memory cannot follow.
+    #[error(
+        "policy `{policy}` moves textures or splits them, and images stay whole where they are bound: take one of {}",
+        followed()
+    )]
+    MovingPolicy {
+        /// Its name.
+        policy: &'static str,
+    },
+    /// A texture cache's frame out of its turn.
+    #[error(
+        "frame {frame} of the texture cache, with {complete} complete, comes after frame {last}: the next is {}, later than what is complete",
+        last + 1
+    )]
+    TextureFrame {
+        /// Its number.
+        frame: u64,
+        /// The newest that is said to be complete.
+        complete: u64,
+        /// The one before.
+        last: u64,
+    },
     /// A frame that will never be complete is waited for.
     #[error("frame {number} was waited for, and only {submitted} frames were submitted")]
     NotSubmitted {
@@ -158,6 +182,12 @@ pub enum RuntimeFault {
         /// Frames submitted so far.
         submitted: u64,
     },
+}
+
+/// The policies that images can follow.
+fn followed() -> String {
+    let names = PolicyKind::ALL.into_iter().filter(|kind| kind.keeps_places());
+    names.map(PolicyKind::name).collect::<Vec<_>>().join(", ")
 }
 
 /// Gives a failed Vulkan call its name and the thing it was called for.

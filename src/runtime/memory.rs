@@ -17,6 +17,7 @@ use super::fault::Called;
 use crate::Result;
 use crate::plan::{Home, Object};
 use crate::profile::DeviceProfile;
+use crate::units::Bytes;
 
 /// A piece of device memory.
 pub(super) enum Block {
@@ -196,17 +197,45 @@ impl Memory {
 }
 
 fn raw(device: &ash::Device, desc: &BlockDesc<'_>) -> Result<Block> {
-    let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+    let Object {
+        size, memory_type, ..
+    } = desc.object;
+    let flags = if desc.device_address {
+        vk::MemoryAllocateFlags::DEVICE_ADDRESS
+    } else {
+        vk::MemoryAllocateFlags::empty()
+    };
+    let memory = allocate_with(device, size, memory_type, flags, || {
+        format!("{size} of {}", desc.name)
+    })?;
+    Ok(Block::Raw(memory))
+}
+
+/// One object of a memory type of the device, not above its heap.
+pub(super) fn allocate(
+    device: &ash::Device,
+    size: Bytes,
+    memory_type: u32,
+    what: impl FnOnce() -> String,
+) -> Result<vk::DeviceMemory> {
+    allocate_with(device, size, memory_type, vk::MemoryAllocateFlags::empty(), what)
+}
+
+fn allocate_with(
+    device: &ash::Device,
+    size: Bytes,
+    memory_type: u32,
+    flags: vk::MemoryAllocateFlags,
+    what: impl FnOnce() -> String,
+) -> Result<vk::DeviceMemory> {
+    let mut flagged = vk::MemoryAllocateFlagsInfo::default().flags(flags);
     let mut info = vk::MemoryAllocateInfo::default()
-        .allocation_size(desc.object.size.0)
-        .memory_type_index(desc.object.memory_type);
-    if desc.device_address {
-        info = info.push_next(&mut flags);
+        .allocation_size(size.0)
+        .memory_type_index(memory_type);
+    if !flags.is_empty() {
+        info = info.push_next(&mut flagged);
     }
-    // SAFETY: the type exists (it is the profile's), the size is not above its heap (the plan's), and device addresses are asked
-    // for on devices that have them alone.
+    // SAFETY: the type exists (it is the profile's), and device addresses are asked for on devices that have them alone.
     let memory = unsafe { device.allocate_memory(&info, None) };
-    Ok(Block::Raw(memory.called("vkAllocateMemory", || {
-        format!("{} of {}", desc.object.size, desc.name)
-    })?))
+    Ok(memory.called("vkAllocateMemory", what)?)
 }

@@ -80,6 +80,7 @@ mod submit;
 mod support;
 mod survey;
 mod target;
+mod textures;
 mod turn;
 
 pub use bound::{Bound, Buffer, Image, Parity};
@@ -95,6 +96,9 @@ pub use submit::SubmitCall;
 pub use support::{Capabilities, Missing, Support};
 pub use survey::{Surveyed, survey};
 pub use target::Target;
+pub use textures::{
+    HeapUse, Recorded, TexelSource, Texture, TextureCache, TextureCacheDesc, TextureShape, TransferQueue,
+};
 pub use turn::{FrameNumber, Turn};
 
 #[cfg(test)]

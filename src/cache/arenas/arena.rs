@@ -63,6 +63,20 @@ impl Arena {
         }
     }
 
+    /// Makes room for the blocks of a larger memory.
+    pub(super) fn reach(&mut self, usable: u64) {
+        let capacity = usable / self.block + 1;
+        if capacity as usize <= self.owner.len() {
+            return;
+        }
+        let mut owner = std::mem::take(&mut self.owner).into_vec();
+        owner.resize(capacity as usize, NONE);
+        self.owner = owner.into_boxed_slice();
+        self.free = Bits::new(capacity);
+        let free = (self.first..self.end).filter(|&number| self.owner[number as usize] == NONE);
+        free.for_each(|number| self.free.insert(number));
+    }
+
     pub(super) fn count(&self) -> u32 {
         self.end - self.first
     }

@@ -192,7 +192,12 @@ impl Engine {
     /// Temperatures of the frame that ends.
     fn measure(&mut self) {
         for arena in &mut self.arenas {
-            let occupied = Temperature::share(u64::from(arena.active), u64::from(arena.count()));
+            let occupied = if arena.is_empty() && arena.boiled > 0 {
+                // Without a block there is no share; but whoever is asked for and has none is full.
+                Temperature::ONE
+            } else {
+                Temperature::share(u64::from(arena.active), u64::from(arena.count()))
+            };
             let bonus = Temperature(self.desc.bonus.0.saturating_mul(u64::from(arena.boiled)));
             arena.recent = arena.recent.recent((occupied + bonus).min(self.desc.ceiling));
             arena.wanting = arena.boiled;
@@ -218,11 +223,11 @@ impl Engine {
     }
 
     /// Frees the block at a side of an arena.
-    pub(super) fn vacate(&mut self, arena: usize, side: Side, log: &mut impl Log) {
+    pub(super) fn vacate(&mut self, arena: usize, side: Side, reason: Reason, log: &mut impl Log) {
         let there = &self.arenas[arena];
         let key = there.owner[there.edge(side) as usize];
         if key != NONE {
-            self.evict(key, Reason::Wall, log);
+            self.evict(key, reason, log);
         }
         self.arenas[arena].drop(side);
     }

@@ -1,8 +1,8 @@
 //! The paper's first attempt: every level of a texture alone in the arena of its size.
 
 use super::engine::{Engine, Log};
-use super::{ArenasDesc, gauges};
-use crate::cache::policy::usable;
+use super::{ArenaView, ArenasDesc, gauges};
+use crate::cache::policy::Limits;
 use crate::cache::{
     BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
     TextureId,
@@ -19,6 +19,7 @@ use crate::units::Bytes;
 /// Source: Blow 1998, sections "Archetype System" and "First Attempt".
 #[derive(Clone, Debug)]
 pub struct FirstAttempt {
+    limits: Limits,
     geometry: Geometry,
     table: BlockTable,
     engine: Engine,
@@ -36,10 +37,12 @@ impl FirstAttempt {
         seed: u64,
         desc: ArenasDesc,
     ) -> Result<FirstAttempt, CacheFault> {
-        let usable = usable(geometry, budget)?;
+        let limits = Limits::of(geometry);
+        let usable = limits.usable(budget)?;
         let table = BlockTable::per_mip(geometry);
         let engine = Engine::new(&table, usable, seed, desc);
         Ok(FirstAttempt {
+            limits,
             geometry: geometry.clone(),
             table,
             engine,
@@ -87,7 +90,13 @@ impl Policy for FirstAttempt {
                 offset = found.unwrap_or_default();
             }
         }
-        match (missed, bypassed) {
+        // Levels of one block size share an arena: one that was placed may have taken the place of another.
+        let mut whole = true;
+        for level in 0..=request.level.0 {
+            let key = request.texture.0 * self.levels + u32::from(level);
+            whole &= !missed || self.engine.hit(key, Level(level)).is_some();
+        }
+        match (missed, bypassed || !whole) {
             (_, true) => Outcome::Bypass,
             (true, false) => Outcome::Upload { offset },
             (false, false) => Outcome::Hit { offset },
@@ -111,6 +120,20 @@ impl Policy for FirstAttempt {
             levels: self.levels,
         };
         self.engine.update(&mut parts);
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let end = self.limits.usable(budget)?.0;
+        let mut parts = Parts {
+            journal,
+            levels: self.levels,
+        };
+        self.engine.set_end(end, &mut parts);
+        Ok(())
+    }
+
+    fn arena(&self, index: usize) -> Option<ArenaView> {
+        (index < self.engine.arenas.len()).then(|| self.engine.view(index))
     }
 
     fn gauges(&self) -> Gauges {

@@ -28,7 +28,7 @@ pub use desc::{ArenasDesc, Average, Idle, InitialWalls};
 pub use first_attempt::FirstAttempt;
 pub use temperature::Temperature;
 
-use super::policy::usable;
+use super::policy::Limits;
 use super::{
     BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
     TextureId,
@@ -39,6 +39,7 @@ use engine::{Engine, Log};
 /// The paper's cache.
 #[derive(Clone, Debug)]
 pub struct Arenas {
+    limits: Limits,
     table: BlockTable,
     engine: Engine,
 }
@@ -87,9 +88,14 @@ impl Arenas {
         seed: u64,
         desc: ArenasDesc,
     ) -> Result<Arenas, CacheFault> {
-        let usable = usable(geometry, budget)?;
+        let limits = Limits::of(geometry);
+        let usable = limits.usable(budget)?;
         let engine = Engine::new(&table, usable, seed, desc);
-        Ok(Arenas { table, engine })
+        Ok(Arenas {
+            limits,
+            table,
+            engine,
+        })
     }
 
     /// Its classes of blocks.
@@ -99,20 +105,7 @@ impl Arenas {
 
     /// Every arena, from the left.
     pub fn arenas(&self) -> impl Iterator<Item = ArenaView> {
-        let extents = self.engine.extents();
-        self.engine
-            .arenas
-            .iter()
-            .zip(extents)
-            .map(|(arena, (start, end))| ArenaView {
-                block: Bytes(arena.block),
-                start,
-                end,
-                taken: arena.count() - arena.free_count,
-                active: arena.active,
-                recent: arena.recent,
-                side: arena.side,
-            })
+        (0..self.engine.arenas.len()).map(|index| self.engine.view(index))
     }
 }
 
@@ -148,6 +141,16 @@ impl Policy for Arenas {
 
     fn end_frame(&mut self, journal: &mut Journal) {
         self.engine.update(&mut Whole(journal));
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let end = self.limits.usable(budget)?.0;
+        self.engine.set_end(end, &mut Whole(journal));
+        Ok(())
+    }
+
+    fn arena(&self, index: usize) -> Option<ArenaView> {
+        (index < self.engine.arenas.len()).then(|| self.engine.view(index))
     }
 
     fn gauges(&self) -> Gauges {

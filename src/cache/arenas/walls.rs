@@ -9,10 +9,12 @@
 //! Arenas without blocks have no place of their own: they stand where the next arena to the right starts, the first one at
 //! the left end of memory.
 
+use super::ArenaView;
 use super::arena::Side;
 use super::desc::{Average, InitialWalls};
 use super::engine::{Engine, Log};
 use super::temperature::Temperature;
+use crate::cache::Reason;
 use crate::units::Bytes;
 
 /// When a wall was last moved, and which way.
@@ -62,6 +64,37 @@ impl Engine {
             last.add(Side::Left);
         }
         self.absorb(self.arenas.len() - 1);
+    }
+
+    /// Puts the end of memory elsewhere. Blocks past it go.
+    ///
+    /// While the arena of the largest blocks has some, they end where memory does: of a budget that is smaller by another
+    /// number, less than one of them stays unused.
+    pub(super) fn set_end(&mut self, end: u64, log: &mut impl Log) {
+        let last = self.arenas.len() - 1;
+        for index in (0..=last).rev() {
+            while !self.arenas[index].is_empty() && self.arenas[index].stop() > end {
+                self.vacate(index, Side::Right, Reason::Budget, log);
+            }
+        }
+        self.arenas.iter_mut().for_each(|arena| arena.reach(end));
+        let before = self.end_left_of(last);
+        let largest = &mut self.arenas[last];
+        if largest.is_empty() {
+            self.usable = end;
+            largest.settle(end);
+            for _ in 0..(end - before) / largest.block {
+                largest.add(Side::Left);
+            }
+        } else {
+            for _ in 0..(end - largest.stop()) / largest.block {
+                largest.add(Side::Right);
+            }
+            self.usable = largest.stop();
+        }
+        self.absorb(last);
+        self.choose_sides();
+        self.log_walls(log);
     }
 
     /// Lets every arena grow to the left and to the right, by the temperatures just measured. O(arenas) and what moves.
@@ -118,9 +151,18 @@ impl Engine {
         self.usable - used
     }
 
-    /// Start and end of every arena.
-    pub(super) fn extents(&self) -> impl Iterator<Item = (Bytes, Bytes)> {
-        (0..self.arenas.len()).map(|index| self.extent(index))
+    /// What can be seen of an arena.
+    pub(super) fn view(&self, index: usize) -> ArenaView {
+        let (arena, (start, end)) = (&self.arenas[index], self.extent(index));
+        ArenaView {
+            block: Bytes(arena.block),
+            start,
+            end,
+            taken: arena.count() - arena.free_count,
+            active: arena.active,
+            recent: arena.recent,
+            side: arena.side,
+        }
     }
 
     fn extent(&self, index: usize) -> (Bytes, Bytes) {
@@ -218,7 +260,7 @@ impl Engine {
             let donor = self
                 .left_of(index)
                 .expect("there is room, so there is someone to take it from");
-            self.vacate(donor, Side::Right, log);
+            self.vacate(donor, Side::Right, Reason::Wall, log);
         }
         self.arenas[index].add(Side::Left);
         self.absorb(index);
@@ -246,7 +288,7 @@ impl Engine {
                 return true;
             }
             let donor = right.expect("there is room, so there is someone to take it from");
-            self.vacate(donor, Side::Left, log);
+            self.vacate(donor, Side::Left, Reason::Wall, log);
         }
     }
 

@@ -6,7 +6,7 @@ mod window;
 
 use super::heap::Heap;
 use super::list::{Links, List, NONE};
-use super::policy::usable;
+use super::policy::Limits;
 use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
 use crate::units::Bytes;
 
@@ -115,9 +115,13 @@ const NEVER: Slot = Slot {
 /// are below 1 it is the first attempt, which uploads single levels and so is not held by the bound. Without moving
 /// ([`CoherentDesc::still`]), ours is behind the best of those that do not move in six of these cells: by 1.19 (mixed at
 /// 1.05), 1.08 (flight at 1.5, the first attempt) and at most 1.04 in the others.
+///
+/// On a flight captured from `examples/terrain` (320 x 180, 300 frames in a working set that moves, 6 MiB on lavapipe) the bound is
+/// 91,496 B a frame; ours and the compacting heap come to 91,709 B, ours without moving to 94,790 B, plain LRU to 96,593 B.
 #[derive(Clone, Debug)]
 pub struct Coherent {
     desc: CoherentDesc,
+    limits: Limits,
     heap: Heap,
     unit: u64,
     slots: Vec<Slot>,
@@ -151,10 +155,11 @@ impl Coherent {
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, desc: CoherentDesc) -> Result<Coherent, CacheFault> {
-        let unit = geometry.unit().get();
+        let (unit, limits) = (geometry.unit().get(), Limits::of(geometry));
         Ok(Coherent {
             desc,
-            heap: Heap::new(usable(geometry, budget)?, unit),
+            heap: Heap::new(limits.usable(budget)?, unit),
+            limits,
             unit,
             slots: Vec::new(),
             links: Links::default(),
@@ -282,6 +287,15 @@ impl Policy for Coherent {
         {
             self.evict(texture.0, Reason::Released, journal);
         }
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let end = self.limits.usable(budget)?.0;
+        while let Some(key) = self.heap.past(end) {
+            self.evict(key, Reason::Budget, journal);
+        }
+        self.heap.set_end(end);
+        Ok(())
     }
 
     fn end_frame(&mut self, _journal: &mut Journal) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::cache::{Event, Gauges, Geometry, Level, Outcome, Reason, Request, TextureId};
+use crate::cache::{CacheFault, Event, Gauges, Geometry, Level, Outcome, Reason, Request, TextureId};
 use crate::units::Bytes;
 
 /// What a policy did wrong.
@@ -101,6 +101,9 @@ pub enum ReplayFault {
         /// What was asked for.
         expected: Bytes,
     },
+    /// A budget that the policy refuses.
+    #[error(transparent)]
+    Cache(#[from] CacheFault),
     /// The gaps at the walls are larger than they may be.
     #[error("the walls leave {gaps} unused; at most {worst} may be")]
     Gaps {
@@ -147,6 +150,20 @@ impl Checker {
             blocks: BTreeMap::new(),
             residents: Vec::new(),
             taken: 0,
+        }
+    }
+
+    /// Another budget, after the events that it led to.
+    pub(super) fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayFault> {
+        self.budget = budget;
+        match self.blocks.last_key_value() {
+            Some((&offset, block)) if block.end > budget.0 => Err(ReplayFault::PastBudget {
+                texture: block.texture,
+                offset: Bytes(offset),
+                block: Bytes(block.end - offset),
+                budget,
+            }),
+            _ => Ok(()),
         }
     }
 

@@ -7,7 +7,7 @@ pub use checker::ReplayFault;
 pub use figures::{FrameFigures, Levels, Summary};
 
 use super::trace::Entry;
-use super::{Event, Gauges, Geometry, Journal, Outcome, Policy, Request, TextureId};
+use super::{ArenaView, CacheFault, Event, Gauges, Geometry, Journal, Outcome, Policy, Request, TextureId};
 use crate::units::Bytes;
 use checker::{Checker, chosen};
 
@@ -120,6 +120,18 @@ impl<P: Policy> Replay<P> {
         }
         self.journal.events().iter().for_each(see);
         Ok(())
+    }
+
+    /// Changes the budget, between two frames.
+    ///
+    /// # Errors
+    /// If the policy refuses it, or leaves something past it.
+    pub fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayFault> {
+        self.journal.clear();
+        self.policy.set_budget(budget, &mut self.journal)?;
+        self.heed()?;
+        self.budget = budget;
+        self.checker.set_budget(budget)
     }
 
     /// The figures of all frames that ended.
@@ -242,6 +254,14 @@ impl Policy for Box<dyn Policy> {
 
     fn end_frame(&mut self, journal: &mut Journal) {
         (**self).end_frame(journal);
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        (**self).set_budget(budget, journal)
+    }
+
+    fn arena(&self, index: usize) -> Option<ArenaView> {
+        (**self).arena(index)
     }
 
     fn gauges(&self) -> Gauges {

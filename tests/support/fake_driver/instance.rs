@@ -278,7 +278,11 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceMemoryProperties2(
     out: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
 ) {
     let call = enter(device, "vkGetPhysicalDeviceMemoryProperties2");
-    borrow!(mut out).memory_properties = call.driver.config.memory();
+    let out = borrow!(mut out);
+    out.memory_properties = call.driver.config.memory();
+    if let Some(budgets) = chained_mut!(out.p_next => vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>) {
+        (budgets.heap_budget[0], budgets.heap_usage[0]) = call.heap_use;
+    }
 }
 
 pub(super) unsafe extern "system" fn vkGetPhysicalDeviceQueueFamilyProperties(

@@ -136,6 +136,11 @@ impl FakeDriver {
         self.driver.lock().failures.clear();
     }
 
+    /// Budget and usage that `VK_EXT_memory_budget` reports of the device-local heap from now on.
+    pub fn set_heap_use(&self, budget: u64, usage: u64) {
+        self.driver.lock().heap_use = (budget, usage);
+    }
+
     /// Completes everything submitted.
     pub fn complete(&self) {
         self.driver.lock().complete_all();

@@ -32,6 +32,8 @@ pub(super) struct State {
     /// Which of them are to fail: by place among all, or among those of one function.
     pub(super) failures: Vec<(usize, Option<&'static str>, vk::Result)>,
     pub(super) pending: Vec<Pending>,
+    /// Budget and usage of the device-local heap, as the system would say.
+    pub(super) heap_use: (u64, u64),
     /// Whether calls neither fail nor count for now.
     pub(super) exempt: bool,
     /// Whether a call failed with `ERROR_DEVICE_LOST`; submissions and waits then all do.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ash::vk;
 use ash_window::{create_surface, enumerate_required_extensions};
 use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
-use tileheap::plan::PlanOptions;
+use tileheap::frame::ResourceId;
 use tileheap::runtime::{Context, ContextDesc, ImportedImage, ImportedSemaphore, Imports, Message};
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
@@ -14,20 +14,60 @@ use winit::event::WindowEvent;
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
 use winit::window::{Window, WindowId};
 
-use crate::args::Args;
-use crate::fault::{Called, Fault, Result};
-use crate::frame::Output;
-use crate::renderer::Renderer;
-use crate::scene::Scene;
-use crate::swapchain::Swapchain;
+use super::fault::{Called, Fault, Result};
+use super::output::{Output, Semaphores};
+use super::swapchain::Swapchain;
+
+/// What draws frames for a window.
+pub(crate) trait Painter {
+    /// Another size or format of the picture; no frame is under way.
+    fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()>;
+
+    /// Waits until the next frame has a slot: which one.
+    fn next_slot(&mut self) -> Result<usize>;
+
+    /// The picture and the semaphores that its frame declares.
+    fn declared(&self) -> (ResourceId, Semaphores);
+
+    /// Draws a frame into what is handed in.
+    ///
+    /// # Safety
+    /// What is handed in is in its declared entry state, and lives until the frame is complete.
+    unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()>;
+
+    /// The queue that frames run on.
+    fn queue(&self) -> vk::Queue;
+
+    /// Waits until no frame is under way.
+    fn wait_idle(&mut self) -> Result<()>;
+
+    /// Waits, and destroys everything.
+    fn destroy(self) -> Result<()>;
+}
+
+/// A window, and how long it is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowDesc {
+    pub(crate) title: &'static str,
+    pub(crate) size: vk::Extent2D,
+    /// How many frames; until it is closed without.
+    pub(crate) frames: Option<u32>,
+    /// Asks for another size after so many frames.
+    pub(crate) resize_after: Option<u32>,
+}
 
 /// Runs until the window is closed or all frames were shown; the messages of Vulkan.
-pub(crate) fn run(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
+pub(crate) fn run<P: Painter>(
+    window: WindowDesc,
+    desc: ContextDesc<'_>,
+    make: impl Fn(&Context, vk::Extent2D, Output) -> Result<P>,
+) -> Result<Vec<Message>> {
     let event_loop = EventLoop::new().map_err(|error| no_window(&error))?;
     event_loop.set_control_flow(ControlFlow::Poll);
     let mut app = App {
-        args,
+        window,
         desc,
+        make,
         shown: None,
         outcome: Ok(Vec::new()),
     };
@@ -35,16 +75,17 @@ pub(crate) fn run(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
     app.outcome
 }
 
-struct App<'a> {
-    args: &'a Args,
+struct App<'a, P, F> {
+    window: WindowDesc,
     desc: ContextDesc<'a>,
+    make: F,
     /// From the moment the event loop lets a window be.
-    shown: Option<Shown>,
+    shown: Option<Shown<P>>,
     /// The first fault; else, in the end, the messages of Vulkan.
     outcome: Result<Vec<Message>>,
 }
 
-impl App<'_> {
+impl<P, F> App<'_, P, F> {
     /// Stops the loop at the first fault.
     fn keep(&mut self, event_loop: &ActiveEventLoop, outcome: Result<()>) {
         if let Err(fault) = outcome {
@@ -54,11 +95,15 @@ impl App<'_> {
     }
 }
 
-impl ApplicationHandler for App<'_> {
+impl<P, F> ApplicationHandler for App<'_, P, F>
+where
+    P: Painter,
+    F: Fn(&Context, vk::Extent2D, Output) -> Result<P>,
+{
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         if self.shown.is_none() {
-            let outcome =
-                Shown::open(event_loop, self.args, &self.desc).map(|shown| self.shown = Some(shown));
+            let outcome = Shown::open(event_loop, self.window, &self.desc, &self.make)
+                .map(|shown| self.shown = Some(shown));
             self.keep(event_loop, outcome);
         }
     }
@@ -70,10 +115,10 @@ impl ApplicationHandler for App<'_> {
             WindowEvent::Resized(size) => shown.fits &= shown.swapchain.extent == extent_of(size),
             WindowEvent::RedrawRequested => {
                 let outcome = shown.draw();
-                if self.args.frames.is_some_and(|frames| shown.frames >= frames) {
+                if self.window.frames.is_some_and(|frames| shown.frames >= frames) {
                     event_loop.exit();
                 }
-                if self.args.resize_after == Some(shown.frames) {
+                if self.window.resize_after == Some(shown.frames) {
                     shown.ask_for_another_size();
                 }
                 self.keep(event_loop, outcome);
@@ -98,8 +143,8 @@ impl ApplicationHandler for App<'_> {
 }
 
 /// A window and what draws into it.
-struct Shown {
-    renderer: Renderer,
+struct Shown<P> {
+    painter: P,
     swapchain: Swapchain,
     context: Context,
     /// Goes last: the context's surface is on it.
@@ -110,11 +155,16 @@ struct Shown {
     since: Instant,
 }
 
-impl Shown {
-    fn open(event_loop: &ActiveEventLoop, args: &Args, desc: &ContextDesc<'_>) -> Result<Shown> {
-        let size = PhysicalSize::new(args.size.width, args.size.height);
+impl<P: Painter> Shown<P> {
+    fn open(
+        event_loop: &ActiveEventLoop,
+        wanted: WindowDesc,
+        desc: &ContextDesc<'_>,
+        make: impl Fn(&Context, vk::Extent2D, Output) -> Result<P>,
+    ) -> Result<Shown<P>> {
+        let size = PhysicalSize::new(wanted.size.width, wanted.size.height);
         let attributes = Window::default_attributes()
-            .with_title("tileheap: deferred")
+            .with_title(wanted.title)
             .with_inner_size(size);
         let window = event_loop
             .create_window(attributes)
@@ -142,13 +192,11 @@ impl Shown {
         let mut swapchain = Swapchain::new(&context)?;
         // SAFETY: there are no images yet.
         let fits = unsafe { swapchain.resize(&context, extent_of(window.inner_size())) }?;
-        let extent = if fits { swapchain.extent } else { args.size };
+        let extent = if fits { swapchain.extent } else { wanted.size };
         let output = Output::Swapchain(swapchain.format.format);
-        let scene = Scene::build(args.seed);
-        let renderer = Renderer::new(context.tile(), scene, extent, output, PlanOptions::default())?;
-        println!("{}", renderer.plan());
+        let painter = make(&context, extent, output)?;
         Ok(Shown {
-            renderer,
+            painter,
             swapchain,
             context,
             window,
@@ -163,15 +211,14 @@ impl Shown {
         if !self.fits && !self.follow_window()? {
             return Ok(());
         }
-        let slot = self.renderer.next_slot()?;
+        let slot = self.painter.next_slot()?;
         let Some((image, acquired)) = self.swapchain.acquire(slot)? else {
             self.fits = false;
             return Ok(());
         };
-        let deferred = self.renderer.deferred();
-        let semaphores = deferred.semaphores.expect("the frame was described with them");
+        let (picture, semaphores) = self.painter.declared();
         let images = [ImportedImage {
-            resource: deferred.picture,
+            resource: picture,
             image: image.image,
             view: image.view,
         }];
@@ -190,8 +237,8 @@ impl Shown {
             ..Imports::default()
         };
         // SAFETY: the image was acquired, and swapchain and semaphores outlive the frames.
-        unsafe { self.renderer.draw(&imports) }?;
-        self.fits &= self.swapchain.present(self.renderer.queue(), image)?;
+        unsafe { self.painter.draw(&imports) }?;
+        self.fits &= self.swapchain.present(self.painter.queue(), image)?;
         self.frames += 1;
         Ok(())
     }
@@ -204,7 +251,7 @@ impl Shown {
         self.fits = unsafe { self.swapchain.resize(&self.context, size) }?;
         if self.fits {
             let (extent, format) = (self.swapchain.extent, self.swapchain.format.format);
-            self.renderer.resize(extent, Output::Swapchain(format))?;
+            self.painter.resize(extent, Output::Swapchain(format))?;
             println!("resized to {} x {}", extent.width, extent.height);
         }
         Ok(self.fits)
@@ -220,7 +267,7 @@ impl Shown {
 
     /// Waits for frames, and for their showing.
     fn wait(&mut self) -> Result<()> {
-        self.renderer.wait_idle()?;
+        self.painter.wait_idle()?;
         // SAFETY: this thread alone uses the device.
         unsafe { self.context.device().device_wait_idle() }.called("vkDeviceWaitIdle")
     }
@@ -231,7 +278,7 @@ impl Shown {
         println!("presented {} frames, {took:.1} ms each", self.frames);
         // SAFETY: nothing is under way.
         unsafe { self.swapchain.destroy(self.context.device()) };
-        self.renderer.destroy()?;
+        self.painter.destroy()?;
         let messages = self.context.destroy();
         drop(self.window);
         Ok(messages)

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use ash::vk;
+use tileheap::units::Bytes;
 
 pub(crate) type Result<T> = std::result::Result<T, Fault>;
 
@@ -17,8 +18,17 @@ pub(crate) enum Fault {
     File { path: PathBuf, why: String },
     #[error("no window: {0} (without --window the picture goes to a file)")]
     Window(String),
-    #[error("the pictures with and without aliasing differ in {texels} of {of} texels")]
+    #[error("two pictures that should be the same differ in {texels} of {of} texels")]
     Differ { texels: usize, of: usize },
+    #[error(
+        "{waiting} textures still wait after {frames} frames: this view needs {needs}, and the budget is {budget}"
+    )]
+    Behind {
+        frames: u32,
+        waiting: u32,
+        needs: Bytes,
+        budget: Bytes,
+    },
     #[error("Vulkan's validation found {0} faults, listed above")]
     Validation(usize),
 }

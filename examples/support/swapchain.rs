@@ -3,9 +3,9 @@
 use ash::{khr, vk};
 use tileheap::runtime::Context;
 
-use crate::fault::{Called, Fault, Result};
-use crate::memory::color_view;
-use crate::renderer::SLOTS;
+use super::SLOTS;
+use super::fault::{Called, Fault, Result};
+use super::memory::color_view;
 
 pub(crate) struct Swapchain {
     functions: khr::swapchain::Device,

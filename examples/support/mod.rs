@@ -1,0 +1,13 @@
+//! What the examples that draw share: faults in one line, memory of their own, where pictures go, windows.
+
+#![allow(dead_code)] // No program uses all of it.
+
+pub(crate) mod fault;
+pub(crate) mod memory;
+pub(crate) mod output;
+pub(crate) mod picture;
+pub(crate) mod swapchain;
+pub(crate) mod window;
+
+/// How many frames may be under way: one is recorded while the device works on the other.
+pub(crate) const SLOTS: usize = 2;

@@ -1,0 +1,115 @@
+//! Where a frame's picture goes, and what a frame declares for that.
+
+use ash::vk;
+use tileheap::frame::{
+    BatchId, BufferDesc, CommandBufferId, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, PassId,
+    ResourceId, ResourceState, SemaphoreId,
+};
+use tileheap::units::Bytes;
+
+/// Where the picture goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Output {
+    /// To an image of the caller, and from there to a buffer that the host reads.
+    Buffer,
+    /// To a swapchain image of this format, between an acquire and a present semaphore.
+    Swapchain(vk::Format),
+}
+
+/// Copies the picture to a buffer, handed in with every frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadBack {
+    pub(crate) pass: PassId,
+    pub(crate) texels: ResourceId,
+}
+
+/// Handed in with every frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Semaphores {
+    /// The swapchain image is there.
+    pub(crate) acquired: SemaphoreId,
+    /// The swapchain image may be shown.
+    pub(crate) presentable: SemaphoreId,
+}
+
+impl Output {
+    pub(crate) fn format(self) -> vk::Format {
+        match self {
+            Output::Buffer => vk::Format::R8G8B8A8_UNORM,
+            Output::Swapchain(format) => format,
+        }
+    }
+
+    /// Declares the picture.
+    pub(crate) fn picture(self, frame: &mut FrameBuilder, extent: vk::Extent2D) -> ResourceId {
+        let desc = ImageDesc::new(self.format(), extent);
+        frame.resource("picture", desc, Lifetime::External(picture_states(self)))
+    }
+
+    /// Declares what follows the last pass that writes the picture: in the batch and the command buffer that it is in.
+    pub(crate) fn finish(
+        self,
+        frame: &mut FrameBuilder,
+        extent: vk::Extent2D,
+        batch: BatchId,
+        commands: CommandBufferId,
+        picture: ResourceId,
+    ) -> (Option<ReadBack>, Option<Semaphores>) {
+        match self {
+            Output::Buffer => {
+                let size = Bytes(u64::from(extent.width) * u64::from(extent.height) * 4);
+                let desc = BufferDesc::new(size);
+                let texels = frame.resource("texels", desc, Lifetime::External(TEXELS_STATES));
+                let pass = frame
+                    .transfer_pass(commands, "read_back")
+                    .transfer_source(picture);
+                let pass = pass.transfer_destination(texels).id();
+                (Some(ReadBack { pass, texels }), None)
+            }
+            Output::Swapchain(_) => {
+                let acquired = frame.external_semaphore("acquired");
+                let presentable = frame.external_semaphore("presentable");
+                frame.wait(batch, acquired, vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT);
+                frame.signal(batch, presentable, vk::PipelineStageFlags2::ALL_COMMANDS);
+                let semaphores = Semaphores {
+                    acquired,
+                    presentable,
+                };
+                (None, Some(semaphores))
+            }
+        }
+    }
+}
+
+fn picture_states(output: Output) -> ExternalDesc {
+    match output {
+        Output::Swapchain(_) => ExternalDesc::SWAPCHAIN,
+        // The frame before may still copy from it.
+        Output::Buffer => {
+            let copied = ResourceState {
+                layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+                stages: vk::PipelineStageFlags2::ALL_TRANSFER,
+                access: vk::AccessFlags2::NONE,
+            };
+            let entry = ResourceState {
+                layout: vk::ImageLayout::UNDEFINED,
+                ..copied
+            };
+            ExternalDesc { entry, exit: copied }
+        }
+    }
+}
+
+/// The frame before may still write the buffer; after the last frame the host reads it.
+const TEXELS_STATES: ExternalDesc = ExternalDesc {
+    entry: ResourceState {
+        layout: vk::ImageLayout::UNDEFINED,
+        stages: vk::PipelineStageFlags2::ALL_TRANSFER,
+        access: vk::AccessFlags2::TRANSFER_WRITE,
+    },
+    exit: ResourceState {
+        layout: vk::ImageLayout::UNDEFINED,
+        stages: vk::PipelineStageFlags2::HOST,
+        access: vk::AccessFlags2::HOST_READ,
+    },
+};

@@ -1,0 +1,104 @@
+//! Pictures without a window: an image to render to, the buffer it is read back to, PNG files.
+
+use std::io::BufWriter;
+use std::path::Path;
+
+use ash::vk;
+use tileheap::frame::ResourceId;
+use tileheap::runtime::{Buffer, Device, ImportedBuffer, ImportedImage, Imports};
+
+use super::fault::{Result, create_file, file};
+use super::memory::{HostBuffer, Picture};
+use super::output::{Output, ReadBack};
+
+/// What frames without a window render to.
+pub(crate) struct Canvas {
+    extent: vk::Extent2D,
+    picture: Picture,
+    texels: HostBuffer,
+}
+
+/// A picture, four bytes a texel.
+pub(crate) struct Rendered {
+    pub(crate) extent: vk::Extent2D,
+    pub(crate) texels: Vec<u8>,
+}
+
+impl Canvas {
+    pub(crate) fn new(tile: &Device, extent: vk::Extent2D) -> Result<Canvas> {
+        let size = u64::from(extent.width) * u64::from(extent.height) * 4;
+        Ok(Canvas {
+            extent,
+            picture: Picture::new(tile, Output::Buffer.format(), extent)?,
+            texels: HostBuffer::new(tile, size, vk::BufferUsageFlags::TRANSFER_DST)?,
+        })
+    }
+
+    /// Calls `with` with what a frame that reads back wants to be handed in.
+    pub(crate) fn imports<R>(
+        &self,
+        picture: ResourceId,
+        read_back: ReadBack,
+        with: impl FnOnce(&Imports<'_>) -> R,
+    ) -> R {
+        let images = [ImportedImage {
+            resource: picture,
+            image: self.picture.image,
+            view: self.picture.view,
+        }];
+        let buffer = Buffer {
+            handle: self.texels.handle,
+            size: self.texels.size,
+            ..Buffer::default()
+        };
+        let buffers = [ImportedBuffer {
+            resource: read_back.texels,
+            buffer,
+        }];
+        with(&Imports {
+            images: &images,
+            buffers: &buffers,
+            ..Imports::default()
+        })
+    }
+
+    /// What the last frame rendered: it was waited for.
+    pub(crate) fn rendered(&mut self) -> Rendered {
+        Rendered {
+            extent: self.extent,
+            texels: self.texels.bytes().to_vec(),
+        }
+    }
+
+    /// # Safety
+    /// The device does not use it any more.
+    pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
+        // SAFETY: the caller's duty.
+        unsafe {
+            self.picture.destroy(device);
+            self.texels.destroy(device);
+        }
+    }
+}
+
+impl Rendered {
+    /// How many texels differ.
+    pub(crate) fn differences(&self, other: &Rendered) -> usize {
+        let pairs = self.texels.chunks_exact(4).zip(other.texels.chunks_exact(4));
+        pairs.filter(|(one, other)| one != other).count()
+    }
+
+    /// Writes a PNG file.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        let target = BufWriter::new(create_file(path)?);
+        let mut encoder = png::Encoder::new(target, self.extent.width, self.extent.height);
+        encoder.set_color(png::ColorType::Rgba);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+        let mut writer = encoder.write_header().map_err(|error| file(path, error))?;
+        writer
+            .write_image_data(&self.texels)
+            .map_err(|error| file(path, error))?;
+        writer.finish().map_err(|error| file(path, error))
+    }
+}

@@ -1,0 +1,121 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use ash::vk;
+use clap::{Parser, ValueEnum};
+use tileheap::cache::PolicyKind;
+use tileheap::units::Bytes;
+
+/// Flies over an island whose textures are painted as they come into view, through a cache far smaller than all of them.
+#[derive(Clone, Debug, Parser)]
+#[command(name = "terrain")]
+pub(crate) struct Args {
+    /// Who goes when the cache is full: arenas, coherent-still, lru, clock, random, frame-mru, ring, slab or slab-rebalancing
+    #[arg(long, value_name = "NAME", default_value = "arenas", value_parser = parse_policy)]
+    pub(crate) policy: PolicyKind,
+    /// Memory for textures: bytes, or with K, M or G behind
+    #[arg(long, value_name = "BYTES", default_value = "24M", value_parser = parse_bytes)]
+    pub(crate) budget: Bytes,
+    /// The most that a frame uploads: bytes, or with K, M or G behind
+    #[arg(long, value_name = "BYTES", default_value = "768K", value_parser = parse_bytes)]
+    pub(crate) uploads: Bytes,
+    /// What textures are made of
+    #[arg(long, value_enum, default_value_t = Texels::Mixed)]
+    pub(crate) texels: Texels,
+    /// How many frames to fly: 300 to files, until it is closed in a window
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) frames: Option<u32>,
+    /// The frame of the flight to begin at; a round has 2400
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) start: u32,
+    /// Writes a picture of every so many frames, besides the last one
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) every: u32,
+    /// Width and height in pixels
+    #[arg(long, value_name = "WxH", default_value = "960x540", value_parser = parse_size)]
+    pub(crate) size: vk::Extent2D,
+    /// The folder for pictures and the plot
+    #[arg(long, value_name = "FOLDER", default_value = "target/terrain")]
+    pub(crate) output: PathBuf,
+    /// Writes what every frame asked for, for `tileheap replay`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// Shows the flight in a window instead
+    #[arg(long, conflicts_with_all = ["output", "every", "compare"])]
+    pub(crate) window: bool,
+    /// Leaves the overlay out
+    #[arg(long)]
+    pub(crate) no_overlay: bool,
+    /// At the end stands still until nothing waits, and compares with a picture that has every texture, exactly
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) device: Option<String>,
+    /// Runs under VK_LAYER_KHRONOS_validation, and fails if it reports anything
+    #[arg(long)]
+    pub(crate) validate: bool,
+}
+
+/// What textures are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Texels {
+    /// 8-bit indices, dithered at every level
+    Palette,
+    /// Four bytes each
+    Rgba,
+    /// Indices; four bytes where one is near enough to see the dots
+    Mixed,
+}
+
+fn parse_policy(name: &str) -> Result<PolicyKind, String> {
+    let kind: PolicyKind = name
+        .parse()
+        .map_err(|fault: tileheap::cache::CacheFault| fault.to_string())?;
+    if kind.keeps_places() {
+        return Ok(kind);
+    }
+    Err("it moves textures or splits them, and images stay whole where they are bound".to_owned())
+}
+
+fn parse_bytes(text: &str) -> Result<Bytes, String> {
+    let (digits, unit) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let bytes = digits.parse().ok().and_then(|count: u64| count.checked_mul(unit));
+    match bytes {
+        Some(bytes) if bytes > 0 => Ok(Bytes(bytes)),
+        _ => Err("write it as 25165824, 24576K or 24M".to_owned()),
+    }
+}
+
+fn parse_size(text: &str) -> Result<vk::Extent2D, String> {
+    let sides = text
+        .split_once('x')
+        .map(|(width, height)| (width.parse(), height.parse()));
+    match sides {
+        Some((Ok(width), Ok(height))) if width >= 16 && height >= 16 => Ok(vk::Extent2D { width, height }),
+        _ => Err("write it as 960x540; both sides at least 16".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_policies_are_read_or_refused() {
+        assert_eq!(parse_bytes("24M"), Ok(Bytes::mib(24)));
+        assert_eq!(parse_bytes("1000"), Ok(Bytes(1000)));
+        for text in ["", "M", "0", "-1K", "3T", "99999999999999999999", "99999999999G"] {
+            assert!(parse_bytes(text).is_err(), "{text}");
+        }
+        assert_eq!(parse_policy("lru"), Ok(PolicyKind::Lru));
+        assert!(parse_policy("coherent").is_err() && parse_policy("best").is_err());
+        assert!(parse_size("15x20").is_err() && parse_size("20").is_err());
+    }
+}

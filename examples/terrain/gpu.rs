@@ -1,0 +1,296 @@
+//! Pipelines and descriptor sets: set 0 is what all shaders see, set 1 the texture cache's.
+
+use ash::vk;
+use bytemuck::{Pod, Zeroable};
+use tileheap::runtime::{Device, Target};
+
+use crate::camera::Constants;
+use crate::overlay::{MOST, Rectangle};
+use crate::support::SLOTS;
+use crate::support::fault::{Called, Result};
+use crate::support::memory::HostBuffer;
+
+mod spirv {
+    include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
+}
+
+/// The push constants `Node` of `shaders/land.glsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct NodeConstants {
+    pub(crate) origin: [f32; 2],
+    pub(crate) size: f32,
+    pub(crate) skirt: f32,
+    pub(crate) plain: [f32; 4],
+    pub(crate) texels: f32,
+    pub(crate) levels: i32,
+    pub(crate) asked: f32,
+}
+
+/// Vertices of a square of land: 18 by 18 quads.
+pub(crate) const NODE_VERTICES: u32 = 18 * 18 * 6;
+
+/// Everything that draws.
+pub(crate) struct Pipelines {
+    device: ash::Device,
+    shared: vk::DescriptorSetLayout,
+    pub(crate) layout: vk::PipelineLayout,
+    /// Between texels, and the nearest.
+    samplers: [vk::Sampler; 2],
+    pool: vk::DescriptorPool,
+    pub(crate) palette: vk::Pipeline,
+    pub(crate) rgba: vk::Pipeline,
+    pub(crate) plain: vk::Pipeline,
+    pub(crate) sky: vk::Pipeline,
+    pub(crate) overlay: vk::Pipeline,
+    /// One per slot.
+    pub(crate) sets: [vk::DescriptorSet; SLOTS],
+}
+
+/// What a slot's set points to.
+pub(crate) struct SlotBuffers<'a> {
+    pub(crate) camera: &'a HostBuffer,
+    pub(crate) rectangles: &'a HostBuffer,
+}
+
+impl Pipelines {
+    pub(crate) fn new(
+        tile: &Device,
+        target: &Target,
+        textures: vk::DescriptorSetLayout,
+        heights: &HostBuffer,
+        palette: &HostBuffer,
+        slots: [SlotBuffers<'_>; SLOTS],
+    ) -> Result<Pipelines> {
+        use vk::DescriptorType as T;
+        let device = tile.raw();
+        let samplers = [
+            create_sampler(device, vk::Filter::LINEAR, vk::SamplerMipmapMode::LINEAR)?,
+            create_sampler(device, vk::Filter::NEAREST, vk::SamplerMipmapMode::NEAREST)?,
+        ];
+        let binding = |index, kind| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(index)
+                .descriptor_type(kind)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT)
+        };
+        let bindings = [
+            binding(0, T::UNIFORM_BUFFER),
+            binding(1, T::STORAGE_BUFFER),
+            binding(2, T::STORAGE_BUFFER),
+            binding(3, T::SAMPLER).immutable_samplers(&samplers[..1]),
+            binding(4, T::STORAGE_BUFFER),
+            binding(5, T::SAMPLER).immutable_samplers(&samplers[1..]),
+        ];
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: the samplers were created on this device.
+        let shared = unsafe { device.create_descriptor_set_layout(&info, None) }
+            .called("vkCreateDescriptorSetLayout")?;
+        let layouts = [shared, textures];
+        let ranges = [vk::PushConstantRange {
+            stage_flags: vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT,
+            offset: 0,
+            size: size_of::<NodeConstants>() as u32,
+        }];
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&layouts)
+            .push_constant_ranges(&ranges);
+        // SAFETY: both set layouts are alive.
+        let layout =
+            unsafe { device.create_pipeline_layout(&info, None) }.called("vkCreatePipelineLayout")?;
+        let count = SLOTS as u32;
+        let size = |ty, descriptor_count| vk::DescriptorPoolSize { ty, descriptor_count };
+        let sizes = [
+            size(T::UNIFORM_BUFFER, count),
+            size(T::STORAGE_BUFFER, 3 * count),
+            size(T::SAMPLER, 2 * count),
+        ];
+        let info = vk::DescriptorPoolCreateInfo::default()
+            .max_sets(count)
+            .pool_sizes(&sizes);
+        // SAFETY: sizes are not 0.
+        let pool = unsafe { device.create_descriptor_pool(&info, None) }.called("vkCreateDescriptorPool")?;
+        let layouts = [shared; SLOTS];
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(pool)
+            .set_layouts(&layouts);
+        // SAFETY: the pool holds as many.
+        let sets = unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets")?;
+        let sets = [sets[0], sets[1]];
+        for (set, slot) in sets.into_iter().zip(&slots) {
+            write(device, set, 0, T::UNIFORM_BUFFER, slot.camera);
+            write(device, set, 1, T::STORAGE_BUFFER, heights);
+            write(device, set, 2, T::STORAGE_BUFFER, palette);
+            write(device, set, 4, T::STORAGE_BUFFER, slot.rectangles);
+        }
+        let land = |fragment| pipeline(device, layout, target, (spirv::LAND_VERT, fragment), true, false);
+        Ok(Pipelines {
+            palette: land(spirv::LAND_PALETTE_FRAG)?,
+            rgba: land(spirv::LAND_RGBA_FRAG)?,
+            plain: land(spirv::LAND_PLAIN_FRAG)?,
+            sky: pipeline(
+                device,
+                layout,
+                target,
+                (spirv::FULLSCREEN_VERT, spirv::LAND_SKY_FRAG),
+                false,
+                false,
+            )?,
+            overlay: pipeline(
+                device,
+                layout,
+                target,
+                (spirv::OVERLAY_VERT, spirv::OVERLAY_FRAG),
+                false,
+                true,
+            )?,
+            device: device.clone(),
+            shared,
+            layout,
+            samplers,
+            pool,
+            sets,
+        })
+    }
+
+    /// # Safety
+    /// No command buffer that uses them is pending.
+    pub(crate) unsafe fn destroy(&self) {
+        let device = &self.device;
+        for pipeline in [self.palette, self.rgba, self.plain, self.sky, self.overlay] {
+            // SAFETY: the caller's duty.
+            unsafe { device.destroy_pipeline(pipeline, None) };
+        }
+        // SAFETY: as above.
+        unsafe {
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_descriptor_pool(self.pool, None);
+            device.destroy_descriptor_set_layout(self.shared, None);
+            for sampler in self.samplers {
+                device.destroy_sampler(sampler, None);
+            }
+        }
+    }
+}
+
+/// Buffers of a slot: what shaders know of the camera, and the overlay's rectangles.
+pub(crate) fn slot_buffers(tile: &Device) -> Result<(HostBuffer, HostBuffer)> {
+    let camera = HostBuffer::new(
+        tile,
+        size_of::<Constants>() as u64,
+        vk::BufferUsageFlags::UNIFORM_BUFFER,
+    )?;
+    let rectangles = (MOST * size_of::<Rectangle>()) as u64;
+    let rectangles = HostBuffer::new(tile, rectangles, vk::BufferUsageFlags::STORAGE_BUFFER)?;
+    Ok((camera, rectangles))
+}
+
+fn write(
+    device: &ash::Device,
+    set: vk::DescriptorSet,
+    binding: u32,
+    kind: vk::DescriptorType,
+    buffer: &HostBuffer,
+) {
+    let buffers = [vk::DescriptorBufferInfo {
+        buffer: buffer.handle,
+        offset: 0,
+        range: vk::WHOLE_SIZE,
+    }];
+    let write = [vk::WriteDescriptorSet::default()
+        .dst_set(set)
+        .dst_binding(binding)
+        .descriptor_type(kind)
+        .buffer_info(&buffers)];
+    // SAFETY: the set is new, and the buffer is alive.
+    unsafe { device.update_descriptor_sets(&write, &[]) };
+}
+
+fn create_sampler(
+    device: &ash::Device,
+    filter: vk::Filter,
+    mips: vk::SamplerMipmapMode,
+) -> Result<vk::Sampler> {
+    let info = vk::SamplerCreateInfo::default()
+        .mag_filter(filter)
+        .min_filter(filter)
+        .mipmap_mode(mips)
+        .max_lod(vk::LOD_CLAMP_NONE)
+        .address_mode_u(vk::SamplerAddressMode::CLAMP_TO_EDGE)
+        .address_mode_v(vk::SamplerAddressMode::CLAMP_TO_EDGE)
+        .address_mode_w(vk::SamplerAddressMode::CLAMP_TO_EDGE);
+    // SAFETY: the info is complete and uses no feature.
+    unsafe { device.create_sampler(&info, None) }.called("vkCreateSampler")
+}
+
+fn module(device: &ash::Device, code: &[u32]) -> Result<vk::ShaderModule> {
+    let info = vk::ShaderModuleCreateInfo::default().code(code);
+    // SAFETY: the build compiled the code for Vulkan 1.1.
+    unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")
+}
+
+fn pipeline(
+    device: &ash::Device,
+    layout: vk::PipelineLayout,
+    target: &Target,
+    (vertex, fragment): (&[u32], &[u32]),
+    writes_depth: bool,
+    blends: bool,
+) -> Result<vk::Pipeline> {
+    let modules = [module(device, vertex)?, module(device, fragment)?];
+    let stage = |stage, module| {
+        vk::PipelineShaderStageCreateInfo::default()
+            .stage(stage)
+            .module(module)
+            .name(c"main")
+    };
+    let stages = [
+        stage(vk::ShaderStageFlags::VERTEX, modules[0]),
+        stage(vk::ShaderStageFlags::FRAGMENT, modules[1]),
+    ];
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let assembly =
+        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+    let viewport = vk::PipelineViewportStateCreateInfo::default()
+        .viewport_count(1)
+        .scissor_count(1);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+    let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
+    let depth = vk::PipelineDepthStencilStateCreateInfo::default()
+        .depth_test_enable(true)
+        .depth_write_enable(writes_depth)
+        .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
+    let blend = [vk::PipelineColorBlendAttachmentState::default()
+        .blend_enable(blends)
+        .src_color_blend_factor(vk::BlendFactor::SRC_ALPHA)
+        .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
+        .src_alpha_blend_factor(vk::BlendFactor::ZERO)
+        .dst_alpha_blend_factor(vk::BlendFactor::ONE)
+        .color_write_mask(vk::ColorComponentFlags::RGBA)];
+    let color_blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blend);
+    let dynamic_states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic_states);
+    let info = vk::GraphicsPipelineCreateInfo::default()
+        .stages(&stages)
+        .vertex_input_state(&input)
+        .input_assembly_state(&assembly)
+        .viewport_state(&viewport)
+        .rasterization_state(&rasterization)
+        .multisample_state(&samples)
+        .depth_stencil_state(&depth)
+        .color_blend_state(&color_blend)
+        .dynamic_state(&dynamic)
+        .layout(layout);
+    let mut rendering = target.rendering();
+    let info = target.attach(info, &mut rendering);
+    // SAFETY: the state is complete, the target that of the pass, the layout has what the shaders use.
+    let made = unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
+    for module in modules {
+        // SAFETY: pipelines do not need their modules once they exist.
+        unsafe { device.destroy_shader_module(module, None) };
+    }
+    made.map(|pipelines| pipelines[0])
+        .map_err(|(_, result)| result)
+        .called("vkCreateGraphicsPipelines")
+}

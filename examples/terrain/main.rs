@@ -1,0 +1,279 @@
+//! A flight over an island: thousands of textures, each painted when it first comes into view, through a small cache.
+//!
+//! It shows [`TextureCache`](tileheap::runtime::TextureCache) in a renderer: `streamer.rs` asks and paints, `renderer.rs` records
+//! and draws. Textures are 8-bit indices into one palette, every level down to the single texel dithered on its own, as in
+//! J. Blow's "A Texture Cache" (1998), or RGBA. The overlay is that paper's: memory with blocks, walls and temperatures,
+//! and the download monitor.
+//!
+//! ```text
+//! cargo run --release --example terrain                        pictures and a plot, target/terrain/
+//! cargo run --release --example terrain -- --window            a window
+//! cargo run --release --example terrain -- --policy coherent-still --budget 12M
+//! cargo run --release --example terrain -- --compare           is what it ends with what it should be?
+//! cargo run --release --example terrain -- --trace flight.trace && tileheap replay flight.trace --all --budget 24M
+//! ```
+//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) serves where there is no GPU.
+
+// Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
+mod args;
+mod camera;
+mod frame;
+mod gpu;
+mod ground;
+mod noise;
+mod overlay;
+mod paint;
+mod plot;
+mod quadtree;
+mod renderer;
+mod streamer;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::cell::RefCell;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::Parser;
+use tileheap::runtime::{Context, ContextDesc, Device, DeviceChoice, Message};
+use tileheap::units::Bytes;
+
+use crate::args::Args;
+use crate::renderer::{Renderer, World};
+use crate::streamer::FrameRecord;
+use crate::support::fault::{Fault, Result};
+use crate::support::output::Output;
+use crate::support::picture::{Canvas, Rendered};
+use crate::support::window::{self, WindowDesc};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            // Its other lines point to --help.
+            eprintln!("{}", error.to_string().lines().next().unwrap_or_default());
+            return ExitCode::from(2);
+        }
+    };
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("error: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<()> {
+    let mut desc = ContextDesc::from_env("tileheap: terrain");
+    desc.validate |= args.validate;
+    if let Some(device) = &args.device {
+        desc.device = DeviceChoice::parse(device);
+    }
+    let messages = if args.window {
+        show(args, desc)?
+    } else {
+        let context = Context::new(&desc)?;
+        if let Err(fault) = fly(args, context.tile()) {
+            // Nothing is destroyed: the process ends, and takes it all with it.
+            let _ = report(&context.messages());
+            return Err(fault);
+        }
+        context.destroy()
+    };
+    report(&messages)
+}
+
+/// What Vulkan had to say.
+fn report(messages: &[Message]) -> Result<()> {
+    for message in messages {
+        eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
+    }
+    match messages.len() {
+        0 => Ok(()),
+        count => Err(Fault::Validation(count)),
+    }
+}
+
+/// Flies in a window.
+fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
+    let window = WindowDesc {
+        title: "tileheap: terrain",
+        size: args.size,
+        frames: args.frames,
+        resize_after: None,
+    };
+    let world = RefCell::new(Some(World::new()));
+    window::run(window, desc, |context, extent, output| {
+        let world = world.borrow_mut().take().unwrap_or_else(World::new);
+        let bytes = (args.budget, args.uploads);
+        let mut renderer = Renderer::new(context.tile(), args, world, extent, output, bytes)?;
+        if let Some(path) = &args.trace {
+            renderer.streamer.write_trace(path)?;
+        }
+        Ok(renderer)
+    })
+}
+
+/// A renderer and what it renders to.
+struct Flight {
+    renderer: Renderer,
+    canvas: Canvas,
+}
+
+impl Flight {
+    fn new(tile: &Device, args: &Args, world: World, bytes: (Bytes, Bytes)) -> Result<Flight> {
+        Ok(Flight {
+            renderer: Renderer::new(tile, args, world, args.size, Output::Buffer, bytes)?,
+            canvas: Canvas::new(tile, args.size)?,
+        })
+    }
+
+    fn draw(&mut self) -> Result<()> {
+        let landscape = self.renderer.landscape();
+        let read_back = landscape.read_back.expect("the frame was described with one");
+        let (picture, renderer) = (landscape.picture, &mut self.renderer);
+        self.canvas
+            // SAFETY: image and buffer are the flight's alone, and are destroyed after the last frame.
+            .imports(picture, read_back, |imports| unsafe {
+                renderer.draw_frame(imports)
+            })
+    }
+
+    fn picture(&mut self) -> Result<Rendered> {
+        self.renderer.wait_all()?;
+        Ok(self.canvas.rendered())
+    }
+
+    fn destroy(self, tile: &Device) -> Result<World> {
+        let world = self.renderer.destroy_for_world()?;
+        // SAFETY: every frame was waited for.
+        unsafe { self.canvas.destroy(tile.raw()) };
+        Ok(world)
+    }
+}
+
+/// Flies to files.
+fn fly(args: &Args, tile: &Device) -> Result<()> {
+    let frames = args.frames.unwrap_or(300);
+    let mut flight = Flight::new(tile, args, World::new(), (args.budget, args.uploads))?;
+    if let Some(path) = &args.trace {
+        flight.renderer.streamer.write_trace(path)?;
+    }
+    let (start, mut most) = (Instant::now(), Bytes::ZERO);
+    for frame in 1..=frames {
+        flight.draw()?;
+        most = most.max(flight.renderer.working_set());
+        if frame % args.every == 0 || frame == frames {
+            let path = args.output.join(format!("frame-{frame:04}.png"));
+            flight.picture()?.write(&path)?;
+            println!("{}", path.display());
+        }
+    }
+    let took = start.elapsed().as_secs_f64() * 1e3 / f64::from(frames);
+    let streamer = &mut flight.renderer.streamer;
+    streamer.finish_trace()?;
+    let title = format!("{}, budget {}", args.policy.name(), args.budget);
+    let path = args.output.join("uploads.svg");
+    plot::write(&path, &title, &streamer.records, args.budget, args.uploads)?;
+    println!("{}", path.display());
+    summary(args, tile, &streamer.records, streamer.count(), most, took);
+    if args.compare {
+        return compare(args, tile, flight);
+    }
+    flight.destroy(tile).map(drop)
+}
+
+fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize, most: Bytes, took: f64) {
+    let mut bytes: Vec<u64> = records.iter().map(|record| record.uploaded).collect();
+    bytes.sort_unstable();
+    let (count, sum) = (bytes.len().max(1), bytes.iter().sum::<u64>());
+    let plain = records.iter().map(|record| u64::from(record.plain)).sum::<u64>();
+    let (requests, coarser) = records
+        .iter()
+        .fold((0_u64, 0_u64), |(requests, coarser), record| {
+            (
+                requests + u64::from(record.requests),
+                coarser + u64::from(record.coarser),
+            )
+        });
+    println!(
+        "{} frames at {} x {} on {}, {took:.0} ms each; {textures} textures, {most} in view at most, through {}",
+        records.len(),
+        args.size.width,
+        args.size.height,
+        tile.profile().name,
+        args.budget
+    );
+    println!(
+        "{}: {} a frame, p99 {}, at most {}; coarser for {:.2} % of {requests} requests, nothing for {plain}",
+        args.policy.name(),
+        Bytes(sum / count as u64),
+        Bytes(bytes.get(count * 99 / 100).copied().unwrap_or(0)),
+        Bytes(bytes.last().copied().unwrap_or(0)),
+        100.0 * coarser as f64 / requests.max(1) as f64
+    );
+}
+
+/// How many frames a picture may take to catch up.
+const PATIENCE: u32 = 600;
+
+/// Stands still until nothing waits, and compares with a cache that has room for everything.
+fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
+    (flight.renderer.moving, flight.renderer.overlay) = (false, false);
+    let mut frames = 0;
+    loop {
+        flight.draw()?;
+        frames += 1;
+        let records = &flight.renderer.streamer.records;
+        let last = records.last().expect("a frame was drawn");
+        if last.is_settled() {
+            break;
+        }
+        let waiting = last.coarser.max(last.plain);
+        if frames == PATIENCE {
+            let needs = flight.renderer.working_set();
+            let budget = args.budget;
+            return Err(Fault::Behind {
+                frames,
+                waiting,
+                needs,
+                budget,
+            });
+        }
+    }
+    let streamed = flight.picture()?;
+    let (at, needs) = (flight.renderer.at, flight.renderer.working_set());
+    let world = flight.destroy(tile)?;
+    let room = Bytes(needs.0 * 4 + (64 << 20));
+    let mut whole = Flight::new(tile, args, world, (room, room))?;
+    (whole.renderer.at, whole.renderer.moving, whole.renderer.overlay) = (at, false, false);
+    // Arenas may need some frames to have room where it is needed.
+    for _ in 0..PATIENCE {
+        whole.draw()?;
+        if whole
+            .renderer
+            .streamer
+            .records
+            .last()
+            .is_some_and(FrameRecord::is_settled)
+        {
+            break;
+        }
+    }
+    let reference = whole.picture()?;
+    whole.destroy(tile)?;
+    let of = streamed.texels.len() / 4;
+    match streamed.differences(&reference) {
+        0 => println!("identical after {frames} frames: {of} texels, streamed and with everything there"),
+        texels => {
+            streamed.write(&args.output.join("streamed.png"))?;
+            reference.write(&args.output.join("whole.png"))?;
+            return Err(Fault::Differ { texels, of });
+        }
+    }
+    Ok(())
+}

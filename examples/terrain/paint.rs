@@ -1,0 +1,202 @@
+//! Textures: the land's colours as RGBA, or as 8-bit indices into one palette, each level dithered on its own.
+
+use glam::{Vec2, Vec3};
+use tileheap::frame::SplitMix64;
+
+use crate::ground::{Ground, WORLD};
+
+/// 256 colours of the land, and the nearest of them to any colour.
+pub(crate) struct Palette {
+    /// sRGB, 0 to 255.
+    colours: Vec<Vec3>,
+    /// By five bits of each channel.
+    nearest: Vec<u8>,
+}
+
+/// A box of sampled colours, cut where it is longest.
+fn cut(samples: &mut [Vec3], colours: usize, palette: &mut Vec<Vec3>) {
+    if colours == 1 || samples.len() == 1 {
+        palette.push(samples.iter().sum::<Vec3>() / samples.len() as f32);
+        return;
+    }
+    let (low, high) = samples
+        .iter()
+        .fold((Vec3::splat(255.0), Vec3::ZERO), |(low, high), &sample| {
+            (low.min(sample), high.max(sample))
+        });
+    let axis = (high - low).to_array();
+    let axis = (0..3)
+        .max_by(|&a, &b| axis[a].total_cmp(&axis[b]))
+        .expect("three");
+    let middle = samples.len() / 2;
+    samples.select_nth_unstable_by(middle, |a, b| a[axis].total_cmp(&b[axis]));
+    let (left, right) = samples.split_at_mut(middle);
+    cut(left, colours / 2, palette);
+    cut(right, colours - colours / 2, palette);
+}
+
+impl Palette {
+    /// By median cut of colours all over the land.
+    pub(crate) fn of(ground: &Ground) -> Palette {
+        let mut random = SplitMix64::new(11);
+        let mut place = || random.below(1 << 20) as f32 / (1 << 20) as f32;
+        // All over the land, and here and there in the sea: of colours that are seldom there are few.
+        let mut samples = Vec::with_capacity(60_000);
+        for index in 0..100_000 {
+            let at = Vec2::new(place(), place()) * WORLD;
+            if ground.surface(at) > 0.0 || index % 16 == 0 {
+                samples.push(encode(ground.colour(at, 0.25 * (1 << (index % 5)) as f32)));
+            }
+        }
+        let mut colours = Vec::with_capacity(256);
+        cut(&mut samples, 256, &mut colours);
+        let nearest = (0..1 << 15).map(|bits: u32| {
+            let channel = |shift: u32| ((bits >> shift & 31) * 8 + 4) as f32;
+            let wanted = Vec3::new(channel(10), channel(5), channel(0));
+            let distance = |index: &usize| colours[*index].distance_squared(wanted);
+            let nearest = (0..256).min_by(|a, b| distance(a).total_cmp(&distance(b)));
+            nearest.expect("256 colours") as u8
+        });
+        Palette {
+            nearest: nearest.collect(),
+            colours,
+        }
+    }
+
+    /// In linear light, for shaders.
+    pub(crate) fn linear(&self) -> Vec<[f32; 4]> {
+        let decode = |channel: f32| {
+            let channel = channel / 255.0;
+            if channel <= 0.040_45 {
+                channel / 12.92
+            } else {
+                ((channel + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        let colours = self.colours.iter();
+        colours
+            .map(|colour| [decode(colour.x), decode(colour.y), decode(colour.z), 1.0])
+            .collect()
+    }
+
+    fn nearest(&self, colour: Vec3) -> u8 {
+        let bits = colour.clamp(Vec3::ZERO, Vec3::splat(255.0)) / 8.0;
+        self.nearest[(bits.x as usize) << 10 | (bits.y as usize) << 5 | bits.z as usize]
+    }
+
+    /// Floyd and Steinberg's error diffusion.
+    pub(crate) fn dither(&self, colours: &mut [Vec3], side: usize, indices: &mut [u8]) {
+        for y in 0..side {
+            for x in 0..side {
+                let at = y * side + x;
+                let index = self.nearest(colours[at]);
+                indices[at] = index;
+                let error = colours[at] - self.colours[usize::from(index)];
+                let mut pass_on = |there: bool, at: usize, share: f32| {
+                    if there {
+                        colours[at] += error * share / 16.0;
+                    }
+                };
+                let (right, below) = (x + 1 < side, y + 1 < side);
+                pass_on(right, at + 1, 7.0);
+                pass_on(below && x > 0, at + side - 1, 3.0);
+                pass_on(below, at + side, 5.0);
+                pass_on(below && right, at + side + 1, 1.0);
+            }
+        }
+    }
+}
+
+/// Linear light to sRGB, 0 to 255, with the brightest parts rolled off.
+pub(crate) fn encode(colour: Vec3) -> Vec3 {
+    let encode = |channel: f32| {
+        let channel = (channel * (1.0 + channel * 0.12) / (1.0 + channel * 0.55)).clamp(0.0, 1.0);
+        let encoded = if channel <= 0.003_130_8 {
+            channel * 12.92
+        } else {
+            1.055 * channel.powf(1.0 / 2.4) - 0.055
+        };
+        encoded * 255.0
+    };
+    Vec3::new(encode(colour.x), encode(colour.y), encode(colour.z))
+}
+
+/// Paints one level of a square of land: `side` texels, from `origin` on.
+pub(crate) struct Painter {
+    pub(crate) ground: Ground,
+    pub(crate) palette: Palette,
+    colours: Vec<Vec3>,
+}
+
+impl Painter {
+    pub(crate) fn new() -> Painter {
+        let ground = Ground::new();
+        Painter {
+            palette: Palette::of(&ground),
+            ground,
+            colours: Vec::new(),
+        }
+    }
+
+    fn sample(&mut self, origin: Vec2, size: f32, side: usize) {
+        let texel = size / side as f32;
+        self.colours.clear();
+        // Few texels stand for much land each: four samples of it.
+        let samples = if side <= 64 { 2 } else { 1 };
+        for y in 0..side {
+            for x in 0..side {
+                let corner = origin + Vec2::new(x as f32, y as f32) * texel;
+                let mut sum = Vec3::ZERO;
+                for sample in 0..samples * samples {
+                    let within = Vec2::new((sample % samples) as f32, (sample / samples) as f32) + 0.5;
+                    let at = corner + within * (texel / samples as f32);
+                    sum += self.ground.colour(at, texel);
+                }
+                self.colours.push(encode(sum / (samples * samples) as f32));
+            }
+        }
+    }
+
+    /// Indices into the palette, a byte each.
+    pub(crate) fn indices(&mut self, origin: Vec2, size: f32, side: usize, texels: &mut [u8]) {
+        self.sample(origin, size, side);
+        self.palette.dither(&mut self.colours, side, texels);
+    }
+
+    /// Four bytes each, sRGB.
+    pub(crate) fn rgba(&mut self, origin: Vec2, size: f32, side: usize, texels: &mut [u8]) {
+        self.sample(origin, size, side);
+        for (texel, colour) in texels.as_chunks_mut::<4>().0.iter_mut().zip(&self.colours) {
+            let colour = colour.round();
+            *texel = [colour.x as u8, colour.y as u8, colour.z as u8, 255];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dithered_levels_have_the_colours_of_the_land_on_average() {
+        let mut painter = Painter::new();
+        for side in [1, 8, 64, 256] {
+            let mut indices = vec![0; side * side];
+            let origin = Vec2::new(1800.0, 2100.0);
+            painter.indices(origin, 64.0, side, &mut indices);
+            let mut rgba = vec![0; side * side * 4];
+            painter.rgba(origin, 64.0, side, &mut rgba);
+            let shown = indices
+                .iter()
+                .map(|&index| painter.palette.colours[usize::from(index)]);
+            let shown = shown.sum::<Vec3>() / (side * side) as f32;
+            let meant = rgba.as_chunks::<4>().0.iter();
+            let meant = meant.map(|texel| Vec3::new(texel[0].into(), texel[1].into(), texel[2].into()));
+            let meant = meant.sum::<Vec3>() / (side * side) as f32;
+            assert!(
+                shown.distance(meant) < if side == 1 { 24.0 } else { 5.0 },
+                "{side}: {shown} {meant}"
+            );
+        }
+    }
+}

@@ -1,0 +1,458 @@
+//! The renderer: a planned frame in which textures stream in and the land is drawn.
+
+use ash::vk;
+use tileheap::cache::ArenaView;
+use tileheap::frame::ResourceId;
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::{Bound, Device, FrameNumber, Imports};
+use tileheap::units::Bytes;
+
+use crate::args::Args;
+use crate::camera::Camera;
+use crate::frame::{Landscape, describe};
+use crate::gpu::{NODE_VERTICES, NodeConstants, Pipelines, SlotBuffers, slot_buffers};
+use crate::overlay::{Block, Overlay, Rectangle, View};
+use crate::paint::Painter;
+use crate::quadtree::{FINEST, Quadtree, Seen, TEXELS};
+use crate::streamer::{PALETTE, Streamer};
+use crate::support::SLOTS;
+use crate::support::fault::{Called, Result};
+use crate::support::memory::HostBuffer;
+use crate::support::output::{Output, Semaphores};
+use crate::support::window;
+
+/// The land, which does not depend on a device.
+pub(crate) struct World {
+    pub(crate) painter: Painter,
+    tree: Quadtree,
+}
+
+impl World {
+    pub(crate) fn new() -> World {
+        let painter = Painter::new();
+        World {
+            tree: Quadtree::new(&painter.ground),
+            painter,
+        }
+    }
+}
+
+struct Slot {
+    pool: vk::CommandPool,
+    commands: vk::CommandBuffer,
+    camera: HostBuffer,
+    rectangles: HostBuffer,
+    pending: Option<FrameNumber>,
+}
+
+pub(crate) struct Renderer {
+    tile: Device,
+    world: World,
+    landscape: Landscape,
+    extent: vk::Extent2D,
+    bound: Bound,
+    pipelines: Pipelines,
+    heights: HostBuffer,
+    palette: HostBuffer,
+    slots: [Slot; SLOTS],
+    pub(crate) streamer: Streamer,
+    frames: usize,
+    /// Where the flight is.
+    pub(crate) at: u32,
+    /// Whether it goes on.
+    pub(crate) moving: bool,
+    pub(crate) overlay: bool,
+    policy: &'static str,
+    uploads: Bytes,
+    seen: Vec<Seen>,
+    blocks: Vec<Block>,
+    arenas: Vec<ArenaView>,
+    rectangles: Vec<Rectangle>,
+}
+
+impl Renderer {
+    /// A flight with a cache of so many bytes, and as many a frame for uploads.
+    pub(crate) fn new(
+        tile: &Device,
+        args: &Args,
+        world: World,
+        extent: vk::Extent2D,
+        output: Output,
+        (budget, uploads): (Bytes, Bytes),
+    ) -> Result<Renderer> {
+        let landscape = describe(extent, output)?;
+        let bound = tile.bind(&tile.plan(&landscape.frame, &PlanOptions::default())?)?;
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+        let heights = HostBuffer::holding(tile, &world.painter.ground.heights(), usage)?;
+        let palette = HostBuffer::holding(tile, &world.painter.palette.linear(), usage)?;
+        let streamer = Streamer::new(tile, args, budget, uploads)?;
+        let family = bound.queue(landscape.graphics).family;
+        let slots = [Slot::new(tile, family)?, Slot::new(tile, family)?];
+        let buffers = slots.each_ref().map(|slot| SlotBuffers {
+            camera: &slot.camera,
+            rectangles: &slot.rectangles,
+        });
+        let pipelines = Pipelines::new(
+            tile,
+            bound.target(landscape.land),
+            streamer.cache.set_layout(),
+            &heights,
+            &palette,
+            buffers,
+        )?;
+        Ok(Renderer {
+            tile: tile.clone(),
+            world,
+            landscape,
+            extent,
+            bound,
+            pipelines,
+            heights,
+            palette,
+            slots,
+            streamer,
+            frames: 0,
+            at: args.start,
+            moving: true,
+            overlay: !args.no_overlay,
+            policy: args.policy.name(),
+            uploads,
+            seen: Vec::new(),
+            blocks: Vec::new(),
+            arenas: Vec::new(),
+            rectangles: Vec::new(),
+        })
+    }
+
+    pub(crate) fn landscape(&self) -> &Landscape {
+        &self.landscape
+    }
+
+    /// What the frame's textures take if all of them are there as asked for.
+    pub(crate) fn working_set(&self) -> Bytes {
+        let geometry = self.streamer.cache.geometry();
+        let size = |one: &Seen| {
+            let size = geometry.size(self.streamer.shape_of(one.node), one.level);
+            size.expect("all levels are there").align_up(geometry.unit())
+        };
+        self.seen.iter().map(size).sum()
+    }
+
+    /// Gives the land back, for another renderer.
+    pub(crate) fn destroy_for_world(mut self) -> Result<World> {
+        self.wait_all()?;
+        let device = self.tile.raw().clone();
+        // SAFETY: no frame is under way, and this is the last use of each.
+        unsafe {
+            self.pipelines.destroy();
+            self.bound.destroy();
+            self.streamer.cache.destroy();
+            for slot in &self.slots {
+                device.destroy_command_pool(slot.pool, None);
+                slot.camera.destroy(&device);
+                slot.rectangles.destroy(&device);
+            }
+            self.heights.destroy(&device);
+            self.palette.destroy(&device);
+        }
+        Ok(self.world)
+    }
+
+    fn slot(&mut self) -> Result<usize> {
+        let index = self.frames % SLOTS;
+        if let Some(number) = self.slots[index].pending.take() {
+            self.bound.wait(number, u64::MAX)?;
+        }
+        Ok(index)
+    }
+
+    pub(crate) fn wait_all(&mut self) -> Result<()> {
+        for slot in &mut self.slots {
+            if let Some(number) = slot.pending.take() {
+                self.bound.wait(number, u64::MAX)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Draws a frame into what is handed in.
+    ///
+    /// # Safety
+    /// What is handed in is in its declared entry state, and lives until the frame is complete.
+    pub(crate) unsafe fn draw_frame(&mut self, imports: &Imports<'_>) -> Result<()> {
+        let index = self.slot()?;
+        let camera = Camera::at(self.at, self.extent, &self.world.painter.ground);
+        self.world.tree.see(&camera, &mut self.seen);
+        self.streamer.ask(&self.seen)?;
+        self.slots[index]
+            .camera
+            .bytes()
+            .copy_from_slice(bytemuck::bytes_of(&camera.constants()));
+        let device = self.tile.raw().clone();
+        // SAFETY: the frame that used it is complete.
+        unsafe { device.reset_command_pool(self.slots[index].pool, vk::CommandPoolResetFlags::empty()) }
+            .called("vkResetCommandPool")?;
+
+        // SAFETY: the caller's duty.
+        let turn = unsafe { self.bound.begin(imports) }?;
+        let buffer = self.slots[index].commands;
+        // SAFETY: it was reset, and is used again after this frame only.
+        let mut commands = unsafe { turn.record(buffer, self.landscape.commands) }?;
+        let (streamer, painter) = (&mut self.streamer, &mut self.world.painter);
+        let mut recorded = Ok(Default::default());
+        commands.pass(self.landscape.stream, |pass| {
+            // SAFETY: recording, outside render passes; frames are submitted in their order, and those said to be complete
+            // were waited for.
+            recorded = unsafe { streamer.record(pass.command_buffer(), painter) };
+        })?;
+        let _ = recorded?;
+        if self.overlay {
+            overlay(
+                &self.streamer,
+                (self.policy, self.uploads, self.extent),
+                (&mut self.blocks, &mut self.arenas),
+                &mut self.rectangles,
+            );
+            let bytes: &[u8] = bytemuck::cast_slice(&self.rectangles);
+            self.slots[index].rectangles.bytes()[..bytes.len()].copy_from_slice(bytes);
+        }
+        let pen = Pen {
+            device: &device,
+            pipelines: &self.pipelines,
+            set: self.pipelines.sets[index],
+            streamer: &self.streamer,
+            extent: self.extent,
+        };
+        let rectangles = if self.overlay { self.rectangles.len() } else { 0 };
+        commands.pass(self.landscape.land, |pass| {
+            pen.draw(pass.command_buffer(), &self.seen, &self.world, rectangles as u32);
+        })?;
+        if let Some(read_back) = self.landscape.read_back {
+            let (picture, extent) = (self.landscape.picture, self.extent);
+            commands.pass(read_back.pass, |pass| {
+                let region = vk::BufferImageCopy {
+                    image_subresource: vk::ImageSubresourceLayers {
+                        aspect_mask: vk::ImageAspectFlags::COLOR,
+                        mip_level: 0,
+                        base_array_layer: 0,
+                        layer_count: 1,
+                    },
+                    image_extent: extent.into(),
+                    ..Default::default()
+                };
+                let (image, texels) = (pass.image(picture), pass.buffer(read_back.texels));
+                let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
+                // SAFETY: recording; the pass declares both accesses.
+                unsafe {
+                    device.cmd_copy_image_to_buffer(
+                        pass.command_buffer(),
+                        image.handle,
+                        layout,
+                        texels.handle,
+                        &[region],
+                    )
+                };
+            })?;
+        }
+        commands.finish()?;
+        // SAFETY: this thread alone uses the queue.
+        self.slots[index].pending = Some(unsafe { turn.submit() }?);
+        self.streamer.end(&self.seen);
+        self.frames += 1;
+        self.at += u32::from(self.moving);
+        Ok(())
+    }
+}
+
+impl Slot {
+    fn new(tile: &Device, family: u32) -> Result<Slot> {
+        let device = tile.raw();
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+        // SAFETY: the family is one that the device was created with.
+        let pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")?;
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .command_buffer_count(1);
+        // SAFETY: the pool was just created.
+        let commands =
+            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?[0];
+        let (camera, rectangles) = slot_buffers(tile)?;
+        Ok(Slot {
+            pool,
+            commands,
+            camera,
+            rectangles,
+            pending: None,
+        })
+    }
+}
+
+/// What the overlay shows, as rectangles.
+fn overlay(
+    streamer: &Streamer,
+    (policy, uploads, extent): (&str, Bytes, vk::Extent2D),
+    (blocks, arenas): (&mut Vec<Block>, &mut Vec<ArenaView>),
+    rectangles: &mut Vec<Rectangle>,
+) {
+    streamer.blocks(blocks);
+    arenas.clear();
+    arenas.extend(streamer.arenas());
+    let figures = streamer.cache.figures();
+    let budget = streamer.cache.budget();
+    let mut history = streamer.history.clone();
+    history.push(figures.uploaded.0);
+    let lines = [
+        format!("POLICY {}", policy.to_uppercase()),
+        format!("CACHE {}K, {} BLOCKS", budget.0 / 1024, blocks.len()),
+        format!(
+            "IN VIEW {}, COARSER {}, NONE {}",
+            figures.whole + figures.coarser + figures.nothing,
+            figures.coarser,
+            figures.nothing
+        ),
+        format!("TEXTURES SO FAR {}", streamer.count()),
+    ];
+    let view = View {
+        extent,
+        budget,
+        uploads,
+        blocks,
+        arenas,
+        history: &history,
+        lines: &lines,
+    };
+    Overlay::draw(rectangles, &view);
+}
+
+/// Draws into a command buffer.
+struct Pen<'a> {
+    device: &'a ash::Device,
+    pipelines: &'a Pipelines,
+    set: vk::DescriptorSet,
+    streamer: &'a Streamer,
+    extent: vk::Extent2D,
+}
+
+impl Pen<'_> {
+    fn draw(&self, commands: vk::CommandBuffer, seen: &[Seen], world: &World, rectangles: u32) {
+        let (device, graphics) = (self.device, vk::PipelineBindPoint::GRAPHICS);
+        let (layout, pipelines) = (self.pipelines.layout, self.pipelines);
+        let viewport = vk::Viewport {
+            width: self.extent.width as f32,
+            height: self.extent.height as f32,
+            max_depth: 1.0,
+            ..Default::default()
+        };
+        let scissor = vk::Rect2D::from(self.extent);
+        // SAFETY: recording.
+        unsafe {
+            device.cmd_set_viewport(commands, 0, &[viewport]);
+            device.cmd_set_scissor(commands, 0, &[scissor]);
+        }
+        // SAFETY: recording inside the pass that the pipelines were made for, with sets of their layout.
+        unsafe { device.cmd_bind_descriptor_sets(commands, graphics, layout, 0, &[self.set], &[]) };
+        let mut bound = vk::Pipeline::null();
+        let mut bind = |pipeline: vk::Pipeline| {
+            if std::mem::replace(&mut bound, pipeline) != pipeline {
+                // SAFETY: as above.
+                unsafe { device.cmd_bind_pipeline(commands, graphics, pipeline) };
+            }
+        };
+        for one in seen {
+            let (node, texture) = (one.node, self.streamer.texture(one.node));
+            let origin = node.origin();
+            let mut constants = NodeConstants {
+                origin: origin.to_array(),
+                size: node.size(),
+                skirt: node.size() * 0.06,
+                plain: [0.0; 4],
+                texels: TEXELS as f32,
+                levels: i32::from(FINEST.0) + 1,
+                asked: f32::from(FINEST.0 - one.level.0),
+            };
+            match texture {
+                Some(texture) => {
+                    let palette = self.streamer.shape_of(node) == PALETTE;
+                    bind(if palette {
+                        pipelines.palette
+                    } else {
+                        pipelines.rgba
+                    });
+                    // SAFETY: as above.
+                    unsafe {
+                        device.cmd_bind_descriptor_sets(commands, graphics, layout, 1, &[texture.set], &[])
+                    };
+                }
+                None => {
+                    let middle = origin + node.size() / 2.0;
+                    constants.plain = world
+                        .painter
+                        .ground
+                        .colour(middle, node.size())
+                        .extend(1.0)
+                        .to_array();
+                    bind(pipelines.plain);
+                }
+            }
+            let stages = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT;
+            // SAFETY: as above; the layout has a range of that size.
+            unsafe {
+                device.cmd_push_constants(commands, layout, stages, 0, bytemuck::bytes_of(&constants));
+                device.cmd_draw(commands, NODE_VERTICES, 1, 0, 0);
+            }
+        }
+        bind(pipelines.sky);
+        // SAFETY: as above.
+        unsafe { device.cmd_draw(commands, 3, 1, 0, 0) };
+        if rectangles > 0 {
+            bind(pipelines.overlay);
+            // SAFETY: as above; as many rectangles are in the slot's buffer.
+            unsafe { device.cmd_draw(commands, 6, rectangles, 0, 0) };
+        }
+    }
+}
+
+impl window::Painter for Renderer {
+    fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()> {
+        self.wait_all()?;
+        let landscape = describe(extent, output)?;
+        let bound = self
+            .tile
+            .bind(&self.tile.plan(&landscape.frame, &PlanOptions::default())?)?;
+        let former = std::mem::replace(&mut self.bound, bound);
+        // SAFETY: every frame was waited for.
+        unsafe { former.destroy() };
+        (self.landscape, self.extent) = (landscape, extent);
+        Ok(())
+    }
+
+    fn next_slot(&mut self) -> Result<usize> {
+        self.slot()
+    }
+
+    fn declared(&self) -> (ResourceId, Semaphores) {
+        let semaphores = self.landscape.semaphores;
+        (
+            self.landscape.picture,
+            semaphores.expect("the frame was described with them"),
+        )
+    }
+
+    unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
+        // SAFETY: the caller's duty.
+        unsafe { self.draw_frame(imports) }
+    }
+
+    fn queue(&self) -> vk::Queue {
+        self.bound.queue(self.landscape.graphics).handle
+    }
+
+    fn wait_idle(&mut self) -> Result<()> {
+        self.wait_all()
+    }
+
+    fn destroy(mut self) -> Result<()> {
+        self.streamer.finish_trace()?;
+        self.destroy_for_world().map(drop)
+    }
+}

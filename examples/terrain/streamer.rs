@@ -1,0 +1,208 @@
+//! The land's textures in the cache: who is asked for, painted on demand, written to a trace, and counted.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use ash::vk;
+use tileheap::cache::trace::{Record, TraceWriter};
+use tileheap::cache::{ArenaView, ChainId, Level, TextureId};
+use tileheap::runtime::{Device, Recorded, Texture, TextureCache, TextureCacheDesc, TextureShape};
+use tileheap::units::Bytes;
+
+use crate::args::{Args, Texels};
+use crate::overlay::Block;
+use crate::paint::Painter;
+use crate::quadtree::{NODES, Node, Seen, TEXELS};
+use crate::support::SLOTS;
+use crate::support::fault::{Result, create_file, file};
+
+/// Where textures are mixed, the smallest squares are painted in four bytes: so near, one sees the dots.
+const MIXED_DEPTH: u32 = 7;
+/// The two shapes of textures.
+pub(crate) const PALETTE: ChainId = ChainId(0);
+pub(crate) const RGBA: ChainId = ChainId(1);
+
+/// What a frame came to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FrameRecord {
+    pub(crate) uploaded: u64,
+    /// Ends of arenas, if there are any.
+    pub(crate) walls: Vec<u64>,
+    /// Requests: all of them, and those that were served coarser or not at all.
+    pub(crate) requests: u32,
+    pub(crate) coarser: u32,
+    /// Drawn without a texture: refused, or thrown out by others of the same frame.
+    pub(crate) plain: u32,
+}
+
+impl FrameRecord {
+    /// Whether everything was there, and nothing had to come.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.uploaded == 0 && self.coarser == 0 && self.plain == 0
+    }
+}
+
+pub(crate) struct Streamer {
+    pub(crate) cache: TextureCache,
+    texels: Texels,
+    /// By square: its texture, once it was seen.
+    ids: Vec<Option<TextureId>>,
+    /// By texture: its square, and the frame that it was last drawn in.
+    nodes: Vec<(Node, u64)>,
+    frame: u64,
+    trace: Option<(TraceWriter<BufWriter<File>>, PathBuf)>,
+    pub(crate) records: Vec<FrameRecord>,
+    /// Uploaded bytes of every frame.
+    pub(crate) history: Vec<u64>,
+}
+
+impl Streamer {
+    pub(crate) fn new(tile: &Device, args: &Args, budget: Bytes, uploads: Bytes) -> Result<Streamer> {
+        let extent = vk::Extent2D {
+            width: TEXELS,
+            height: TEXELS,
+        };
+        let shape = |format| TextureShape { format, extent };
+        let shapes = [shape(vk::Format::R8_UINT), shape(vk::Format::R8G8B8A8_SRGB)];
+        let desc = TextureCacheDesc {
+            uploads,
+            policy: args.policy,
+            frames_in_flight: SLOTS as u32,
+            ..TextureCacheDesc::new(&shapes, budget)
+        };
+        Ok(Streamer {
+            cache: TextureCache::new(tile, &desc)?,
+            texels: args.texels,
+            ids: vec![None; NODES],
+            nodes: Vec::new(),
+            frame: 0,
+            trace: None,
+            records: Vec::new(),
+            history: Vec::new(),
+        })
+    }
+
+    /// Writes requests to a trace from here on.
+    pub(crate) fn write_trace(&mut self, path: &Path) -> Result<()> {
+        let to = BufWriter::new(create_file(path)?);
+        let writer = TraceWriter::new(to, self.cache.geometry()).map_err(|error| file(path, error))?;
+        self.trace = Some((writer, path.to_owned()));
+        Ok(())
+    }
+
+    fn note(&mut self, record: Record) -> Result<()> {
+        match &mut self.trace {
+            Some((writer, path)) => writer.write(record).map_err(|error| file(path, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the trace.
+    pub(crate) fn finish_trace(&mut self) -> Result<()> {
+        match self.trace.take() {
+            Some((writer, path)) => writer.finish().map(drop).map_err(|error| file(&path, error)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a square's texture is of indices.
+    pub(crate) fn shape_of(&self, node: Node) -> ChainId {
+        match self.texels {
+            Texels::Palette => PALETTE,
+            Texels::Rgba => RGBA,
+            Texels::Mixed if node.depth < MIXED_DEPTH => PALETTE,
+            Texels::Mixed => RGBA,
+        }
+    }
+
+    /// Starts a frame, with all but the last few complete, and asks for what is seen.
+    pub(crate) fn ask(&mut self, seen: &[Seen]) -> Result<()> {
+        self.frame += 1;
+        self.cache
+            .begin(self.frame, self.frame.saturating_sub(SLOTS as u64))?;
+        for one in seen {
+            let index = one.node.index();
+            let texture = match self.ids[index] {
+                Some(texture) => texture,
+                None => {
+                    let (texture, chain) = (self.cache.next_id(), self.shape_of(one.node));
+                    self.cache.create(texture, chain)?;
+                    self.nodes.push((one.node, 0));
+                    self.ids[index] = Some(texture);
+                    self.note(Record::Create { texture, chain })?;
+                    texture
+                }
+            };
+            self.cache.request(texture, one.level)?;
+            self.nodes[texture.0 as usize].1 = self.frame;
+            let level = one.level;
+            self.note(Record::Use { texture, level })?;
+        }
+        self.note(Record::EndFrame)
+    }
+
+    /// Records the frame's uploads.
+    ///
+    /// # Safety
+    /// As [`TextureCache::record`].
+    pub(crate) unsafe fn record(
+        &mut self,
+        commands: vk::CommandBuffer,
+        painter: &mut Painter,
+    ) -> tileheap::Result<Recorded> {
+        let (nodes, texels_of) = (&self.nodes, self.texels);
+        let mixed = |node: Node| texels_of == Texels::Mixed && node.depth < MIXED_DEPTH;
+        let mut paint = |texture: TextureId, level: Level, texels: &mut [u8]| {
+            let (node, _) = nodes[texture.0 as usize];
+            let side = 1 << level.0;
+            let (origin, size) = (node.origin(), node.size());
+            if texels_of == Texels::Palette || mixed(node) {
+                painter.indices(origin, size, side, texels);
+            } else {
+                painter.rgba(origin, size, side, texels);
+            }
+        };
+        // SAFETY: the caller's duty.
+        unsafe { self.cache.record(commands, &mut paint) }
+    }
+
+    /// What to draw a square with.
+    pub(crate) fn texture(&self, node: Node) -> Option<Texture> {
+        self.cache.texture(self.ids[node.index()]?)
+    }
+
+    /// Ends the frame.
+    pub(crate) fn end(&mut self, seen: &[Seen]) {
+        let plain = seen.iter().filter(|one| self.texture(one.node).is_none()).count();
+        let figures = self.cache.figures();
+        self.cache.end();
+        self.history.push(figures.uploaded.0);
+        self.records.push(FrameRecord {
+            uploaded: figures.uploaded.0,
+            walls: self.arenas().map(|arena| arena.end.0).collect(),
+            requests: figures.whole + figures.coarser + figures.nothing,
+            coarser: figures.coarser + figures.nothing,
+            plain: plain as u32,
+        });
+    }
+
+    /// How many textures exist.
+    pub(crate) fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub(crate) fn arenas(&self) -> impl Iterator<Item = ArenaView> {
+        (0..).map_while(|index| self.cache.arena(index))
+    }
+
+    /// Every block, and how long ago its texture was drawn.
+    pub(crate) fn blocks(&self, blocks: &mut Vec<Block>) {
+        blocks.clear();
+        blocks.extend(self.cache.blocks().map(|(texture, offset, size, _)| Block {
+            offset,
+            size,
+            age: (self.frame - self.nodes[texture.0 as usize].1) as u32,
+        }));
+    }
+}

@@ -1,0 +1,133 @@
+//! `examples/terrain` as a program: what it renders, that streaming changes no pixel, the trace that it writes, how it fails.
+#![cfg(all(feature = "runtime", feature = "shaders"))]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use support::example;
+use tileheap::cache::PolicyKind;
+use tileheap::cache::replay::Replay;
+use tileheap::cache::trace::{Entry, TraceReader};
+use tileheap::units::Bytes;
+
+fn terrain(arguments: &[&str]) -> Output {
+    example("terrain").args(arguments).output().expect("cargo runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("the example prints UTF-8")
+}
+
+/// A folder of this test's own.
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
+}
+
+fn colours(path: &Path) -> BTreeSet<[u8; 3]> {
+    let picture = BufReader::new(File::open(path).expect("the picture was written"));
+    let mut reader = png::Decoder::new(picture)
+        .read_info()
+        .expect("the picture is a PNG");
+    let size = reader
+        .output_buffer_size()
+        .expect("a picture that fits in memory");
+    let mut bytes = vec![0; size];
+    let info = reader.next_frame(&mut bytes).expect("the PNG is whole");
+    assert_eq!((info.width, info.height), (256, 144));
+    let texels = bytes.as_chunks::<4>().0.iter();
+    texels.map(|&[r, g, b, _]| [r, g, b]).collect()
+}
+
+/// Once uploads have caught up, the picture is that of a cache with room for everything.
+#[test]
+fn streamed_pictures_are_those_with_everything_there() {
+    for (policy, texels) in [
+        ("arenas", "mixed"),
+        ("coherent-still", "palette"),
+        ("lru", "rgba"),
+    ] {
+        let folder = folder(&format!("terrain-{policy}"));
+        let trace = folder.join("flight.trace");
+        // Room for what is in view, and a fraction of what the flight sees.
+        let output = terrain(&[
+            "--size",
+            "256x144",
+            "--frames",
+            "24",
+            "--uploads",
+            "512K",
+            "--budget",
+            if texels == "rgba" { "14M" } else { "8M" },
+            "--policy",
+            policy,
+            "--texels",
+            texels,
+            "--compare",
+            "--output",
+            folder.to_str().expect("a UTF-8 path"),
+            "--trace",
+            trace.to_str().expect("a UTF-8 path"),
+        ]);
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{policy}: {}", text(&output.stderr));
+        assert!(printed.contains("identical"), "{printed}");
+        let colours = colours(&folder.join("frame-0024.png"));
+        assert!(colours.len() > 1000, "only {} colours", colours.len());
+        let plot = std::fs::read_to_string(folder.join("uploads.svg")).expect("a plot");
+        assert!(plot.starts_with("<svg") && plot.ends_with("</svg>\n"));
+        assert_eq!(plot.contains("arenas in memory"), policy == "arenas");
+        replay_all(&trace);
+    }
+}
+
+/// Every policy plays the captured trace by the rules.
+fn replay_all(trace: &Path) {
+    let file = BufReader::new(File::open(trace).expect("the trace was written"));
+    let mut reader = TraceReader::new(file).expect("a header");
+    let mut entries = Vec::new();
+    while let Some(entry) = reader.next_entry().expect("a sound trace") {
+        entries.push(entry);
+    }
+    let frames = entries.iter().filter(|entry| **entry == Entry::EndFrame).count();
+    assert_eq!(frames, 24);
+    let geometry = reader.geometry().clone();
+    for kind in PolicyKind::ALL {
+        let budget = Bytes::mib(4);
+        let policy = kind.build(&geometry, budget, 1).expect("4 MiB");
+        let mut replay = Replay::new(policy, &geometry, budget);
+        for &entry in &entries {
+            if let Err(fault) = replay.play(entry) {
+                panic!("{}: {fault}", kind.name());
+            }
+        }
+        assert!(replay.finish().total.uses > 2000);
+    }
+}
+
+/// What a failing run prints: one line.
+fn fault(arguments: &[&str]) -> String {
+    let output = terrain(arguments);
+    assert!(!output.status.success(), "{arguments:?} succeeded");
+    let complaints = text(&output.stderr);
+    assert_eq!(complaints.lines().count(), 1, "{complaints}");
+    assert!(complaints.starts_with("error: "), "{complaints}");
+    complaints.to_owned()
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    assert!(fault(&["--budget", "100K"]).contains("102,400 B"));
+    assert!(fault(&["--budget", "24X"]).contains("24M"));
+    assert!(fault(&["--policy", "coherent"]).contains("bound"));
+    assert!(fault(&["--policy", "best"]).contains("coherent-still"));
+    assert!(fault(&["--size", "8x8"]).contains("960x540"));
+    assert!(fault(&["--frames", "0"]).contains("--frames"));
+    assert!(fault(&["--device", "no such device"]).contains("no such device"));
+    let small = ["--frames", "1", "--size", "64x36", "--output", "/dev/null/folder"];
+    assert!(fault(&small).contains("/dev/null"));
+}
