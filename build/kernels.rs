@@ -20,23 +20,33 @@ enum Role {
 
 use Role::{Input, Output, Small};
 
-/// The kernels, their operands by binding, and whether these may be texel buffers too.
-const KERNELS: [(&str, &[Role], bool); 11] = [
-    ("activate", &[Input, Output], false),
-    ("add_one", &[Input, Output], true),
-    ("binary", &[Input, Input, Output], false),
-    ("conv2d", &[Input, Input, Small, Output], false),
-    ("copy", &[Input, Output], true),
-    ("dense", &[Input, Input, Small, Output], false),
-    ("depthwise", &[Input, Input, Small, Output], false),
-    ("layer_norm", &[Input, Small, Small, Output], false),
-    ("matmul", &[Input, Input, Output], false),
-    ("pool", &[Input, Output], false),
-    ("softmax", &[Input, Output], false),
+/// The kernels, their operands by binding, and the storages that these may have.
+const KERNELS: [(&str, &[Role], &[Storage]); 12] = [
+    ("activate", &[Input, Output], USUAL),
+    ("add_one", &[Input, Output], STORAGES.split_at(4).0),
+    ("binary", &[Input, Input, Output], USUAL),
+    ("conv2d", &[Input, Input, Small, Output], USUAL),
+    ("copy", &[Input, Output], &STORAGES),
+    ("dense", &[Input, Input, Small, Output], USUAL),
+    ("depthwise", &[Input, Input, Small, Output], USUAL),
+    ("layer_norm", &[Input, Small, Small, Output], USUAL),
+    ("matmul", &[Input, Input, Output], USUAL),
+    ("pool", &[Input, Output], USUAL),
+    ("reshape", &[Input, Output], USUAL),
+    ("softmax", &[Input, Output], USUAL),
 ];
 
-/// A storage's letter in the table, and its part in the names of `tensor.glsl`'s macros. Texel buffers come last.
-const STORAGES: [(char, &str); 4] = [('b', "BUFFER"), ('i', "IMAGE"), ('a', "ARRAY"), ('t', "TEXELS")];
+/// A storage's letter in the table, and its part in the names of `tensor.glsl`'s macros.
+type Storage = (char, &'static str);
+
+const STORAGES: [Storage; 5] = [
+    ('b', "BUFFER"),
+    ('i', "IMAGE"),
+    ('a', "ARRAY"),
+    ('t', "TEXELS"),
+    ('p', "PLAIN"),
+];
+const USUAL: &[Storage] = STORAGES.split_at(3).0;
 
 /// All kernels' words one after the other, and the Rust table that says whose is what.
 pub(crate) struct Kernels {
@@ -51,9 +61,9 @@ pub(crate) fn compile_all(faults: &mut Vec<String>) -> Kernels {
         table: "&[\n".to_owned(),
         words: Vec::new(),
     };
-    for (name, roles, texels) in KERNELS {
+    for (name, roles, allowed) in KERNELS {
         for half in [false, true] {
-            for storages in combinations(roles, texels) {
+            for storages in combinations(roles, allowed) {
                 match compile_one(name, roles, &storages, half) {
                     Ok(words) => kernels.add(name, &storages, half, &words),
                     Err(lines) => note(faults, lines),
@@ -65,23 +75,22 @@ pub(crate) fn compile_all(faults: &mut Vec<String>) -> Kernels {
     kernels
 }
 
-/// Indices into [`STORAGES`], one per operand.
-fn combinations(roles: &[Role], texels: bool) -> Vec<Vec<usize>> {
-    let all = if texels { STORAGES.len() } else { STORAGES.len() - 1 };
+/// Every choice of one storage per operand.
+fn combinations(roles: &[Role], allowed: &[Storage]) -> Vec<Vec<Storage>> {
     roles.iter().fold(vec![Vec::new()], |so_far, &role| {
-        let choices = if role == Small { 1 } else { all };
+        let choices = if role == Small { &STORAGES[..1] } else { allowed };
         let extended = so_far.iter().flat_map(|first| {
-            (0..choices).map(move |choice| [first.as_slice(), &[choice]].concat())
+            choices.iter().map(move |choice| [first.as_slice(), &[*choice]].concat())
         });
         extended.collect()
     })
 }
 
-fn compile_one(name: &str, roles: &[Role], storages: &[usize], half: bool) -> Result<Vec<u32>, Vec<String>> {
+fn compile_one(name: &str, roles: &[Role], storages: &[Storage], half: bool) -> Result<Vec<u32>, Vec<String>> {
     let mut defines = vec![("HALF".to_owned(), u8::from(half).to_string())];
-    for (index, (&role, &storage)) in roles.iter().zip(storages).enumerate() {
+    for (index, (&role, (_, storage))) in roles.iter().zip(storages).enumerate() {
         let direction = if role == Output { "OUTPUT" } else { "INPUT" };
-        let value = format!("{direction}_{}", STORAGES[storage].1);
+        let value = format!("{direction}_{storage}");
         defines.push((format!("OPERAND_{index}"), value));
     }
     let defines: Vec<(&str, Option<&str>)> = defines
@@ -92,8 +101,8 @@ fn compile_one(name: &str, roles: &[Role], storages: &[usize], half: bool) -> Re
 }
 
 impl Kernels {
-    fn add(&mut self, name: &str, storages: &[usize], half: bool, words: &[u32]) {
-        let letters: String = storages.iter().map(|&storage| STORAGES[storage].0).collect();
+    fn add(&mut self, name: &str, storages: &[Storage], half: bool, words: &[u32]) {
+        let letters: String = storages.iter().map(|(letter, _)| letter).collect();
         let first = self.words.len();
         self.words.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         let end = self.words.len();

@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// x + 1, each invocation a tile of 4 x 4 vectors; number[0].x times over, so that every vector is read as often.
+// x + 1, each invocation a tile of 4 x 4 vectors (the RFC's `addone`).
 #include "tensor/tensor.glsl"
 OPERAND_0(0, source)
 OPERAND_1(1, target)

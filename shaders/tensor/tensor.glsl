@@ -6,8 +6,8 @@
 //     OPERAND_1(1, target)
 //
 // and then has source_load(at) for a vector, source_load_one(at, lane) for an element and target_store(at, vector). The
-// build says what OPERAND_n is: one of the macros below, for an input or output in a buffer, a texel buffer, an image or
-// an image array. HALF says whether elements are stored in 16 bits.
+// build says what OPERAND_n is: one of the macros below, for an input or output in a buffer of vectors, a texel buffer, a
+// plain buffer, an image or an image array. HALF says whether elements are stored in 16 bits.
 #ifndef TENSOR_GLSL
 #define TENSOR_GLSL
 
@@ -63,6 +63,15 @@ ivec3 layered(ivec4 at, ivec4 extent, int split) {
     return ivec3(column(at, extent, split), at[split - 1], layer);
 }
 
+// A plain buffer: 32-bit elements in row-major order, of which each vector gathers 4 along the axis number[3].x, of
+// number[3].y elements.
+int plain(ivec4 at, ivec4 extent, int lane) {
+    int axis = number[3].x;
+    at[axis] = at[axis] * 4 + lane;
+    extent[axis] = number[3].y;
+    return at[axis] < extent[axis] ? linear(at, extent) : -1;
+}
+
 #define INPUT(name) \
     float name##_load_one(ivec4 at, int lane) { return name##_load(at)[lane]; }
 
@@ -74,6 +83,18 @@ ivec3 layered(ivec4 at, ivec4 extent, int split) {
 #define INPUT_TEXELS(index, name) \
     layout(set = 0, binding = index) uniform textureBuffer name##_texels; \
     vec4 name##_load(ivec4 at) { return texelFetch(name##_texels, linear(at, shape[index])); } \
+    INPUT(name)
+
+#define INPUT_PLAIN(index, name) \
+    layout(set = 0, binding = index, std430) readonly buffer name##_Block { float name##_data[]; }; \
+    vec4 name##_load(ivec4 at) { \
+        vec4 vector = vec4(0.0); \
+        for (int lane = 0; lane < 4; ++lane) { \
+            int place = plain(at, shape[index], lane); \
+            if (place >= 0) vector[lane] = name##_data[place]; \
+        } \
+        return vector; \
+    } \
     INPUT(name)
 
 #define INPUT_IMAGE(index, name) \
@@ -95,6 +116,15 @@ ivec3 layered(ivec4 at, ivec4 extent, int split) {
 #define OUTPUT_TEXELS(index, name) \
     layout(set = 0, binding = index, FORMAT) writeonly uniform imageBuffer name##_texels; \
     void name##_store(ivec4 at, vec4 vector) { imageStore(name##_texels, linear(at, shape[index]), vector); }
+
+#define OUTPUT_PLAIN(index, name) \
+    layout(set = 0, binding = index, std430) writeonly buffer name##_Block { float name##_data[]; }; \
+    void name##_store(ivec4 at, vec4 vector) { \
+        for (int lane = 0; lane < 4; ++lane) { \
+            int place = plain(at, shape[index], lane); \
+            if (place >= 0) name##_data[place] = vector[lane]; \
+        } \
+    }
 
 #define OUTPUT_IMAGE(index, name) \
     layout(constant_id = index) const int name##_split = 3; \

@@ -150,6 +150,10 @@ pub enum RuntimeFault {
         /// What is wrong.
         what: String,
     },
+    /// A network that cannot be made or run.
+    #[cfg(feature = "reflect")]
+    #[error(transparent)]
+    Network(#[from] super::tensors::NetworkFault),
     /// A frame that will never be complete is waited for.
     #[error("frame {number} was waited for, and only {submitted} frames were submitted")]
     NotSubmitted {
