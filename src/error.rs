@@ -30,6 +30,9 @@ pub enum Error {
     /// A texture cache is described or used in an impossible way.
     #[error(transparent)]
     Cache(#[from] crate::cache::CacheFault),
+    /// A tensor graph, a layout, or the memories of a tensor plan are impossible.
+    #[error(transparent)]
+    Tensor(#[from] crate::tensor::TensorFault),
     /// A device profile is impossible, or a resource is larger than the device allows.
     #[error(transparent)]
     Profile(#[from] crate::profile::ProfileFault),

@@ -17,6 +17,8 @@ pub mod profile;
 #[cfg(feature = "runtime")]
 pub mod runtime;
 #[forbid(unsafe_code)]
+pub mod tensor;
+#[forbid(unsafe_code)]
 pub mod units;
 
 pub use error::{Error, Result};

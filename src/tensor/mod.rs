@@ -1,0 +1,29 @@
+//! Tensors in textures: graphs, layouts, storage, and where everything goes.
+//!
+//! ```text
+//! Graph ──► storage (a policy) ──► Layout of each tensor ──► requirements ──► TensorPlan
+//!            images or buffers       index maps both ways      of a driver,     offsets, lives,
+//!                                                              or estimated     hand-overs
+//! ```
+//! All of it is pure; what runs a planned graph is in the runtime.
+
+mod fault;
+mod graph;
+pub mod layout;
+mod plan;
+mod storage;
+
+pub use fault::TensorFault;
+pub use graph::{
+    Attribute, Block, BlockId, Bounding, Branch, Carry, Dim, ElementType, Exit, Graph, GraphBuilder, InPlace,
+    Loop, Node, NodeId, NodeKind, Operator, Shape, Source, Symbol, SymbolId, Tensor, TensorId, View,
+};
+pub use layout::{
+    Convention, Flattening, Generation, ImageExtent, ImageLimits, Layout, LayoutRule, Location, Oversize,
+    Pack, Reason, Storage, fit_layout,
+};
+pub use plan::{
+    CarryRule, CopyTime, Handover, Home, MemoryDesc, MemoryId, MemoryPlan, Moment, MultiView, Place,
+    PlacedTensor, Region, TensorPlan, TensorRequirements, ValueCopy,
+};
+pub use storage::{CONVERT, StorageChoice};
