@@ -80,13 +80,20 @@ fn combinations(roles: &[Role], allowed: &[Storage]) -> Vec<Vec<Storage>> {
     roles.iter().fold(vec![Vec::new()], |so_far, &role| {
         let choices = if role == Small { &STORAGES[..1] } else { allowed };
         let extended = so_far.iter().flat_map(|first| {
-            choices.iter().map(move |choice| [first.as_slice(), &[*choice]].concat())
+            choices
+                .iter()
+                .map(move |choice| [first.as_slice(), &[*choice]].concat())
         });
         extended.collect()
     })
 }
 
-fn compile_one(name: &str, roles: &[Role], storages: &[Storage], half: bool) -> Result<Vec<u32>, Vec<String>> {
+fn compile_one(
+    name: &str,
+    roles: &[Role],
+    storages: &[Storage],
+    half: bool,
+) -> Result<Vec<u32>, Vec<String>> {
     let mut defines = vec![("HALF".to_owned(), u8::from(half).to_string())];
     for (index, (&role, (_, storage))) in roles.iter().zip(storages).enumerate() {
         let direction = if role == Output { "OUTPUT" } else { "INPUT" };
@@ -104,7 +111,8 @@ impl Kernels {
     fn add(&mut self, name: &str, storages: &[Storage], half: bool, words: &[u32]) {
         let letters: String = storages.iter().map(|(letter, _)| letter).collect();
         let first = self.words.len();
-        self.words.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        self.words
+            .extend(words.iter().flat_map(|word| word.to_le_bytes()));
         let end = self.words.len();
         writeln!(self.table, "    ({name:?}, {letters:?}, {half}, {first}..{end}),")
             .expect("writing to a string does not fail");

@@ -44,13 +44,15 @@ int linear(ivec4 at, ivec4 extent) {
 
 // Image layouts: the first `split` axes make the rows, the others the columns.
 int row(ivec4 at, ivec4 extent, int split) {
-    return split == 1 ? at.x : split == 2 ? at.x * extent.y + at.y : (at.x * extent.y + at.y) * extent.z + at.z;
+    int row = 0;
+    for (int axis = 0; axis < split; ++axis) row = row * extent[axis] + at[axis];
+    return row;
 }
 
 int column(ivec4 at, ivec4 extent, int split) {
-    return split == 3 ? at.w
-         : split == 2 ? at.z * extent.w + at.w
-                      : (at.y * extent.z + at.z) * extent.w + at.w;
+    int column = 0;
+    for (int axis = split; axis < 4; ++axis) column = column * extent[axis] + at[axis];
+    return column;
 }
 
 ivec2 texel(ivec4 at, ivec4 extent, int split) {
@@ -59,8 +61,7 @@ ivec2 texel(ivec4 at, ivec4 extent, int split) {
 
 // In an array the last of the axes that make rows alone does, and those before it make layers.
 ivec3 layered(ivec4 at, ivec4 extent, int split) {
-    int layer = split == 1 ? 0 : split == 2 ? at.x : at.x * extent.y + at.y;
-    return ivec3(column(at, extent, split), at[split - 1], layer);
+    return ivec3(column(at, extent, split), at[split - 1], row(at, extent, split - 1));
 }
 
 // A plain buffer: 32-bit elements in row-major order, of which each vector gathers 4 along the axis number[3].x, of

@@ -54,6 +54,16 @@ pub enum NetworkFault {
         /// The tensor.
         tensor: String,
     },
+    /// Two tensors in the same bytes of the caller, at the same time.
+    #[error(
+        "tensors `{first}` and `{second}` are bound to the same bytes, and `{second}` is written before `{first}` was read for the last time"
+    )]
+    Shared {
+        /// The one that is read.
+        first: String,
+        /// The one that is written.
+        second: String,
+    },
     /// A constant without a value, or with one of another length.
     #[error("constant `{tensor}` has {needed} elements, and {given} were given")]
     Constant {
@@ -97,7 +107,9 @@ pub enum NetworkFault {
         memory: String,
     },
     /// The scratch pool may not grow further.
-    #[error("scratch of {wanted} does not fit: the pool holds {held} of at most {cap}, and none of it is free for this")]
+    #[error(
+        "scratch of {wanted} does not fit: the pool holds {held} of at most {cap}, and none of it is free for this"
+    )]
     Scratch {
         /// What was asked for.
         wanted: Bytes,

@@ -83,11 +83,6 @@ impl Tracker {
         ObjectId(self.objects.len() as u32 - 1)
     }
 
-    /// Whether an object's contents are there.
-    pub(super) fn holds_contents(&self, object: ObjectId) -> bool {
-        self.objects[object.0 as usize].holds_contents
-    }
-
     /// What the accesses of one command need before it; they count as made afterwards.
     ///
     /// # Errors
@@ -96,20 +91,36 @@ impl Tracker {
         let mut needed = Needed::default();
         for (index, touch) in touches.iter().enumerate() {
             let object = &self.objects[touch.object.0 as usize];
-            if touch.reads && !object.holds_contents {
+            // Also what the same command writes over, but for an object in its own place.
+            let overwritten = touch.reads
+                && touches.iter().any(|other| {
+                    other.writes
+                        && other.object != touch.object
+                        && overlap(object, &self.objects[other.object.0 as usize])
+                });
+            if touch.reads && !object.holds_contents || overwritten {
                 return Err(index);
             }
             let now = Some(self.epoch);
             needed.barrier |= object.written == now || touch.writes && object.read == now;
             // Bytes that this object takes over, or contents that it shares as a part of a buffer.
-            needed.barrier |= (touch.writes || touch.reads) && self.overlapping(touch.object).any(|other| {
-                other.written == now || touch.writes && other.read == now
-            });
+            needed.barrier |= (touch.writes || touch.reads)
+                && self
+                    .overlapping(touch.object)
+                    .any(|other| other.written == now || touch.writes && other.read == now);
             let known = object.layout.filter(|layout| *layout != touch.layout);
             if let Some(layout) = known {
                 // What held no contents, or gives them up, comes from nothing.
-                let old = if touch.reads { layout } else { vk::ImageLayout::UNDEFINED };
-                if !needed.transitions.iter().any(|(other, ..)| *other == touch.object) {
+                let old = if touch.reads {
+                    layout
+                } else {
+                    vk::ImageLayout::UNDEFINED
+                };
+                if !needed
+                    .transitions
+                    .iter()
+                    .any(|(other, ..)| *other == touch.object)
+                {
                     needed.transitions.push((touch.object, old, touch.layout));
                 }
             } else if object.layout.is_some() && touch.writes && !object.holds_contents {
@@ -171,11 +182,21 @@ mod tests {
     use vk::ImageLayout as L;
 
     fn write(object: ObjectId) -> Touch {
-        Touch { object, reads: false, writes: true, layout: L::GENERAL }
+        Touch {
+            object,
+            reads: false,
+            writes: true,
+            layout: L::GENERAL,
+        }
     }
 
     fn read(object: ObjectId) -> Touch {
-        Touch { object, reads: true, writes: false, layout: L::SHADER_READ_ONLY_OPTIMAL }
+        Touch {
+            object,
+            reads: true,
+            writes: false,
+            layout: L::SHADER_READ_ONLY_OPTIMAL,
+        }
     }
 
     fn image(tracker: &mut Tracker, bytes: Range<u64>) -> ObjectId {
@@ -193,7 +214,10 @@ mod tests {
         let c = image(&mut tracker, 200..300);
         tracker.touch(&[write(a)]).unwrap();
         let read_a = tracker.touch(&[read(a), write(c)]).unwrap();
-        assert_eq!(read_a.transitions[0], (a, L::GENERAL, L::SHADER_READ_ONLY_OPTIMAL));
+        assert_eq!(
+            read_a.transitions[0],
+            (a, L::GENERAL, L::SHADER_READ_ONLY_OPTIMAL)
+        );
         let take = tracker.touch(&[read(c), write(b)]).unwrap();
         assert!(take.barrier);
         assert!(take.transitions.contains(&(b, L::UNDEFINED, L::GENERAL)));
@@ -228,6 +252,15 @@ mod tests {
         tracker.touch(&[write(a)]).unwrap();
         assert!(tracker.touch(&[write(b)]).unwrap().barrier);
         assert_eq!(tracker.touch(&[read(a)]), Err(0));
+    }
+
+    #[test]
+    fn a_command_cannot_write_over_what_it_reads_but_in_its_own_place() {
+        let mut tracker = Tracker::default();
+        let (a, b) = (buffer(&mut tracker, 0..100), buffer(&mut tracker, 50..150));
+        tracker.touch(&[write(a)]).unwrap();
+        assert_eq!(tracker.touch(&[read(a), write(b)]), Err(0));
+        assert!(tracker.touch(&[read(a), write(a)]).is_ok());
     }
 
     #[test]

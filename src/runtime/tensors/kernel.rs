@@ -168,17 +168,25 @@ mod tests {
     #[test]
     fn what_is_only_read_is_sampled_and_what_is_only_written_is_a_write_only_storage_image() {
         for (name, letters, half, _) in BUILT_IN {
-            let held = letters.chars().map(|letter| Held::of_letter(letter).expect("a known letter"));
+            let held = letters
+                .chars()
+                .map(|letter| Held::of_letter(letter).expect("a known letter"));
             let key = KernelKey {
                 name: (*name).to_owned(),
                 held: held.collect(),
                 half: *half,
             };
-            let kernel = KernelSet::new().get(&key).unwrap_or_else(|error| panic!("{error}"));
+            let kernel = KernelSet::new()
+                .get(&key)
+                .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(kernel.operands.len(), letters.len(), "{name} {letters}");
             for (index, (operand, held)) in kernel.operands.iter().zip(&key.held).enumerate() {
                 let last = index + 1 == letters.len();
-                assert_eq!((operand.reads, operand.writes), (!last, last), "{name} {letters} {index}");
+                assert_eq!(
+                    (operand.reads, operand.writes),
+                    (!last, last),
+                    "{name} {letters} {index}"
+                );
                 let kind = match (held, last) {
                     (Held::Image | Held::Array, false) => AccessKind::SampledImage,
                     (Held::Image | Held::Array, true) => AccessKind::StorageImage,
@@ -198,7 +206,10 @@ mod tests {
             held: vec![Held::Plain; 4],
             half: false,
         };
-        let error = KernelSet::new().get(&key).expect_err("no such variant").to_string();
+        let error = KernelSet::new()
+            .get(&key)
+            .expect_err("no such variant")
+            .to_string();
         assert!(error.contains("conv2d") && error.contains("Plain"), "{error}");
     }
 }

@@ -159,7 +159,8 @@ impl Site<'_> {
 
     fn activation_named(&self, name: &str) -> Result<u32, NetworkFault> {
         let found = ACTIVATIONS.iter().position(|known| *known == name);
-        let found = found.ok_or_else(|| self.fault(format!("`activation` is `{name}`, none of {ACTIVATIONS:?}")))?;
+        let found =
+            found.ok_or_else(|| self.fault(format!("`activation` is `{name}`, none of {ACTIVATIONS:?}")))?;
         Ok(found as u32 + 1)
     }
 
@@ -233,7 +234,11 @@ impl Site<'_> {
         let count = |shape: Shaped| shape.lanes.map_or(0, |(_, count)| count as i32);
         Ok(Call {
             kernel: "matmul".to_owned(),
-            operands: vec![Operand::Tensor(left), Operand::Tensor(right), Operand::Tensor(output)],
+            operands: vec![
+                Operand::Tensor(left),
+                Operand::Tensor(right),
+                Operand::Tensor(output),
+            ],
             way: u32::from(transposed != 0),
             activation: self.activation()?,
             numbers: [[count(from), count(target), 0, 0], [0; 4], [0; 4], [0; 4]],
@@ -289,7 +294,11 @@ impl Site<'_> {
         let (left, right) = (self.input(0)?, self.input(1)?);
         Ok(Call {
             kernel: "binary".to_owned(),
-            operands: vec![Operand::Tensor(left), Operand::Tensor(right), Operand::Tensor(output)],
+            operands: vec![
+                Operand::Tensor(left),
+                Operand::Tensor(right),
+                Operand::Tensor(output),
+            ],
             way,
             activation: self.activation()?,
             numbers: [[one(left)?, one(right)?, 0, 0], [0; 4], [0; 4], [0; 4]],
@@ -318,7 +327,11 @@ impl Site<'_> {
         let (input, output) = (self.input(0)?, self.output()?);
         let rank = self.graph.tensor(input).shape.rank() as i64;
         let [axis, _] = self.ints("axis", [-1, -1])?;
-        let axis = if axis < 0 { i64::from(axis) + rank } else { i64::from(axis) };
+        let axis = if axis < 0 {
+            i64::from(axis) + rank
+        } else {
+            i64::from(axis)
+        };
         let axis = u32::try_from(axis + 4 - rank)
             .ok()
             .filter(|axis| *axis < 4)
@@ -417,7 +430,9 @@ pub(super) fn copy_call(
 ) -> Result<Call, String> {
     let (numbers, work) = match (source.lanes, target.lanes) {
         (None, None) => return Err("both of its tensors are in plain buffers".to_owned()),
-        (Some(from), Some(to)) if from != to => return Err("its tensors are packed along different axes".to_owned()),
+        (Some(from), Some(to)) if from != to => {
+            return Err("its tensors are packed along different axes".to_owned());
+        }
         (Some(_), Some(_)) => ([0; 4], target.extent),
         // A plain tensor of [.., 4] lies as its vectors do, but is addressed by elements.
         (None, Some((4, _))) | (Some((4, _)), None) => {
@@ -447,7 +462,13 @@ pub(super) fn told(call: &Call, shape: Shaped) -> [u32; 4] {
 
 /// Whether two shapes put the same elements at the same bytes of a buffer.
 fn same_bytes(a: Shaped, b: Shaped) -> bool {
-    let long = |shape: Shaped| shape.extent.into_iter().filter(|dim| *dim != 1).collect::<Vec<_>>();
+    let long = |shape: Shaped| {
+        shape
+            .extent
+            .into_iter()
+            .filter(|dim| *dim != 1)
+            .collect::<Vec<_>>()
+    };
     match (a.lanes, b.lanes) {
         (None, None) => true,
         (Some((_, from)), Some((_, to))) => {

@@ -89,7 +89,9 @@ impl Pipelines {
         kernel: &Kernel,
     ) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
         let types = kernel.operands.iter().map(|operand| operand.descriptor_type());
-        let types: Vec<_> = types.map(|kind| kind.expect("kernels have known operands")).collect();
+        let types: Vec<_> = types
+            .map(|kind| kind.expect("kernels have known operands"))
+            .collect();
         if let Some(layouts) = self.layouts.get(&types) {
             return Ok(*layouts);
         }
@@ -144,7 +146,12 @@ impl Pipelines {
     }
 }
 
-fn make(inner: &Inner, key: &PipelineKey, kernel: &Kernel, layout: vk::PipelineLayout) -> Result<vk::Pipeline> {
+fn make(
+    inner: &Inner,
+    key: &PipelineKey,
+    kernel: &Kernel,
+    layout: vk::PipelineLayout,
+) -> Result<vk::Pipeline> {
     let what = || format!("kernel `{}` of {:?}", key.kernel, key.scopes);
     // The ids of `tensor.glsl`.
     let splits = (0..).zip(key.scopes.iter().map(|scope| scope.split));
@@ -159,8 +166,13 @@ fn make(inner: &Inner, key: &PipelineKey, kernel: &Kernel, layout: vk::PipelineL
             size: 4,
         })
         .collect();
-    let data: Vec<u8> = constants.iter().flat_map(|(_, value)| value.to_ne_bytes()).collect();
-    let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
+    let data: Vec<u8> = constants
+        .iter()
+        .flat_map(|(_, value)| value.to_ne_bytes())
+        .collect();
+    let specialization = vk::SpecializationInfo::default()
+        .map_entries(&entries)
+        .data(&data);
     let info = vk::ShaderModuleCreateInfo::default().code(&kernel.words);
     // SAFETY: the words were read as a module, with the entry point `main`.
     let module =
@@ -170,7 +182,9 @@ fn make(inner: &Inner, key: &PipelineKey, kernel: &Kernel, layout: vk::PipelineL
         .module(module)
         .name(c"main")
         .specialization_info(&specialization);
-    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
+    let info = vk::ComputePipelineCreateInfo::default()
+        .stage(stage)
+        .layout(layout);
     // SAFETY: the layout has the kernel's operands; a workgroup has at most 64 invocations, and every device takes 128.
     let made = unsafe {
         inner
@@ -179,7 +193,9 @@ fn make(inner: &Inner, key: &PipelineKey, kernel: &Kernel, layout: vk::PipelineL
     };
     // SAFETY: pipelines keep nothing of it.
     unsafe { inner.device.destroy_shader_module(module, None) };
-    let made = made.map_err(|(_, result)| result).called("vkCreateComputePipelines", what)?;
+    let made = made
+        .map_err(|(_, result)| result)
+        .called("vkCreateComputePipelines", what)?;
     inner.name(made[0], &key.kernel);
     Ok(made[0])
 }

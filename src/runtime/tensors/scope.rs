@@ -71,10 +71,15 @@ pub(super) fn shaped(name: &str, layout: &Layout) -> Result<Shaped, NetworkFault
     };
     let rank = blocked.len();
     if rank > 4 {
-        return Err(fault(format!("{:?} has more than 4 axes of vectors", layout.blocked)));
+        return Err(fault(format!(
+            "{:?} has more than 4 axes of vectors",
+            layout.blocked
+        )));
     }
     if rule.reshape.is_some() || !rule.order.is_empty() {
-        return Err(fault("its axes are reshaped or reordered, and kernels take them as they are".to_owned()));
+        return Err(fault(
+            "its axes are reshaped or reordered, and kernels take them as they are".to_owned(),
+        ));
     }
     if layout.tile.is_some() {
         return Err(fault(format!(
@@ -106,7 +111,7 @@ pub(super) fn shaped(name: &str, layout: &Layout) -> Result<Shaped, NetworkFault
     let flat = held == Held::Image && rule.flattening.layers == 0;
     let layered = held == Held::Array && rule.flattening.layers == rule.flattening.rows.saturating_sub(1);
     match held {
-        Held::Image | Held::Array if !(flat || layered) || !(1..=3).contains(&split) => Err(fault(format!(
+        Held::Image | Held::Array if !(flat || layered) || !(1..=4).contains(&split) => Err(fault(format!(
             "{:?} of {rank} axes is none of the conventions' ways to make rows",
             rule.flattening
         ))),

@@ -1,0 +1,23 @@
+//! Networks.
+
+mod constants;
+mod descriptors;
+mod fault;
+mod hazards;
+mod host;
+mod kernel;
+mod lending;
+mod measure;
+mod network;
+mod objects;
+mod operators;
+mod pipelines;
+mod recorder;
+mod scope;
+
+pub use fault::NetworkFault;
+pub use host::HostBuffer;
+pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
+pub use network::{Decision, Network, Recorded, Run};
+pub use pipelines::PipelineKey;
+pub use scope::{Held, Scope};
