@@ -83,6 +83,16 @@ impl Tracker {
         ObjectId(self.objects.len() as u32 - 1)
     }
 
+    /// An object's contents are given up: nothing may read them any more.
+    pub(super) fn forget(&mut self, object: ObjectId) {
+        self.objects[object.0 as usize].holds_contents = false;
+    }
+
+    /// An object was filled by others.
+    pub(super) fn filled(&mut self, object: ObjectId) {
+        self.objects[object.0 as usize].holds_contents = true;
+    }
+
     /// What the accesses of one command need before it; they count as made afterwards.
     ///
     /// # Errors

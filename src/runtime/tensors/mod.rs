@@ -14,6 +14,7 @@ mod operators;
 mod pipelines;
 mod recorder;
 mod scope;
+mod scratch;
 
 pub use fault::NetworkFault;
 pub use host::HostBuffer;
@@ -21,3 +22,4 @@ pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
 pub use network::{Decision, Network, Recorded, Run};
 pub use pipelines::PipelineKey;
 pub use scope::{Held, Scope};
+pub use scratch::{Growth, KernelCall, Scratch, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost};

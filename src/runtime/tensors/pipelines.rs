@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
+use super::fault::NetworkFault;
 use super::kernel::{Kernel, KernelKey, KernelSet};
 use super::scope::Scope;
 use crate::Result;
@@ -212,10 +213,62 @@ pub(super) fn local_size(extent: [u32; 4]) -> [u32; 3] {
 }
 
 /// Workgroups that cover a target.
-pub(super) fn groups(extent: [u32; 4], local: [u32; 3]) -> [u32; 3] {
+fn groups(extent: [u32; 4], local: [u32; 3]) -> [u32; 3] {
     let [a, b, c, d] = extent;
     let sides = [d, c, a.saturating_mul(b)];
     std::array::from_fn(|axis| sides[axis].div_ceil(local[axis]))
+}
+
+/// The workgroups that cover a target.
+///
+/// # Errors
+/// When there are more along an axis than the device takes.
+pub(super) fn checked_groups(
+    inner: &Inner,
+    kernel: &str,
+    extent: [u32; 4],
+    local: [u32; 3],
+) -> Result<[u32; 3], NetworkFault> {
+    let (groups, most) = (groups(extent, local), inner.limits().max_compute_work_group_count);
+    if groups.iter().zip(&most).all(|(count, most)| count <= most) {
+        return Ok(groups);
+    }
+    Err(NetworkFault::Kernel {
+        kernel: kernel.to_owned(),
+        problem: format!("{groups:?} workgroups for {extent:?} vectors are more than the device's {most:?}"),
+    })
+}
+
+/// The push constants: shapes by operand, then numbers.
+pub(super) fn arguments_of(shapes: impl Iterator<Item = [u32; 4]>, numbers: &[[i32; 4]; 4]) -> Vec<u8> {
+    let shapes = shapes.chain(std::iter::repeat([1; 4])).take(4);
+    let shapes = shapes.flatten().flat_map(u32::to_ne_bytes);
+    let numbers = numbers.as_flattened().iter().flat_map(|number| number.to_ne_bytes());
+    shapes.chain(numbers).collect()
+}
+
+/// Records a dispatch.
+///
+/// # Safety
+/// `commands` is recording outside of a render pass; the set was made for the pipeline, and what it refers to is alive.
+pub(super) unsafe fn dispatch(
+    inner: &Inner,
+    commands: vk::CommandBuffer,
+    pipeline: &Pipeline,
+    set: vk::DescriptorSet,
+    arguments: &[u8],
+    [x, y, z]: [u32; 3],
+) {
+    let (device, point) = (&inner.device, vk::PipelineBindPoint::COMPUTE);
+    // SAFETY: recording (the caller's duty); the pipeline is alive.
+    unsafe { device.cmd_bind_pipeline(commands, point, pipeline.handle) };
+    // SAFETY: recording; the set was made for this layout.
+    unsafe { device.cmd_bind_descriptor_sets(commands, point, pipeline.layout, 0, &[set], &[]) };
+    let stages = vk::ShaderStageFlags::COMPUTE;
+    // SAFETY: recording; the layout has a range of 128 bytes.
+    unsafe { device.cmd_push_constants(commands, pipeline.layout, stages, 0, arguments) };
+    // SAFETY: recording; the counts are within the limits.
+    unsafe { device.cmd_dispatch(commands, x, y, z) };
 }
 
 #[cfg(test)]

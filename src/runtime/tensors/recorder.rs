@@ -11,7 +11,7 @@ use super::hazards::{ObjectId, Space, Touch, Tracker};
 use super::network::{Decision, Network, Recorded, Run};
 use super::objects::{Objects, Thing};
 use super::operators::{Call, Operand, call, copy_call, told};
-use super::pipelines::{PipelineKey, groups, local_size};
+use super::pipelines::{PipelineKey, arguments_of, checked_groups, dispatch, local_size};
 use super::scope::{Held, Scope, Shaped, shaped};
 use crate::Result;
 use crate::frame::AccessKind;
@@ -525,34 +525,11 @@ impl<'a> Recorder<'a> {
             })
             .collect();
         let set = self.network.descriptors.get(&inner, &pipeline, &sets)?;
-        let mut arguments = Vec::with_capacity(128);
         let shapes = operands.iter().map(|operand| told(made, operand.shape));
-        for shape in shapes.chain(std::iter::repeat([1; 4])).take(4) {
-            arguments.extend(shape.into_iter().flat_map(u32::to_ne_bytes));
-        }
-        arguments.extend(
-            made.numbers
-                .as_flattened()
-                .iter()
-                .flat_map(|number| number.to_ne_bytes()),
-        );
-        let [x, y, z] = groups(made.work, local);
-        let most = inner.limits().max_compute_work_group_count;
-        if x > most[0] || y > most[1] || z > most[2] {
-            let problem = format!("{x} x {y} x {z} workgroups are more than the device's {most:?}");
-            return Err(self.fault(node, &made.kernel, problem).into());
-        }
-        let (device, commands) = (&inner.device, self.commands);
-        let point = vk::PipelineBindPoint::COMPUTE;
-        // SAFETY: recording (the caller's duty); the pipeline is alive.
-        unsafe { device.cmd_bind_pipeline(commands, point, pipeline.handle) };
-        // SAFETY: recording; the set was made for this layout.
-        unsafe { device.cmd_bind_descriptor_sets(commands, point, pipeline.layout, 0, &[set], &[]) };
-        let stages = vk::ShaderStageFlags::COMPUTE;
-        // SAFETY: recording; the layout has a range of 128 bytes.
-        unsafe { device.cmd_push_constants(commands, pipeline.layout, stages, 0, &arguments) };
-        // SAFETY: recording; the counts are within the limits.
-        unsafe { device.cmd_dispatch(commands, x, y, z) };
+        let arguments = arguments_of(shapes, &made.numbers);
+        let groups = checked_groups(&inner, &made.kernel, made.work, local)?;
+        // SAFETY: recording outside of a render pass (the caller's duty); what the set refers to is the network's or bound.
+        unsafe { dispatch(&inner, self.commands, &pipeline, set, &arguments, groups) };
         self.recorded.dispatches += 1;
         Ok(())
     }
