@@ -187,6 +187,14 @@ pub enum TensorFault {
         /// What is wrong.
         problem: String,
     },
+    /// The caller has to give memory for it and did not.
+    #[error("tensor `{tensor}` of {size} is not planned, and is bound to nothing")]
+    Unbound {
+        /// The tensor.
+        tensor: String,
+        /// What it needs.
+        size: Bytes,
+    },
     /// A packing problem that cannot be.
     #[error("tensor `{tensor}`: {fault}")]
     Pack {

@@ -11,7 +11,10 @@ mod fault;
 mod graph;
 pub mod layout;
 mod plan;
+pub mod pools;
+mod record;
 mod storage;
+pub mod tvm;
 
 pub use fault::TensorFault;
 pub use graph::{
@@ -24,6 +27,8 @@ pub use layout::{
 };
 pub use plan::{
     CarryRule, CopyTime, Handover, Home, MemoryDesc, MemoryId, MemoryPlan, Moment, MultiView, Place,
-    PlacedTensor, Region, TensorPlan, TensorRequirements, ValueCopy,
+    PlacedTensor, Region, Space, SpaceAlgorithm, SpaceItem, TensorPlan, TensorPlanOptions,
+    TensorRequirements, TensorStrategy, ValueCopy, place, place_by, plan,
 };
-pub use storage::{CONVERT, StorageChoice};
+pub use record::{read_lines, read_records};
+pub use storage::{CONVERT, ScopeLimits, StorageChoice, adreno_scope};

@@ -10,6 +10,7 @@
 //! Source: `papers/tvm_texture_memory_rfc.txt`, "Texture Layout"; the later forms and byte sizes: `TENSORS.md` A1.
 
 mod convention;
+pub mod executorch;
 mod map;
 mod oversize;
 

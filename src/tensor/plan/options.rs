@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::space::SpaceAlgorithm;
+use super::strategy::TensorStrategy;
+use crate::tensor::{Graph, TensorId};
 use crate::units::{Alignment, Bytes};
 
 /// A memory that tensors can be in.
@@ -41,4 +44,66 @@ pub enum CarryRule {
     Forbid,
     /// Always copied: the baseline.
     Copy,
+}
+
+/// How a graph is planned.
+pub struct TensorPlanOptions<'a> {
+    /// How tensors get their bytes.
+    pub strategy: TensorStrategy,
+    /// The memories, in order of preference; empty for one without limits per memory type that is needed.
+    pub memories: Vec<MemoryDesc>,
+    /// Whether the graph's inputs are planned; else the caller gives their memory.
+    pub plan_inputs: bool,
+    /// Whether the graph's outputs are planned; else the caller gives their memory.
+    pub plan_outputs: bool,
+    /// Inputs and outputs that the caller gives memory for, whatever the two switches say.
+    pub given: Vec<TensorId>,
+    /// Whether outputs are written over operands where the node allows it.
+    pub in_place: bool,
+    /// What is done about values that loops carry.
+    pub carry: CarryRule,
+    /// How often a loop is unrolled at most.
+    pub unroll_limit: u32,
+    /// `bufferImageGranularity`: buffers that share a memory with images start and end at it.
+    pub granularity: Alignment,
+    /// Says for a tensor which memory it has to be in, over what the graph says.
+    #[allow(clippy::type_complexity)] // One function, written out where users look for it.
+    pub memory_of: Option<&'a dyn Fn(&Graph, TensorId) -> Option<String>>,
+    /// An algorithm of the user's, in place of the strategy.
+    pub algorithm: Option<&'a dyn SpaceAlgorithm>,
+}
+
+impl Default for TensorPlanOptions<'_> {
+    fn default() -> Self {
+        TensorPlanOptions {
+            strategy: TensorStrategy::default(),
+            memories: Vec::new(),
+            plan_inputs: true,
+            plan_outputs: true,
+            given: Vec::new(),
+            in_place: true,
+            carry: CarryRule::default(),
+            unroll_limit: 8,
+            granularity: Alignment::ONE,
+            memory_of: None,
+            algorithm: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for TensorPlanOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TensorPlanOptions")
+            .field("strategy", &self.strategy)
+            .field("memories", &self.memories)
+            .field("plan_inputs", &self.plan_inputs)
+            .field("plan_outputs", &self.plan_outputs)
+            .field("given", &self.given)
+            .field("in_place", &self.in_place)
+            .field("carry", &self.carry)
+            .field("unroll_limit", &self.unroll_limit)
+            .field("granularity", &self.granularity)
+            .field("algorithm", &self.algorithm.map(SpaceAlgorithm::name))
+            .finish_non_exhaustive()
+    }
 }

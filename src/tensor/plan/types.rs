@@ -22,6 +22,7 @@ pub struct TensorPlan {
     /// Where bytes change hands, by step.
     pub handovers: Vec<Handover>,
     /// Data that has to be moved from one round of a loop to the next, or out of a branch. Empty but for loops past the limit
+    /// Data that has to be moved from one round of a loop to the next, or out of a branch. Empty but for loops past the limit
     /// of unrolling and the baseline that was asked for.
     pub copies: Vec<ValueCopy>,
     /// How often each loop is unrolled, by node.
@@ -99,38 +100,45 @@ impl Region {
 pub enum Place {
     /// Always the same.
     At(Region),
-    /// Bytes that the caller gives for another tensor: an input or output of the graph that is not planned.
-    Of(TensorId),
+    /// A part of another tensor, wherever that is at the moment: bytes that the caller gives, a constant, or what a loop left.
+    Within {
+        /// The other tensor.
+        tensor: TensorId,
+        /// Where it begins in it.
+        offset: Bytes,
+    },
     /// One after the other.
     Rounds(MultiView),
+    /// Of a loop's output: where the result of each of its exits is, in the round in which the loop was left there.
+    Left(Vec<Place>),
 }
 
 /// Places that follow one another from round to round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MultiView {
-    /// In round 0 (type II); as in every other round where there is none (type I).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first: Option<Box<Place>>,
-    /// In round `i`, entry `i % len`: the repeat length is the length.
+    /// In the first rounds. None: type I. One, for round 0: type II. More where values of several rounds ago are read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<Place>,
+    /// In round `i` after those, entry `i % len`: the repeat length is the length.
     pub repeat: Vec<Place>,
 }
 
 impl Place {
-    /// The bytes in a round of each loop around it, outermost first. An [`Place::Of`] is looked up by the caller.
+    /// The place in a round of each loop around it, outermost first; as it is where it does not change.
     pub fn at(&self, rounds: &[u64]) -> &Place {
-        let (place, rest) = match (self, rounds) {
-            (Place::Rounds(views), []) => (views.first.as_deref().unwrap_or(&views.repeat[0]), rounds),
+        match (self, rounds) {
             (Place::Rounds(views), [round, rest @ ..]) => {
-                let first = views.first.as_deref().filter(|_| *round == 0);
+                let first = usize::try_from(*round)
+                    .ok()
+                    .and_then(|round| views.first.get(round));
                 let repeated = (*round % views.repeat.len() as u64) as usize;
-                (first.unwrap_or(&views.repeat[repeated]), rest)
+                first.unwrap_or(&views.repeat[repeated]).at(rest)
             }
-            (place, _) => return place,
-        };
-        place.at(rest)
+            _ => self,
+        }
     }
 
-    /// The region in a round of each loop around it; `None` for bytes that the caller gives.
+    /// The region in a round of each loop around it; `None` for a part of another tensor and for what a loop left.
     pub fn region(&self, rounds: &[u64]) -> Option<Region> {
         match self.at(rounds) {
             Place::At(region) => Some(*region),
@@ -142,11 +150,14 @@ impl Place {
     pub fn regions(&self) -> Vec<Region> {
         match self {
             Place::At(region) => vec![*region],
-            Place::Of(_) => Vec::new(),
-            Place::Rounds(views) => {
-                let places = views.first.as_deref().into_iter().chain(&views.repeat);
-                places.flat_map(Place::regions).collect()
-            }
+            Place::Within { .. } => Vec::new(),
+            Place::Rounds(views) => views
+                .first
+                .iter()
+                .chain(&views.repeat)
+                .flat_map(Place::regions)
+                .collect(),
+            Place::Left(exits) => exits.iter().flat_map(Place::regions).collect(),
         }
     }
 }
@@ -221,7 +232,9 @@ impl TensorRequirements {
     pub fn of_layout(layout: &Layout, pitch: Alignment) -> TensorRequirements {
         let image = layout.rule.storage.is_image();
         TensorRequirements {
-            size: layout.bytes_with_pitch(if image { pitch } else { Alignment::ONE }),
+            size: layout
+                .bytes_with_pitch(if image { pitch } else { Alignment::ONE })
+                .align_up(pitch),
             alignment: pitch,
             memory_type_bits: u32::MAX,
             image,

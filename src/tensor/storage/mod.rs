@@ -1,5 +1,9 @@
 //! Storage choice: which tensors become images and which buffers, and where one is made from the other.
 
+mod scope;
+
+pub use scope::{ScopeLimits, adreno_scope};
+
 use super::{Graph, Layout, NodeId, Reason};
 
 /// What a policy chose: a graph with its conversions in it, and the layout of each of its tensors.
