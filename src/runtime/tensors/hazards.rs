@@ -73,13 +73,17 @@ impl Tracker {
         layout: Option<vk::ImageLayout>,
         holds_contents: bool,
     ) -> ObjectId {
-        self.objects.push(Object {
+        let mut object = Object {
             bytes: (space, bytes),
             layout,
             holds_contents,
             read: None,
             written: None,
-        });
+        };
+        // A buffer has the contents of those it is a part of, or that are a part of it.
+        let shared = |other: &Object| other.layout.is_none() && other.holds_contents && overlap(&object, other);
+        object.holds_contents |= layout.is_none() && self.objects.iter().any(shared);
+        self.objects.push(object);
         ObjectId(self.objects.len() as u32 - 1)
     }
 
@@ -262,6 +266,15 @@ mod tests {
         tracker.touch(&[write(a)]).unwrap();
         assert!(tracker.touch(&[write(b)]).unwrap().barrier);
         assert_eq!(tracker.touch(&[read(a)]), Err(0));
+    }
+
+    #[test]
+    fn a_part_of_a_buffer_has_its_contents() {
+        let mut tracker = Tracker::default();
+        let a = buffer(&mut tracker, 0..100);
+        tracker.touch(&[write(a)]).unwrap();
+        let part = buffer(&mut tracker, 20..40);
+        assert!(tracker.touch(&[read(part)]).unwrap().barrier);
     }
 
     #[test]

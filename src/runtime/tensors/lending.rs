@@ -47,40 +47,11 @@ fn share(a: &Buffer, b: &Buffer) -> bool {
     a.handle == b.handle && a.offset < b.offset + b.size && b.offset < a.offset + a.size
 }
 
-/// Whether `output` is first written when `input` has been read for the last time, or in its place.
+/// Whether `output` is written after `input` was read for the last time.
 fn may_follow(graph: &Graph, plan: &TensorPlan, input: TensorId, output: TensorId) -> bool {
-    let is_pair = graph.inputs().contains(&input)
-        && graph.outputs().contains(&output)
-        && !graph.inputs().contains(&output);
+    let is_output = |tensor: TensorId| graph.outputs().contains(&tensor);
+    let is_pair = graph.inputs().contains(&input) && is_output(output) && !graph.inputs().contains(&output);
     // What is planned is read into the plan's memory before anything is written, and out of it after everything was read.
     let copied = |tensor: TensorId| plan.tensor(tensor).home == Home::Planned;
-    if !is_pair || graph.outputs().contains(&input) {
-        return false;
-    }
-    if copied(input) || copied(output) {
-        return true;
-    }
-    let nodes = &graph.blocks()[0].nodes;
-    let last_read = nodes
-        .iter()
-        .rposition(|&node| graph.node(node).inputs.contains(&input));
-    let Some(writer) = nodes
-        .iter()
-        .position(|&node| graph.node(node).outputs.contains(&output))
-    else {
-        return false;
-    };
-    match last_read {
-        None => true,
-        Some(read) if read < writer => true,
-        Some(read) if read == writer => {
-            let node = graph.node(nodes[writer]);
-            let in_place = |place: &crate::tensor::InPlace| {
-                node.inputs[place.input as usize] == input && node.outputs[place.output as usize] == output
-            };
-            plan.tensor(input).layout.rule == plan.tensor(output).layout.rule
-                && node.in_place.iter().any(in_place)
-        }
-        Some(_) => false,
-    }
+    is_pair && !is_output(input) && (copied(input) || copied(output) || plan.may_share(input, output))
 }

@@ -10,14 +10,14 @@ use super::fault::NetworkFault;
 use super::hazards::{ObjectId, Space, Touch, Tracker};
 use super::network::{Decision, Network, Recorded, Run};
 use super::objects::{Objects, Thing};
-use super::operators::{Call, Operand, call, copy_call, told};
+use super::operators::{Call, Operand, call, copy_call, same_bytes, told};
 use super::pipelines::{PipelineKey, arguments_of, checked_groups, dispatch, local_size};
 use super::scope::{Held, Scope, Shaped, shaped};
 use crate::Result;
 use crate::frame::AccessKind;
 use crate::runtime::Buffer;
 use crate::runtime::create::whole;
-use crate::tensor::{BlockId, CopyTime, ElementType, Home, Layout, Loop, NodeId, NodeKind, Place, TensorId};
+use crate::tensor::{BlockId, CopyTime, ElementType, Home, Layout, Loop, NodeId, NodeKind, Place, Region, TensorId};
 use crate::units::Bytes;
 
 pub(super) struct Recorder<'a> {
@@ -28,8 +28,8 @@ pub(super) struct Recorder<'a> {
     known: BTreeMap<Identity, ObjectId>,
     /// The round of each loop that is being recorded, outermost first.
     rounds: Vec<u64>,
-    /// Of each loop that was left, the round it was left in.
-    left: BTreeMap<TensorId, u64>,
+    /// Of each output of a loop that was left: by which exit, in which round.
+    left: BTreeMap<TensorId, (usize, u64)>,
     recorded: Recorded,
 }
 
@@ -122,10 +122,12 @@ impl<'a> Recorder<'a> {
 
     fn repeat(&mut self, node: NodeId, repeated: &Loop) -> Result<()> {
         let decided = match self.decision(node) {
-            Some(Decision::Rounds { rounds, exit }) => repeated.exits.get(exit).map(|exit| (rounds, exit)),
+            Some(Decision::Rounds { rounds, exit }) => {
+                repeated.exits.get(exit).map(|after| (rounds, exit, after.after))
+            }
             _ => None,
         };
-        let (rounds, exit) =
+        let (rounds, exit, after) =
             decided.ok_or_else(|| self.undecided(node, "its number of rounds and one of its exits"))?;
         self.rounds.push(0);
         self.copies(node, CopyTime::Enter)?;
@@ -135,19 +137,12 @@ impl<'a> Recorder<'a> {
             self.copies(node, CopyTime::Round)?;
         }
         self.set_round(rounds);
-        self.block(repeated.body, exit.after as usize)?;
-        let results: Vec<_> = exit.results.iter().map(|&result| self.place(result)).collect();
+        self.block(repeated.body, after as usize)?;
+        self.copies(node, CopyTime::Leave)?;
         self.rounds.pop();
         let graph = self.network.graph.clone();
-        for ((&output, &result), place) in graph.node(node).outputs.iter().zip(&exit.results).zip(results) {
-            self.left.insert(output, rounds);
-            if self.place(output) != place {
-                self.rounds.push(rounds);
-                let from = self.resolve(result, &node)?;
-                self.rounds.pop();
-                self.copy(node, result, from, output)?;
-            }
-        }
+        let outputs = graph.node(node).outputs.iter();
+        self.left.extend(outputs.map(|&output| (output, (exit, rounds))));
         Ok(())
     }
 
@@ -173,7 +168,7 @@ impl<'a> Recorder<'a> {
             .iter()
             .filter(|copy| copy.node == node && copy.time == time)
         {
-            let from = self.resolve(moved.from, &node)?;
+            let from = self.resolve(moved.from, node)?;
             let next = (time == CopyTime::Round)
                 .then(|| self.rounds.last().map(|round| round + 1))
                 .flatten();
@@ -190,7 +185,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn copy(&mut self, node: NodeId, from: TensorId, source: Resolved, to: TensorId) -> Result<()> {
-        let target = self.resolve(to, &node)?;
+        let target = self.resolve(to, node)?;
         let made = copy_call(from, source.shape, to, target.shape)
             .map_err(|problem| self.fault(node, "copy", problem))?;
         self.recorded.copies += 1;
@@ -229,9 +224,18 @@ impl<'a> Recorder<'a> {
         let mut operands = Vec::with_capacity(made.operands.len());
         for operand in &made.operands {
             operands.push(match *operand {
-                Operand::Tensor(tensor) => self.resolve(tensor, &id)?,
+                Operand::Tensor(tensor) => self.resolve(tensor, id)?,
                 Operand::Zeros(vectors) => self.zeros(vectors),
             });
+        }
+        if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..])
+            && source.object == target.object
+        {
+            // A view, where the plan has it so.
+            return match same_bytes(source.shape, target.shape) {
+                true => Ok(()),
+                false => Err(self.fault(id, "reshape", "its output is planned over its input, in another order".to_owned()).into()),
+            };
         }
         self.dispatch(id, &made, operands)
     }
@@ -264,7 +268,7 @@ impl<'a> Recorder<'a> {
             return Err(NetworkFault::unbound(&graph, tensor).into());
         };
         let node = NodeId(0);
-        let planned = self.resolve_as(tensor, &node, !inwards)?;
+        let planned = self.resolve(tensor, node)?;
         let dims = graph.shape_at(tensor, self.run.symbols)?;
         let plain = crate::tensor::LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
         let caller = self.lent(tensor, given, &plain, inwards)?;
@@ -312,21 +316,44 @@ impl<'a> Recorder<'a> {
     /// Where a tensor is in this round.
     fn place(&self, tensor: TensorId) -> Option<Place> {
         let place = self.network.plan.tensor(tensor).place.as_ref()?;
-        let mut rounds = self.rounds.clone();
-        rounds.extend(self.left.get(&tensor));
-        Some(place.at(&rounds).clone())
+        match place.at(&self.rounds) {
+            Place::Left(exits) => {
+                let (exit, round) = self.left.get(&tensor)?;
+                Some(exits.get(*exit)?.at(&[*round]).clone())
+            }
+            place => Some(place.clone()),
+        }
     }
 
-    fn resolve(&mut self, tensor: TensorId, node: &NodeId) -> Result<Resolved> {
-        self.resolve_as(tensor, node, true)
+    fn resolve(&mut self, tensor: TensorId, node: NodeId) -> Result<Resolved> {
+        let layout = self.layout(tensor)?;
+        self.resolve_within(tensor, 0, tensor, &layout, node)
     }
 
-    fn resolve_as(&mut self, tensor: TensorId, node: &NodeId, _reads: bool) -> Result<Resolved> {
-        let name = self.network.graph.tensor(tensor).name.clone();
-        let shape = self.shape(tensor)?;
+    /// The tensor `of`, `offset` bytes into `tensor`.
+    fn resolve_within(
+        &mut self,
+        tensor: TensorId,
+        offset: u64,
+        of: TensorId,
+        layout: &Layout,
+        node: NodeId,
+    ) -> Result<Resolved> {
+        let graph = self.network.graph.clone();
+        let name = &graph.tensor(of).name;
+        let unplaced = |offset: u64, problem: String| NetworkFault::Place {
+            tensor: name.clone(),
+            offset: Bytes(offset),
+            problem,
+        };
         if let Some(constant) = self.network.objects().constants.get(&tensor) {
             let (thing, element) = (constant.thing, constant.layout.element);
+            if offset > 0 || of != tensor && constant.layout.rule != layout.rule {
+                let problem = format!("it is a part of constant `{}`", graph.tensor(tensor).name);
+                return Err(unplaced(offset, problem).into());
+            }
             let object = self.object(thing, Space::Own(tensor.0 + 1), 0..1, true);
+            let shape = shaped(name, layout)?;
             return Ok(Resolved {
                 thing,
                 object,
@@ -334,53 +361,55 @@ impl<'a> Recorder<'a> {
                 element,
             });
         }
-        let placed = self.network.plan.tensor(tensor).clone();
-        let element = placed.layout.element;
         match self.place(tensor) {
             Some(Place::At(region)) => {
-                let Some(thing) = self.network.objects().at(region, &placed.layout) else {
-                    let problem = "nothing was created there".to_owned();
-                    let (tensor, offset) = (name, region.offset);
-                    return Err(NetworkFault::Place {
-                        tensor,
-                        offset,
-                        problem,
-                    }
-                    .into());
+                // Created at the plan's largest extent.
+                let placed = &self.network.plan.tensor(of).layout;
+                let region = Region {
+                    offset: Bytes(region.offset.0 + offset),
+                    size: if of == tensor { region.size } else { placed.bytes() },
+                    ..region
+                };
+                let Some(thing) = self.network.objects().at(region, placed) else {
+                    return Err(unplaced(region.offset.0, "no image was created there".to_owned()).into());
                 };
                 let (space, bytes) = Objects::bytes_at(region);
-                let object = self.object(thing, space, bytes, false);
                 Ok(Resolved {
                     thing,
-                    object,
-                    shape,
-                    element,
+                    object: self.object(thing, space, bytes, false),
+                    shape: shaped(name, layout)?,
+                    element: layout.element,
                 })
             }
-            Some(Place::Of(other)) => self.resolve_given(tensor, other, &placed.layout),
-            _ if placed.home == Home::Caller => self.resolve_given(tensor, tensor, &placed.layout),
-            _ => Err(self
-                .fault(*node, "", format!("tensor `{name}` has no place"))
-                .into()),
+            Some(Place::Within { tensor: base, offset: more }) => {
+                self.resolve_within(base, offset + more.0, of, layout, node)
+            }
+            None if self.network.plan.tensor(tensor).home == Home::Caller => {
+                self.resolve_given(tensor, offset, of, layout)
+            }
+            _ => Err(self.fault(node, "", format!("tensor `{name}` has no place in this round")).into()),
         }
     }
 
-    /// A tensor in the buffer that the caller bound to `of`.
-    fn resolve_given(&mut self, tensor: TensorId, of: TensorId, placed: &Layout) -> Result<Resolved> {
+    /// The tensor `of`, `offset` bytes into the buffer that the caller bound to `tensor`.
+    fn resolve_given(&mut self, tensor: TensorId, offset: u64, of: TensorId, layout: &Layout) -> Result<Resolved> {
         let graph = self.network.graph.clone();
-        let Some(given) = self.given(of) else {
-            return Err(NetworkFault::unbound(&graph, of).into());
+        let Some(given) = self.given(tensor) else {
+            return Err(NetworkFault::unbound(&graph, tensor).into());
         };
-        if placed.rule.storage.is_image() {
-            let (tensor, problem) = (
-                graph.tensor(tensor).name.clone(),
-                "it is an image of the caller's".to_owned(),
-            );
-            return Err(NetworkFault::Layout { tensor, problem }.into());
+        if layout.rule.storage.is_image() {
+            return Err(NetworkFault::Layout {
+                tensor: graph.tensor(of).name.clone(),
+                problem: "it is an image, and the caller gives a buffer: plan it".to_owned(),
+            }
+            .into());
         }
-        let layout = self.layout(tensor)?;
-        let is_input = graph.inputs().contains(&of);
-        self.lent(tensor, given, &layout, is_input)
+        let part = Buffer {
+            offset: given.offset + offset,
+            size: given.size.saturating_sub(offset),
+            ..given
+        };
+        self.lent(of, part, layout, graph.inputs().contains(&tensor))
     }
 
     fn lent(&mut self, tensor: TensorId, given: Buffer, layout: &Layout, holds: bool) -> Result<Resolved> {
