@@ -103,23 +103,25 @@ impl PackedLayout {
         if self.int8 { padded / 4 } else { padded }
     }
 
-    /// The layout of a tensor of `rank` axes in an image whose x, y and z are width, height, and channels of all batches.
-    pub fn rule(&self, rank: usize) -> LayoutRule {
-        let axis = |from_last: usize| (from_last < rank).then(|| rank - 1 - from_last);
+    /// The layout of a tensor in an image whose x, y and z are width, height, and channels of all batches.
+    pub fn rule(&self, sizes: &[u64]) -> LayoutRule {
         let mut packs = Vec::new();
         if self.block {
-            packs.extend(axis(self.outer).map(|axis| Pack { axis, by: 4 }));
+            packs.push(Pack {
+                axis: 3 - self.outer,
+                by: 4,
+            });
         }
         let by = self.block_size(true);
-        // A missing axis is one index and padding.
-        packs.extend(axis(self.packed).map(|axis| Pack { axis, by }));
+        packs.push(Pack {
+            axis: 3 - self.packed,
+            by,
+        });
         LayoutRule {
             storage: Storage::Image3d,
+            reshape: Some(four(sizes).to_vec()),
             packs,
-            flattening: Flattening {
-                layers: rank.saturating_sub(2),
-                rows: rank.saturating_sub(1),
-            },
+            flattening: Flattening { layers: 2, rows: 3 },
             ..LayoutRule::default()
         }
     }

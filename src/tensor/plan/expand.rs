@@ -9,7 +9,7 @@
 //!   y, copy 1           ├──┤   becomes H in the next round: the same bytes, since their lives are apart
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::types::{CopyTime, Moment, TensorRequirements};
 use crate::tensor::{
@@ -59,7 +59,12 @@ pub(super) struct Left {
     /// How many loops there are around the body.
     pub(super) depth: usize,
     end: u32,
+    /// Which run of a loop.
+    run: usize,
 }
+
+/// A way out of a loop: which run, which exit, which unrolled copy.
+pub(super) type WayOut = (usize, usize, usize);
 
 /// A carried value: what has to be where the parameter is when the round ends.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +101,9 @@ pub(super) struct Expansion {
     pub(super) timeline: Vec<Moment>,
     /// Steps of each run of a loop's unrolled copies: from, until.
     pub(super) rounds: Vec<(u32, u32)>,
+    /// For a stretch of a value's life after a loop, by its first step: the ways out on which it is what was left. On others its bytes
+    /// may hold what those left.
+    pub(super) ways_out: BTreeMap<(ValueId, u32), BTreeSet<WayOut>>,
     /// Values by the step at which they are written, ascending.
     pub(super) writes: Vec<(u32, ValueId)>,
     pub(super) back_edges: Vec<BackEdge>,
@@ -286,7 +294,10 @@ impl<'a> Expander<'a> {
     fn extend(&mut self, value: ValueId, from: u32, end: u32) {
         let spans = &mut self.out.values[value].spans;
         match spans.last_mut() {
-            Some(last) => *last = Span::new(last.first.0.min(from), last.end.0.max(end)),
+            Some(last) => {
+                self.out.ways_out.remove(&(value, last.first.0));
+                *last = Span::new(last.first.0.min(from), last.end.0.max(end));
+            }
             None => spans.push(Span::new(from, end)),
         }
     }
@@ -300,11 +311,18 @@ impl<'a> Expander<'a> {
                 self.extend(value, from, end);
             }
             Bind::Left(left, _) => {
-                let (exits, after) = (self.out.lefts[left].exits.clone(), self.out.lefts[left].end);
-                for bind in exits.into_iter().flatten() {
-                    match bind {
-                        Bind::Value(value, _) => self.extend_after(value, after, end),
-                        Bind::Left(..) => self.keep(bind, from, end),
+                let Left {
+                    exits,
+                    end: after,
+                    run,
+                    ..
+                } = self.out.lefts[left].clone();
+                for (exit, copies) in exits.into_iter().enumerate() {
+                    for (copy, bind) in copies.into_iter().enumerate() {
+                        match bind {
+                            Bind::Value(value, _) => self.extend_after(value, after, end, (run, exit, copy)),
+                            Bind::Left(..) => self.keep(bind, from, end),
+                        }
                     }
                 }
             }
@@ -312,15 +330,24 @@ impl<'a> Expander<'a> {
     }
 
     /// A stretch after a loop, in which a result is what was left.
-    fn extend_after(&mut self, value: ValueId, from: u32, end: u32) {
+    fn extend_after(&mut self, value: ValueId, from: u32, end: u32, way: WayOut) {
         let spans = &mut self.out.values[value].spans;
         let covered = spans
             .last()
             .is_some_and(|span| span.first.0 < from && span.end.0 >= end);
         match spans.iter_mut().find(|span| span.first.0 == from) {
-            Some(span) => span.end.0 = span.end.0.max(end),
+            Some(span) => {
+                span.end.0 = span.end.0.max(end);
+                // Where it lives there anyway, it does so on every way.
+                if let Some(ways) = self.out.ways_out.get_mut(&(value, from)) {
+                    ways.insert(way);
+                }
+            }
             None if covered => {}
-            None => spans.push(Span::new(from, end)),
+            None => {
+                spans.push(Span::new(from, end));
+                self.out.ways_out.insert((value, from), BTreeSet::from([way]));
+            }
         }
     }
 
@@ -507,6 +534,7 @@ impl<'a> Expander<'a> {
         }
         self.end_round(id, of, &heads, &body.inputs, &last);
         let end = self.now();
+        let run = self.out.rounds.len();
         self.out.rounds.push((from, end));
         // What comes in unchanged is needed in every round.
         for &bind in &heads {
@@ -520,6 +548,7 @@ impl<'a> Expander<'a> {
                 exits,
                 depth,
                 end,
+                run,
             });
             self.bind(output, Bind::Left(self.out.lefts.len() - 1, 0));
         }

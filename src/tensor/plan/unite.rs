@@ -1,8 +1,8 @@
 //! Which values are at the same place: carried ones, merged ones, in place of operands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::expand::{Bind, Chance, Expander, Expansion, Rules, Value, ValueId, ValueKind};
+use super::expand::{Bind, Chance, Expander, Expansion, Rules, Value, ValueId, ValueKind, WayOut};
 use super::options::CarryRule;
 use super::types::CopyTime;
 use crate::tensor::{BlockId, Graph, NodeId, NodeKind, TensorFault, TensorId};
@@ -16,6 +16,7 @@ pub(super) struct Classes {
     /// Values of each class; empty where it was united with another.
     pub(super) members: Vec<Vec<ValueId>>,
     chances: BTreeMap<(ValueId, ValueId), u32>,
+    ways_out: BTreeMap<(ValueId, u32), BTreeSet<WayOut>>,
 }
 
 impl Classes {
@@ -26,6 +27,7 @@ impl Classes {
             of: (0..count).collect(),
             members: (0..count).map(|value| vec![value]).collect(),
             chances: expansion.chances.iter().map(chance).collect(),
+            ways_out: expansion.ways_out.clone(),
         }
     }
 
@@ -56,7 +58,21 @@ impl Classes {
             let met = values[b].spans.iter().filter(|other| one.overlaps(**other));
             met.map(|other| (*one, *other))
         });
-        meetings.all(|(one, other)| self.in_place(a, one, b, other) || self.in_place(b, other, a, one))
+        meetings.all(|(one, other)| {
+            self.in_place(a, one, b, other)
+                || self.in_place(b, other, a, one)
+                || self.exclude(a, one, b, other)
+        })
+    }
+
+    /// Whether two lives after one loop are what different ways out of it left.
+    fn exclude(&self, a: ValueId, one: Span, b: ValueId, other: Span) -> bool {
+        let ways = |value: ValueId, span: Span| self.ways_out.get(&(value, span.first.0));
+        let (Some(first), Some(second)) = (ways(a, one), ways(b, other)) else {
+            return false;
+        };
+        let differ = |x: &WayOut, y: &WayOut| x.0 == y.0 && x != y;
+        first.iter().all(|x| second.iter().all(|y| differ(x, y)))
     }
 
     /// Whether the only step that two lives share is the one at which the output is written over the input.
