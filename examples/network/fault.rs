@@ -12,7 +12,9 @@ pub(crate) enum Fault {
     Tensor(#[from] tileheap::tensor::TensorFault),
     #[error("{call} failed: {result}")]
     Vulkan { call: &'static str, result: vk::Result },
-    #[error("{network} in {variant}: the result is off by {error:.2e} of its largest element, and {tolerance:.0e} is allowed")]
+    #[error(
+        "{network} in {variant}: the result is off by {error:.2e} of its largest element, and {tolerance:.0e} is allowed"
+    )]
     Off {
         network: &'static str,
         variant: &'static str,

@@ -46,7 +46,11 @@ fn run_all(args: &Args) -> Result<()> {
     let mut desc = ContextDesc::from_env("tileheap: network");
     desc.validate |= args.validate;
     let context = Context::new(&desc)?;
-    let models = if args.model.is_empty() { Model::value_variants() } else { &args.model };
+    let models = if args.model.is_empty() {
+        Model::value_variants()
+    } else {
+        &args.model
+    };
     for &model in models {
         if let Err(fault) = run_model(&context, model, args) {
             // Nothing is destroyed: the process ends, and takes it all with it.
@@ -71,7 +75,11 @@ fn report(messages: &[Message]) -> Result<()> {
 /// The largest error that is allowed, of the largest element of the result. In 32 bits sums differ in their order alone; in 16
 /// bits each of some fifty layers rounds its results to 11 bits.
 fn tolerance(element: ElementType) -> f64 {
-    if element == ElementType::Float16 { 3e-2 } else { 1e-4 }
+    if element == ElementType::Float16 {
+        3e-2
+    } else {
+        1e-4
+    }
 }
 
 /// Every strategy but the ids that a graph may come with: these have none.
@@ -83,11 +91,19 @@ fn strategies() -> Vec<(&'static str, TensorStrategy)> {
 }
 
 fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
-    let element = if args.half { ElementType::Float16 } else { ElementType::Float32 };
+    let element = if args.half {
+        ElementType::Float16
+    } else {
+        ElementType::Float32
+    };
     let seeded = models::build(model, args.size, args.rounds, element, args.seed)?;
     let graph = Arc::new(seeded.graph);
     let computed = reference::evaluate(&graph, &[], &seeded.values, &seeded.rounds);
-    let expected: Vec<f64> = graph.outputs().iter().flat_map(|output| computed[output].clone()).collect();
+    let expected: Vec<f64> = graph
+        .outputs()
+        .iter()
+        .flat_map(|output| computed[output].clone())
+        .collect();
     println!(
         "{}: {} nodes, {} tensors of {element}, on {}",
         model.name(),
@@ -102,20 +118,31 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
     ] {
         let unaliased = Arc::new(planned(context, &graph, storing, UNALIASED)?);
         let aliased = Arc::new(planned(context, &graph, storing, TensorStrategy::default())?);
-        for t in graph.outputs() { println!("DBG {} {:?} {:?}", graph.tensor(*t).name, aliased.tensor(*t).place, aliased.tensor(*t).lives); }
         println!("  {name}: {} of the planned tensors are images", images(&aliased));
-        let bench = |plan: &Arc<TensorPlan>| Bench::new(context, &graph, plan, &seeded.values, &seeded.rounds);
+        let bench =
+            |plan: &Arc<TensorPlan>| Bench::new(context, &graph, plan, &seeded.values, &seeded.rounds);
         let (mut apart, mut together) = (bench(&unaliased)?, bench(&aliased)?);
         apart.run()?;
         together.run()?;
         let (first, second) = (apart.outputs(), together.outputs());
-        let elements = first.iter().zip(&second).filter(|(a, b)| a.to_bits() != b.to_bits()).count();
+        let elements = first
+            .iter()
+            .zip(&second)
+            .filter(|(a, b)| a.to_bits() != b.to_bits())
+            .count();
         if elements > 0 || first.len() != expected.len() {
             let (network, variant) = (model.name(), name);
-            return Err(Fault::Differ { network, variant, elements });
+            return Err(Fault::Differ {
+                network,
+                variant,
+                elements,
+            });
         }
         let error = largest_error(&second, &expected);
-        for (what, plan, bench) in [("unaliased", &unaliased, &apart), ("aliased", &aliased, &together)] {
+        for (what, plan, bench) in [
+            ("unaliased", &unaliased, &apart),
+            ("aliased", &aliased, &together),
+        ] {
             print_plan(what, plan);
             let ran = bench.recorded;
             println!(
@@ -126,7 +153,12 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         println!("    largest error {error:.2e}; identical with and without aliasing");
         if error > tolerance(element) {
             let (network, variant, tolerance) = (model.name(), name, tolerance(element));
-            return Err(Fault::Off { network, variant, error, tolerance });
+            return Err(Fault::Off {
+                network,
+                variant,
+                error,
+                tolerance,
+            });
         }
         if args.time > 0 {
             time(&mut apart, &mut together, args.time)?;
@@ -152,8 +184,13 @@ fn print_plan(what: &str, plan: &TensorPlan) {
 
 /// Relative to the largest element that is expected.
 fn largest_error(got: &[f32], expected: &[f64]) -> f64 {
-    let scale = expected.iter().fold(f64::MIN_POSITIVE, |most, value| most.max(value.abs()));
-    let errors = got.iter().zip(expected).map(|(got, expected)| (f64::from(*got) - expected).abs());
+    let scale = expected
+        .iter()
+        .fold(f64::MIN_POSITIVE, |most, value| most.max(value.abs()));
+    let errors = got
+        .iter()
+        .zip(expected)
+        .map(|(got, expected)| (f64::from(*got) - expected).abs());
     // A NaN is the largest error there is.
     errors.fold(0.0, |most: f64, error| if error <= most { most } else { error }) / scale
 }

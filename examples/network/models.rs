@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use tileheap::tensor::{Attribute, ElementType, Graph, GraphBuilder, NodeId, NodeKind, TensorFault, TensorId};
+use tileheap::tensor::{
+    Attribute, ElementType, Graph, GraphBuilder, NodeId, NodeKind, TensorFault, TensorId,
+};
 
 use crate::args::Model;
 
@@ -16,7 +18,13 @@ pub(crate) struct Seeded {
 }
 
 /// A model for square pictures of `size` pixels (of the LSTM: that many features).
-pub(crate) fn build(model: Model, size: u32, rounds: u64, element: ElementType, seed: u64) -> Result<Seeded, TensorFault> {
+pub(crate) fn build(
+    model: Model,
+    size: u32,
+    rounds: u64,
+    element: ElementType,
+    seed: u64,
+) -> Result<Seeded, TensorFault> {
     let mut sketch = Sketch {
         graph: GraphBuilder::new(model.name()),
         element,
@@ -31,9 +39,15 @@ pub(crate) fn build(model: Model, size: u32, rounds: u64, element: ElementType, 
     }
     let Sketch { graph, values, .. } = sketch;
     let graph = graph.build()?;
-    let looped = (0..).zip(graph.nodes()).filter(|(_, node)| matches!(node.kind, NodeKind::Loop(_)));
+    let looped = (0..)
+        .zip(graph.nodes())
+        .filter(|(_, node)| matches!(node.kind, NodeKind::Loop(_)));
     let rounds = looped.map(|(index, _)| (NodeId(index), rounds)).collect();
-    Ok(Seeded { graph, values, rounds })
+    Ok(Seeded {
+        graph,
+        values,
+        rounds,
+    })
 }
 
 struct Sketch {
@@ -83,7 +97,11 @@ impl Sketch {
         let name = self.name(if of.depthwise { "depthwise" } else { "conv" });
         let inner = if of.depthwise { 1 } else { inputs };
         let products = inner * of.kernel * of.kernel;
-        let w = self.weights(&format!("{name} weights"), &[of.outputs, inner, of.kernel, of.kernel], products);
+        let w = self.weights(
+            &format!("{name} weights"),
+            &[of.outputs, inner, of.kernel, of.kernel],
+            products,
+        );
         let b = self.weights(&format!("{name} bias"), &[of.outputs], 600);
         let (stride, padding) = (i64::from(of.stride), i64::from(of.kernel / 2));
         let mut attributes = vec![
@@ -210,28 +228,30 @@ impl Sketch {
                 ]
             })
             .collect();
-        let left = self.graph.repeat("lstm", &[x, h, c, go_on], |graph, parameters| {
-            let &[x, h, c, go_on] = parameters else {
-                unreachable!("one parameter per input")
-            };
-            graph.leave_unless(go_on, &[h, c]);
-            let mut opened = Vec::new();
-            for (gate, &[of_x, of_h, bias]) in gates.iter().zip(&weights) {
-                let from_x = graph.operator(&format!("{gate} from x"), "dense", [], &[x, of_x, bias])?[0];
-                let from_h = graph.operator(&format!("{gate} from h"), "dense", [], &[h, of_h])?[0];
-                let activation = if *gate == "candidate" { "tanh" } else { "sigmoid" };
-                let activation = [("activation", Attribute::Text(activation.to_owned()))];
-                opened.push(graph.operator(gate, "add", activation, &[from_x, from_h])?[0]);
-            }
-            let kept = graph.operator("kept", "mul", [], &[opened[1], c])?[0];
-            let added = graph.operator("added", "mul", [], &[opened[0], opened[2]])?[0];
-            let next_c = graph.operator("next c", "add", [], &[kept, added])?[0];
-            let seen = graph.operator("seen", "tanh", [], &[next_c])?[0];
-            let next_h = graph.operator("next h", "mul", [], &[opened[3], seen])?[0];
-            graph.carry(next_h, h);
-            graph.carry(next_c, c);
-            Ok(())
-        })?;
+        let left = self
+            .graph
+            .repeat("lstm", &[x, h, c, go_on], |graph, parameters| {
+                let &[x, h, c, go_on] = parameters else {
+                    unreachable!("one parameter per input")
+                };
+                graph.leave_unless(go_on, &[h, c]);
+                let mut opened = Vec::new();
+                for (gate, &[of_x, of_h, bias]) in gates.iter().zip(&weights) {
+                    let from_x = graph.operator(&format!("{gate} from x"), "dense", [], &[x, of_x, bias])?[0];
+                    let from_h = graph.operator(&format!("{gate} from h"), "dense", [], &[h, of_h])?[0];
+                    let activation = if *gate == "candidate" { "tanh" } else { "sigmoid" };
+                    let activation = [("activation", Attribute::Text(activation.to_owned()))];
+                    opened.push(graph.operator(gate, "add", activation, &[from_x, from_h])?[0]);
+                }
+                let kept = graph.operator("kept", "mul", [], &[opened[1], c])?[0];
+                let added = graph.operator("added", "mul", [], &[opened[0], opened[2]])?[0];
+                let next_c = graph.operator("next c", "add", [], &[kept, added])?[0];
+                let seen = graph.operator("seen", "tanh", [], &[next_c])?[0];
+                let next_h = graph.operator("next h", "mul", [], &[opened[3], seen])?[0];
+                graph.carry(next_h, h);
+                graph.carry(next_c, c);
+                Ok(())
+            })?;
         // Outputs of their own: what a loop leaves is where its last round put it.
         for (name, left) in [("last h", left[0]), ("last c", left[1])] {
             let out = self.graph.operator(name, "copy", [], &[left])?[0];

@@ -8,7 +8,9 @@ use ash::vk;
 use tileheap::pack;
 use tileheap::runtime::Context;
 use tileheap::runtime::tensors::{Decision, HostBuffer, KernelSet, Network, Recorded, Run};
-use tileheap::tensor::{ElementType, Graph, Home, NodeId, TensorId, TensorPlan, TensorPlanOptions, TensorStrategy, plan};
+use tileheap::tensor::{
+    ElementType, Graph, Home, NodeId, TensorId, TensorPlan, TensorPlanOptions, TensorStrategy, plan,
+};
 
 use crate::fault::{Called, Result};
 use crate::storage::{Storing, layouts};
@@ -77,7 +79,9 @@ impl<'a> Bench<'a> {
         let pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")?;
         // SAFETY: nothing is asked for but a fence.
         let fence = unsafe { device.create_fence(&Default::default(), None) }.called("vkCreateFence")?;
-        let decisions = rounds.iter().map(|&(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
+        let decisions = rounds
+            .iter()
+            .map(|&(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
         Ok(Bench {
             context,
             network,
@@ -98,9 +102,11 @@ impl<'a> Bench<'a> {
             .command_pool(self.pool)
             .command_buffer_count(1);
         // SAFETY: the pool is alive.
-        let commands = unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?;
+        let commands =
+            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?;
         // SAFETY: new.
-        unsafe { device.begin_command_buffer(commands[0], &Default::default()) }.called("vkBeginCommandBuffer")?;
+        unsafe { device.begin_command_buffer(commands[0], &Default::default()) }
+            .called("vkBeginCommandBuffer")?;
         let bound: Vec<_> = self.hosts.iter().map(|(id, host)| (*id, host.buffer())).collect();
         let run = Run {
             symbols: &[],
@@ -151,5 +157,7 @@ impl<'a> Bench<'a> {
 /// Images among the planned tensors.
 pub(crate) fn images(plan: &TensorPlan) -> usize {
     let planned = plan.tensors.iter().filter(|tensor| tensor.home == Home::Planned);
-    planned.filter(|tensor| tensor.layout.rule.storage.is_image()).count()
+    planned
+        .filter(|tensor| tensor.layout.rule.storage.is_image())
+        .count()
 }

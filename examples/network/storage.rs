@@ -1,6 +1,8 @@
 //! What holds each tensor: buffers alone, or textures for whatever has two dimensions to be near in.
 
-use tileheap::tensor::{Convention, ElementType, Generation, Graph, Layout, LayoutRule, NodeKind, TensorFault, TensorId};
+use tileheap::tensor::{
+    Convention, ElementType, Generation, Graph, Layout, LayoutRule, NodeKind, TensorFault, TensorId,
+};
 
 /// How a network's tensors are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +27,16 @@ pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>, Te
         };
         // A vector of features, or a single pixel, has nothing near it.
         let flat = shape.len() < 2 || !weights && shape.iter().rev().take(2).any(|&side| side == 1);
-        let generation = if storing == Storing::Layers { Generation::Layered } else { Generation::Flat };
-        let convention = if weights { Convention::Weight } else { Convention::Texture };
+        let generation = if storing == Storing::Layers {
+            Generation::Layered
+        } else {
+            Generation::Flat
+        };
+        let convention = if weights {
+            Convention::Weight
+        } else {
+            Convention::Texture
+        };
         let rule = match tensor.element {
             ElementType::Bool => LayoutRule::buffer(),
             _ if storing == Storing::Buffers || flat => LayoutRule::packed_buffer(axis),

@@ -81,7 +81,8 @@ impl Tracker {
             written: None,
         };
         // A buffer has the contents of those it is a part of, or that are a part of it.
-        let shared = |other: &Object| other.layout.is_none() && other.holds_contents && overlap(&object, other);
+        let shared =
+            |other: &Object| other.layout.is_none() && other.holds_contents && overlap(&object, other);
         object.holds_contents |= layout.is_none() && self.objects.iter().any(shared);
         self.objects.push(object);
         ObjectId(self.objects.len() as u32 - 1)

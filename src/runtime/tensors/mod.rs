@@ -22,4 +22,6 @@ pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
 pub use network::{Decision, Network, Recorded, Run};
 pub use pipelines::PipelineKey;
 pub use scope::{Held, Scope};
-pub use scratch::{Growth, KernelCall, Scratch, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost};
+pub use scratch::{
+    Growth, KernelCall, Scratch, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost,
+};

@@ -243,7 +243,10 @@ pub(super) fn checked_groups(
 pub(super) fn arguments_of(shapes: impl Iterator<Item = [u32; 4]>, numbers: &[[i32; 4]; 4]) -> Vec<u8> {
     let shapes = shapes.chain(std::iter::repeat([1; 4])).take(4);
     let shapes = shapes.flatten().flat_map(u32::to_ne_bytes);
-    let numbers = numbers.as_flattened().iter().flat_map(|number| number.to_ne_bytes());
+    let numbers = numbers
+        .as_flattened()
+        .iter()
+        .flat_map(|number| number.to_ne_bytes());
     shapes.chain(numbers).collect()
 }
 

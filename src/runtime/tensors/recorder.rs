@@ -17,7 +17,9 @@ use crate::Result;
 use crate::frame::AccessKind;
 use crate::runtime::Buffer;
 use crate::runtime::create::whole;
-use crate::tensor::{BlockId, CopyTime, ElementType, Home, Layout, Loop, NodeId, NodeKind, Place, Region, TensorId};
+use crate::tensor::{
+    BlockId, CopyTime, ElementType, Home, Layout, Loop, NodeId, NodeKind, Place, Region, TensorId,
+};
 use crate::units::Bytes;
 
 pub(super) struct Recorder<'a> {
@@ -166,7 +168,8 @@ impl<'a> Recorder<'a> {
         for moved in plan
             .copies
             .iter()
-            .filter(|copy| copy.node == node && copy.time == time)
+            // What goes to the caller's own buffer goes there at the end of the run.
+            .filter(|copy| copy.node == node && copy.time == time && copy.from != copy.to)
         {
             let from = self.resolve(moved.from, node)?;
             let next = (time == CopyTime::Round)
@@ -234,7 +237,13 @@ impl<'a> Recorder<'a> {
             // A view, where the plan has it so.
             return match same_bytes(source.shape, target.shape) {
                 true => Ok(()),
-                false => Err(self.fault(id, "reshape", "its output is planned over its input, in another order".to_owned()).into()),
+                false => Err(self
+                    .fault(
+                        id,
+                        "reshape",
+                        "its output is planned over its input, in another order".to_owned(),
+                    )
+                    .into()),
             };
         }
         self.dispatch(id, &made, operands)
@@ -381,18 +390,27 @@ impl<'a> Recorder<'a> {
                     element: layout.element,
                 })
             }
-            Some(Place::Within { tensor: base, offset: more }) => {
-                self.resolve_within(base, offset + more.0, of, layout, node)
-            }
+            Some(Place::Within {
+                tensor: base,
+                offset: more,
+            }) => self.resolve_within(base, offset + more.0, of, layout, node),
             None if self.network.plan.tensor(tensor).home == Home::Caller => {
                 self.resolve_given(tensor, offset, of, layout)
             }
-            _ => Err(self.fault(node, "", format!("tensor `{name}` has no place in this round")).into()),
+            _ => Err(self
+                .fault(node, "", format!("tensor `{name}` has no place in this round"))
+                .into()),
         }
     }
 
     /// The tensor `of`, `offset` bytes into the buffer that the caller bound to `tensor`.
-    fn resolve_given(&mut self, tensor: TensorId, offset: u64, of: TensorId, layout: &Layout) -> Result<Resolved> {
+    fn resolve_given(
+        &mut self,
+        tensor: TensorId,
+        offset: u64,
+        of: TensorId,
+        layout: &Layout,
+    ) -> Result<Resolved> {
         let graph = self.network.graph.clone();
         let Some(given) = self.given(tensor) else {
             return Err(NetworkFault::unbound(&graph, tensor).into());

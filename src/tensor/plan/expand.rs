@@ -170,6 +170,10 @@ impl<'a> Expander<'a> {
         for &output in graph.outputs() {
             let bind = this.resolve(output);
             this.keep(bind, 0, end.max(1));
+            // Read after the last step, so not to be written over at it.
+            if let Bind::Value(value, _) = bind {
+                this.out.chances.retain(|chance| chance.input != value);
+            }
             if !rules.plan_outputs || rules.given.contains(&output) {
                 this.hand_out(output, bind);
             }

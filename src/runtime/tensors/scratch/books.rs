@@ -69,7 +69,9 @@ pub(super) fn choose(free: &[(usize, Sides)], wanted: Sides, growth: Growth) -> 
             let least = free.iter().min_by_key(|(_, sides)| costs(*sides));
             match least.map(|&(index, sides)| (index, sides, costs(sides).0)) {
                 Some((index, _, 0)) => Choice::Reuse(index),
-                Some((index, sides, added)) if added <= wanted.area() => Choice::Grow(index, sides.union(wanted)),
+                Some((index, sides, added)) if added <= wanted.area() => {
+                    Choice::Grow(index, sides.union(wanted))
+                }
                 _ => Choice::New,
             }
         }
@@ -83,7 +85,10 @@ fn per_axis(free: &[(usize, Sides)], wanted: Sides) -> Choice {
     let (mut added, mut wasted) = ((u64::MAX, u64::MAX), (u64::MAX, u64::MAX));
     for &(index, sides) in free {
         let apart = |a: u64, b: u64| a / b.max(1) > RATIO || b / a.max(1) > RATIO;
-        if apart(wanted.width, sides.width) || apart(wanted.height, sides.height) || sides.layers < wanted.layers {
+        if apart(wanted.width, sides.width)
+            || apart(wanted.height, sides.height)
+            || sides.layers < wanted.layers
+        {
             continue;
         }
         let grown = sides.union(wanted);
@@ -99,7 +104,9 @@ fn per_axis(free: &[(usize, Sides)], wanted: Sides) -> Choice {
     }
     match best {
         Some((index, _)) if added == (0, 0) => Choice::Reuse(index),
-        Some((index, grown)) if added.0 <= wanted.width || added.1 <= wanted.height => Choice::Grow(index, grown),
+        Some((index, grown)) if added.0 <= wanted.width || added.1 <= wanted.height => {
+            Choice::Grow(index, grown)
+        }
         _ => Choice::New,
     }
 }
@@ -148,7 +155,11 @@ mod tests {
     use super::*;
 
     fn sides(width: u64, height: u64) -> Sides {
-        Sides { width, height, layers: 1 }
+        Sides {
+            width,
+            height,
+            layers: 1,
+        }
     }
 
     #[test]
@@ -157,9 +168,15 @@ mod tests {
         assert_eq!(choose(&free, sides(30, 30), Growth::LeastArea), Choice::Reuse(1));
         // 41 x 40 fits in the last; 60 x 40 is 400 texels more of it, 800 of the other.
         assert_eq!(choose(&free, sides(41, 40), Growth::LeastArea), Choice::Reuse(2));
-        assert_eq!(choose(&free, sides(60, 40), Growth::LeastArea), Choice::Grow(2, sides(60, 40)));
+        assert_eq!(
+            choose(&free, sides(60, 40), Growth::LeastArea),
+            Choice::Grow(2, sides(60, 40))
+        );
         // More added than asked for.
-        assert_eq!(choose(&[(0, sides(1000, 1))], sides(1, 1000), Growth::LeastArea), Choice::New);
+        assert_eq!(
+            choose(&[(0, sides(1000, 1))], sides(1, 1000), Growth::LeastArea),
+            Choice::New
+        );
         assert_eq!(choose(&free, sides(60, 40), Growth::Never), Choice::New);
     }
 
@@ -167,7 +184,10 @@ mod tests {
     fn axis_by_axis_a_long_texture_does_not_grow_in_both() {
         let free = [(0, sides(600, 5))];
         assert_eq!(choose(&free, sides(5, 600), Growth::PerAxis), Choice::New);
-        assert_eq!(choose(&free, sides(500, 8), Growth::PerAxis), Choice::Grow(0, sides(600, 8)));
+        assert_eq!(
+            choose(&free, sides(500, 8), Growth::PerAxis),
+            Choice::Grow(0, sides(600, 8))
+        );
         assert_eq!(choose(&free, sides(500, 5), Growth::PerAxis), Choice::Reuse(0));
     }
 
@@ -175,7 +195,11 @@ mod tests {
     fn staging_pays_from_some_number_of_reads_on_and_never_where_textures_are_slower() {
         let cached = StagingCost::CACHED_TEXTURES;
         assert!(!cached.pays(1) && !cached.pays(4) && cached.pays(5));
-        let slower = StagingCost { buffer_read: 1, texture_read: 3, texture_write: 3 };
+        let slower = StagingCost {
+            buffer_read: 1,
+            texture_read: 3,
+            texture_write: 3,
+        };
         assert!(!slower.pays(u64::MAX));
     }
 }

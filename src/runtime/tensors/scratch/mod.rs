@@ -15,8 +15,8 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 
-pub use books::{Growth, StagingCost};
 use books::{Choice, Sides, choose, within};
+pub use books::{Growth, StagingCost};
 
 use super::descriptors::{Bound, Descriptors};
 use super::fault::NetworkFault;
@@ -174,9 +174,17 @@ impl ScratchPool {
         let layout = rule(shape.len(), scope).apply(&name, shape, element)?;
         let in_vectors = vectors(&name, &layout, shape)?;
         format(&name, element)?;
-        let ImageExtent { width, height, layers } = layout.extent;
+        let ImageExtent {
+            width,
+            height,
+            layers,
+        } = layout.extent;
         let wanted = match layout.rule.storage.is_image() {
-            true => Sides { width, height, layers },
+            true => Sides {
+                width,
+                height,
+                layers,
+            },
             false => Sides {
                 width: layout.extent.texels(),
                 height: 1,
@@ -206,7 +214,9 @@ impl ScratchPool {
                 self.entries.len() - 1
             }
         };
-        let taken = self.entries[entry].as_mut().expect("chosen among those that are there");
+        let taken = self.entries[entry]
+            .as_mut()
+            .expect("chosen among those that are there");
         taken.free = false;
         self.tracker.forget(taken.object);
         let shape = in_vectors;
@@ -277,7 +287,12 @@ impl ScratchPool {
             return Err(NetworkFault::Kernel { kernel, problem }.into());
         };
         let [a, b, c, d] = last.extent;
-        let work = [a, b, c.div_ceil(call.tile[0].max(1)), d.div_ceil(call.tile[1].max(1))];
+        let work = [
+            a,
+            b,
+            c.div_ceil(call.tile[0].max(1)),
+            d.div_ceil(call.tile[1].max(1)),
+        ];
         let inner = self.inner.clone();
         let local = local_size(work);
         let key = PipelineKey {
@@ -328,7 +343,10 @@ impl ScratchPool {
             let memory = [vk::MemoryBarrier::default()
                 .src_access_mask(vk::AccessFlags::SHADER_WRITE)
                 .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE)];
-            let (stage, none) = (vk::PipelineStageFlags::COMPUTE_SHADER, vk::DependencyFlags::empty());
+            let (stage, none) = (
+                vk::PipelineStageFlags::COMPUTE_SHADER,
+                vk::DependencyFlags::empty(),
+            );
             // SAFETY: recording outside of a render pass (the caller's duty); the images are alive.
             unsafe {
                 inner
@@ -367,12 +385,21 @@ impl ScratchPool {
                 let entry = self.entries[scratch.entry].as_ref().expect("given out");
                 Ok((entry.thing, entry.object, scratch.shape))
             }
-            ScratchOperand::Buffer { buffer, shape, filled } => {
+            ScratchOperand::Buffer {
+                buffer,
+                shape,
+                filled,
+            } => {
                 let layout = rule(shape.len(), ScratchScope::Buffer).apply("buffer", shape, call.element)?;
                 let (needed, given) = (layout.bytes(), Bytes(buffer.size));
                 if given < needed {
                     let tensor = format!("buffer {shape:?}");
-                    return Err(NetworkFault::TooSmall { tensor, needed, given }.into());
+                    return Err(NetworkFault::TooSmall {
+                        tensor,
+                        needed,
+                        given,
+                    }
+                    .into());
                 }
                 let key = (buffer.handle.as_raw(), buffer.offset, needed.0);
                 let bytes = buffer.offset..buffer.offset + needed.0;
@@ -442,17 +469,26 @@ impl ScratchPool {
                 return Err(NetworkFault::Layout { tensor, problem }.into());
             }
             // SAFETY: within the device's limits.
-            let handle = unsafe { inner.device.create_image(&info, None) }.called("vkCreateImage", || name)?;
+            let handle =
+                unsafe { inner.device.create_image(&info, None) }.called("vkCreateImage", || name)?;
             owned.images.push(handle);
             let view = vk::ImageView::null();
-            (Thing::Image { handle, view }, inner.ask_created_image(handle, false))
+            (
+                Thing::Image { handle, view },
+                inner.ask_created_image(handle, false),
+            )
         } else {
             let size = extent.texels().saturating_mul(4 * element.bytes()).max(16);
             let info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE);
             // SAFETY: the size is not 0.
-            let handle = unsafe { inner.device.create_buffer(&info, None) }.called("vkCreateBuffer", || name)?;
+            let handle =
+                unsafe { inner.device.create_buffer(&info, None) }.called("vkCreateBuffer", || name)?;
             owned.buffers.push(handle);
-            let thing = Thing::Buffer { handle, offset: 0, size };
+            let thing = Thing::Buffer {
+                handle,
+                offset: 0,
+                size,
+            };
             (thing, inner.ask_created_buffer(handle, false))
         };
         let (held, cap) = (self.held(), self.desc.cap);
