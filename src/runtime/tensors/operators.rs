@@ -37,6 +37,8 @@ pub(super) struct Call {
     pub(super) numbers: [[i32; 4]; 4],
     /// The vectors that invocations are for.
     pub(super) work: [u32; 4],
+    /// The axis that each invocation goes along by itself.
+    pub(super) along: Option<usize>,
 }
 
 /// The names of what `activation.glsl` does, from 1 on.
@@ -203,6 +205,7 @@ impl Site<'_> {
             activation: self.activation()?,
             numbers: [[sy, sx, py, px], [dy, dx, 0, 0], [0; 4], [0; 4]],
             work: target.extent,
+            along: None,
         })
     }
 
@@ -223,6 +226,7 @@ impl Site<'_> {
             activation: self.activation()?,
             numbers: [[0; 4]; 4],
             work: target.extent,
+            along: None,
         })
     }
 
@@ -243,6 +247,7 @@ impl Site<'_> {
             activation: self.activation()?,
             numbers: [[count(from), count(target), 0, 0], [0; 4], [0; 4], [0; 4]],
             work: target.extent,
+            along: None,
         })
     }
 
@@ -268,6 +273,7 @@ impl Site<'_> {
             activation: 0,
             numbers,
             work: target.extent,
+            along: None,
         })
     }
 
@@ -303,6 +309,7 @@ impl Site<'_> {
             activation: self.activation()?,
             numbers: [[one(left)?, one(right)?, 0, 0], [0; 4], [0; 4], [0; 4]],
             work: target.extent,
+            along: None,
         })
     }
 
@@ -319,6 +326,7 @@ impl Site<'_> {
             activation: self.activation_named(name)?,
             numbers: [[0; 4]; 4],
             work: target.extent,
+            along: None,
         })
     }
 
@@ -350,6 +358,7 @@ impl Site<'_> {
             activation: 0,
             numbers: [[axis as i32, count as i32, 0, 0], [0; 4], [0; 4], [0; 4]],
             work,
+            along: Some(axis as usize),
         })
     }
 
@@ -389,6 +398,7 @@ impl Site<'_> {
             activation: 0,
             numbers: [numbers(from), numbers(to), [0; 4], [0; 4]],
             work: target.extent,
+            along: None,
         }))
     }
 
@@ -408,6 +418,7 @@ impl Site<'_> {
             activation: 0,
             numbers,
             work: self.shape(self.output()?)?.extent,
+            along: None,
         })
     }
 }
@@ -440,6 +451,7 @@ pub(super) fn copy_call(
         activation: 0,
         numbers: [[0; 4], [0; 4], [0; 4], numbers],
         work,
+        along: None,
     })
 }
 

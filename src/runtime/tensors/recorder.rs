@@ -489,7 +489,10 @@ impl<'a> Recorder<'a> {
             None => made.work,
             Some(_) => shape.extent,
         });
-        let largest = std::array::from_fn(|axis| if made.work[axis] == 1 { 1 } else { largest[axis] });
+        let mut largest = largest;
+        if let Some(axis) = made.along {
+            largest[axis] = 1;
+        }
         let local = local_size(largest);
         let key = PipelineKey {
             kernel: made.kernel.clone(),
