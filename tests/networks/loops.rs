@@ -30,8 +30,6 @@ fn network(
         ..TensorPlanOptions::default()
     };
     let planned = plan(graph, &layouts, &needs, &options).unwrap_or_else(|error| panic!("{error}"));
-    for (t, p) in graph.tensors().iter().zip(&planned.tensors) { println!("DBG {} {:?} {:?}", t.name, p.place, p.lives); }
-    println!("DBG {:?} {:?}", planned.unrolled, planned.copies);
     let made = Network::new(gpu.tile(), &Arc::new(graph.clone()), &Arc::new(planned), values, KernelSet::new());
     made.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -66,7 +64,10 @@ fn recurrence() -> Graph {
 fn a_loop_runs_any_number_of_rounds_without_copies_or_with_those_that_are_counted() {
     let mut gpu = Gpu::new(Capabilities::empty());
     let graph = recurrence();
-    let values = rig::values(&graph, &[]);
+    let mut values = rig::values(&graph, &[]);
+    // Small weights: with large ones differences of rounding double from round to round.
+    let w = graph.find("w").expect("a constant");
+    values.insert(w, values[&w].iter().map(|weight| weight / 8.0).collect());
     let is_loop = |node: &tileheap::tensor::Node| matches!(node.kind, NodeKind::Loop(_));
     let node = NodeId(graph.nodes().iter().position(is_loop).expect("a loop") as u32);
     for stored in [Stored::Buffers, rig::ways()[1], rig::ways()[2]] {
@@ -78,7 +79,8 @@ fn a_loop_runs_any_number_of_rounds_without_copies_or_with_those_that_are_counte
                 let (got, recorded) = rig::run(&mut gpu, &mut network, &values, &[], &decisions);
                 let what = format!("{rounds} rounds in {stored:?}, {carry:?}");
                 assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
-                assert_eq!(recorded.copies > 0, carry == CarryRule::Copy, "{what}: {recorded:?}");
+                let copied = carry == CarryRule::Copy && rounds > 0;
+                assert_eq!(recorded.copies > 0, copied, "{what}: {recorded:?}");
             }
             // SAFETY: every run was waited for.
             unsafe { network.destroy() };

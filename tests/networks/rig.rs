@@ -199,6 +199,8 @@ pub fn run(
     let outputs = outputs.collect();
     for host in hosts {
         // SAFETY: idle.
+        unsafe { network.forget(host.buffer().handle) };
+        // SAFETY: idle.
         unsafe { host.destroy(&tile) };
     }
     (outputs, recorded)

@@ -24,9 +24,10 @@ pub(super) struct Bound {
 /// Sets by layout and operands. They are never changed, so that command buffers in flight may use them.
 #[derive(Default)]
 pub(super) struct Descriptors {
-    pools: Vec<vk::DescriptorPool>,
-    left: u32,
-    sets: BTreeMap<(u64, Vec<Bound>), vk::DescriptorSet>,
+    /// With the sets that each has left.
+    pools: Vec<(vk::DescriptorPool, u32)>,
+    /// With the place of its pool.
+    sets: BTreeMap<(u64, Vec<Bound>), (vk::DescriptorSet, usize)>,
     texel_views: BTreeMap<(Thing, vk::Format), vk::BufferView>,
 }
 
@@ -41,10 +42,10 @@ impl Descriptors {
         operands: &[Bound],
     ) -> Result<vk::DescriptorSet> {
         let key = (pipeline.set_layout.as_raw(), operands.to_vec());
-        if let Some(set) = self.sets.get(&key) {
+        if let Some((set, _)) = self.sets.get(&key) {
             return Ok(*set);
         }
-        let set = self.allocate(inner, pipeline.set_layout)?;
+        let (set, pool) = self.allocate(inner, pipeline.set_layout)?;
         for ((binding, bound), access) in (0..).zip(operands).zip(&pipeline.kernel.operands) {
             let kind = access.descriptor_type().expect("kernels have known operands");
             let write = vk::WriteDescriptorSet::default()
@@ -75,44 +76,53 @@ impl Descriptors {
             // SAFETY: the set was just allocated with the layout of these operands, which are alive.
             unsafe { inner.device.update_descriptor_sets(&[write], &[]) };
         }
-        self.sets.insert(key, set);
+        self.sets.insert(key, (set, pool));
         Ok(set)
     }
 
-    fn allocate(&mut self, inner: &Inner, layout: vk::DescriptorSetLayout) -> Result<vk::DescriptorSet> {
+    fn allocate(
+        &mut self,
+        inner: &Inner,
+        layout: vk::DescriptorSetLayout,
+    ) -> Result<(vk::DescriptorSet, usize)> {
         let what = || "a kernel's operands";
-        if self.left == 0 {
-            use vk::DescriptorType as T;
-            let types = [
-                T::SAMPLED_IMAGE,
-                T::STORAGE_IMAGE,
-                T::STORAGE_BUFFER,
-                T::UNIFORM_BUFFER,
-                T::UNIFORM_TEXEL_BUFFER,
-                T::STORAGE_TEXEL_BUFFER,
-            ];
-            // As many as operands can be of one type, in every set.
-            let sizes = types.map(|ty| vk::DescriptorPoolSize {
-                ty,
-                descriptor_count: 4 * SETS_PER_POOL,
-            });
-            let info = vk::DescriptorPoolCreateInfo::default()
-                .max_sets(SETS_PER_POOL)
-                .pool_sizes(&sizes);
-            // SAFETY: sizes are not 0.
-            let pool = unsafe { inner.device.create_descriptor_pool(&info, None) }
-                .called("vkCreateDescriptorPool", what)?;
-            self.pools.push(pool);
-            self.left = SETS_PER_POOL;
-        }
+        let pool = match self.pools.iter().position(|(_, left)| *left > 0) {
+            Some(pool) => pool,
+            None => {
+                self.pools.push((new_pool(inner)?, SETS_PER_POOL));
+                self.pools.len() - 1
+            }
+        };
         let layouts = [layout];
         let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(*self.pools.last().expect("made above"))
+            .descriptor_pool(self.pools[pool].0)
             .set_layouts(&layouts);
         // SAFETY: pool and layout are alive.
         let sets = unsafe { inner.device.allocate_descriptor_sets(&info) };
-        self.left -= 1;
-        Ok(sets.called("vkAllocateDescriptorSets", what)?[0])
+        let set = sets.called("vkAllocateDescriptorSets", what)?[0];
+        self.pools[pool].1 -= 1;
+        Ok((set, pool))
+    }
+
+    /// Forgets what refers to a buffer, before it is destroyed: another may get its handle.
+    ///
+    /// # Safety
+    /// Nothing that uses the sets is in flight, or will be submitted.
+    pub(super) unsafe fn forget(&mut self, inner: &Inner, buffer: vk::Buffer) {
+        let refers = |thing: &Thing| matches!(thing, Thing::Buffer { handle, .. } if *handle == buffer);
+        let gone = self
+            .sets
+            .extract_if(.., |(_, operands), _| operands.iter().any(|operand| refers(&operand.thing)));
+        for (_, (set, pool)) in gone {
+            let (handle, left) = &mut self.pools[pool];
+            *left += 1;
+            // SAFETY: the caller's duty; the pool lets sets be freed.
+            let _ = unsafe { inner.device.free_descriptor_sets(*handle, &[set]) };
+        }
+        for (_, view) in self.texel_views.extract_if(.., |(thing, _), _| refers(thing)) {
+            // SAFETY: the caller's duty.
+            unsafe { inner.device.destroy_buffer_view(view, None) };
+        }
     }
 
     fn texel_view(&mut self, inner: &Inner, bound: &Bound) -> Result<vk::BufferView> {
@@ -142,9 +152,34 @@ impl Descriptors {
             // SAFETY: the caller's duty.
             unsafe { inner.device.destroy_buffer_view(view, None) };
         }
-        for pool in self.pools.drain(..) {
+        self.sets.clear();
+        for (pool, _) in self.pools.drain(..) {
             // SAFETY: the caller's duty.
             unsafe { inner.device.destroy_descriptor_pool(pool, None) };
         }
     }
+}
+
+fn new_pool(inner: &Inner) -> Result<vk::DescriptorPool> {
+    use vk::DescriptorType as T;
+    let types = [
+        T::SAMPLED_IMAGE,
+        T::STORAGE_IMAGE,
+        T::STORAGE_BUFFER,
+        T::UNIFORM_BUFFER,
+        T::UNIFORM_TEXEL_BUFFER,
+        T::STORAGE_TEXEL_BUFFER,
+    ];
+    // As many as operands can be of one type, in every set.
+    let sizes = types.map(|ty| vk::DescriptorPoolSize {
+        ty,
+        descriptor_count: 4 * SETS_PER_POOL,
+    });
+    let info = vk::DescriptorPoolCreateInfo::default()
+        .flags(vk::DescriptorPoolCreateFlags::FREE_DESCRIPTOR_SET)
+        .max_sets(SETS_PER_POOL)
+        .pool_sizes(&sizes);
+    // SAFETY: sizes are not 0.
+    let pool = unsafe { inner.device.create_descriptor_pool(&info, None) };
+    Ok(pool.called("vkCreateDescriptorPool", || "kernels' operands")?)
 }

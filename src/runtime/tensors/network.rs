@@ -148,11 +148,20 @@ impl Network {
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass, on a queue that computes; the bound buffers are alive, with the usage
-    /// `STORAGE_BUFFER`, and not used otherwise while the run is in flight; runs before it are on the same queue, and if an
-    /// earlier command buffer is still in flight, it was recorded with the same or with other buffers than these.
+    /// `STORAGE_BUFFER`, and not used otherwise while the run is in flight; one that was bound earlier and destroyed was
+    /// [forgotten](Network::forget) before; runs before it are on the same queue.
     pub unsafe fn record(&mut self, commands: vk::CommandBuffer, run: &Run<'_>) -> Result<Recorded> {
         self.graph.check_values(run.symbols)?;
         Recorder::new(self, commands, run)?.record()
+    }
+
+    /// Forgets a buffer that was bound, before the caller destroys it.
+    ///
+    /// # Safety
+    /// No run that was given the buffer is in flight, or will be submitted.
+    pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
+        // SAFETY: the caller's duty.
+        unsafe { self.descriptors.forget(&self.inner, buffer) };
     }
 
     /// Destroys everything.

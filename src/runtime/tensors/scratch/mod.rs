@@ -276,7 +276,7 @@ impl ScratchPool {
     ///
     /// # Safety
     /// `commands` is recording outside of a render pass, on the pool's queue; command buffers are submitted in the order they
-    /// were recorded in; buffers are alive, have the usage `STORAGE_BUFFER` and are of vectors of the call's elements.
+    /// were recorded in; buffers are alive until they are [forgotten](ScratchPool::forget), have the usage `STORAGE_BUFFER` and are of vectors of the call's elements.
     pub unsafe fn dispatch(&mut self, commands: vk::CommandBuffer, call: &KernelCall<'_>) -> Result<()> {
         let mut operands = Vec::with_capacity(call.operands.len());
         for operand in call.operands {
@@ -539,6 +539,16 @@ impl ScratchPool {
             }
         };
         Ok((thing, answer.size))
+    }
+
+    /// Forgets a buffer that was an operand, before the caller destroys it.
+    ///
+    /// # Safety
+    /// Nothing that was recorded with it is in flight, or will be submitted.
+    pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
+        self.buffers.retain(|(handle, ..), _| *handle != buffer.as_raw());
+        // SAFETY: the caller's duty.
+        unsafe { self.descriptors.forget(&self.inner, buffer) };
     }
 
     /// Destroys what is free or outgrown.
