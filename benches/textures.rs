@@ -65,8 +65,11 @@ fn measure(context: &Context, window: i64, element: ElementType) -> tileheap::Re
     let (x, w) = (graph.inputs()[0], TensorId(1));
     let count = |id: TensorId| graph.shape_at(id, &[]).map(|dims| dims.iter().product::<u64>());
     let values = BTreeMap::from([(w, vec![0.01; count(w)? as usize])]);
-    let forms: [(&str, Option<Generation>); 3] =
-        [("buffer", None), ("texture", Some(Generation::Flat)), ("image array", Some(Generation::Layered))];
+    let forms: [(&str, Option<Generation>); 3] = [
+        ("buffer", None),
+        ("texture", Some(Generation::Flat)),
+        ("image array", Some(Generation::Layered)),
+    ];
     let mut variants = Vec::new();
     for (data, data_form) in forms {
         for (weights, weights_form) in &forms[..2] {
@@ -75,10 +78,22 @@ fn measure(context: &Context, window: i64, element: ElementType) -> tileheap::Re
                 .map(|id| {
                     let tensor = graph.tensor(id);
                     let shape = graph.shape_bound(id, Default::default())?;
-                    let (form, axis) = if id == w { (*weights_form, 0) } else { (data_form, 1) };
-                    let convention = if id == w { Convention::Weight } else { Convention::Texture };
+                    let (form, axis) = if id == w {
+                        (*weights_form, 0)
+                    } else {
+                        (data_form, 1)
+                    };
+                    let convention = if id == w {
+                        Convention::Weight
+                    } else {
+                        Convention::Texture
+                    };
                     let rule = form.map(|form| convention.packing(4, axis, form));
-                    rule.unwrap_or(LayoutRule::packed_buffer(axis)).apply(&tensor.name, &shape, tensor.element)
+                    rule.unwrap_or(LayoutRule::packed_buffer(axis)).apply(
+                        &tensor.name,
+                        &shape,
+                        tensor.element,
+                    )
                 })
                 .collect();
             let layouts = layouts?;
@@ -106,7 +121,13 @@ fn measure(context: &Context, window: i64, element: ElementType) -> tileheap::Re
     }
     println!("{window} x {window}, {CHANNELS} channels, {SIDE} x {SIDE}, {element}:");
     let base = variants[0].least.as_secs_f64();
-    for Variant { name, network, hosts, least } in variants {
+    for Variant {
+        name,
+        network,
+        hosts,
+        least,
+    } in variants
+    {
         let each = least.as_secs_f64() * 1e6 / REPEATS as f64;
         println!("  {each:8.1} us  {:5.2} x  {name}", least.as_secs_f64() / base);
         for host in hosts {
@@ -124,14 +145,23 @@ fn run(context: &Context, variant: &mut Variant, graph: &Graph) -> Duration {
     let info = vk::CommandPoolCreateInfo::default().queue_family_index(queue.family);
     // SAFETY: the device has the family.
     let pool = unsafe { device.create_command_pool(&info, None) }.expect("a command pool");
-    let info = vk::CommandBufferAllocateInfo::default().command_pool(pool).command_buffer_count(1);
+    let info = vk::CommandBufferAllocateInfo::default()
+        .command_pool(pool)
+        .command_buffer_count(1);
     // SAFETY: the pool was just created.
     let commands = unsafe { device.allocate_command_buffers(&info) }.expect("a command buffer");
     // SAFETY: new.
     unsafe { device.begin_command_buffer(commands[0], &Default::default()) }.expect("recording");
     let [input, output] = &variant.hosts;
-    let bound = [(graph.inputs()[0], input.buffer()), (graph.outputs()[0], output.buffer())];
-    let run = Run { symbols: &[], bound: &bound, decisions: &[] };
+    let bound = [
+        (graph.inputs()[0], input.buffer()),
+        (graph.outputs()[0], output.buffer()),
+    ];
+    let run = Run {
+        symbols: &[],
+        bound: &bound,
+        decisions: &[],
+    };
     // SAFETY: recording on a queue that computes; the buffers outlive the wait.
     unsafe { variant.network.record(commands[0], &run) }.expect("recorded");
     // SAFETY: recording.

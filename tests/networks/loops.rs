@@ -30,7 +30,13 @@ fn network(
         ..TensorPlanOptions::default()
     };
     let planned = plan(graph, &layouts, &needs, &options).unwrap_or_else(|error| panic!("{error}"));
-    let made = Network::new(gpu.tile(), &Arc::new(graph.clone()), &Arc::new(planned), values, KernelSet::new());
+    let made = Network::new(
+        gpu.tile(),
+        &Arc::new(graph.clone()),
+        &Arc::new(planned),
+        values,
+        KernelSet::new(),
+    );
     made.unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -98,10 +104,18 @@ fn one_plan_of_a_range_runs_every_shape_in_it() {
     let x = graph.input("x", ElementType::Float32, shape);
     let w = graph.constant("w", ElementType::Float32, [9, 5, 3, 3]);
     let strides = [("strides", vec![2, 2].into()), ("padding", vec![1, 1].into())];
-    let conv = graph.operator("conv", "conv2d", strides, &[x, w]).expect("inferred")[0];
-    let act = graph.operator("act", "hard_swish", [], &[conv]).expect("inferred")[0];
-    let pooled = graph.operator("pooled", "global_avg_pool2d", [], &[act]).expect("inferred")[0];
-    let scaled = graph.operator("scaled", "mul", [], &[act, pooled]).expect("inferred")[0];
+    let conv = graph
+        .operator("conv", "conv2d", strides, &[x, w])
+        .expect("inferred")[0];
+    let act = graph
+        .operator("act", "hard_swish", [], &[conv])
+        .expect("inferred")[0];
+    let pooled = graph
+        .operator("pooled", "global_avg_pool2d", [], &[act])
+        .expect("inferred")[0];
+    let scaled = graph
+        .operator("scaled", "mul", [], &[act, pooled])
+        .expect("inferred")[0];
     graph.output(scaled);
     let graph = graph.build().unwrap_or_else(|error| panic!("{error}"));
     for stored in rig::ways() {
@@ -113,7 +127,12 @@ fn one_plan_of_a_range_runs_every_shape_in_it() {
             values.insert(w, largest[&w].clone());
             let expected = evaluate(&graph, &symbols, &values, &[]);
             let (got, _) = rig::run(&mut gpu, &mut network, &values, &symbols, &[]);
-            assert_close(&format!("{symbols:?} in {stored:?}"), &got[0], &expected[&scaled], 1e-5);
+            assert_close(
+                &format!("{symbols:?} in {stored:?}"),
+                &got[0],
+                &expected[&scaled],
+                1e-5,
+            );
             // Pipelines are made for the range, not for a shape.
             assert!(pipelines == 0 || pipelines == network.pipelines());
             pipelines = network.pipelines();

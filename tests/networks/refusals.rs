@@ -34,15 +34,34 @@ fn bind(gpu: &Gpu, graph: &Graph, values: &BTreeMap<TensorId, Vec<f32>>) -> tile
         ..TensorPlanOptions::default()
     };
     let plan = Arc::new(plan(graph, &layouts, &needs, &options)?);
-    Network::new(gpu.tile(), &Arc::new(graph.clone()), &plan, values, KernelSet::new())
+    Network::new(
+        gpu.tile(),
+        &Arc::new(graph.clone()),
+        &plan,
+        values,
+        KernelSet::new(),
+    )
 }
 
 /// What recording says.
-fn says(gpu: &mut Gpu, network: &mut Network, symbols: &[u64], bound: &[(TensorId, Buffer)]) -> Option<String> {
+fn says(
+    gpu: &mut Gpu,
+    network: &mut Network,
+    symbols: &[u64],
+    bound: &[(TensorId, Buffer)],
+) -> Option<String> {
     let commands = gpu.primaries(1)[0];
     // SAFETY: new.
-    unsafe { gpu.device().begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }.expect("recording");
-    let run = Run { symbols, bound, decisions: &[] };
+    unsafe {
+        gpu.device()
+            .begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default())
+    }
+    .expect("recording");
+    let run = Run {
+        symbols,
+        bound,
+        decisions: &[],
+    };
     // SAFETY: recording; never submitted.
     let recorded = unsafe { network.record(commands, &run) };
     // SAFETY: recording.
@@ -65,7 +84,10 @@ fn what_is_not_given_or_does_not_fit_is_named() {
         match (said, expected) {
             (None, None) => {}
             (Some(said), Some(words)) => {
-                assert!(words.iter().all(|word| said.contains(word)), "{said} without {words:?}");
+                assert!(
+                    words.iter().all(|word| said.contains(word)),
+                    "{said} without {words:?}"
+                );
             }
             (said, expected) => panic!("said {said:?}, {expected:?} expected"),
         }
@@ -73,8 +95,16 @@ fn what_is_not_given_or_does_not_fit_is_named() {
     check(&[8], &[(x, whole), (z, b.buffer())], None);
     check(&[8], &[(z, b.buffer())], Some(&["`x`", "no buffer is bound"]));
     check(&[8], &[(x, whole)], Some(&["`z`", "no buffer is bound"]));
-    check(&[8], &[(x, small.buffer()), (z, b.buffer())], Some(&["`x`", "256 B", "64 B"]));
-    check(&[8], &[(x, whole), (z, b.buffer()), (y, b.buffer())], Some(&["`y`", "no input or output"]));
+    check(
+        &[8],
+        &[(x, small.buffer()), (z, b.buffer())],
+        Some(&["`x`", "256 B", "64 B"]),
+    );
+    check(
+        &[8],
+        &[(x, whole), (z, b.buffer()), (y, b.buffer())],
+        Some(&["`y`", "no input or output"]),
+    );
     // A smaller shape fits in the smaller buffer; a larger one than the plan's is refused.
     check(&[2], &[(x, small.buffer()), (z, b.buffer())], None);
     check(&[9], &[(x, whole), (z, b.buffer())], Some(&["side", "9"]));
@@ -84,7 +114,10 @@ fn what_is_not_given_or_does_not_fit_is_named() {
     let mut short = values.clone();
     short.insert(w, vec![0.0; 3]);
     let said = bind(&gpu, &graph, &short).expect_err("too short").to_string();
-    assert!(said.contains("`w`") && said.contains("8 elements") && said.contains('3'), "{said}");
+    assert!(
+        said.contains("`w`") && said.contains("8 elements") && said.contains('3'),
+        "{said}"
+    );
     for host in [a, b, small] {
         // SAFETY: nothing was submitted.
         unsafe { host.destroy(&tile) };
@@ -124,7 +157,10 @@ fn an_operator_without_a_kernel_is_named() {
     let mut gpu = Gpu::new(Capabilities::empty());
     let mut graph = GraphBuilder::new("odd");
     let x = graph.input("x", ElementType::Float32, [4, 8]);
-    let operator = Operator { name: "cumulate".to_owned(), ..Operator::default() };
+    let operator = Operator {
+        name: "cumulate".to_owned(),
+        ..Operator::default()
+    };
     let made = vec![("y".to_owned(), ElementType::Float32, [4, 8].into())];
     let y = graph.node("odd one", operator, &[x], made, vec![])[0];
     graph.output(y);

@@ -3,7 +3,8 @@
 use ash::vk;
 use tileheap::runtime::Capabilities;
 use tileheap::runtime::tensors::{
-    Growth, HostBuffer, KernelCall, KernelSet, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost,
+    Growth, HostBuffer, KernelCall, KernelSet, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope,
+    StagingCost,
 };
 use tileheap::tensor::{Convention, ElementType};
 use tileheap::units::Bytes;
@@ -28,7 +29,10 @@ fn submit(gpu: &mut Gpu, record: impl FnOnce(vk::CommandBuffer)) {
     let visible = [vk::MemoryBarrier::default()
         .src_access_mask(vk::AccessFlags::SHADER_WRITE)
         .dst_access_mask(vk::AccessFlags::HOST_READ)];
-    let (from, to) = (vk::PipelineStageFlags::COMPUTE_SHADER, vk::PipelineStageFlags::HOST);
+    let (from, to) = (
+        vk::PipelineStageFlags::COMPUTE_SHADER,
+        vk::PipelineStageFlags::HOST,
+    );
     // SAFETY: recording.
     unsafe { device.cmd_pipeline_barrier(commands[0], from, to, Default::default(), &visible, &[], &[]) };
     // SAFETY: recording.
@@ -61,20 +65,38 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
     let mut x = HostBuffer::new(&tile, 32 * 32 * 16).expect("a buffer");
     x.write_floats(&elements);
     let images = Convention::ALL.into_iter();
-    let images = images.flat_map(|convention| [ScratchScope::Image(convention), ScratchScope::Array(convention)]);
-    let scopes: Vec<_> = [ScratchScope::Buffer, ScratchScope::TexelBuffer].into_iter().chain(images).collect();
-    let ys: Vec<_> = scopes.iter().map(|_| HostBuffer::new(&tile, x.buffer().size).expect("a buffer")).collect();
+    let images =
+        images.flat_map(|convention| [ScratchScope::Image(convention), ScratchScope::Array(convention)]);
+    let scopes: Vec<_> = [ScratchScope::Buffer, ScratchScope::TexelBuffer]
+        .into_iter()
+        .chain(images)
+        .collect();
+    let ys: Vec<_> = scopes
+        .iter()
+        .map(|_| HostBuffer::new(&tile, x.buffer().size).expect("a buffer"))
+        .collect();
     submit(&mut gpu, |commands| {
         for (scope, y) in scopes.iter().zip(&ys) {
-            let staged = pool.allocate(&SHAPE, ElementType::Float32, *scope).expect("allocated");
-            let given = |host: &HostBuffer, filled| ScratchOperand::Buffer { buffer: host.buffer(), shape: &SHAPE, filled };
+            let staged = pool
+                .allocate(&SHAPE, ElementType::Float32, *scope)
+                .expect("allocated");
+            let given = |host: &HostBuffer, filled| ScratchOperand::Buffer {
+                buffer: host.buffer(),
+                shape: &SHAPE,
+                filled,
+            };
             let copy = [given(&x, true), ScratchOperand::Scratch(&staged)];
-            let copy = KernelCall { kernel: "copy", tile: [1, 1], ..add_one(&copy) };
+            let copy = KernelCall {
+                kernel: "copy",
+                tile: [1, 1],
+                ..add_one(&copy)
+            };
             // SAFETY: recording; the buffers outlive the wait.
             unsafe { pool.dispatch(commands, &copy) }.unwrap_or_else(|error| panic!("{scope:?}: {error}"));
             let compute = [ScratchOperand::Scratch(&staged), given(y, false)];
             // SAFETY: as above.
-            unsafe { pool.dispatch(commands, &add_one(&compute)) }.unwrap_or_else(|error| panic!("{scope:?}: {error}"));
+            unsafe { pool.dispatch(commands, &add_one(&compute)) }
+                .unwrap_or_else(|error| panic!("{scope:?}: {error}"));
             pool.free(staged);
         }
     });
@@ -83,7 +105,12 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
         assert_eq!(y.read_floats(), expected, "{scope:?}");
     }
     // Buffer, texel buffer, and of images one square, one long; of arrays 32 layers of a row, one of 32 rows, one row.
-    assert!(pool.len() < scopes.len(), "{} things for {} requests", pool.len(), scopes.len());
+    assert!(
+        pool.len() < scopes.len(),
+        "{} things for {} requests",
+        pool.len(),
+        scopes.len()
+    );
     for host in ys.into_iter().chain([x]) {
         // SAFETY: waited for.
         unsafe { host.destroy(&tile) };
@@ -116,11 +143,21 @@ fn textures_are_recycled_in_program_order_grown_by_the_rule_and_capped() {
     // SAFETY: nothing was recorded.
     unsafe { pool.trim() };
     assert_eq!(pool.len(), 2);
-    let said = allocate(&mut pool, [128, 128]).expect_err("over the cap").to_string();
-    assert!(said.contains("262,144 B") && said.contains("cap") || said.contains("at most"), "{said}");
-    let said = allocate(&mut pool, [1, 1 << 20]).expect_err("over the limits").to_string();
+    let said = allocate(&mut pool, [128, 128])
+        .expect_err("over the cap")
+        .to_string();
+    assert!(
+        said.contains("262,144 B") && said.contains("cap") || said.contains("at most"),
+        "{said}"
+    );
+    let said = allocate(&mut pool, [1, 1 << 20])
+        .expect_err("over the limits")
+        .to_string();
     assert!(said.contains("limits"), "{said}");
-    let said = pool.allocate(&[8, 8, 3], ElementType::Float32, image).expect_err("no vectors").to_string();
+    let said = pool
+        .allocate(&[8, 8, 3], ElementType::Float32, image)
+        .expect_err("no vectors")
+        .to_string();
     assert!(said.contains("4"), "{said}");
     pool.free(second);
     pool.free(fourth);
@@ -154,8 +191,14 @@ fn a_buffer_is_staged_where_its_reads_outweigh_the_copy() {
         }
     });
     // What was freed holds nothing: reading it is refused.
-    let fresh = pool.allocate(&SHAPE, ElementType::Float32, image).expect("recycled");
-    let y = ScratchOperand::Buffer { buffer: x.buffer(), shape: &SHAPE, filled: false };
+    let fresh = pool
+        .allocate(&SHAPE, ElementType::Float32, image)
+        .expect("recycled");
+    let y = ScratchOperand::Buffer {
+        buffer: x.buffer(),
+        shape: &SHAPE,
+        filled: false,
+    };
     let operands = [ScratchOperand::Scratch(&fresh), y];
     // SAFETY: refused before anything is recorded.
     let said = unsafe { pool.dispatch(vk::CommandBuffer::null(), &add_one(&operands)) };

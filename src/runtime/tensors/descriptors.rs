@@ -110,9 +110,9 @@ impl Descriptors {
     /// Nothing that uses the sets is in flight, or will be submitted.
     pub(super) unsafe fn forget(&mut self, inner: &Inner, buffer: vk::Buffer) {
         let refers = |thing: &Thing| matches!(thing, Thing::Buffer { handle, .. } if *handle == buffer);
-        let gone = self
-            .sets
-            .extract_if(.., |(_, operands), _| operands.iter().any(|operand| refers(&operand.thing)));
+        let gone = self.sets.extract_if(.., |(_, operands), _| {
+            operands.iter().any(|operand| refers(&operand.thing))
+        });
         for (_, (set, pool)) in gone {
             let (handle, left) = &mut self.pools[pool];
             *left += 1;
