@@ -19,4 +19,6 @@ VK_ADD_LAYER_PATH=$root/target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emu
 cmp target/demo/ordinary.png target/demo/frame.png || die "the two pictures differ"
 say "The same frame's plan for the profile adreno-830, sizes estimated"
 cargo run --quiet --bin tileheap -- plan target/demo/frame.json --profile adreno-830
+cargo run --quiet --bin tileheap -- report target/demo/frame.json --profile adreno-830 -o target/demo/report.html
 say "The pictures are the same: $root/target/demo/frame.png"
+say "The plan as a page to look at: file://$root/target/demo/report.html"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # measure-emulator.sh [PAIRS [WHAT...]]: what the emulator costs, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison.
 #
-# Instructions of each driver call while recording, by callgrind, from the difference of two lengths: without the layer, with it on a
-# device without tile memory, with tile memory. Then processor time (user and system) of examples/deferred, in PAIRS (30)
+# Instructions of each driver call while recording dispatches and draws (emulator/examples/recording.rs says which calls), by
+# callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory. Then processor time (user and system) of examples/deferred, in PAIRS (30)
 # interleaved pairs each: layer against none without tile memory; tile memory without poison against the layer alone and against
 # none; poison against no poison. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
 set -euo pipefail
@@ -16,7 +16,7 @@ size=320x180 frames=20
 need_vulkan
 need_packages valgrind time
 layer=$root/target/emulator-release
-PROFILE=release bash scripts/stage-emulator.sh "$layer"
+PROFILE=layer bash scripts/stage-emulator.sh "$layer"
 cargo build --quiet --package tileheap-emulator --example recording
 cargo build --quiet --example deferred
 results=$root/target/measurements
@@ -29,24 +29,25 @@ none=(env)
 loaded=(env VK_LAYER_PATH="$layer" VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator VK_TILEHEAP_EMULATOR_POISON=false)
 poisoned=("${loaded[@]}" VK_TILEHEAP_EMULATOR_POISON=true)
 
-# instructions MODE ROUNDS ENVIRONMENT...: how many the program executes.
-instructions() {
-    local log=$results/callgrind count
-    "${@:3}" valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file="$log" \
-        target/debug/examples/recording "$1" "$2" >"$results/output" 2>&1 || {
+# count MODE WORK ROUNDS ENVIRONMENT...: how many instructions the program executes, and how many driver calls it makes.
+count() {
+    local log=$results/callgrind instructions
+    "${@:4}" valgrind --tool=callgrind --callgrind-out-file=/dev/null --log-file="$log" \
+        target/debug/examples/recording "$1" "$2" "$3" >"$results/output" 2>&1 || {
         cat "$results/output"
-        die "failed: recording $1 $2"
+        die "failed: recording $1 $2 $3"
     }
-    count=$(awk '/Collected/ {print $NF}' "$log")
-    echo "${count:?callgrind counted nothing}"
+    instructions=$(awk '/Collected/ {print $NF}' "$log")
+    echo "${instructions:?callgrind counted nothing}" "$(tail -n 1 "$results/output")"
 }
 
-# each_call MODE ENVIRONMENT...: instructions of one driver call.
+# each_call MODE WORK ENVIRONMENT...: instructions of one driver call.
 each_call() {
-    local few many
-    few=$(instructions "$1" 1000 "${@:2}")
-    many=$(instructions "$1" 5000 "${@:2}")
-    awk -v few="$few" -v many="$many" 'BEGIN {print (many - few) / (4000 * 5)}'
+    {
+        count "$1" "$2" 1000 "${@:3}"
+        count "$1" "$2" 5000 "${@:3}"
+    } | awk '{instructions[NR] = $1; calls[NR] = $2}
+        END {print (instructions[2] - instructions[1]) / (calls[2] - calls[1])}'
 }
 
 # seconds COMMAND...: processor time.
@@ -79,16 +80,20 @@ compare() {
 }
 
 measure_instructions() {
-    local plain beside tile
-    say "Instructions of a driver call while recording"
-    plain=$(each_call plain "${none[@]}")
-    beside=$(each_call plain "${loaded[@]}")
-    tile=$(each_call tile "${loaded[@]}")
-    awk -v plain="$plain" -v beside="$beside" -v tile="$tile" 'BEGIN {
-    printf "without the layer            %8.1f\n", plain
-    printf "with it, without tile memory %8.1f  %+6.2f %%\n", beside, (beside / plain - 1) * 100
-    printf "with tile memory             %8.1f  %+6.2f %%\n", tile, (tile / plain - 1) * 100
-    }' | tee "$results/instructions"
+    local work plain beside tile
+    say "Instructions of a driver call while recording: without the layer; with it, without tile memory; with tile memory"
+    for work in dispatches draws; do
+        plain=$(each_call plain "$work" "${none[@]}")
+        beside=$(each_call plain "$work" "${loaded[@]}")
+        tile=$(each_call tile "$work" "${loaded[@]}")
+        echo "$work $plain $beside $tile"
+    done | awk '
+        function row(name, plain, beside, tile) {
+            printf "%-11s %8.1f  %8.1f %+6.2f %%  %8.1f %+6.2f %%\n", name, plain, beside, (beside / plain - 1) * 100,
+                tile, (tile / plain - 1) * 100
+        }
+        { row($1, $2, $3, $4); plain += $2; beside += $3; tile += $4 }
+        END { row("both", plain / NR, beside / NR, tile / NR) }' | tee "$results/instructions"
 }
 
 for part in "${what[@]}"; do

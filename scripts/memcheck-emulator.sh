@@ -16,7 +16,7 @@ drivers=(/usr/share/vulkan/icd.d/lvp_icd*.json)
 export VK_DRIVER_FILES=${drivers[0]}
 
 tests=("$@")
-[ ${#tests[@]} -gt 0 ] || tests=(proposal traces)
+[ ${#tests[@]} -gt 0 ] || tests=(proposal traces contents passes rules)
 logs=$root/target/memcheck
 mkdir -p "$logs"
 status=0

@@ -8,8 +8,8 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 need_vulkan
-# A screen for the test of the window, and the libraries that a window loads by name.
-need_packages xvfb libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
+# A browser for reports, a screen for the test of the window, and the libraries that a window loads by name.
+need_packages chromium xvfb libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
 
 logs=$root/target/test-logs
 rm -rf "$logs"
@@ -75,6 +75,28 @@ emulated() {
     on_testbed run "$1" "${@:4}"
 }
 
+# The emulator's own tests below validation. They choose their profiles, make mistakes on purpose, and say themselves which messages of
+# validation each mistake earns, any other being a failure: so no profile and no log.
+own_tests_validated() {
+    local -x VK_DRIVER_FILES=$newest TILEHEAP_EMULATOR=$root/target/emulator
+    local validation_log="" test tests=()
+    for test in emulator/tests/*.rs emulator/tests/*/main.rs; do
+        test=${test#emulator/tests/} test=${test%/main.rs} test=${test%.rs}
+        case $test in
+            faults) leave_out emulator-validated "$test" "the layer stands without a loader there, and so without validation above it" ;;
+            house) leave_out emulator-validated "$test" "it reads sources and uses no driver" ;;
+            *) tests+=("--test=$test") ;;
+        esac
+    done
+    on_testbed run emulator-validated cargo test --no-fail-fast --package tileheap-emulator "${tests[@]}"
+}
+
+# leave_out NAME TEST REASON: a test program that a run cannot use.
+leave_out() {
+    echo "$1: $2: $3" >>"$logs/skipped"
+    count "$1: $2" 0 0 1
+}
+
 # The layer's own log, of every process: no plain file, for each process would start that anew.
 open_validation_log() {
     validation_log=$logs/validation.fifo
@@ -91,8 +113,7 @@ judge_validation_log() {
 }
 
 run pure cargo test --no-fail-fast --package tileheap --no-default-features
-# A minute of random packing problems; fuzz/ has the same with coverage, for where there is cargo-fuzz.
-check pack-fuzz env TILEHEAP_FUZZ_SECONDS=60 cargo test --package tileheap --no-default-features --test pack_fuzz
+check pack-fuzz bash scripts/fuzz.sh 60
 check benches cargo test --quiet --package tileheap --no-default-features --benches
 check emulator-builds bash scripts/stage-emulator.sh
 on_lavapipe run lavapipe cargo test --no-fail-fast
@@ -107,6 +128,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     check programs bash scripts/check-programs.sh
     open_validation_log
     on_testbed run validated cargo test --no-fail-fast "${drivers[@]}"
+    own_tests_validated
     machines=(/usr/share/vulkan/icd.d/lvp_icd*.json)
     for profile in adreno-830 adreno-840 x2-85 validation-icd hostile generous; do
         emulated "$profile" "$newest" "$profile" cargo test --no-fail-fast "${drivers[@]}"

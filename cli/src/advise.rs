@@ -80,7 +80,7 @@ fn headline(plan: &Plan) -> String {
     )
 }
 
-fn in_words(plan: &Plan, change: ChangeKind) -> String {
+pub(crate) fn in_words(plan: &Plan, change: ChangeKind) -> String {
     match change {
         ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
         ChangeKind::Extent(extent) => format!("extent {} x {}", extent.width, extent.height),

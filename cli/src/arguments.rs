@@ -29,6 +29,7 @@ Examples:
   tileheap plan frame.json --heap 18MiB          … if its tile heap were larger
   tileheap plan frame.json --json -o plan.json   … for programs
   tileheap advise frame.json                     what would bring more of it on chip
+  tileheap report frame.json -o report.html      its plan as a page to look at
   tileheap check frame.json plan.json            whether a plan keeps the rules
   tileheap pack buffers.csv                      lives and sizes into the smallest block
   tileheap replay strafe.trace --budget 2MiB --all   what texture caches make of a trace")]
@@ -44,6 +45,7 @@ pub(crate) enum Command {
     Advise(AdviseArguments),
     Diff(DiffArguments),
     Gate(GateArguments),
+    Report(ReportArguments),
     Check(CheckArguments),
     Profile(ProfileArguments),
     Pack(PackArguments),
@@ -179,6 +181,61 @@ pub(crate) struct DiffArguments {
     /// Another one
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) new: PathBuf,
+}
+
+/// Make a page to look at: plans, side by side if you like, and traces of the emulator
+///
+/// One file that needs no network: heaps with passes across and offsets up, what is reserved in each pass, every resource with its
+/// life, home, worth and reason, and what would bring it on chip; barriers on demand. Of two plans the page marks what they do
+/// differently.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap report frame.json -o report.html
+  tileheap report old-plan.json new-plan.json -o diff.html
+  tileheap report frame.json --heap 18MiB --svg heap.svg --png heap.png
+  VK_TILEHEAP_EMULATOR_TRACE=trace.json my-renderer; tileheap report trace.json -o trace.html")]
+pub(crate) struct ReportArguments {
+    /// Frames (planned here), plans as `tileheap plan --json` writes them, traces of the emulator; - for standard input
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The device that frames are planned for: a name (see `tileheap profile --help`) or a profile as JSON
+    #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE")]
+    pub(crate) profile: String,
+    /// The size of its tile heap: 8355840, 18MiB, 8.5MB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
+    pub(crate) heap: Option<Bytes>,
+    /// The extent that a frame's scaled images follow, in place of its own
+    #[arg(long, value_name = "WxH", value_parser = parse_extent)]
+    pub(crate) size: Option<(u32, u32)>,
+    /// How residents of tile memory are chosen
+    #[arg(long, default_value = Strategy::Optimal.name(), value_parser = strategies())]
+    pub(crate) strategy: Strategy,
+    /// Write the page to a file in place of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: Option<PathBuf>,
+    /// Write the charts as a picture, for documents
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) svg: Option<PathBuf>,
+    /// The same as pixels
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) png: Option<PathBuf>,
+}
+
+impl ReportArguments {
+    /// What `tileheap plan` would be asked for one of the inputs.
+    pub(crate) fn what(&self, frame: &std::path::Path) -> What {
+        What {
+            frame: frame.to_owned(),
+            profile: self.profile.clone(),
+            heap: self.heap,
+            size: self.size,
+            strategy: self.strategy,
+            sizes: Sizes::default(),
+            budget: Budget(BUDGET),
+            bin_cost: None,
+        }
+    }
 }
 
 /// Check whether a plan keeps the rules

@@ -1,6 +1,6 @@
 //! `tileheap diff`: two plans in, what they do differently out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
@@ -17,14 +17,29 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<(), Failure> {
         ));
     }
     let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
+    Output::stdout().write_report(&report(&old, &new))
+}
+
+/// What two plans do differently, in words.
+pub(crate) fn report(old: &Value, new: &Value) -> String {
     let mut report = String::new();
-    section(&mut report, "Resources", &places(&old), &places(&new));
-    section(&mut report, "Bound in passes", &bindings(&old), &bindings(&new));
-    section(&mut report, "Totals", &totals(&old), &totals(&new));
+    section(&mut report, "Resources", &places(old), &places(new));
+    section(&mut report, "Bound in passes", &bindings(old), &bindings(new));
+    section(&mut report, "Totals", &totals(old), &totals(new));
     if report.is_empty() {
         report = "The plans put everything in the same places.\n".to_owned();
     }
-    Output::stdout().write_report(&report)
+    report
+}
+
+/// The resources that are somewhere else, or in one of the plans alone.
+pub(crate) fn moved(old: &Value, new: &Value) -> BTreeSet<String> {
+    let (old, new) = (places(old), places(new));
+    let names = old.keys().chain(new.keys());
+    names
+        .filter(|name| old.get(*name) != new.get(*name))
+        .cloned()
+        .collect()
 }
 
 /// A plan as JSON, by its own format: no frame is needed to compare.

@@ -17,6 +17,7 @@ mod pack;
 mod plan;
 mod profile;
 mod replay;
+mod report;
 mod table;
 
 use std::process::ExitCode;
@@ -45,6 +46,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Advise(arguments) => advise::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Gate(arguments) => gate::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Pack(arguments) => pack::run(&arguments),

@@ -23,9 +23,14 @@ impl Output {
 
     /// Writes the text as it is.
     pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+        self.write_bytes(text.as_bytes())
+    }
+
+    /// The same for what is not text.
+    pub(crate) fn write_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
         let Some(file) = &self.file else {
             let mut stdout = std::io::stdout().lock();
-            let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+            let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
             return written.map_err(|error| match error.kind() {
                 ErrorKind::BrokenPipe => Failure::BrokenPipe,
                 _ => Failure::new(format!(
@@ -33,7 +38,7 @@ impl Output {
                 )),
             });
         };
-        std::fs::write(file, text).map_err(|error| {
+        std::fs::write(file, bytes).map_err(|error| {
             Failure::new(format!(
                 "cannot write `{}`: {error}: give -o another path",
                 file.display()

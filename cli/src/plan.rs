@@ -75,9 +75,17 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
 
 /// The frame in a file, native or loose, at another extent if one is given.
 pub(crate) fn read_frame(path: &std::path::Path, extent: Option<(u32, u32)>) -> Result<Imported, Failure> {
-    let text = read_text(path, "frame")?;
+    frame_from(path, &read_text(path, "frame")?, extent)
+}
+
+/// The same from a file's text.
+pub(crate) fn frame_from(
+    path: &std::path::Path,
+    text: &str,
+    extent: Option<(u32, u32)>,
+) -> Result<Imported, Failure> {
     let extent = extent.map(|(width, height)| vk::Extent2D { width, height });
-    import::read(&text, extent).map_err(|error| Failure::of(shown(path), error))
+    import::read(text, extent).map_err(|error| Failure::of(shown(path), error))
 }
 
 fn append_list(report: &mut String, title: &str, lines: &[String]) {

@@ -6,22 +6,15 @@ use ash::vk::Handle;
 use crate::chain::elements;
 use crate::recording::Recorder;
 
-/// An image barrier, of either kind.
-#[derive(Clone, Copy)]
-struct Transition {
-    image: vk::Image,
-    from: vk::ImageLayout,
-    range: vk::ImageSubresourceRange,
-}
-
 /// Barriers of the first kind come next.
+#[inline]
 pub(crate) fn before(recorder: &Recorder, barriers: &[vk::ImageMemoryBarrier<'_>]) {
-    let transitions = barriers.iter().map(|barrier| Transition {
-        image: barrier.image,
-        from: barrier.old_layout,
-        range: barrier.subresource_range,
-    });
-    discard(recorder, transitions);
+    for barrier in barriers
+        .iter()
+        .filter(|barrier| barrier.old_layout == vk::ImageLayout::UNDEFINED)
+    {
+        discard(recorder, barrier.image, barrier.subresource_range);
+    }
 }
 
 /// Barriers of the second kind come next.
@@ -37,31 +30,30 @@ pub(crate) unsafe fn before2(recorder: &Recorder, dependencies: &[vk::Dependency
                 dependency.image_memory_barrier_count,
             )
         };
-        let transitions = barriers.iter().map(|barrier| Transition {
-            image: barrier.image,
-            from: barrier.old_layout,
-            range: barrier.subresource_range,
-        });
-        discard(recorder, transitions);
+        for barrier in barriers
+            .iter()
+            .filter(|barrier| barrier.old_layout == vk::ImageLayout::UNDEFINED)
+        {
+            discard(recorder, barrier.image, barrier.subresource_range);
+        }
     }
 }
 
-fn discard(recorder: &Recorder, transitions: impl Iterator<Item = Transition>) {
-    for transition in transitions.filter(|transition| transition.from == vk::ImageLayout::UNDEFINED) {
-        let Some(image) = recorder.device.resources.images.get(transition.image.as_raw()) else {
-            continue;
-        };
-        let aspects = transition.range.aspect_mask;
-        let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
-        let whole = image.single && (!image.two_aspects || aspects.contains(both));
-        let Some(place) = image.place.get().filter(|_| whole) else {
-            continue;
-        };
-        let mut recording = recorder.lock();
-        if recording.pass.is_none() {
-            recording.contents.discard(place.first, place.end);
-            recorder.poison(place.first, place.end, "a transition from UNDEFINED");
-        }
+/// An image leaves the layout UNDEFINED.
+#[inline(never)]
+fn discard(recorder: &Recorder, image: vk::Image, range: vk::ImageSubresourceRange) {
+    let Some(image) = recorder.device.resources.images.get(image.as_raw()) else {
+        return;
+    };
+    let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+    let whole = image.single && (!image.two_aspects || range.aspect_mask.contains(both));
+    let Some(place) = image.place.get().filter(|_| whole) else {
+        return;
+    };
+    let mut recording = recorder.lock();
+    if recording.pass.is_none() {
+        recording.contents.discard(place.first, place.end);
+        recorder.poison(place.first, place.end, "a transition from UNDEFINED");
     }
 }
 

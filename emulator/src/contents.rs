@@ -25,6 +25,7 @@ pub(crate) struct Contents {
     written: Ranges,
     /// Reads of what was there before.
     reads: Vec<Read>,
+    discards: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,13 @@ impl Contents {
 
     /// `[first, end)` becomes undefined.
     pub(crate) fn discard(&mut self, first: u64, end: u64) {
+        self.discards += 1;
         self.dead.add(first, end);
+    }
+
+    /// How often bytes became undefined: between two times, what was read or written may be so again without news.
+    pub(crate) fn discards(&self) -> u64 {
+        self.discards
     }
 
     /// Something is written there.
@@ -98,7 +105,7 @@ impl Contents {
             self.written.add(first, end);
         }
         for (first, end) in secondary.dead.iter() {
-            self.dead.add(first, end);
+            self.discard(first, end);
         }
         findings
     }

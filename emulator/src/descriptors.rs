@@ -10,12 +10,14 @@ use ash::vk;
 use ash::vk::Handle;
 
 use crate::chain::elements;
+use crate::contents::Contents;
 use crate::device::Device;
 use crate::hooks::actions::Reach;
 use crate::messages::{Finding, MessageId};
-use crate::recording::{Recorder, Recording};
+use crate::recording::{Bound, Recorder, Recording, Said};
 use crate::resources::Resource;
 use crate::shaders::Reached;
+use crate::sharded::{GOLDEN, spread};
 
 /// A descriptor set, or the descriptors pushed to a command buffer.
 #[derive(Default)]
@@ -35,52 +37,125 @@ struct Entry {
     resource: Arc<Resource>,
 }
 
-/// The sets and the pipeline of each bind point.
+/// The sets and the pipeline of each bind point, by handle: what they are is looked up where something reaches them.
 #[derive(Default)]
 pub(crate) struct BoundSets {
     points: [Point; 3],
+    pushes: u64,
 }
 
 #[derive(Default)]
 struct Point {
-    sets: Vec<Option<Arc<Set>>>,
-    pipeline: Option<Arc<Vec<Reached>>>,
+    pipeline: u64,
+    /// Handles, and the complements of the numbers of pushes; 0 for what is not known.
+    sets: [u64; SETS],
+    /// The pipeline and the sets as one number.
+    key: u64,
+    /// Keys, and what else mattered, of draws or dispatches that were checked: the same again has nothing new to say.
+    checked: [[u64; 2]; CHECKED],
+    /// The command buffer's own sets, by what stands for them above.
+    pushed: Vec<(u64, Set)>,
 }
 
-impl BoundSets {
-    fn point(&mut self, point: vk::PipelineBindPoint) -> Option<&mut Point> {
-        match point {
-            vk::PipelineBindPoint::GRAPHICS => Some(&mut self.points[0]),
-            vk::PipelineBindPoint::COMPUTE => Some(&mut self.points[1]),
-            vk::PipelineBindPoint::RAY_TRACING_KHR => Some(&mut self.points[2]),
-            _ => None,
+/// More sets than any driver binds at once (`maxBoundDescriptorSets` is 32 at most); what lies above is not followed.
+const SETS: usize = 32;
+
+/// Half of how many pipelines and sets can take turns and be checked once.
+const CHECKED: usize = 8;
+
+impl Point {
+    #[inline]
+    fn put(&mut self, index: usize, set: u64) {
+        if let Some(slot) = self.sets.get_mut(index) {
+            let salt = 2 * index as u64 + 1;
+            self.key ^= spread(*slot ^ salt) ^ spread(set ^ salt);
+            *slot = set;
         }
     }
 
-    /// Binds a pipeline, or one of which nothing is known.
-    pub(crate) fn bind_pipeline(&mut self, point: vk::PipelineBindPoint, reached: Option<Arc<Vec<Reached>>>) {
-        if let Some(point) = self.point(point) {
-            point.pipeline = reached;
+    /// Whether nothing was said yet of the pipeline and the sets with `state`, which counts what else matters.
+    #[inline]
+    fn is_news(&mut self, state: u64) -> bool {
+        // Each bit of both reaches the highest, by which pairs are told apart.
+        let key = (self.key ^ state).wrapping_mul(GOLDEN);
+        let pair = &mut self.checked[(key >> (u64::BITS - CHECKED.ilog2())) as usize];
+        if pair.contains(&key) {
+            return false;
+        }
+        *pair = [key, pair[0]];
+        true
+    }
+}
+
+/// The place of a bind point, if it is one whose descriptors are followed.
+#[inline]
+fn place_of(point: vk::PipelineBindPoint) -> Option<usize> {
+    match point {
+        vk::PipelineBindPoint::GRAPHICS => Some(0),
+        vk::PipelineBindPoint::COMPUTE => Some(1),
+        vk::PipelineBindPoint::RAY_TRACING_KHR => Some(2),
+        _ => None,
+    }
+}
+
+#[inline]
+fn place_of_reach(reach: Reach) -> usize {
+    match reach {
+        Reach::Draw => 0,
+        Reach::Dispatch => 1,
+        _ => 2,
+    }
+}
+
+impl BoundSets {
+    /// Binds a pipeline.
+    #[inline]
+    pub(crate) fn bind_pipeline(&mut self, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
+        if let Some(place) = place_of(point) {
+            let point = &mut self.points[place];
+            point.key ^= spread(point.pipeline) ^ spread(pipeline.as_raw());
+            point.pipeline = pipeline.as_raw();
         }
     }
 
     /// Something unknown is bound in the place of a set, at whichever bind point.
     pub(crate) fn forget_set(&mut self, index: usize) {
         for point in &mut self.points {
-            if let Some(set) = point.sets.get_mut(index) {
-                *set = None;
+            point.put(index, 0);
+        }
+    }
+
+    /// Binds sets from an index on.
+    #[inline]
+    pub(crate) fn bind_sets(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        first: u32,
+        sets: impl Iterator<Item = vk::DescriptorSet>,
+    ) {
+        if let Some(place) = place_of(point) {
+            let point = &mut self.points[place];
+            for (index, set) in (first as usize..).zip(sets) {
+                point.put(index, set.as_raw());
             }
         }
     }
 
-    /// Binds a set.
-    pub(crate) fn bind_set(&mut self, point: vk::PipelineBindPoint, index: usize, set: Option<Arc<Set>>) {
-        if let Some(point) = self.point(point) {
-            if point.sets.len() <= index {
-                point.sets.resize_with(index + 1, || None);
-            }
-            point.sets[index] = set;
+    /// Binds a set of the command buffer's own.
+    pub(crate) fn push_set(&mut self, point: vk::PipelineBindPoint, index: u32, set: Set) {
+        self.pushes += 1;
+        if let Some(place) = place_of(point) {
+            let point = &mut self.points[place];
+            point.put(index as usize, !self.pushes);
+            point.pushed.retain(|(number, _)| point.sets.contains(number));
+            point.pushed.push((!self.pushes, set));
         }
+    }
+
+    /// Whether a draw or dispatch with `state`, which counts what else matters, is another than those before.
+    #[inline]
+    pub(crate) fn is_news(&mut self, reach: Reach, state: u64) -> bool {
+        self.points[place_of_reach(reach)].is_news(state)
     }
 }
 
@@ -246,48 +321,71 @@ fn is_only_read(kind: vk::DescriptorType) -> bool {
     )
 }
 
-/// What a draw or dispatch reaches: the rules, and what it reads and may write.
-pub(crate) fn check(recording: &mut Recording, reach: Reach, command: &str, findings: &mut Vec<Finding>) {
-    let point = match reach {
-        Reach::Draw => 0,
-        Reach::Dispatch => 1,
-        _ => 2,
+/// What a draw or dispatch reaches: the rules, and what it reads and may write. Once in a recording, since a set does not
+/// change while a command buffer uses it.
+pub(crate) fn check(device: &Device, recording: &mut Recording, reach: Reach, command: &str) -> Vec<Finding> {
+    let point = &recording.sets.points[place_of_reach(reach)];
+    let mut rules = Rules {
+        bound: recording.bound,
+        contents: &mut recording.contents,
+        said: &mut recording.said,
+        command,
+        findings: Vec::new(),
     };
-    // Taken out, so that the rest of the recording can change; put back below.
-    let this = std::mem::take(&mut recording.sets.points[point]);
-    if let Some(pipeline) = &this.pipeline {
-        for reached in pipeline.iter() {
-            let set = this.sets.get(reached.set as usize).and_then(Option::as_ref);
-            let Some(set) = set.filter(|set| set.count.load(Ordering::Relaxed) > 0) else {
-                continue;
-            };
+    let pipeline = device.resources.pipelines.get(point.pipeline);
+    for reached in pipeline.iter().flat_map(|all| all.iter()) {
+        let Some(handle) = point.sets.get(reached.set as usize) else {
+            continue;
+        };
+        if let Some((_, set)) = point.pushed.iter().find(|(number, _)| number == handle) {
+            rules.access_set(reached, set);
+        } else if let Some(set) = device.resources.sets.get(*handle) {
+            rules.access_set(reached, &set);
+        }
+    }
+    rules.findings
+}
+
+/// What an access is judged by, and what it changes.
+struct Rules<'a> {
+    bound: Option<Bound>,
+    contents: &'a mut Contents,
+    said: &'a mut Said,
+    command: &'a str,
+    findings: Vec<Finding>,
+}
+
+impl Rules<'_> {
+    fn access_set(&mut self, reached: &Reached, set: &Set) {
+        if set.count.load(Ordering::Relaxed) > 0 {
             for entry in set.lock().iter().filter(|entry| entry.binding == reached.binding) {
-                access(recording, reached, entry, command, findings);
+                self.access(reached, entry);
             }
         }
     }
-    recording.sets.points[point] = this;
-}
 
-fn access(
-    recording: &mut Recording,
-    reached: &Reached,
-    entry: &Entry,
-    command: &str,
-    findings: &mut Vec<Finding>,
-) {
-    let Some(place) = entry.resource.place.get() else {
-        return;
-    };
-    let object = Recorder::check_object(recording, &entry.resource, command, MessageId::WrongObject);
-    findings.extend(object.filter(|finding| recording.is_news(finding)));
-    let only_read = reached.only_read || is_only_read(entry.kind);
-    if only_read && !entry.resource.addressable {
-        let read = recording.contents.read(&entry.resource, place);
-        findings.extend(read.filter(|finding| recording.is_news(finding)));
+    fn access(&mut self, reached: &Reached, entry: &Entry) {
+        let Some(place) = entry.resource.place.get() else {
+            return;
+        };
+        if let Some(finding) =
+            Recorder::check_object(self.bound, &entry.resource, self.command, MessageId::WrongObject)
+        {
+            self.find(finding);
+        }
+        if !reached.only_read && !is_only_read(entry.kind) {
+            self.contents.write(place);
+        } else if !entry.resource.addressable
+            && let Some(finding) = self.contents.read(&entry.resource, place)
+        {
+            self.find(finding);
+        }
     }
-    if !only_read {
-        recording.contents.write(place);
+
+    fn find(&mut self, finding: Finding) {
+        if self.said.is_news(&finding) {
+            self.findings.push(finding);
+        }
     }
 }
 

@@ -20,8 +20,8 @@ impl Fallback for vk::Result {
     }
 }
 
-impl Fallback for vk::PFN_vkVoidFunction {
-    fn fallback() -> vk::PFN_vkVoidFunction {
+impl<T> Fallback for Option<T> {
+    fn fallback() -> Option<T> {
         None
     }
 }
@@ -33,11 +33,18 @@ impl Fallback for u64 {
 }
 
 /// Runs the body of an entry point; where it panics, says so on stderr and gives the fallback.
+#[inline(always)]
 pub(crate) fn guard<T: Fallback>(name: &str, body: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
-        eprintln!("VK_LAYER_TILEHEAP_emulator: {name} failed inside the layer; this is a bug of the layer");
-        T::fallback()
-    })
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(answer) => answer,
+        Err(_) => failed(name),
+    }
+}
+
+#[cold]
+fn failed<T: Fallback>(name: &str) -> T {
+    eprintln!("VK_LAYER_TILEHEAP_emulator: {name} failed inside the layer; this is a bug of the layer");
+    T::fallback()
 }
 
 /// Declares entry points: `extern "system"` functions of the names that Vulkan gives them, guarded.

@@ -19,6 +19,7 @@ mod contents;
 mod descriptors;
 mod device;
 mod dispatch;
+mod exclusive;
 mod guard;
 mod heap;
 mod hooks;

@@ -24,9 +24,11 @@ struct Attached {
 /// `info` is valid.
 pub(crate) unsafe fn begin_render_pass(
     recorder: &Recorder,
-    info: &vk::RenderPassBeginInfo<'_>,
+    info: *const vk::RenderPassBeginInfo<'_>,
     command: &str,
 ) {
+    // SAFETY: The caller's promise.
+    let info = unsafe { &*info };
     let resources = &recorder.device.resources;
     let pass = resources.render_passes.get(info.render_pass.as_raw());
     let framebuffer = resources.framebuffers.get(info.framebuffer.as_raw());
@@ -61,7 +63,7 @@ pub(crate) unsafe fn begin_render_pass(
 ///
 /// # Safety
 /// `info` is valid.
-pub(crate) unsafe fn begin_rendering(recorder: &Recorder, info: &vk::RenderingInfo<'_>, command: &str) {
+pub(crate) unsafe fn begin_rendering(recorder: &Recorder, info: &vk::RenderingInfo<'_>) {
     let views = &recorder.device.resources.image_views;
     let mut attached: Vec<Attached> = Vec::new();
     let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_stencil: bool| {
@@ -129,7 +131,7 @@ pub(crate) unsafe fn begin_rendering(recorder: &Recorder, info: &vk::RenderingIn
     // A suspended instance stores nothing yet, and one that resumes loads nothing again.
     let loads = !info.flags.contains(vk::RenderingFlags::RESUMING);
     let stores = !info.flags.contains(vk::RenderingFlags::SUSPENDING);
-    begin(recorder, &attached, (loads, stores), command);
+    begin(recorder, &attached, (loads, stores), "vkCmdBeginRendering");
 }
 
 /// What a resolve attachment does: it is written.
@@ -211,7 +213,7 @@ fn begin_attachment(
         return;
     };
     findings.extend(Recorder::check_object(
-        recording,
+        recording.bound,
         &this.resource,
         command,
         MessageId::WrongObject,

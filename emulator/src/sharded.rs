@@ -28,8 +28,12 @@ impl Hasher for HandleHasher {
     }
 }
 
-fn spread(value: u64) -> u64 {
-    let product = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+/// 2^64 by the golden ratio, and odd: products of neighbours lie far apart, and no two are the same.
+pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A number that differs in all bits where the values differ in some.
+pub(crate) fn spread(value: u64) -> u64 {
+    let product = value.wrapping_mul(GOLDEN);
     product ^ (product >> 32)
 }
 

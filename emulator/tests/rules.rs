@@ -13,8 +13,7 @@ use tileheap::ffi;
 fn said(settings: &[(&str, &str)], validated: &[&str], run: impl FnOnce(&Rig)) -> Vec<String> {
     let rig = Rig::new(settings);
     run(&rig);
-    let mut ids: Vec<_> = rig.take_messages().into_iter().map(|(id, _)| id).collect();
-    ids.retain(|id| !validated.contains(&id.as_str()));
+    let ids = rig.take_ids_but(validated);
     rig.finish();
     ids
 }
@@ -45,6 +44,48 @@ fn a_dispatch_reaches_only_the_object_bound() {
         said(&[], &VALIDATED_10746, |rig| dispatch_with(rig, |_, _| None)),
         WRONG
     );
+}
+
+/// What was checked once is checked again when another object is bound, and when what it reads was discarded.
+#[test]
+fn the_same_dispatch_is_judged_by_what_changed_in_between() {
+    let ids = said(&[], &VALIDATED_10746, |rig| {
+        let (own, other) = (rig.object(12_288), rig.object(12_288));
+        let buffer = rig.tile_words(64, own, 0);
+        let pipeline = rig.compute(&[vk::DescriptorType::STORAGE_BUFFER], rig::FILL);
+        let set = rig.set(&pipeline, &[rig::Descriptor::Buffer(buffer)]);
+        rig.record(|commands| {
+            for bound in [own, own, other, own] {
+                rig.bind(commands, Some(bound));
+                rig.dispatch(commands, &pipeline, set, 1, 64);
+            }
+        });
+    });
+    assert_eq!(ids, WRONG);
+    let ids = said(&[], &[], |rig| {
+        let own = rig.object(12_288);
+        let buffer = rig.tile_words(64, own, 0);
+        let out = rig.host_buffer(64);
+        let kinds = [vk::DescriptorType::STORAGE_BUFFER; 2];
+        let pipeline = rig.compute(&kinds, rig::COPY);
+        let descriptors = [
+            rig::Descriptor::Buffer(buffer),
+            rig::Descriptor::Buffer(out.buffer),
+        ];
+        let set = rig.set(&pipeline, &descriptors);
+        let commands = rig.record(|commands| {
+            rig.bind(commands, Some(own));
+            rig.fill(commands, buffer, 64, 7);
+            rig.dispatch(commands, &pipeline, set, 0, 64);
+            rig.bind(commands, None);
+            rig.fill(commands, out.buffer, 64, 0);
+            rig.bind(commands, Some(own));
+            rig.dispatch(commands, &pipeline, set, 0, 64);
+            rig.dispatch(commands, &pipeline, set, 0, 64);
+        });
+        rig.submit(&[&[commands]]);
+    });
+    assert_eq!(ids, ["TILEHEAP-reads-discarded"]);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Any bytes as a packing problem: every answer has to be right.
 #![no_main]
 
-#[path = "../../tests/support/pack_bytes.rs"]
 mod pack_bytes;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

@@ -7,6 +7,7 @@ mod errors;
 mod frames;
 mod packs;
 mod replay;
+mod report;
 mod run;
 #[path = "../../../tests/support/mod.rs"]
 mod support;

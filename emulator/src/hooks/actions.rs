@@ -9,6 +9,7 @@ use std::ffi::c_void;
 use ash::vk;
 
 use crate::dispatch::commands;
+use crate::recording::{before_action, recorded_commands};
 
 /// What an action command reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,20 +43,12 @@ macro_rules! actions {
             }
         }
 
-        $(
-            #[allow(non_snake_case, reason = "Vulkan's names")]
-            unsafe extern "system" fn $command(commands: vk::CommandBuffer, $($arg: $type),*) $(-> $answer)? {
-                $crate::guard::guard(stringify!($command), move || {
-                    let buffers: &[vk::Buffer] = &[$($($buffer),*)?];
-                    let Some(device) =
-                        $crate::recording::before_action(commands, Reach::$reach, buffers, stringify!($command))
-                    else {
-                        return $crate::guard::Fallback::fallback();
-                    };
-                    $crate::guard::down!(device.actions, $command(commands, $($arg),*))
-                })
-            }
-        )+
+        recorded_commands! {$(
+            fn $command(commands, $($arg: $type),*) $(-> $answer)? => actions |recorder| {
+                let buffers: &[vk::Buffer] = &[$($($buffer),*)?];
+                before_action(recorder, Reach::$reach, buffers, stringify!($command));
+            };
+        )+}
     };
 }
 

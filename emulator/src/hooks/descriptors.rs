@@ -10,7 +10,7 @@ use crate::chain::{elements, find};
 use crate::descriptors::{Set, stage_reaches};
 use crate::device::{Device, device_of};
 use crate::guard::{down, entry_points};
-use crate::recording::recorder;
+use crate::recording::recorded_commands;
 use crate::shaders::{self, Reached};
 
 entry_points! {
@@ -119,17 +119,6 @@ entry_points! {
         let Some(device) = device_of(handle) else { return };
         device.resources.pipelines.remove(pipeline.as_raw());
         down!(device.next, vkDestroyPipeline(handle, pipeline, allocator));
-    }
-
-    /// Remembers what will be reached.
-    fn vkCmdBindPipeline(commands: vk::CommandBuffer, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
-        let Some(recorder) = recorder(commands) else {
-            let Some(device) = device_of(commands) else { return };
-            return down!(device.next, vkCmdBindPipeline(commands, point, pipeline));
-        };
-        let reached = recorder.device.resources.pipelines.get(pipeline.as_raw());
-        recorder.lock().sets.bind_pipeline(point, reached);
-        down!(recorder.device.next, vkCmdBindPipeline(commands, point, pipeline));
     }
 
     /// New sets hold nothing.
@@ -261,10 +250,17 @@ entry_points! {
         }
         down!(device.next, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
     }
+}
+
+recorded_commands! {
+    /// Remembers what will be reached.
+    fn vkCmdBindPipeline(commands, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) => next |recorder| {
+        recorder.lock().sets.bind_pipeline(point, pipeline);
+    };
 
     /// Remembers which sets are bound.
     fn vkCmdBindDescriptorSets(
-        commands: vk::CommandBuffer,
+        commands,
         point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
         first: u32,
@@ -272,59 +268,38 @@ entry_points! {
         sets: *const vk::DescriptorSet,
         offset_count: u32,
         offsets: *const u32,
-    ) {
-        let recorder = recorder(commands);
-        if let Some(recorder) = &recorder {
-            let known = &recorder.device.resources.sets;
-            let mut recording = recorder.lock();
-            // SAFETY: Valid usage.
-            for (index, set) in unsafe { elements(sets, count) }.iter().enumerate() {
-                recording.sets.bind_set(point, first as usize + index, known.get(set.as_raw()));
-            }
-        }
-        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
-        let next = &device.next;
-        down!(next, vkCmdBindDescriptorSets(commands, point, layout, first, count, sets, offset_count, offsets));
-    }
+    ) => next |recorder| {
+        // SAFETY: Valid usage: so many sets.
+        let sets = (0..count as usize).map(|index| unsafe { *sets.wrapping_add(index) });
+        recorder.lock().sets.bind_sets(point, first, sets);
+    };
 
     /// A set of the command buffer's own, of which nothing is known: what was bound there is bound no more.
     fn vkCmdPushDescriptorSetWithTemplateKHR(
-        commands: vk::CommandBuffer,
+        commands,
         template: vk::DescriptorUpdateTemplate,
         layout: vk::PipelineLayout,
         index: u32,
         data: *const c_void,
-    ) {
-        let recorder = recorder(commands);
-        if let Some(recorder) = &recorder {
-            recorder.lock().sets.forget_set(index as usize);
-        }
-        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
-        down!(device.next, vkCmdPushDescriptorSetWithTemplateKHR(commands, template, layout, index, data));
-    }
+    ) => next |recorder| recorder.lock().sets.forget_set(index as usize);
 
     /// A set of the command buffer's own.
     fn vkCmdPushDescriptorSetKHR(
-        commands: vk::CommandBuffer,
+        commands,
         point: vk::PipelineBindPoint,
         layout: vk::PipelineLayout,
         index: u32,
         count: u32,
         writes: *const vk::WriteDescriptorSet<'_>,
-    ) {
-        let recorder = recorder(commands);
-        if let Some(recorder) = &recorder {
-            let set = Set::default();
+    ) => next |recorder| {
+        let set = Set::default();
+        // SAFETY: Valid usage.
+        for write in unsafe { elements(writes, count) } {
             // SAFETY: Valid usage.
-            for write in unsafe { elements(writes, count) } {
-                // SAFETY: Valid usage.
-                unsafe { set.write(&recorder.device, write) };
-            }
-            recorder.lock().sets.bind_set(point, index as usize, Some(Arc::new(set)));
+            unsafe { set.write(&recorder.device, write) };
         }
-        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
-        down!(device.next, vkCmdPushDescriptorSetKHR(commands, point, layout, index, count, writes));
-    }
+        recorder.lock().sets.push_set(point, index, set);
+    };
 }
 
 /// # Safety

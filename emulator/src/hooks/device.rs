@@ -43,6 +43,8 @@ commands! {
         always vkGetDeviceTensorMemoryRequirementsARM: RequirementsQuery;
         always vkGetDataGraphPipelineSessionMemoryRequirementsARM: RequirementsQuery;
         always vkGetVideoSessionMemoryRequirementsKHR: vk::PFN_vkGetVideoSessionMemoryRequirementsKHR;
+        always vkGetDeviceGroupPeerMemoryFeatures: vk::PFN_vkGetDeviceGroupPeerMemoryFeatures,
+            or vkGetDeviceGroupPeerMemoryFeaturesKHR;
         always vkGetDeviceMemoryCommitment: vk::PFN_vkGetDeviceMemoryCommitment;
         // Usage bits, which go with the queries above.
         always vkCreateImage: vk::PFN_vkCreateImage;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use ash::vk;
 
-use crate::device::{Device, device_of};
+use crate::device::{Enabled, device_of};
 use crate::dispatch::{EntryPoint, Hook, Mode, hook};
 use crate::guard::{down, entry_points};
 use crate::hooks::actions::ActionTable;
@@ -40,30 +40,42 @@ const ALWAYS_THERE: [&CStr; 6] = [
     c"vkEnumerateDeviceExtensionProperties",
 ];
 
-/// The commands of the layer's own extensions, if the device enabled theirs.
-fn own_command(name: &CStr, device: &Device) -> Option<EntryPoint> {
-    let hook: Option<Hook> = match name.to_bytes() {
-        b"vkCmdBindTileMemoryQCOM" if device.enabled.tile_memory_heap => {
-            hook!(tile vkCmdBindTileMemoryQCOM tileheap::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM)
-        }
-        b"vkGetFramebufferTilePropertiesQCOM" if device.enabled.tile_properties => {
-            hook!(tile vkGetFramebufferTilePropertiesQCOM vk::PFN_vkGetFramebufferTilePropertiesQCOM)
-        }
-        b"vkGetDynamicRenderingTilePropertiesQCOM" if device.enabled.tile_properties => {
-            hook!(tile vkGetDynamicRenderingTilePropertiesQCOM vk::PFN_vkGetDynamicRenderingTilePropertiesQCOM)
-        }
-        b"vkCmdBeginPerTileExecutionQCOM" if device.enabled.tile_shading => {
-            hook!(tile vkCmdBeginPerTileExecutionQCOM crate::tile_shading::PerTileCommand)
-        }
-        b"vkCmdEndPerTileExecutionQCOM" if device.enabled.tile_shading => {
-            hook!(tile vkCmdEndPerTileExecutionQCOM crate::tile_shading::PerTileCommand)
-        }
-        b"vkCmdDispatchTileQCOM" if device.enabled.tile_shading => {
-            hook!(tile vkCmdDispatchTileQCOM crate::tile_shading::PerTileCommand)
-        }
-        _ => None,
+/// Whether a device enabled the extension of a command.
+type IsEnabled = fn(&Enabled) -> bool;
+
+/// A command of the layer's own extensions.
+fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
+    let is_heap: IsEnabled = |enabled| enabled.tile_memory_heap;
+    let is_tiles: IsEnabled = |enabled| enabled.tile_properties;
+    let is_shading: IsEnabled = |enabled| enabled.tile_shading;
+    let (hook, is_enabled): (Option<Hook>, _) = match name.to_bytes() {
+        b"vkCmdBindTileMemoryQCOM" => (
+            hook!(tile vkCmdBindTileMemoryQCOM tileheap::ffi::tile_memory_heap::PFN_vkCmdBindTileMemoryQCOM),
+            is_heap,
+        ),
+        b"vkGetFramebufferTilePropertiesQCOM" => (
+            hook!(tile vkGetFramebufferTilePropertiesQCOM vk::PFN_vkGetFramebufferTilePropertiesQCOM),
+            is_tiles,
+        ),
+        b"vkGetDynamicRenderingTilePropertiesQCOM" => (
+            hook!(tile vkGetDynamicRenderingTilePropertiesQCOM vk::PFN_vkGetDynamicRenderingTilePropertiesQCOM),
+            is_tiles,
+        ),
+        b"vkCmdBeginPerTileExecutionQCOM" => (
+            hook!(tile vkCmdBeginPerTileExecutionQCOM crate::tile_shading::PerTileCommand),
+            is_shading,
+        ),
+        b"vkCmdEndPerTileExecutionQCOM" => (
+            hook!(tile vkCmdEndPerTileExecutionQCOM crate::tile_shading::PerTileCommand),
+            is_shading,
+        ),
+        b"vkCmdDispatchTileQCOM" => (
+            hook!(tile vkCmdDispatchTileQCOM crate::tile_shading::PerTileCommand),
+            is_shading,
+        ),
+        _ => return None,
     };
-    hook.map(|(_, entry)| entry)
+    hook.map(|(_, entry)| (entry, is_enabled))
 }
 
 entry_points! {
@@ -80,8 +92,11 @@ entry_points! {
         }
         let instance = instance_of(handle)?;
         // SAFETY: The next layer's look-up with the application's arguments.
-        let below = unsafe { (instance.next_look_up)(handle, name) }?;
-        Some(hook.unwrap_or(below))
+        let below = unsafe { (instance.next_look_up)(handle, name) };
+        if let Some((own, _)) = own_command(asked).filter(|_| below.is_none() || instance.settings.force) {
+            return Some(own);
+        }
+        Some(hook.unwrap_or(below?))
     }
 
     /// The layer's entry point, where the device needs it; the next layer's otherwise.
@@ -89,7 +104,7 @@ entry_points! {
         // SAFETY: Valid usage: a C string.
         let asked = unsafe { CStr::from_ptr(name) };
         let device = device_of(handle)?;
-        if let Some(own) = own_command(asked, &device) {
+        if let Some((own, _)) = own_command(asked).filter(|(_, is_enabled)| is_enabled(&device.enabled)) {
             return Some(own);
         }
         let below = down!(device.next, vkGetDeviceProcAddr(handle, name))?;

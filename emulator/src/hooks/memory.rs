@@ -374,6 +374,24 @@ entry_points! {
         result
     }
 
+    /// Devices of a group do not reach each other's tile memory.
+    fn vkGetDeviceGroupPeerMemoryFeatures(
+        handle: vk::Device,
+        heap: u32,
+        local: u32,
+        remote: u32,
+        out: *mut vk::PeerMemoryFeatureFlags,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        let emulation = device.physical.emulation.as_ref();
+        if emulation.is_some_and(|emulation| emulation.remap.tile_heap() == heap) {
+            // SAFETY: Valid usage: room for one.
+            unsafe { out.write(vk::PeerMemoryFeatureFlags::empty()) };
+            return;
+        }
+        down!(device.next, vkGetDeviceGroupPeerMemoryFeatures(handle, heap, local, remote, out));
+    }
+
     /// Nothing is committed for tile memory; the emulated lazy type is committed in full.
     fn vkGetDeviceMemoryCommitment(handle: vk::Device, object: vk::DeviceMemory, out: *mut vk::DeviceSize) {
         let Some(device) = device_of(handle) else { return };

@@ -1,7 +1,9 @@
 //! Entry points of physical devices: what the layer adds to every answer.
 
 use ash::vk;
-use tileheap::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
+use tileheap::ffi::{
+    BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
+};
 
 use crate::chain::find;
 use crate::guard::{down, entry_points};
@@ -123,7 +125,10 @@ entry_points! {
         let Some(emulation) = physical.emulation.as_ref().filter(|_| request.is_tile()) else {
             return down!(instance.next, vkGetPhysicalDeviceImageFormatProperties2(handle, info, out));
         };
-        if !emulation.grants(&request) {
+        // SAFETY: The chain is valid.
+        let external = unsafe { find::<vk::PhysicalDeviceExternalImageFormatInfo<'_>>(asked.p_next) };
+        let is_external = external.is_some_and(|external| !external.handle_type.is_empty());
+        if is_external || !emulation.grants(&request) {
             // SAFETY: Valid usage: a valid structure.
             unsafe { (*out).image_format_properties = vk::ImageFormatProperties::default() };
             return vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
@@ -180,17 +185,25 @@ entry_points! {
         down!(instance.next, vkGetPhysicalDeviceSparseImageFormatProperties2(handle, info, count, out));
     }
 
-    /// The usage without the tile bit.
+    /// No tile buffer is exported or imported.
     fn vkGetPhysicalDeviceExternalBufferProperties(
         handle: vk::PhysicalDevice,
         info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
         out: *mut vk::ExternalBufferProperties<'_>,
     ) {
-        let Some((instance, _)) = physical_of(handle) else { return };
+        let Some((instance, physical)) = physical_of(handle) else { return };
         // SAFETY: Valid usage: a valid structure.
-        let mut copy = unsafe { *info };
-        copy.usage &= !BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
-        down!(instance.next, vkGetPhysicalDeviceExternalBufferProperties(handle, &copy, out));
+        let asked = unsafe { &*info };
+        // SAFETY: The chain is valid.
+        let wide = unsafe { find::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(asked.p_next) };
+        let is_tile = asked.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM)
+            || wide.is_some_and(|wide| wide.usage.contains(BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM));
+        if physical.emulation.is_some() && is_tile {
+            // SAFETY: Valid usage: a valid structure.
+            unsafe { (*out).external_memory_properties = vk::ExternalMemoryProperties::default() };
+            return;
+        }
+        down!(instance.next, vkGetPhysicalDeviceExternalBufferProperties(handle, info, out));
     }
 
     /// The layer, before the tools below it.

@@ -10,7 +10,7 @@ use crate::chain::elements;
 use crate::device::{Device, device_of};
 use crate::guard::{down, entry_points};
 use crate::passes;
-use crate::recording::{self, recorder};
+use crate::recording::{self, Recorder, recorded_commands, recording_into};
 use crate::strip;
 
 /// `vkCmdEndRendering2KHR`, which ash 0.38 lacks.
@@ -78,7 +78,8 @@ entry_points! {
         commands: vk::CommandBuffer,
         info: *const vk::CommandBufferBeginInfo<'_>,
     ) -> vk::Result {
-        let Some(recorder) = recorder(commands) else {
+        // SAFETY: Valid usage: host access to the command buffer is synchronized.
+        let Some(recorder) = (unsafe { recording_into(commands) }) else {
             let Some(device) = device_of(commands) else { return vk::Result::ERROR_UNKNOWN };
             return down!(device.next, vkBeginCommandBuffer(commands, info));
         };
@@ -107,7 +108,8 @@ entry_points! {
 
     /// Binds for the commands that follow. The bind itself discards nothing.
     fn vkCmdBindTileMemoryQCOM(commands: vk::CommandBuffer, info: *const TileMemoryBindInfoQCOM<'_>) {
-        let Some(recorder) = recorder(commands) else { return };
+        // SAFETY: Valid usage: host access to the command buffer is synchronized.
+        let Some(recorder) = (unsafe { recording_into(commands) }) else { return };
         // SAFETY: Valid usage: null or a valid structure.
         let memory = unsafe { info.as_ref() }.map_or(vk::DeviceMemory::null(), |info| info.memory);
         let finding = recorder.bind(&mut recorder.lock(), memory);
@@ -115,67 +117,10 @@ entry_points! {
     }
 
     /// Transitions from UNDEFINED discard.
-    fn vkCmdPipelineBarrier(
-        commands: vk::CommandBuffer,
-        from: vk::PipelineStageFlags,
-        to: vk::PipelineStageFlags,
-        flags: vk::DependencyFlags,
-        memory_count: u32,
-        memory: *const vk::MemoryBarrier<'_>,
-        buffer_count: u32,
-        buffers: *const vk::BufferMemoryBarrier<'_>,
-        image_count: u32,
-        images: *const vk::ImageMemoryBarrier<'_>,
-    ) {
-        let recorder = recorder(commands);
-        if let Some(recorder) = &recorder {
-            // SAFETY: Valid usage.
-            barriers::before(recorder, unsafe { elements(images, image_count) });
-        }
-        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
-        let next = &device.next;
-        down!(
-            next,
-            vkCmdPipelineBarrier(
-                commands, from, to, flags, memory_count, memory, buffer_count, buffers, image_count, images
-            )
-        );
-    }
-
-    /// The same.
     fn vkCmdPipelineBarrier2(commands: vk::CommandBuffer, info: *const vk::DependencyInfo<'_>) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| down!(device.next, vkCmdPipelineBarrier2(commands, infos));
         // SAFETY: Valid usage: one valid structure.
-        unsafe { dependencies(commands, info, 1, record) };
-    }
-
-    /// The same.
-    fn vkCmdWaitEvents(
-        commands: vk::CommandBuffer,
-        event_count: u32,
-        events: *const vk::Event,
-        from: vk::PipelineStageFlags,
-        to: vk::PipelineStageFlags,
-        memory_count: u32,
-        memory: *const vk::MemoryBarrier<'_>,
-        buffer_count: u32,
-        buffers: *const vk::BufferMemoryBarrier<'_>,
-        image_count: u32,
-        images: *const vk::ImageMemoryBarrier<'_>,
-    ) {
-        let recorder = recorder(commands);
-        if let Some(recorder) = &recorder {
-            // SAFETY: Valid usage.
-            barriers::before(recorder, unsafe { elements(images, image_count) });
-        }
-        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
-        let next = &device.next;
-        down!(
-            next,
-            vkCmdWaitEvents(
-                commands, event_count, events, from, to, memory_count, memory, buffer_count, buffers, image_count, images
-            )
-        );
+        unsafe { dependencies(commands, info, 1, true, record) };
     }
 
     /// The same.
@@ -187,46 +132,14 @@ entry_points! {
     ) {
         let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| down!(device.next, vkCmdWaitEvents2(commands, count, events, infos));
         // SAFETY: Valid usage: as many valid structures as events.
-        unsafe { dependencies(commands, infos, count, record) };
+        unsafe { dependencies(commands, infos, count, true, record) };
     }
 
     /// Discards happen where the event is waited for; the accesses must be the same at both ends.
     fn vkCmdSetEvent2(commands: vk::CommandBuffer, event: vk::Event, info: *const vk::DependencyInfo<'_>) {
-        let Some(device) = device_of(commands) else { return };
-        if !device.enabled.tile_shading {
-            return down!(device.next, vkCmdSetEvent2(commands, event, info));
-        }
+        let record = |device: &Device, infos: *const vk::DependencyInfo<'_>| down!(device.next, vkCmdSetEvent2(commands, event, infos));
         // SAFETY: Valid usage: one valid structure.
-        let given = unsafe { elements(info, 1) };
-        // SAFETY: As above, and it outlives the call.
-        let plain = unsafe { barriers::Plain::new(given) };
-        down!(device.next, vkCmdSetEvent2(commands, event, plain.dependencies.as_ptr()));
-    }
-
-    /// An action command; load operations and initial layouts may discard.
-    fn vkCmdBeginRenderPass(
-        commands: vk::CommandBuffer,
-        info: *const vk::RenderPassBeginInfo<'_>,
-        contents: vk::SubpassContents,
-    ) {
-        // SAFETY: Valid usage: a valid structure.
-        let device = unsafe { render_pass(commands, info, "vkCmdBeginRenderPass") };
-        if let Some(device) = device {
-            down!(device.next, vkCmdBeginRenderPass(commands, info, contents));
-        }
-    }
-
-    /// The same.
-    fn vkCmdBeginRenderPass2(
-        commands: vk::CommandBuffer,
-        info: *const vk::RenderPassBeginInfo<'_>,
-        contents: *const vk::SubpassBeginInfo<'_>,
-    ) {
-        // SAFETY: Valid usage: a valid structure.
-        let device = unsafe { render_pass(commands, info, "vkCmdBeginRenderPass2") };
-        if let Some(device) = device {
-            down!(device.next, vkCmdBeginRenderPass2(commands, info, contents));
-        }
+        unsafe { dependencies(commands, info, 1, false, record) };
     }
 
     /// What was discarded inside becomes undefined.
@@ -243,15 +156,13 @@ entry_points! {
     fn vkCmdBeginRendering(commands: vk::CommandBuffer, info: *const vk::RenderingInfo<'_>) {
         // SAFETY: Valid usage: a valid structure.
         let asked = unsafe { &*info };
-        let recorder = recorder(commands);
-        if let Some(recorder) = &recorder {
-            // SAFETY: As above.
-            unsafe { passes::begin_rendering(recorder, asked, "vkCmdBeginRendering") };
-        }
-        let Some(device) = recorder.map(|recorder| recorder.device.clone()).or_else(|| device_of(commands)) else { return };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::rendering(asked) };
-        down!(device.next, vkCmdBeginRendering(commands, &stripped.info));
+        // SAFETY: As above.
+        let begin = |recorder: &Recorder| unsafe { passes::begin_rendering(recorder, asked) };
+        on_device(commands, begin, |device| {
+            // SAFETY: As above, and it outlives the call.
+            let stripped = unsafe { strip::rendering(asked) };
+            down!(device.next, vkCmdBeginRendering(commands, &stripped.info));
+        });
     }
 
     /// What was discarded inside becomes undefined.
@@ -266,13 +177,14 @@ entry_points! {
 
     /// What the secondaries discard is discarded here.
     fn vkCmdExecuteCommands(commands: vk::CommandBuffer, count: u32, all: *const vk::CommandBuffer) {
-        let Some(recorder) = recorder(commands) else {
+        // SAFETY: Valid usage: host access to the command buffer is synchronized.
+        let Some(recorder) = (unsafe { recording_into(commands) }) else {
             let Some(device) = device_of(commands) else { return };
             return down!(device.next, vkCmdExecuteCommands(commands, count, all));
         };
         // SAFETY: Valid usage.
         let secondaries = unsafe { elements(all, count) };
-        passes::execute(&recorder, secondaries, |part| {
+        passes::execute(recorder, secondaries, |part| {
             if !part.is_empty() {
                 let next = &recorder.device.next;
                 down!(next, vkCmdExecuteCommands(commands, part.len() as u32, part.as_ptr()));
@@ -281,32 +193,87 @@ entry_points! {
     }
 }
 
-/// # Safety
-/// `info` is valid.
-unsafe fn render_pass(
-    commands: vk::CommandBuffer,
-    info: *const vk::RenderPassBeginInfo<'_>,
-    command: &str,
-) -> Option<std::sync::Arc<Device>> {
-    let Some(recorder) = recorder(commands) else {
-        return device_of(commands);
+recorded_commands! {
+    /// Transitions from UNDEFINED discard.
+    fn vkCmdPipelineBarrier(
+        commands,
+        from: vk::PipelineStageFlags,
+        to: vk::PipelineStageFlags,
+        flags: vk::DependencyFlags,
+        memory_count: u32,
+        memory: *const vk::MemoryBarrier<'_>,
+        buffer_count: u32,
+        buffers: *const vk::BufferMemoryBarrier<'_>,
+        image_count: u32,
+        images: *const vk::ImageMemoryBarrier<'_>,
+    ) => next |recorder| {
+        // Most have none.
+        if image_count > 0 {
+            // SAFETY: Valid usage.
+            barriers::before(recorder, unsafe { elements(images, image_count) });
+        }
     };
-    // SAFETY: The caller's promise.
-    let info = unsafe { &*info };
-    // SAFETY: As above.
-    unsafe { passes::begin_render_pass(&recorder, info, command) };
-    Some(recorder.device.clone())
+
+    /// The same.
+    fn vkCmdWaitEvents(
+        commands,
+        event_count: u32,
+        events: *const vk::Event,
+        from: vk::PipelineStageFlags,
+        to: vk::PipelineStageFlags,
+        memory_count: u32,
+        memory: *const vk::MemoryBarrier<'_>,
+        buffer_count: u32,
+        buffers: *const vk::BufferMemoryBarrier<'_>,
+        image_count: u32,
+        images: *const vk::ImageMemoryBarrier<'_>,
+    ) => next |recorder| {
+        // Most have none.
+        if image_count > 0 {
+            // SAFETY: Valid usage.
+            barriers::before(recorder, unsafe { elements(images, image_count) });
+        }
+    };
+
+    /// An action command; load operations and initial layouts may discard.
+    fn vkCmdBeginRenderPass(
+        commands,
+        info: *const vk::RenderPassBeginInfo<'_>,
+        contents: vk::SubpassContents,
+    // SAFETY: Valid usage: a valid structure.
+    ) => next |recorder| unsafe { passes::begin_render_pass(recorder, info, "vkCmdBeginRenderPass") };
+
+    /// The same.
+    fn vkCmdBeginRenderPass2(
+        commands,
+        info: *const vk::RenderPassBeginInfo<'_>,
+        contents: *const vk::SubpassBeginInfo<'_>,
+    // SAFETY: Valid usage: a valid structure.
+    ) => next |recorder| unsafe { passes::begin_render_pass(recorder, info, "vkCmdBeginRenderPass2") };
+}
+
+/// What the layer does where the command buffer has a recorder, and then what is to be called of its device.
+fn on_device(commands: vk::CommandBuffer, before: impl FnOnce(&Recorder), call: impl FnOnce(&Device)) {
+    // SAFETY: Valid usage: host access to the command buffer is synchronized.
+    match unsafe { recording_into(commands) } {
+        Some(recorder) => {
+            before(recorder);
+            call(&recorder.device);
+        }
+        None => {
+            if let Some(device) = device_of(commands) {
+                call(&device);
+            }
+        }
+    }
 }
 
 fn ended(commands: vk::CommandBuffer, end_below: impl Fn(&Device)) {
-    let Some(recorder) = recorder(commands) else {
-        if let Some(device) = device_of(commands) {
-            end_below(&device);
-        }
-        return;
-    };
-    end_below(&recorder.device);
-    passes::end(&recorder);
+    on_device(commands, |_| (), end_below);
+    // SAFETY: Valid usage: host access to the command buffer is synchronized.
+    if let Some(recorder) = unsafe { recording_into(commands) } {
+        passes::end(recorder);
+    }
 }
 
 /// # Safety
@@ -315,25 +282,23 @@ unsafe fn dependencies(
     commands: vk::CommandBuffer,
     infos: *const vk::DependencyInfo<'_>,
     count: u32,
+    discards: bool,
     record: impl Fn(&Device, *const vk::DependencyInfo<'_>),
 ) {
-    let recorder = recorder(commands);
     // SAFETY: The caller's promise.
     let given = unsafe { elements(infos, count) };
-    if let Some(recorder) = &recorder {
-        // SAFETY: As above.
-        unsafe { barriers::before2(recorder, given) };
-    }
-    let Some(device) = recorder
-        .map(|recorder| recorder.device.clone())
-        .or_else(|| device_of(commands))
-    else {
-        return;
+    let discard = |recorder: &Recorder| {
+        if discards {
+            // SAFETY: As above.
+            unsafe { barriers::before2(recorder, given) };
+        }
     };
-    if !device.enabled.tile_shading {
-        return record(&device, infos);
-    }
-    // SAFETY: As above, and they outlive the call.
-    let plain = unsafe { barriers::Plain::new(given) };
-    record(&device, plain.dependencies.as_ptr());
+    on_device(commands, discard, |device| {
+        if !device.enabled.tile_shading {
+            return record(device, infos);
+        }
+        // SAFETY: As above, and they outlive the call.
+        let plain = unsafe { barriers::Plain::new(given) };
+        record(device, plain.dependencies.as_ptr());
+    });
 }

@@ -25,7 +25,7 @@ use tileheap::ffi;
 use tileheap_emulator::LAYER_NAME;
 
 pub use objects::HostBuffer;
-pub use work::{CLEAR, CLEARED, Descriptor, Operations, SIDE, whole};
+pub use work::{CLEAR, CLEARED, COPY, Descriptor, FILL, Operations, SIDE, whole};
 
 /// The oldest validation layer that knows all rules of tile memory.
 const OLDEST_VALIDATION: u32 = vk::make_api_version(0, 1, 4, 341);
@@ -320,10 +320,16 @@ impl Rig {
 
     /// The ids of what the emulator said since the last call; what validation said fails the test.
     pub fn take_ids(&self) -> Vec<String> {
+        self.take_ids_but(&[])
+    }
+
+    /// The same, where validation may say what is listed.
+    pub fn take_ids_but(&self, validated: &[&str]) -> Vec<String> {
         let messages = self.take_messages();
-        let (own, others): (Vec<_>, Vec<_>) = messages
+        let (own, mut others): (Vec<_>, Vec<_>) = messages
             .into_iter()
             .partition(|(id, _)| id.starts_with("TILEHEAP-"));
+        others.retain(|(id, _)| !validated.contains(&id.as_str()));
         assert!(others.is_empty(), "validation said: {others:#?}");
         own.into_iter().map(|(id, _)| id).collect()
     }

@@ -47,13 +47,13 @@ impl Descriptor {
 }
 
 /// Writes the constant into every word.
-const FILL: &str = "layout(local_size_x = 64) in;
+pub const FILL: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, std430) buffer Data { uint data[]; };
 layout(push_constant) uniform Constants { uint value; };
 void main() { if (gl_GlobalInvocationID.x < data.length()) data[gl_GlobalInvocationID.x] = value; }";
 
 /// Copies words from binding 0 to binding 1.
-const COPY: &str = "layout(local_size_x = 64) in;
+pub const COPY: &str = "layout(local_size_x = 64) in;
 layout(set = 0, binding = 0, std430) readonly buffer From { uint from[]; };
 layout(set = 0, binding = 1, std430) buffer To { uint to[]; };
 layout(push_constant) uniform Constants { uint value; };

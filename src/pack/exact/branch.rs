@@ -8,7 +8,7 @@
 //! ```
 
 use super::model::Model;
-use super::state::State;
+use super::state::{PLACED, State};
 use crate::pack::gap::align_up;
 
 /// Which column of which valley is decided first.
@@ -50,9 +50,7 @@ pub(crate) fn choose(
         let floor = state.floors[column];
         let mut choices = 0u64;
         for &piece in model.column_runs[column].of(&model.holders) {
-            if state.ready[piece as usize] == floor && state.is_next(model, piece, twins) {
-                choices += 1;
-            }
+            choices += u64::from(state.may_start(model, piece, floor, twins));
         }
         let slack = state.slack(column);
         choices += u64::from(slack > 0);
@@ -118,8 +116,8 @@ fn each_valley(
     }
 }
 
-/// The lowest start of a column's first piece if that is not on the floor: where one is ready anyway, or on top of a piece
-/// beside the column.
+/// The lowest start of a column's first piece if that is not on the floor, in a packing that is pushed down: what is placed
+/// bears it there or its bounds hold it up, or it stands on top of a piece beside the column.
 ///
 /// Complexity: the pieces of all columns beside it.
 pub(crate) fn raised(model: &Model, state: &State, choice: Choice, scratch: &mut Scratch) -> u64 {
@@ -131,7 +129,8 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Choice, scratch: &mut
     let mut least = u64::MAX;
     for &index in holders {
         let ready = state.ready[index as usize];
-        if ready > choice.floor {
+        // What is placed bears it, and no bytes left unused below have lifted it any higher.
+        if ready > choice.floor && ready == state.borne[index as usize] || ready == PLACED {
             least = least.min(ready);
             continue;
         }
@@ -148,8 +147,9 @@ pub(crate) fn raised(model: &Model, state: &State, choice: Choice, scratch: &mut
             }
             top = top.min(*known);
         }
+        // A piece beside may be lifted too, so that of one that ends lower nothing better is known.
         if let Some(start) = align_up(top, piece.alignment) {
-            least = least.min(start);
+            least = least.min(start.max(ready));
         }
     }
     for &piece in holders {

@@ -104,7 +104,7 @@ impl Search {
         self.frames.clear();
         self.waiting.clear();
         self.candidates.clear();
-        self.state.use_heads = switches.heads;
+        self.state.use_heads = switches.heads || model.pieces.iter().any(|piece| piece.low > 0);
         if self.state.start(model, capacity).is_err() {
             return Outcome::Impossible;
         }
@@ -170,8 +170,7 @@ impl Search {
         );
         let from = self.candidates.len();
         for &piece in model.column_runs[choice.column as usize].of(&model.holders) {
-            let ready = self.state.ready[piece as usize] == choice.floor;
-            if ready && self.state.is_next(model, piece, switches.twins) {
+            if self.state.may_start(model, piece, choice.floor, switches.twins) {
                 self.candidates.push(piece);
             }
         }
@@ -284,15 +283,17 @@ impl Search {
         head
     }
 
-    /// A part's state: which pieces are yet to place, and the floors they stand on.
+    /// A part's state: which pieces are yet to place, the floors they stand on, and what bears those that were lifted off.
     fn key(&self, model: &Model, columns: std::ops::Range<usize>) -> u128 {
         let (floors, pieces) = self.words.split_at(model.width());
         let first = model.first_runs[columns.start] as usize;
         let end = model.first_runs[columns.end] as usize;
         let mut key = Table::START;
         for &piece in &model.by_first[first..end] {
-            if self.state.ready[piece as usize] != PLACED {
-                key = key.wrapping_add(pieces[piece as usize]);
+            let (ready, borne) = (self.state.ready[piece as usize], self.state.borne[piece as usize]);
+            if ready != PLACED {
+                let lifted = if ready == borne { 1 } else { u128::from(borne) + 2 };
+                key = key.wrapping_add(pieces[piece as usize].wrapping_mul(lifted));
             }
         }
         for column in columns {

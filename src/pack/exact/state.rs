@@ -24,6 +24,8 @@ pub(crate) struct State {
     pub(crate) crossings: Vec<u32>,
     /// Where each piece that is not placed may start; [`PLACED`] otherwise.
     pub(crate) ready: Vec<u64>,
+    /// The same if no bytes had been left unused: what is placed below each piece, and its bounds, ask for no more.
+    pub(crate) borne: Vec<u64>,
     /// Where each piece that is placed starts.
     pub(crate) offsets: Vec<u64>,
     /// Size and alignment of each piece, side by side with the above.
@@ -33,8 +35,8 @@ pub(crate) struct State {
     pub(crate) blame: Vec<u64>,
     /// The highest offset of each piece: its bound, or the capacity's.
     limits: Vec<u64>,
-    /// What was changed: a column's floor, or (above the columns) a piece's readiness.
-    trail: Vec<(u32, u64)>,
+    /// What was changed, and what it was before.
+    trail: Vec<(Change, u64)>,
     placements: Vec<u32>,
     dirty: Vec<u32>,
     is_dirty: Vec<bool>,
@@ -42,6 +44,19 @@ pub(crate) struct State {
     starts: Vec<(u64, u64)>,
     /// Whether each column is also judged by the times its pieces are ready at.
     pub(crate) use_heads: bool,
+}
+
+/// Something that is taken back by its old value.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// A column's floor.
+    Floor(u32),
+    /// Where a piece is ready.
+    Ready(u32),
+    /// Where a piece is borne.
+    Borne(u32),
+    /// Where a piece is ready and borne, both the same.
+    Both(u32),
 }
 
 /// A state to come back to.
@@ -84,6 +99,7 @@ impl State {
         self.is_dirty.clear();
         self.is_dirty.resize(width, false);
         self.ready.clear();
+        self.borne.clear();
         self.limits.clear();
         for piece in &model.pieces {
             let limit = self
@@ -99,6 +115,7 @@ impl State {
                 self.crossings[column as usize] += u32::from(position > 0);
             }
         }
+        self.borne.extend_from_slice(&self.ready);
         for column in 0..width {
             self.mark_dirty(column as u32);
         }
@@ -114,7 +131,6 @@ impl State {
 
     /// Takes back whatever was done since.
     pub(crate) fn undo(&mut self, model: &Model, mark: Mark) {
-        let width = self.floors.len();
         while self.placements.len() > mark.placements as usize {
             let index = self.placements.pop().expect("more is placed than at the mark") as usize;
             self.ready[index] = self.offsets[index];
@@ -125,10 +141,15 @@ impl State {
             }
         }
         while self.trail.len() > mark.trail as usize {
-            let (index, value) = self.trail.pop().expect("the trail is longer than the mark");
-            match (index as usize).checked_sub(width) {
-                None => self.floors[index as usize] = value,
-                Some(piece) => self.ready[piece] = value,
+            let (change, value) = self.trail.pop().expect("the trail is longer than the mark");
+            match change {
+                Change::Floor(column) => self.floors[column as usize] = value,
+                Change::Ready(piece) => self.ready[piece as usize] = value,
+                Change::Borne(piece) => self.borne[piece as usize] = value,
+                Change::Both(piece) => {
+                    self.ready[piece as usize] = value;
+                    self.borne[piece as usize] = value;
+                }
             }
         }
     }
@@ -146,7 +167,7 @@ impl State {
         }
         let mut outcome = Ok(());
         for &column in piece.columns.of(&model.columns) {
-            outcome = self.raise(model, column, end);
+            outcome = self.raise::<true>(model, column, end);
             if outcome.is_err() {
                 break;
             }
@@ -156,7 +177,7 @@ impl State {
 
     /// Leaves the bytes below `floor` unused.
     pub(crate) fn skip(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
-        let outcome = self.raise(model, column, floor);
+        let outcome = self.raise::<false>(model, column, floor);
         self.settled(model, outcome)
     }
 
@@ -175,18 +196,23 @@ impl State {
         }
     }
 
-    fn raise(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
-        self.trail.push((column, self.floors[column as usize]));
+    /// Lifts a column's floor, and with it what stands there: `ONTO` a piece, or over bytes left unused.
+    fn raise<const ONTO: bool>(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
+        self.trail
+            .push((Change::Floor(column), self.floors[column as usize]));
         self.floors[column as usize] = floor;
         if self.loads[column as usize] == 0 {
             return Ok(());
         }
         self.mark_dirty(column);
-        let width = self.floors.len() as u32;
         for &other in model.column_runs[column as usize].of(&model.holders) {
             let index = other as usize;
-            let old = self.ready[index];
+            let (old, borne) = (self.ready[index], self.borne[index]);
             if old >= floor {
+                if ONTO && borne < floor && old != PLACED {
+                    self.trail.push((Change::Borne(other), borne));
+                    self.borne[index] = align_up(floor, self.alignments[index]).unwrap_or(old);
+                }
                 continue;
             }
             let ready = align_up(floor, self.alignments[index]).filter(|&ready| ready <= self.limits[index]);
@@ -194,8 +220,17 @@ impl State {
                 self.blame[column as usize] += 1;
                 return Err(DeadEnd);
             };
-            self.trail.push((width + other, old));
             self.ready[index] = ready;
+            if !ONTO {
+                self.trail.push((Change::Ready(other), old));
+            } else if borne == old {
+                self.trail.push((Change::Both(other), old));
+                self.borne[index] = ready;
+            } else {
+                self.trail
+                    .extend([(Change::Ready(other), old), (Change::Borne(other), borne)]);
+                self.borne[index] = ready;
+            }
             for &column in model.pieces[index].columns.of(&model.columns) {
                 if self.floors[column as usize] == old {
                     self.mark_dirty(column);
@@ -216,7 +251,7 @@ impl State {
             let holders = model.column_runs[here].of(&model.holders).iter();
             let least = holders.fold(PLACED, |least, &piece| least.min(self.ready[piece as usize]));
             if least > self.floors[here] {
-                self.trail.push((column, self.floors[here]));
+                self.trail.push((Change::Floor(column), self.floors[here]));
                 self.floors[here] = least;
             }
             let over = self.loads[here] > self.capacity - self.floors[here];
@@ -250,10 +285,13 @@ impl State {
         self.capacity - self.floors[column] - self.loads[column]
     }
 
-    /// Whether a piece can be placed now and is not to wait for its twin.
-    pub(crate) fn is_next(&self, model: &Model, piece: u32, with_twins: bool) -> bool {
+    /// Whether a piece may be placed on a column's floor now: borne there, and not to wait for its twin.
+    ///
+    /// One that is only lifted there would have to stand on a piece beside, and what is not placed ends above this floor.
+    pub(crate) fn may_start(&self, model: &Model, piece: u32, floor: u64, with_twins: bool) -> bool {
         let twin = model.pieces[piece as usize].twin;
-        self.ready[piece as usize] != PLACED
+        self.ready[piece as usize] == floor
+            && self.borne[piece as usize] == floor
             && !(with_twins && twin != NONE && self.ready[twin as usize] != PLACED)
     }
 

@@ -1,6 +1,4 @@
-//! Packing problems out of any bytes, and what must hold of all answers to them: for `tests/pack_fuzz.rs`, which runs on any
-//! toolchain, and for the target in `fuzz/`, which needs a nightly one.
-#![allow(dead_code, unreachable_pub)]
+//! Packing problems out of any bytes, and what must hold of all answers to them.
 
 use std::ops::ControlFlow;
 
@@ -21,7 +19,7 @@ impl Source<'_> {
 }
 
 /// A problem and the worths of its items; `None` where the validation refuses what the bytes say.
-pub fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
+pub(crate) fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
     let mut source = Source(bytes);
     let kind = source.next();
     let mut desc = ProblemDesc::default();
@@ -60,7 +58,7 @@ pub fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
 ///
 /// # Panics
 /// If an answer is wrong.
-pub fn judge(problem: &Problem, worths: &[u64]) {
+pub(crate) fn judge(problem: &Problem, worths: &[u64]) {
     let steps = Steps(3000);
     let mut go_on = |_| ControlFlow::Continue(());
     let mut packer = Packer::default();

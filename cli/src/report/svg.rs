@@ -1,0 +1,176 @@
+//! A chart as SVG, for documents; and as PNG.
+
+use super::chart::{Chart, Kind, amount};
+use crate::failure::Failure;
+
+const LEFT: f64 = 96.0;
+const RIGHT: f64 = 16.0;
+const HEAD: f64 = 52.0;
+const NAMES: f64 = 96.0;
+const PANEL: f64 = 220.0;
+const GAP: f64 = 44.0;
+const LEGEND: f64 = 30.0;
+
+/// Charts one below the other.
+pub(crate) fn draw(charts: &[Chart]) -> String {
+    let widest = charts.iter().map(|chart| chart.steps.len()).max().unwrap_or(0);
+    let column = (1100.0 / widest.max(1) as f64).clamp(3.0, 90.0);
+    let width = LEFT + RIGHT + (column * widest as f64).max(640.0);
+    let mut body = String::new();
+    let mut top = 0.0;
+    for chart in charts {
+        top += draw_chart(&mut body, chart, top, column);
+    }
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{top:.0}\" viewBox=\"0 0 {width:.0} {top:.0}\" \
+         font-family=\"DejaVu Sans, Arial, sans-serif\" font-size=\"11\">\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n"
+    )
+}
+
+/// Draws a chart from `top` on; gives its height.
+fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
+    let mut y = top + HEAD;
+    *out += &format!(
+        "<text x=\"{LEFT}\" y=\"{:.1}\" font-size=\"15\" font-weight=\"bold\">{}</text>\n",
+        top + 22.0,
+        escaped(&chart.title)
+    );
+    for panel in chart
+        .panels
+        .iter()
+        .filter(|panel| !panel.boxes.is_empty() || !panel.reserved.is_empty())
+    {
+        let right = LEFT + column * chart.steps.len() as f64;
+        let at = |bytes: u64| y + PANEL - PANEL * bytes as f64 / panel.size.max(1) as f64;
+        *out += &format!(
+            "<text x=\"{LEFT}\" y=\"{:.1}\" font-weight=\"bold\">{}, {}</text>\n\
+             <rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{PANEL}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
+            y - 5.0,
+            escaped(&panel.name),
+            amount(panel.size),
+            right - LEFT,
+        );
+        for quarter in 0..=4 {
+            let bytes = (u128::from(panel.size) * quarter / 4) as u64;
+            *out += &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#55555c\">{}</text>\n",
+                LEFT - 6.0,
+                at(bytes) + 4.0,
+                amount(bytes)
+            );
+        }
+        for (step, &bytes) in panel.reserved.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
+            *out += &format!(
+                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{column:.1}\" height=\"{:.1}\" fill=\"#e4e4ea\"/>\n",
+                LEFT + column * step as f64,
+                at(bytes),
+                y + PANEL - at(bytes)
+            );
+        }
+        for area in &panel.boxes {
+            let item = &chart.items[area.item];
+            let (fill, edge) = item.kind.colours();
+            let (x, wide) = (
+                LEFT + column * area.steps.0 as f64,
+                column * (area.steps.1 - area.steps.0) as f64,
+            );
+            let (high, low) = (at(area.offset.saturating_add(area.size)), at(area.offset));
+            let weight = if item.changed { 3 } else { 1 };
+            *out += &format!(
+                "<rect x=\"{x:.1}\" y=\"{high:.1}\" width=\"{wide:.1}\" height=\"{:.1}\" fill=\"{fill}\" stroke=\"{edge}\" \
+                 stroke-width=\"{weight}\"><title>{}, {}</title></rect>\n",
+                (low - high).max(0.5),
+                escaped(&item.name),
+                amount(area.size)
+            );
+            let room = ((wide - 6.0) / 6.4) as usize;
+            if low - high >= 11.0 && room >= 3 {
+                *out += &format!(
+                    "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                    x + 4.0,
+                    (low + high) / 2.0 + 4.0,
+                    escaped(&cut(&item.name, room))
+                );
+            }
+        }
+        for step in 1..chart.steps.len() {
+            if chart.steps[step].part != chart.steps[step - 1].part {
+                let x = LEFT + column * step as f64;
+                *out += &format!(
+                    "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"#c0392b\" stroke-dasharray=\"5 3\"/>\n",
+                    y - 2.0,
+                    y + PANEL + 4.0
+                );
+            }
+        }
+        y += PANEL + GAP;
+    }
+    y -= GAP - 12.0;
+    // As many names as there is room for.
+    let every = (13.0 / column).ceil().max(1.0) as usize;
+    for (step, named) in chart.steps.iter().enumerate().step_by(every) {
+        let x = LEFT + column * (step as f64 + 0.5);
+        *out += &format!(
+            "<text transform=\"translate({x:.1} {y:.1}) rotate(-45)\" text-anchor=\"end\">{}</text>\n",
+            escaped(&cut(&named.name, 20))
+        );
+    }
+    y += NAMES;
+    let mut x = LEFT;
+    for kind in Kind::ALL {
+        let drawn = chart.panels.iter().flat_map(|panel| &panel.boxes);
+        if drawn.into_iter().any(|area| chart.items[area.item].kind == kind) {
+            let (fill, edge) = kind.colours();
+            *out += &format!(
+                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" fill=\"{fill}\" stroke=\"{edge}\"/>\
+                 <text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                y - 10.0,
+                x + 17.0,
+                y,
+                kind.name()
+            );
+            x += 40.0 + 7.0 * kind.name().len() as f64;
+        }
+    }
+    y + LEGEND - top
+}
+
+fn cut(name: &str, room: usize) -> String {
+    if name.chars().count() <= room {
+        return name.to_owned();
+    }
+    name.chars().take(room - 1).chain(['…']).collect()
+}
+
+/// Text as XML and HTML take it.
+pub(crate) fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
+}
+
+/// An SVG as PNG, twice as large for sharp print.
+pub(crate) fn rasterize(svg: &str) -> Result<Vec<u8>, Failure> {
+    let failed = |what: String| Failure::new(format!("cannot draw the picture: {what}"));
+    let mut options = resvg::usvg::Options::default();
+    options.fontdb_mut().load_system_fonts();
+    let tree = resvg::usvg::Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
+    let size = tree
+        .size()
+        .to_int_size()
+        .scale_by(2.0)
+        .unwrap_or(tree.size().to_int_size());
+    let mut pixels = resvg::tiny_skia::Pixmap::new(size.width(), size.height()).ok_or_else(|| {
+        failed(format!(
+            "{} x {} pixels are too many",
+            size.width(),
+            size.height()
+        ))
+    })?;
+    let scale = size.width() as f32 / tree.size().width();
+    let transform = resvg::tiny_skia::Transform::from_scale(scale, scale);
+    resvg::render(&tree, transform, &mut pixels.as_mut());
+    pixels.encode_png().map_err(|error| failed(error.to_string()))
+}
