@@ -49,6 +49,7 @@ pub(crate) enum Command {
     Check(CheckArguments),
     Profile(ProfileArguments),
     Pack(PackArguments),
+    Tensors(TensorsArguments),
     Replay(ReplayArguments),
     Trace(TraceArguments),
     /// Print a completion script for a shell
@@ -312,6 +313,48 @@ pub(crate) struct PackArguments {
     /// Write the table with offsets to a file
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
+}
+
+/// Plan a network's tensors: bytes by strategy, the lower bound, live bytes over time, who is alive at the peak
+///
+/// The file is a graph as JSON (\"format\": \"tileheap-graph\"), a TVM graph JSON, a network as lines of JSON, or plain records (CSV
+/// id,lower,upper,size; lower alive and upper not), told apart by what stands in it. Storage is chosen by a policy, sizes are estimated from
+/// layouts; every strategy but the default reproduces what some system does.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap tensors network.jsonl                              the default: offsets in one block
+  tileheap tensors graph.json --compare                       every strategy side by side
+  tileheap tensors graph.json --memory sram=1MiB,dram         a small memory first, the rest spills
+  tileheap tensors graph.json --trace trace.json              for chrome://tracing or Perfetto")]
+pub(crate) struct TensorsArguments {
+    /// The graph or the records; - for standard input
+    #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
+    pub(crate) file: PathBuf,
+    /// How tensors get their bytes
+    #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = crate::tensors::strategies())]
+    pub(crate) strategy: tileheap::tensor::TensorStrategy,
+    /// How images and buffers are chosen
+    #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = crate::tensors::policies())]
+    pub(crate) policy: tileheap::tensor::StoragePolicy,
+    /// Memories in order of preference: sram=1MiB,dram
+    #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',')]
+    pub(crate) memory: Vec<String>,
+    /// Outputs take no operand's bytes over
+    #[arg(long)]
+    pub(crate) no_in_place: bool,
+    /// List every tensor with its place and lives
+    #[arg(long)]
+    pub(crate) dump: bool,
+    /// Every strategy side by side
+    #[arg(long)]
+    pub(crate) compare: bool,
+    /// Write a trace of lives to a file, as Chrome's trace events
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) trace: Option<PathBuf>,
+    /// Write a TVM graph back with the storage scopes that the policy chose
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) scopes: Option<PathBuf>,
 }
 
 fn packing_strategies() -> impl TypedValueParser<Value = tileheap::pack::Strategy> {

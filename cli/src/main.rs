@@ -19,6 +19,7 @@ mod profile;
 mod replay;
 mod report;
 mod table;
+mod tensors;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Check(arguments) => check::run(&arguments),
         Command::Profile(arguments) => profile::run(&arguments),
         Command::Pack(arguments) => pack::run(&arguments),
+        Command::Tensors(arguments) => tensors::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Trace(arguments) => replay::generate(&arguments),
         Command::Completions { shell } => completions(shell),

@@ -7,6 +7,7 @@
 //! ```
 //! All of it is pure; what runs a planned graph is in the runtime.
 
+mod document;
 mod fault;
 mod graph;
 pub mod layout;
@@ -14,8 +15,10 @@ mod plan;
 pub mod pools;
 mod record;
 mod storage;
+mod timeline;
 pub mod tvm;
 
+pub use document::read_graph;
 pub use fault::TensorFault;
 pub use graph::{
     Attribute, Block, BlockId, Bounding, Branch, Carry, Dim, ElementType, Exit, Graph, GraphBuilder, InPlace,
@@ -31,4 +34,5 @@ pub use plan::{
     TensorRequirements, TensorStrategy, ValueCopy, place, place_by, plan,
 };
 pub use record::{read_lines, read_records};
-pub use storage::{CONVERT, ScopeLimits, StorageChoice, adreno_scope};
+pub use storage::{CONVERT, ScopeLimits, StorageChoice, StorageOptions, StoragePolicy, adreno_scope, choose};
+pub use timeline::{Occupant, Timeline};

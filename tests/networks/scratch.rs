@@ -122,7 +122,7 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
 
 #[test]
 fn textures_are_recycled_in_program_order_grown_by_the_rule_and_capped() {
-    let mut gpu = Gpu::new(Capabilities::empty());
+    let gpu = Gpu::new(Capabilities::empty());
     let image = ScratchScope::Image(Convention::Texture);
     let mut pool = pool(&gpu, Bytes::kib(256), Growth::LeastArea);
     let allocate = |pool: &mut ScratchPool, sides: [u64; 2]| {

@@ -11,3 +11,4 @@ mod report;
 mod run;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
+mod tensors;

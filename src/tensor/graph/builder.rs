@@ -1,7 +1,5 @@
 //! Building a graph in Rust.
 
-use std::collections::BTreeMap;
-
 use super::infer::infer;
 use super::{
     Attribute, Block, BlockId, Branch, Carry, ElementType, Exit, Graph, InPlace, Loop, Node, NodeId,
@@ -394,6 +392,3 @@ impl From<&str> for Attribute {
         Attribute::Text(value.to_owned())
     }
 }
-
-/// Attributes by name, for readers of files.
-pub(crate) type Attributes = BTreeMap<String, Attribute>;

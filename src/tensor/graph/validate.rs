@@ -10,7 +10,7 @@ const OUTPUTS: &str = "the outputs";
 
 impl Graph {
     /// Checks everything, and writes down who makes each tensor.
-    pub(super) fn validate(&mut self) -> Result<(), TensorFault> {
+    pub(in crate::tensor) fn validate(&mut self) -> Result<(), TensorFault> {
         self.check_names()?;
         self.assign_producers()?;
         self.check_dims()?;

@@ -37,8 +37,9 @@ pub(super) enum ValueKind {
     Planned,
     /// The caller's, or a constant.
     Outside,
-    /// What a carried parameter is where a round begins; before the first round it is bound to something else.
-    Head { before: Bind, depth: usize },
+    /// What a carried parameter is where a round begins; before the first round it is bound to something else. One that `stays` is, after
+    /// all unrolled copies, what it was: it never leaves that place.
+    Head { before: Bind, depth: usize, stays: bool },
 }
 
 /// What a tensor is bound to.
@@ -104,6 +105,8 @@ pub(super) struct Expansion {
     /// For a stretch of a value's life after a loop, by its first step: the ways out on which it is what was left. On others its bytes
     /// may hold what those left.
     pub(super) ways_out: BTreeMap<(ValueId, u32), BTreeSet<WayOut>>,
+    /// Values that are still needed at the end of a step, when it is over: nothing may have been written over them in it.
+    pub(super) held: BTreeSet<(ValueId, u32)>,
     /// Values by the step at which they are written, ascending.
     pub(super) writes: Vec<(u32, ValueId)>,
     pub(super) back_edges: Vec<BackEdge>,
@@ -112,6 +115,19 @@ pub(super) struct Expansion {
     pub(super) copies: Vec<(NodeId, TensorId, TensorId, CopyTime)>,
     /// By tensor: the copies of the loops around it, and what it is bound to there.
     pub(super) instances: Vec<Vec<(Vec<u32>, Bind)>>,
+}
+
+impl Expansion {
+    /// Every value that a tensor may be bound to: of a loop's output the results of all exits.
+    pub(super) fn values_of(&self, bind: Bind) -> Vec<ValueId> {
+        match bind {
+            Bind::Value(value, _) => vec![value],
+            Bind::Left(left, _) => {
+                let results = self.lefts[left].exits.iter().flatten();
+                results.flat_map(|&bind| self.values_of(bind)).collect()
+            }
+        }
+    }
 }
 
 /// What expansion goes by.
@@ -170,10 +186,7 @@ impl<'a> Expander<'a> {
         for &output in graph.outputs() {
             let bind = this.resolve(output);
             this.keep(bind, 0, end.max(1));
-            // Read after the last step, so not to be written over at it.
-            if let Bind::Value(value, _) = bind {
-                this.out.chances.retain(|chance| chance.input != value);
-            }
+            this.hold(bind, end.max(1));
             if !rules.plan_outputs || rules.given.contains(&output) {
                 this.hand_out(output, bind);
             }
@@ -333,6 +346,13 @@ impl<'a> Expander<'a> {
         }
     }
 
+    /// Keeps what a tensor is bound to until all before `end` is over.
+    fn hold(&mut self, bind: Bind, end: u32) {
+        self.keep(bind, end, end);
+        let values = self.out.values_of(bind);
+        self.out.held.extend(values.into_iter().map(|value| (value, end)));
+    }
+
     /// A stretch after a loop, in which a result is what was left.
     fn extend_after(&mut self, value: ValueId, from: u32, end: u32, way: WayOut) {
         let spans = &mut self.out.values[value].spans;
@@ -463,7 +483,7 @@ impl<'a> Expander<'a> {
                 });
             }
         }
-        let end = self.now();
+        let end = self.moment(id);
         for (&tensor, &value) in node.outputs.iter().zip(&outputs) {
             self.out.values[value].spans.push(Span::new(end, end + 1));
             self.bind(tensor, Bind::Value(value, 0));
@@ -488,7 +508,14 @@ impl<'a> Expander<'a> {
                 .iter()
                 .any(|carry| carry.into == parameter && carry.value != parameter);
             state.push(if carried {
-                let head = self.new_value(parameter, ValueKind::Head { before, depth });
+                let head = self.new_value(
+                    parameter,
+                    ValueKind::Head {
+                        before,
+                        depth,
+                        stays: false,
+                    },
+                );
                 self.out.values[head].spans.push(Span::new(from, from));
                 Bind::Value(head, 0)
             } else {
@@ -510,10 +537,10 @@ impl<'a> Expander<'a> {
                     if exit.after as usize == after {
                         let bind = self.resolve(exit.condition);
                         let now = self.now();
-                        self.keep(bind, now, now);
+                        self.hold(bind, now);
                         for (output, &result) in exits.iter_mut().zip(&exit.results) {
                             let bind = self.resolve(result);
-                            self.keep(bind, now, now);
+                            self.hold(bind, now);
                             output[number].push(bind);
                         }
                     }
@@ -543,7 +570,7 @@ impl<'a> Expander<'a> {
         // What comes in unchanged is needed in every round.
         for &bind in &heads {
             if !self.is_head(bind, depth) {
-                self.keep(bind, end, end);
+                self.hold(bind, end);
             }
         }
         for (&output, exits) in node.outputs.iter().zip(exits) {
@@ -573,6 +600,10 @@ impl<'a> Expander<'a> {
             .any(|carry| self.rules.copied.contains_key(&carry.into));
         let step = if copied { self.moment(id) } else { self.now() };
         let end = self.now();
+        // What is copied is read before any of it is written.
+        for (_, bind) in last.iter().filter(|(carry, _)| carry.value != carry.into) {
+            self.hold(*bind, end);
+        }
         for (carry, bind) in last {
             let at = parameters.iter().position(|&parameter| parameter == carry.into);
             let Bind::Value(head, _) = heads[at.expect("a carried value goes into a parameter")] else {
@@ -581,12 +612,14 @@ impl<'a> Expander<'a> {
             if carry.value == carry.into {
                 continue;
             }
-            self.keep(*bind, end, end);
             if self.rules.copied.contains_key(&carry.into) {
                 self.out
                     .copies
                     .push((id, carry.value, carry.into, CopyTime::Round));
-                self.out.values[head].spans.push(Span::new(step, end));
+                let spans = &mut self.out.values[head].spans;
+                if spans.last().is_none_or(|last| last.end.0 < end) {
+                    spans.push(Span::new(step, end));
+                }
                 self.out.writes.push((step, head));
             } else {
                 self.out.back_edges.push(BackEdge {

@@ -128,8 +128,8 @@ impl Builder<'_> {
         match bind {
             Bind::Value(value, offset) => {
                 let of = &self.expansion.values[value];
-                if let ValueKind::Head { before, depth } = of.kind
-                    && initial.get(depth) == Some(&true)
+                if let ValueKind::Head { before, depth, stays } = of.kind
+                    && (stays || initial.get(depth) == Some(&true))
                     && before != Bind::Value(value, 0)
                 {
                     let before = match before {

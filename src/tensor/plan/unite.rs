@@ -17,6 +17,7 @@ pub(super) struct Classes {
     pub(super) members: Vec<Vec<ValueId>>,
     chances: BTreeMap<(ValueId, ValueId), u32>,
     ways_out: BTreeMap<(ValueId, u32), BTreeSet<WayOut>>,
+    held: BTreeSet<(ValueId, u32)>,
 }
 
 impl Classes {
@@ -28,6 +29,7 @@ impl Classes {
             members: (0..count).map(|value| vec![value]).collect(),
             chances: expansion.chances.iter().map(chance).collect(),
             ways_out: expansion.ways_out.clone(),
+            held: expansion.held.clone(),
         }
     }
 
@@ -78,7 +80,8 @@ impl Classes {
     /// Whether the only step that two lives share is the one at which the output is written over the input.
     fn in_place(&self, output: ValueId, written: Span, input: ValueId, read: Span) -> bool {
         let step = self.chances.get(&(output, input));
-        step.is_some_and(|&step| written.first.0 == step && read.end.0 == step + 1)
+        let needed = self.held.contains(&(input, read.end.0));
+        step.is_some_and(|&step| written.first.0 == step && read.end.0 == step + 1 && !needed)
     }
 }
 
@@ -110,6 +113,13 @@ pub(super) fn unite(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> Resu
         failed.is_empty(),
         "loops are unrolled until their carried values fit"
     );
+    for edge in &expansion.back_edges {
+        if edge.value == Bind::Value(edge.head, 0)
+            && let ValueKind::Head { stays, .. } = &mut expansion.values[edge.head].kind
+        {
+            *stays = true;
+        }
+    }
     merge_arms(rules, &mut expansion, &mut classes);
     start_in_place(rules, &mut expansion, &mut classes);
     for index in 0..expansion.chances.len() {
@@ -191,6 +201,9 @@ fn join_back_edges(
     let mut failed = Vec::new();
     for edge in &expansion.back_edges {
         let joined = match edge.value {
+            Bind::Value(value, 0) if value == edge.head => true,
+            // Before the first round another parameter is elsewhere, and so would this one be after it.
+            Bind::Value(value, 0) if matches!(expansion.values[value].kind, ValueKind::Head { .. }) => false,
             Bind::Value(value, 0) => classes.unite(rules, &expansion.values, edge.head, value),
             _ => false,
         };
@@ -227,21 +240,31 @@ fn merge_arms(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classe
 fn start_in_place(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Classes) {
     // Inner loops come later and are looked at first: what they keep may be an outer loop's parameter.
     for head in (0..expansion.values.len()).rev() {
-        let ValueKind::Head { before, depth } = expansion.values[head].kind else {
+        let ValueKind::Head { before, depth, stays } = expansion.values[head].kind else {
             continue;
         };
         let joined = match before {
             Bind::Value(value, 0) => classes.unite(rules, &expansion.values, head, value),
             _ => false,
         };
+        let spans = expansion.values[head].spans.clone();
         if joined {
-            let before = Bind::Value(head, 0);
-            expansion.values[head].kind = ValueKind::Head { before, depth };
+            // Of an outer loop's parameter, which in that loop's first rounds may be elsewhere.
+            if let Bind::Value(value, _) = before
+                && matches!(expansion.values[value].kind, ValueKind::Head { .. })
+            {
+                expansion.values[value].spans.extend(&spans);
+            }
             continue;
         }
-        let spans = expansion.values[head].spans.clone();
         if may_keep(expansion, classes, before, &spans) {
-            keep(expansion, before, &spans);
+            let ends: Vec<u32> = spans.iter().map(|span| span.end.0).collect();
+            for value in expansion.values_of(before) {
+                expansion.values[value].spans.extend(&spans);
+                let held = ends.iter().filter(|&&end| classes.held.contains(&(head, end)));
+                let held: Vec<(ValueId, u32)> = held.map(|&end| (value, end)).collect();
+                classes.held.extend(held);
+            }
             continue;
         }
         // What took the bytes over may not wait: the parameter gets a copy before the first round.
@@ -259,7 +282,7 @@ fn start_in_place(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Cl
         expansion.values[head].spans.push(Span::new(from - 1, from));
         expansion.writes.push((from - 1, head));
         let before = Bind::Value(head, 0);
-        expansion.values[head].kind = ValueKind::Head { before, depth };
+        expansion.values[head].kind = ValueKind::Head { before, depth, stays };
     }
 }
 
@@ -272,29 +295,11 @@ fn body_of(graph: &Graph, node: NodeId) -> BlockId {
 
 /// Whether nothing else at the same place lives at these steps.
 fn may_keep(expansion: &Expansion, classes: &Classes, bind: Bind, spans: &[Span]) -> bool {
-    match bind {
-        Bind::Value(value, _) => {
-            let others = classes.members[classes.of[value]]
-                .iter()
-                .filter(|&&other| other != value);
-            others
-                .flat_map(|&other| &expansion.values[other].spans)
-                .all(|taken| !spans.iter().any(|span| span.overlaps(*taken)))
-        }
-        Bind::Left(left, _) => {
-            let mut results = expansion.lefts[left].exits.iter().flatten();
-            results.all(|&bind| may_keep(expansion, classes, bind, spans))
-        }
-    }
-}
-
-fn keep(expansion: &mut Expansion, bind: Bind, spans: &[Span]) {
-    match bind {
-        Bind::Value(value, _) => expansion.values[value].spans.extend(spans),
-        Bind::Left(left, _) => {
-            for bind in expansion.lefts[left].exits.clone().into_iter().flatten() {
-                keep(expansion, bind, spans);
-            }
-        }
-    }
+    expansion.values_of(bind).into_iter().all(|value| {
+        let others = classes.members[classes.of[value]]
+            .iter()
+            .filter(|&&other| other != value);
+        let mut taken = others.flat_map(|&other| &expansion.values[other].spans);
+        taken.all(|taken| !spans.iter().any(|span| span.overlaps(*taken)))
+    })
 }
