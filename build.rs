@@ -1,13 +1,18 @@
 //! Compiles `shaders/*.{vert,frag,comp}` to SPIR-V 1.3 for Vulkan 1.1, when the feature `shaders` asks for it.
 //!
 //! Writes `OUT_DIR/shaders.rs` with one `pub(crate) static GBUFFER_FRAG: &[u32]` per file; `*.glsl` files are there to be
-//! included. A mistake in a shader stops the build with its file and line.
+//! included. The kernels in `shaders/tensor` are compiled once for every storage of their operands (`build/kernels.rs`).
+//! A mistake in a shader stops the build with its file and line.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "shaders")]
     shaders::compile_all();
 }
+
+#[cfg(feature = "shaders")]
+#[path = "build/kernels.rs"]
+mod kernels;
 
 #[cfg(feature = "shaders")]
 mod shaders {
@@ -23,7 +28,7 @@ mod shaders {
         SourceLanguage, SpirvVersion, Target, VulkanVersion,
     };
 
-    const FOLDER: &str = "shaders";
+    pub(crate) const FOLDER: &str = "shaders";
 
     pub(crate) fn compile_all() {
         // The folder itself, so that a new file is seen.
@@ -42,24 +47,34 @@ mod shaders {
         for name in names {
             println!("cargo::rerun-if-changed={FOLDER}/{name}");
             let Some(stage) = stage_of(&name) else { continue };
-            match compile(&name, stage) {
+            match compile(&name, stage, &[]) {
                 Ok(words) => write_static(&mut module, &name, &words),
-                // A mistake in an included file comes back from every file that includes it.
-                Err(lines) => {
-                    for line in lines {
-                        if !faults.contains(&line) {
-                            faults.push(line);
-                        }
-                    }
-                }
+                Err(lines) => note(&mut faults, lines),
             }
         }
+        let kernels = crate::kernels::compile_all(&mut faults);
         if !faults.is_empty() {
             fail(&faults);
         }
+        write("shaders.rs", module.as_bytes());
+        write("kernels.rs", kernels.table.as_bytes());
+        write("kernels.spv", &kernels.words);
+    }
+
+    /// Writes a file that the crate includes.
+    fn write(name: &str, contents: &[u8]) {
         let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR for build scripts");
-        if let Err(error) = fs::write(Path::new(&out).join("shaders.rs"), module) {
-            fail(&[format!("{out}/shaders.rs: {error}")]);
+        if let Err(error) = fs::write(Path::new(&out).join(name), contents) {
+            fail(&[format!("{out}/{name}: {error}")]);
+        }
+    }
+
+    /// Adds faults that are not known yet: a mistake in an included file comes back from every file that includes it.
+    pub(crate) fn note(faults: &mut Vec<String>, lines: Vec<String>) {
+        for line in lines {
+            if !faults.contains(&line) {
+                faults.push(line);
+            }
         }
     }
 
@@ -80,7 +95,12 @@ mod shaders {
         }
     }
 
-    fn compile(name: &str, stage: ShaderStage) -> Result<Vec<u32>, Vec<String>> {
+    /// Compiles a file of the folder with some macros defined.
+    pub(crate) fn compile(
+        name: &str,
+        stage: ShaderStage,
+        defines: &[(&str, Option<&str>)],
+    ) -> Result<Vec<u32>, Vec<String>> {
         let path = format!("{FOLDER}/{name}");
         let text = fs::read_to_string(&path).map_err(|error| vec![format!("{path}: {error}")])?;
         if text.contains('\0') {
@@ -97,9 +117,8 @@ mod shaders {
             messages: ShaderMessage::SPV_RULES | ShaderMessage::VULKAN_RULES,
         };
         let mut includes = Includes;
-        let no_defines: Option<&[(&str, Option<&str>)]> = None;
         let compiler = Compiler::acquire().ok_or_else(|| vec!["glslang does not start".to_owned()])?;
-        ShaderInput::new(&source, stage, &options, no_defines, Some(&mut includes))
+        ShaderInput::new(&source, stage, &options, Some(defines), Some(&mut includes))
             .and_then(|input| compiler.create_shader(input))
             .and_then(|shader| shader.compile())
             .map_err(|error| fault_lines(&path, &error))

@@ -43,3 +43,10 @@ pub enum Error {
     #[error(transparent)]
     Check(#[from] crate::plan::CheckFault),
 }
+
+#[cfg(all(feature = "runtime", feature = "reflect"))]
+impl From<crate::runtime::tensors::NetworkFault> for Error {
+    fn from(fault: crate::runtime::tensors::NetworkFault) -> Error {
+        Error::Runtime(fault.into())
+    }
+}

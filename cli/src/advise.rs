@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     if let Some(sweep) = arguments.sweep {
         return run_sweep(what, sweep, arguments.json);
     }
-    let imported = frame_of(what, what.size)?;
+    let imported = frame_of(what, what.how.size)?;
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
     let advice = advise(&plan)?;
     let fusions = fusions(&plan)?;
@@ -144,7 +144,7 @@ fn run_sweep(what: &What, sweep: Sweep, as_json: bool) -> Result<(), Failure> {
                 let size = Bytes(between(from.0, to.0, step));
                 let profile = read_profile(what)?.with_tile_heap_size(size)?;
                 let at = format!("{} B", profile.tile.map_or(0, |tile| tile.size.0));
-                (profile, what.size, at)
+                (profile, what.how.size, at)
             }
             Sweep::Size(from, to) => {
                 let side = |from: u32, to: u32| between(from.into(), to.into(), step) as u32;

@@ -106,6 +106,13 @@ pub(crate) struct What {
     /// The frame as JSON, native (\"format\": \"tileheap-frame\") or loose; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) frame: PathBuf,
+    #[command(flatten)]
+    pub(crate) how: How,
+}
+
+/// For which device frames are planned, and how.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct How {
     /// The device: a name (see `tileheap profile --help`) or a profile as JSON
     #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE")]
     pub(crate) profile: String,
@@ -209,18 +216,8 @@ pub(crate) struct ReportArguments {
     /// Frames (planned here), plans as `tileheap plan --json` writes them, traces of the emulator; - for standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// The device that frames are planned for: a name (see `tileheap profile --help`) or a profile as JSON
-    #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE")]
-    pub(crate) profile: String,
-    /// The size of its tile heap: 8355840, 18MiB, 8.5MB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
-    pub(crate) heap: Option<Bytes>,
-    /// The extent that a frame's scaled images follow, in place of its own
-    #[arg(long, value_name = "WxH", value_parser = parse_extent)]
-    pub(crate) size: Option<(u32, u32)>,
-    /// How residents of tile memory are chosen
-    #[arg(long, default_value = Strategy::Optimal.name(), value_parser = strategies())]
-    pub(crate) strategy: Strategy,
+    #[command(flatten)]
+    pub(crate) how: How,
     /// Write the page to a file in place of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -230,22 +227,6 @@ pub(crate) struct ReportArguments {
     /// The same as pixels
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) png: Option<PathBuf>,
-}
-
-impl ReportArguments {
-    /// What `tileheap plan` would be asked for one of the inputs.
-    pub(crate) fn what(&self, frame: &std::path::Path) -> What {
-        What {
-            frame: frame.to_owned(),
-            profile: self.profile.clone(),
-            heap: self.heap,
-            size: self.size,
-            strategy: self.strategy,
-            sizes: Sizes::default(),
-            budget: Budget(BUDGET),
-            bin_cost: None,
-        }
-    }
 }
 
 /// Check whether a plan keeps the rules

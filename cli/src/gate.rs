@@ -7,7 +7,7 @@ use crate::plan::{frame_of, plan_of, read_profile};
 
 pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
     let what = &arguments.what;
-    let imported = frame_of(what, what.size)?;
+    let imported = frame_of(what, what.how.size)?;
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
     let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
     let said = format!(

@@ -15,7 +15,7 @@ use crate::input::{self, read_text, shown};
 use crate::output::Output;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
-    let imported = frame_of(&arguments.what, arguments.what.size)?;
+    let imported = frame_of(&arguments.what, arguments.what.how.size)?;
     let profile = read_profile(&arguments.what)?;
     let plan = plan_of(&arguments.what, &imported, &profile)?;
     let output = Output::to(arguments.output.clone());
@@ -24,7 +24,7 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     }
     let mut report = plan.to_string();
     append_list(&mut report, "Guessed or ignored in the file", &imported.notes);
-    if arguments.what.sizes == Sizes::Profile {
+    if arguments.what.how.sizes == Sizes::Profile {
         append_list(
             &mut report,
             "Claims of the file that the rules do not bear out",
@@ -36,8 +36,8 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
 
 /// The device that is planned for.
 pub(crate) fn read_profile(what: &What) -> Result<DeviceProfile, Failure> {
-    let profile = input::profile(&what.profile)?;
-    Ok(match what.heap {
+    let profile = input::profile(&what.how.profile)?;
+    Ok(match what.how.heap {
         Some(size) => profile.with_tile_heap_size(size)?,
         None => profile,
     })
@@ -47,11 +47,11 @@ pub(crate) fn read_profile(what: &What) -> Result<DeviceProfile, Failure> {
 pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile) -> Result<Plan, Failure> {
     let frame = &imported.frame;
     let options = PlanOptions {
-        strategy: what.strategy,
-        budget: what.budget.0,
+        strategy: what.how.strategy,
+        budget: what.how.budget.0,
         ..PlanOptions::default()
     };
-    let (needs, options) = match what.sizes {
+    let (needs, options) = match what.how.sizes {
         Sizes::Profile => (estimate(frame, profile)?, options),
         Sizes::Raw => {
             let options = PlanOptions {
@@ -68,8 +68,8 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
         }
     };
     let options = PlanOptions {
-        bin_cost: what.bin_cost.unwrap_or(options.bin_cost),
-        ladder: what.ladder.unwrap_or(options.ladder),
+        bin_cost: what.how.bin_cost.unwrap_or(options.bin_cost),
+        ladder: what.how.ladder.unwrap_or(options.ladder),
         ..options
     };
     let profile = Arc::new(profile.clone());
@@ -79,7 +79,7 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
 /// The frame as the command line wants it: weighed, and with what must be on chip.
 pub(crate) fn frame_of(what: &What, extent: Option<(u32, u32)>) -> Result<Imported, Failure> {
     let mut imported = read_frame(&what.frame, extent)?;
-    if let Some(path) = &what.weights {
+    if let Some(path) = &what.how.weights {
         let weights = Weights::from_json(&read_text(path, "weights")?);
         let weighed = weights.and_then(|weights| imported.frame.weighed(&weights));
         imported.frame = weighed.map_err(|error| Failure::of(shown(path), error))?;
@@ -88,7 +88,7 @@ pub(crate) fn frame_of(what: &What, extent: Option<(u32, u32)>) -> Result<Import
         let known = imported.frame.resource_named(name);
         known.ok_or_else(|| Failure::bad_input(format!("--pin {name}: the frame has no such resource")))
     };
-    let pinned: Vec<ResourceId> = what.pin.iter().map(find).collect::<Result<_, _>>()?;
+    let pinned: Vec<ResourceId> = what.how.pin.iter().map(find).collect::<Result<_, _>>()?;
     imported.frame = imported.frame.with_pinned(&pinned);
     Ok(imported)
 }

@@ -122,6 +122,7 @@ impl Device {
         })
     }
 
+    /// What other parts of the runtime share.
     pub(super) fn inner(&self) -> &Arc<Inner> {
         &self.inner
     }
@@ -247,6 +248,15 @@ impl Inner {
         plans.truncate(PLANS_KEPT - 1);
         plans.insert(0, plan.clone());
         Ok(plan)
+    }
+
+    /// The first queue that computes.
+    #[cfg(feature = "reflect")]
+    pub(super) fn compute_queue(&self) -> Result<DeviceQueue> {
+        let needs = vk::QueueFlags::COMPUTE;
+        let found = self.queues.iter().find(|queue| covers(queue.capabilities, needs));
+        let queue = "networks".to_owned();
+        Ok(*found.ok_or(RuntimeFault::NoQueue { queue, needs })?)
     }
 
     /// A device queue for each queue of the frame.

@@ -174,6 +174,10 @@ pub enum RuntimeFault {
         /// The one before.
         last: u64,
     },
+    /// A network that cannot be made or run.
+    #[cfg(feature = "reflect")]
+    #[error(transparent)]
+    Network(#[from] super::tensors::NetworkFault),
     /// A frame that will never be complete is waited for.
     #[error("frame {number} was waited for, and only {submitted} frames were submitted")]
     NotSubmitted {

@@ -8,7 +8,7 @@ use super::barrier::families_of;
 use super::bound::Place;
 use super::create::whole;
 use super::device::Inner;
-use super::fault::Called;
+use super::errand::Errand;
 use crate::Result;
 use crate::frame::{Lifetime, PassId, Resource, ResourceId, Version};
 use crate::plan::{Barrier, PlacementId, Plan, TransferHalf};
@@ -40,7 +40,7 @@ pub(super) fn clear(inner: &Inner, plan: &Plan, queues: &[DeviceQueue], places: 
             .collect();
         if !mine.is_empty() {
             tracing::debug!(copies = mine.len(), "clearing history");
-            let mut errand = Errand::new(inner, *queue)?;
+            let mut errand = Errand::new(inner, *queue, "clearing history")?;
             for copy in mine {
                 clear_one(inner, errand.commands, copy)?;
             }
@@ -198,81 +198,4 @@ fn barrier(
             .device
             .cmd_pipeline_barrier(commands, src, dst, none, &[], buffers, images)
     };
-}
-
-/// A command buffer that is submitted once and waited for.
-struct Errand<'a> {
-    inner: &'a Inner,
-    queue: DeviceQueue,
-    pool: vk::CommandPool,
-    fence: vk::Fence,
-    commands: vk::CommandBuffer,
-}
-
-impl<'a> Errand<'a> {
-    /// Begins to record.
-    fn new(inner: &'a Inner, queue: DeviceQueue) -> Result<Errand<'a>> {
-        let device = &inner.device;
-        let what = || "clearing history";
-        let mut errand = Errand {
-            inner,
-            queue,
-            pool: vk::CommandPool::null(),
-            fence: vk::Fence::null(),
-            commands: vk::CommandBuffer::null(),
-        };
-        let info = vk::CommandPoolCreateInfo::default()
-            .flags(vk::CommandPoolCreateFlags::TRANSIENT)
-            .queue_family_index(queue.family);
-        // SAFETY: the family is one that the device has queues of (the caller's `DeviceDesc`).
-        errand.pool =
-            unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool", what)?;
-        // SAFETY: nothing is asked for but a fence.
-        errand.fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }
-            .called("vkCreateFence", what)?;
-        let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(errand.pool)
-            .command_buffer_count(1);
-        // SAFETY: the pool was just created.
-        errand.commands =
-            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers", what)?[0];
-        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
-        // SAFETY: just allocated.
-        unsafe { device.begin_command_buffer(errand.commands, &info) }
-            .called("vkBeginCommandBuffer", what)?;
-        Ok(errand)
-    }
-
-    /// Submits and waits.
-    fn run(&mut self) -> Result<()> {
-        let device = &self.inner.device;
-        let what = || "clearing history";
-        // SAFETY: recording was begun by `new`.
-        unsafe { device.end_command_buffer(self.commands) }.called("vkEndCommandBuffer", what)?;
-        let commands = [self.commands];
-        let info = vk::SubmitInfo::default().command_buffers(&commands);
-        // SAFETY: nobody else uses the queue (`Device::bind` says so).
-        unsafe { device.queue_submit(self.queue.handle, &[info], self.fence) }
-            .called("vkQueueSubmit", what)?;
-        // SAFETY: the fence was just submitted.
-        let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
-        if waited.is_err() {
-            // What the commands use is destroyed next, and a wait can fail for want of memory: one more, which needs less. If
-            // that fails too, the device is lost or as good as lost.
-            // SAFETY: nobody else uses the queue.
-            let _ = unsafe { device.queue_wait_idle(self.queue.handle) };
-        }
-        waited.called("vkWaitForFences", what)?;
-        Ok(())
-    }
-}
-
-impl Drop for Errand<'_> {
-    fn drop(&mut self) {
-        let device = &self.inner.device;
-        // SAFETY: never submitted, or waited for (a failed wait means a lost device, which runs nothing).
-        unsafe { device.destroy_fence(self.fence, None) };
-        // SAFETY: as above; frees its command buffer too.
-        unsafe { device.destroy_command_pool(self.pool, None) };
-    }
 }

@@ -118,7 +118,7 @@ impl Inner {
     }
 
     /// Whether the device can create images of this kind, this large.
-    fn image_fits(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
+    pub(super) fn image_fits(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
         let question = vk::PhysicalDeviceImageFormatInfo2::default()
             .format(info.format)
             .ty(info.image_type)

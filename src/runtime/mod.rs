@@ -60,6 +60,7 @@ mod context;
 mod create;
 mod device;
 mod enable;
+mod errand;
 mod fault;
 mod functions;
 mod history;
@@ -80,6 +81,8 @@ mod submit;
 mod support;
 mod survey;
 mod target;
+#[cfg(feature = "reflect")]
+pub mod tensors;
 mod textures;
 mod tiles;
 mod turn;

@@ -99,11 +99,10 @@ fn hill_climb(of: &[UsmpBuffer], pools: &[UsmpPool]) -> (Vec<(usize, Bytes)>, Ve
     (places, sizes)
 }
 
-fn run(
-    algorithm: &str,
-    of: &[UsmpBuffer],
-    pools: &[UsmpPool],
-) -> Result<(Vec<(usize, Bytes)>, Vec<Bytes>), String> {
+/// The pool and offset of each buffer, and the size of each pool.
+type Answer = (Vec<(usize, Bytes)>, Vec<Bytes>);
+
+fn run(algorithm: &str, of: &[UsmpBuffer], pools: &[UsmpPool]) -> Result<Answer, String> {
     let order = match algorithm {
         "greedy_by_size" => UsmpOrder::Size,
         "greedy_by_conflicts" => UsmpOrder::Conflicts,

@@ -80,13 +80,19 @@ fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
             shown(path),
             format!("a report shows frames, plans and traces of the emulator, not `{other}`"),
         )),
-        _ => planned(&arguments.what(path), &text),
+        _ => planned(
+            &What {
+                frame: path.to_owned(),
+                how: arguments.how.clone(),
+            },
+            &text,
+        ),
     }
 }
 
 /// A frame is planned first, and what would bring the rest on chip is asked.
 fn planned(what: &What, text: &str) -> Result<Input, Failure> {
-    let imported = crate::plan::frame_from(&what.frame, text, what.size)?;
+    let imported = crate::plan::frame_from(&what.frame, text, what.how.size)?;
     let plan = crate::plan::plan_of(what, &imported, &crate::plan::read_profile(what)?)?;
     let mut advice: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for advised in tileheap::plan::advise(&plan)? {

@@ -1,0 +1,217 @@
+//! Networks in planned memory, checked.
+//!
+//! A MobileNetV2-shaped and a ResNet-18-shaped network and an LSTM in a loop run in buffers alone, in 2D textures and in
+//! image arrays, each with every tensor in bytes of its own and with planned, aliased bytes. The results have to be those of the CPU
+//! (`reference.rs`) within a tolerance, and bit for bit the same with and without aliasing.
+//!
+//! ```text
+//! cargo run --example network                          all of them, pictures of 96 x 96
+//! cargo run --example network -- --model lstm --rounds 5
+//! cargo run --example network -- --half --time 20
+//! ```
+//! Needs Vulkan 1.1 of any driver; lavapipe (`mesa-vulkan-drivers`) serves where there is no GPU. Without Vulkan it says so in
+//! one line.
+
+mod args;
+mod fault;
+mod models;
+mod reference;
+mod run;
+mod storage;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Parser, ValueEnum};
+use tileheap::runtime::{Context, ContextDesc, Message};
+use tileheap::tensor::{ElementType, TensorPlan, TensorStrategy};
+
+use crate::args::{Args, Model};
+use crate::fault::{Fault, Result};
+use crate::run::{Bench, UNALIASED, images, planned};
+use crate::storage::Storing;
+
+fn main() -> ExitCode {
+    match run_all(&Args::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("error: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run_all(args: &Args) -> Result<()> {
+    let mut desc = ContextDesc::from_env("tileheap: network");
+    desc.validate |= args.validate;
+    let context = Context::new(&desc)?;
+    let models = if args.model.is_empty() {
+        Model::value_variants()
+    } else {
+        &args.model
+    };
+    for &model in models {
+        if let Err(fault) = run_model(&context, model, args) {
+            // Nothing is destroyed: the process ends, and takes it all with it.
+            let _ = report(&context.messages());
+            return Err(fault);
+        }
+    }
+    report(&context.destroy())
+}
+
+/// What Vulkan had to say.
+fn report(messages: &[Message]) -> Result<()> {
+    for message in messages {
+        eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
+    }
+    match messages.len() {
+        0 => Ok(()),
+        count => Err(Fault::Validation(count)),
+    }
+}
+
+/// The largest error that is allowed, of the largest element of the result. In 32 bits sums differ in their order alone; in 16
+/// bits each of some fifty layers rounds its results to 11 bits.
+fn tolerance(element: ElementType) -> f64 {
+    if element == ElementType::Float16 {
+        3e-2
+    } else {
+        1e-4
+    }
+}
+
+/// Every strategy but the ids that a graph may come with: these have none.
+fn strategies() -> Vec<(&'static str, TensorStrategy)> {
+    let all = TensorStrategy::all().into_iter();
+    let mut named: Vec<_> = all.map(|strategy| (strategy.name(), strategy)).collect();
+    named.retain(|(_, strategy)| *strategy != TensorStrategy::StorageIds);
+    named
+}
+
+fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
+    let element = if args.half {
+        ElementType::Float16
+    } else {
+        ElementType::Float32
+    };
+    let seeded = models::build(model, args.size, args.rounds, element, args.seed)?;
+    let graph = Arc::new(seeded.graph);
+    let computed = reference::evaluate(&graph, &[], &seeded.values, &seeded.rounds);
+    let expected: Vec<f64> = graph
+        .outputs()
+        .iter()
+        .flat_map(|output| computed[output].clone())
+        .collect();
+    println!(
+        "{}: {} nodes, {} tensors of {element}, on {}",
+        model.name(),
+        graph.nodes().len(),
+        graph.tensors().len(),
+        context.tile().profile().name
+    );
+    for (name, storing) in [
+        ("buffers", Storing::Buffers),
+        ("textures", Storing::Textures),
+        ("image arrays", Storing::Layers),
+    ] {
+        let unaliased = Arc::new(planned(context, &graph, storing, UNALIASED)?);
+        let aliased = Arc::new(planned(context, &graph, storing, TensorStrategy::default())?);
+        println!("  {name}: {} of the planned tensors are images", images(&aliased));
+        let bench =
+            |plan: &Arc<TensorPlan>| Bench::new(context, &graph, plan, &seeded.values, &seeded.rounds);
+        let (mut apart, mut together) = (bench(&unaliased)?, bench(&aliased)?);
+        apart.run()?;
+        together.run()?;
+        let (first, second) = (apart.outputs(), together.outputs());
+        let elements = first
+            .iter()
+            .zip(&second)
+            .filter(|(a, b)| a.to_bits() != b.to_bits())
+            .count();
+        if elements > 0 || first.len() != expected.len() {
+            let (network, variant) = (model.name(), name);
+            return Err(Fault::Differ {
+                network,
+                variant,
+                elements,
+            });
+        }
+        let error = largest_error(&second, &expected);
+        for (what, plan, bench) in [
+            ("unaliased", &unaliased, &apart),
+            ("aliased", &aliased, &together),
+        ] {
+            print_plan(what, plan);
+            let ran = bench.recorded;
+            println!(
+                "      {} kernels, {} barriers, {} image transitions, {} copies",
+                ran.dispatches, ran.barriers, ran.transitions, ran.copies
+            );
+        }
+        println!("    largest error {error:.2e}; identical with and without aliasing");
+        if error > tolerance(element) {
+            let (network, variant, tolerance) = (model.name(), name, tolerance(element));
+            return Err(Fault::Off {
+                network,
+                variant,
+                error,
+                tolerance,
+            });
+        }
+        if args.time > 0 {
+            time(&mut apart, &mut together, args.time)?;
+        }
+        apart.destroy();
+        together.destroy();
+        for (strategy_name, strategy) in strategies() {
+            match planned(context, &graph, storing, strategy) {
+                Ok(plan) => print_plan(strategy_name, &plan),
+                Err(Fault::Tensor(why)) => println!("    {strategy_name:26} cannot: {why}"),
+                Err(other) => return Err(other),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print_plan(what: &str, plan: &TensorPlan) {
+    let (size, bound) = (plan.size(), plan.bound());
+    let ratio = size.0 as f64 / bound.0.max(1) as f64;
+    println!("    {what:26} {size:>14}  {ratio:.3} x the bound of {bound}");
+}
+
+/// Relative to the largest element that is expected.
+fn largest_error(got: &[f32], expected: &[f64]) -> f64 {
+    let scale = expected
+        .iter()
+        .fold(f64::MIN_POSITIVE, |most, value| most.max(value.abs()));
+    let errors = got
+        .iter()
+        .zip(expected)
+        .map(|(got, expected)| (f64::from(*got) - expected).abs());
+    // A NaN is the largest error there is.
+    errors.fold(0.0, |most: f64, error| if error <= most { most } else { error }) / scale
+}
+
+/// Both in turn, so that whatever else the machine does hits both alike.
+fn time<'a>(apart: &mut Bench<'a>, together: &mut Bench<'a>, times: u32) -> Result<()> {
+    let mut took = [Vec::new(), Vec::new()];
+    for turn in 0..times {
+        for which in [turn % 2, (turn + 1) % 2] {
+            let bench = if which == 0 { &mut *apart } else { &mut *together };
+            took[which as usize].push(bench.run()?);
+        }
+    }
+    let [apart, together] = took.map(|mut times: Vec<Duration>| {
+        times.sort_unstable();
+        [times[0], times[times.len() / 2]].map(|time| time.as_secs_f64() * 1e3)
+    });
+    for (what, index) in [("least", 0), ("median", 1)] {
+        let (apart, together) = (apart[index], together[index]);
+        let ratio = together / apart;
+        println!("    {what} of {times}: unaliased {apart:.2} ms, aliased {together:.2} ms, {ratio:.3} x");
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+// For kernels that go along one axis of vectors: number[0].x says which, number[0].y how many of its elements count.
+#ifndef AXIS_GLSL
+#define AXIS_GLSL
+
+// Elements of a vector that count, as 1, and those that fill the last one up, as 0.
+vec4 counting(int block) {
+    return vec4(lessThan(ivec4(0, 1, 2, 3), ivec4(number[0].y - block * 4)));
+}
+
+ivec4 along(ivec4 at, int block) {
+    at[number[0].x] = block;
+    return at;
+}
+
+// What is asked of the invocation: one line of vectors.
+ivec4 lines(ivec4 extent) {
+    extent[number[0].x] = 1;
+    return extent;
+}
+
+float total(vec4 vector) { return dot(vector, vec4(1.0)); }
+
+#endif

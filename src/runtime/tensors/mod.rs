@@ -1,0 +1,44 @@
+//! Planned graphs on a device: kernels, memory at a plan's offsets, recording; and scratch textures.
+//!
+//! ```text
+//! Graph, Layouts ──► measure_tensors ──► tensor::plan ──► Network ──► record(Run) ──► command buffer
+//!                    the driver's sizes   offsets          images,     symbols, buffers,
+//!                    and alignments                        buffers     rounds of loops
+//! ```
+//! Kernels are those of `shaders/tensor`, each written once against `load`, `load_one` and `store` and compiled for every
+//! storage of its operands, in 32 and 16 bits; a layout's rows and columns are specialization constants of the pipeline. What a
+//! kernel does with an operand is read from its SPIR-V: a texture that is only read is sampled, one that is written is a
+//! write-only storage image. Barriers follow from that as a run is recorded, and so does a check of the plan: to read bytes
+//! that something else took is an error, not a wrong result.
+//!
+//! # Not done
+//! Tensors split in a grid of images, 3D images, layouts with reshaped or reordered axes; operators beyond those of
+//! `operators.rs`, unless the caller brings a kernel; elements that are no floats. Conditions of loops and branches are not read from
+//! the device: the caller says how many rounds a loop runs ([`Decision`]). Networks do not run as passes of a
+//! [`Frame`](crate::frame::Frame), so nothing of them lives in tile memory.
+
+mod constants;
+mod descriptors;
+mod fault;
+mod hazards;
+mod host;
+mod kernel;
+mod lending;
+mod measure;
+mod network;
+mod objects;
+mod operators;
+mod pipelines;
+mod recorder;
+mod scope;
+mod scratch;
+
+pub use fault::NetworkFault;
+pub use host::HostBuffer;
+pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
+pub use network::{Decision, Network, Recorded, Run};
+pub use pipelines::PipelineKey;
+pub use scope::{Held, Scope};
+pub use scratch::{
+    Growth, KernelCall, Scratch, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost,
+};
