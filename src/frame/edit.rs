@@ -149,11 +149,11 @@ impl Frame {
         frame
     }
 
-    /// The frame with measured worths in place of the model's; see [`Weights`](super::Weights).
+    /// The frame with measured worths in place of the model's; see [`Weights`].
     ///
     /// # Errors
-    /// [`FrameFault::Unknown`](super::FrameFault::Unknown) for a pass or resource that the frame does not have, and
-    /// [`FrameFault::Weight`](super::FrameFault::Weight) for a pair that is no access of it or is named twice.
+    /// [`FrameFault::Unknown`] for a pass or resource that the frame does not have, and
+    /// [`FrameFault::Weight`] for a pair that is no access of it or is named twice.
     pub fn weighed(&self, weights: &Weights) -> crate::Result<Frame> {
         let mut frame = self.clone();
         let tables = Arc::make_mut(&mut frame.tables);

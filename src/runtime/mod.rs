@@ -83,7 +83,7 @@ mod survey;
 mod target;
 #[cfg(feature = "reflect")]
 pub mod tensors;
-mod textures;
+pub mod textures;
 mod tiles;
 mod turn;
 
