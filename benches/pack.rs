@@ -1,86 +1,153 @@
-//! How long packing takes: the transients of synthetic frames with every strategy, and greedy by size on large problems.
+//! One table: every packing strategy on all data that lies beside the checkout, as height over lower bound, with milliseconds.
+//!
+//! `cargo bench --no-default-features --bench pack [part of a file's name]`; needs `../shared`, says so without it. The
+//! last part is the choice of residents against the published pairs.
 
-use std::hint::black_box;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use tileheap::frame::{Lifetime, SplitMix64, SyntheticDesc, synthetic};
-use tileheap::pack::{Item, Packer, Packing, Problem, Strategy};
+use tileheap::pack::{Item, Packer, Packing, Problem, ProblemDesc, Steps, Strategy};
 use tileheap::units::{Alignment, Bytes, Span};
 
-/// The transients of a synthetic frame, with sizes drawn as images of a few scales have them.
-fn frame_items(passes: u32, resources: u32) -> Vec<Item> {
-    let desc = SyntheticDesc {
-        passes,
-        resources,
-        batches: passes / 15,
-        ..SyntheticDesc::default()
-    };
-    let frame = synthetic(7, desc);
-    let mut random = SplitMix64::new(7);
-    let page = Alignment::new(4096).expect("4096 is not 0");
-    let transient = frame
-        .resource_ids()
-        .filter(|&id| frame.resource(id).lifetime == Lifetime::Transient);
-    let size = |random: &mut SplitMix64| Bytes((1 << random.below(5)) * 518_400).align_up(page);
-    transient
-        .map(|id| Item::new(frame.life_of(id), size(&mut random), page))
+/// Above this many items the rules that look at all pairs, or worse, are left out.
+const LARGE: usize = 5000;
+const RUNS: usize = 5;
+
+fn main() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    if !shared.is_dir() {
+        println!("skipped: ../shared is not there");
+        return;
+    }
+    let filter = std::env::args()
+        .skip(1)
+        .find(|argument| !argument.starts_with('-'))
+        .unwrap_or_default();
+    print!("{:<34}{:>7}", "instance", "items");
+    for strategy in Strategy::ALL {
+        print!("{:>21}", strategy.name());
+    }
+    println!();
+    let mut logs = vec![(0.0, 0); Strategy::ALL.len()];
+    for folder in ["planning", "models"] {
+        for file in tables(&shared.join(folder)) {
+            if file.to_string_lossy().contains(&filter) {
+                row(&file, &mut logs);
+            }
+        }
+    }
+    print!("{:<41}", "geometric mean of the ratios");
+    for (log, count) in logs {
+        print!("{:>21.4}", f64::exp(log / f64::from(count.max(1))));
+    }
+    println!("\n");
+    residency(&shared.join("planning/residency"), &filter);
+}
+
+fn tables(folder: &Path) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder).expect("the folder is readable");
+    let files = files.map(|file| file.expect("an entry").path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|file| file.extension().is_some_and(|end| end == "csv"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn numbers(line: &str, count: usize) -> Vec<u64> {
+    let fields = line.split(',').skip(1).take(count);
+    fields
+        .map(|field| field.trim().parse().expect("a number"))
         .collect()
 }
 
-fn frames(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("frame");
-    for (passes, resources) in [(30, 40), (256, 400), (1024, 2048)] {
-        let items = frame_items(passes, resources);
-        let problem = Problem::new(items.clone()).expect("frames are sound");
-        let mut packer = Packer::default();
-        let mut packing = Packing::default();
-        for strategy in Strategy::ALL {
-            let id = BenchmarkId::new(strategy.name(), resources);
-            group.bench_function(id, |bencher| {
-                bencher.iter(|| {
-                    packer.pack_into(black_box(&problem), strategy, &mut packing);
-                    packing.height
-                })
-            });
+fn item(fields: &[u64]) -> Item {
+    Item::new(
+        Span::new(fields[0] as u32, fields[1] as u32),
+        Bytes(fields[2]),
+        Alignment::ONE,
+    )
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn row(file: &Path, logs: &mut [(f64, u32)]) {
+    let text = std::fs::read_to_string(file).expect("the file is readable");
+    let items = text.lines().skip(1).map(|line| item(&numbers(line, 3)));
+    let problem = Problem::new(items.collect()).expect("the data is sound");
+    let mut packer = Packer::default();
+    let bound = packer.lower_bound(&problem);
+    let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+    print!("{name:<34}{:>7}", problem.items().len());
+    let mut packing = Packing::default();
+    for (strategy, (log, count)) in Strategy::ALL.into_iter().zip(logs) {
+        if problem.items().len() > LARGE
+            && matches!(strategy, Strategy::Nnc | Strategy::Executorch | Strategy::Exact)
+        {
+            print!("{:>21}", "-");
+            continue;
         }
-        group.bench_function(BenchmarkId::new("lower-bound", resources), |bencher| {
-            bencher.iter(|| packer.lower_bound(black_box(&problem)))
-        });
-        group.bench_function(
-            BenchmarkId::new("build, first fit, bound", resources),
-            |bencher| {
-                bencher.iter(|| {
-                    let problem = Problem::new(black_box(items.clone())).expect("frames are sound");
-                    packer.pack_into(&problem, Strategy::FirstFitByBirth, &mut packing);
-                    (packing.height, packer.lower_bound(&problem))
-                })
-            },
+        let mut times = Vec::new();
+        while times.len() < RUNS {
+            let start = Instant::now();
+            packer.pack_into(&problem, strategy, &mut packing);
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+            // What takes long is not repeated.
+            if times[0] > 200.0 {
+                break;
+            }
+        }
+        let ratio = packing.height.0 as f64 / bound.0 as f64;
+        (*log, *count) = (*log + ratio.ln(), *count + 1);
+        print!("{:>21}", format!("{ratio:.4} {:.3}", median(times)));
+    }
+    println!();
+}
+
+fn residency(folder: &Path, filter: &str) {
+    let reference = std::fs::read_to_string(folder.join("reference.csv")).expect("the reference is readable");
+    println!(
+        "{:<24}{:>8}{:>12}{:>12}{:>10}  verdict",
+        "residents of", "MiB", "of optimum", "of bound", "ms"
+    );
+    let (mut sum, mut count) = (0.0, 0);
+    for line in reference.lines().skip(1).filter(|line| line.contains(filter)) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let number = |index: usize| fields[index].parse::<f64>().expect("a number");
+        let (capacity, optimum) = ((number(1) * 1_048_576.0) as u64, number(4) * 1_048_576.0);
+        let table =
+            std::fs::read_to_string(folder.join(format!("{}.fp16.sap.csv", fields[0]))).expect("a table");
+        let rows: Vec<Vec<u64>> = table.lines().skip(1).map(|line| numbers(line, 4)).collect();
+        let worths: Vec<u64> = rows.iter().map(|row| row[3]).collect();
+        let desc = ProblemDesc::new(rows.iter().map(|row| item(row)).collect());
+        let problem = desc.capacity(Bytes(capacity)).build().expect("the data is sound");
+        let mut packer = Packer::default();
+        let mut select = || {
+            packer.select(&problem, &worths, Steps::default(), &mut |_| {
+                ControlFlow::Continue(())
+            })
+        };
+        let mut selection = select();
+        let mut times = Vec::new();
+        for _ in 0..RUNS {
+            let start = Instant::now();
+            selection = select();
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        let of_optimum = selection.worth as f64 / optimum;
+        (sum, count) = (sum + of_optimum, count + 1);
+        println!(
+            "{:<24}{:>8}{of_optimum:>12.4}{:>12.4}{:>10.3}  {:?}",
+            fields[0],
+            fields[1],
+            selection.worth as f64 / selection.bound.max(1) as f64,
+            median(times),
+            selection.verdict
         );
     }
+    println!("mean of optimum {:.5}", sum / f64::from(count.max(1)));
 }
-
-fn large(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("large");
-    group.sample_size(10);
-    let mut random = SplitMix64::new(11);
-    let items = (0..30_000).map(|_| {
-        let first = random.below(50_000) as u32;
-        let end = first + 1 + random.below(4_600) as u32;
-        let size = Bytes((1 + random.below(64)) * 4096);
-        Item::new(Span::new(first, end), size, Alignment::ONE)
-    });
-    let problem = Problem::new(items.collect()).expect("items alone are sound");
-    let mut packer = Packer::default();
-    for strategy in [
-        Strategy::FirstFitByBirth,
-        Strategy::GreedyBySize,
-        Strategy::GreedyByBreadth,
-    ] {
-        group.bench_function(strategy.name(), |bencher| {
-            bencher.iter(|| packer.pack(black_box(&problem), strategy).height)
-        });
-    }
-}
-
-criterion_group!(benches, frames, large);
-criterion_main!(benches);
