@@ -11,7 +11,7 @@ tools=$root/target/tools
 PATH=$tools/bin:$PATH
 if ! cargo fuzz --version >/dev/null 2>&1; then
     say "Installing cargo-fuzz into $tools"
-    cargo install --quiet --locked --root "$tools" cargo-fuzz
+    cargo install --debug --quiet --locked --root "$tools" cargo-fuzz
 fi
 cargo fmt --check --manifest-path fuzz/Cargo.toml
 cargo fuzz run --sanitizer none pack_problem -- -max_total_time="${1:-60}" -print_final_stats=1
