@@ -238,9 +238,11 @@ mod tests {
         assert!(take.transitions.contains(&(b, L::UNDEFINED, L::GENERAL)));
         // The bytes of `a` are gone.
         assert_eq!(tracker.touch(&[write(c), read(a)]), Err(1));
-        // It comes from UNDEFINED again, although its layout is known.
-        let again = tracker.touch(&[read(b), write(a)]);
-        assert_eq!(again.unwrap().transitions[1], (a, L::UNDEFINED, L::GENERAL));
+        // Nor can one command read `b` and write over it.
+        assert_eq!(tracker.touch(&[read(b), write(a)]), Err(0));
+        // `a` comes from UNDEFINED again, although its layout is known.
+        let again = tracker.touch(&[write(a)]);
+        assert_eq!(again.unwrap().transitions, [(a, L::UNDEFINED, L::GENERAL)]);
     }
 
     #[test]
