@@ -90,7 +90,7 @@ fn check(policy: PolicyKind) {
     let set = gpu.set(&sum.buffer, &[Binding::Storage(sums.buffer)]);
     let device = gpu.device().clone();
     let queue = gpu.context.queues()[0].handle;
-    let (mut whole, mut coarser) = (0, 0);
+    let (mut whole, mut coarser, mut compared) = (0, 0, 0);
     for frame in 1..=40_u64 {
         // Along the row, and back; the budget holds a third of it.
         let at = if frame < 20 { frame } else { 40 - frame } as u32 * 2;
@@ -142,7 +142,9 @@ fn check(policy: PolicyKind) {
         // SAFETY: as above.
         unsafe { device.queue_wait_idle(queue) }.expect("complete");
         cache.end();
-        assert!(checks.len() > 8, "{} of {}", checks.len(), shown.len());
+        // Arenas may leave textures without anything for some frames after the budget fell below what is shown.
+        assert!(checks.len() > 4, "{} of {}", checks.len(), shown.len());
+        compared += checks.len();
         assert_eq!(
             sums.words()[..checks.len()],
             checks[..],
@@ -151,6 +153,7 @@ fn check(policy: PolicyKind) {
         );
     }
     assert!(whole > 100 && coarser > 100, "{whole} {coarser}");
+    assert!(compared > 40 * 12, "{compared} of {}", 40 * 14);
     sum.destroy(&device);
     // SAFETY: idle.
     unsafe { cache.destroy() };

@@ -253,8 +253,9 @@ fn a_thousand_lives_leave_nothing() {
         let (result, left) = once(life % 2 == 1);
         assert_eq!(result, Ok(()));
         assert_eq!(LIVE.load(SeqCst), 0, "objects left after life {life}");
-        // Maps take their room in the first lives, and now and then for unusual handles.
-        grown += if life < 200 { 0 } else { left };
+        // Maps take their room in the first lives, and now and then, for handles of a kind not seen before, a little more: 84
+        // bytes in 9 or 10 lives. What leaks leaks in each.
+        grown += u32::from(life >= 200 && left != 0);
     }
-    assert!(grown < 800, "{grown} bytes more after 800 lives");
+    assert!(grown < 40, "{grown} of 800 lives left bytes");
 }
