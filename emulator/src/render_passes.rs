@@ -56,11 +56,12 @@ pub(crate) unsafe fn read(info: &vk::RenderPassCreateInfo<'_>) -> RenderPass {
         let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
         // SAFETY: As above.
         let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };
+        // SAFETY: As above.
+        let inputs = unsafe { elements(subpass.p_input_attachments, subpass.input_attachment_count) };
+        let used = colors.iter().chain(depth).chain(inputs);
         subpass_bytes.push(
-            colors
-                .iter()
-                .chain(depth)
-                .map(|reference| bytes(reference.attachment))
+            distinct(used.map(|reference| reference.attachment))
+                .map(&bytes)
                 .sum(),
         );
     }
@@ -116,11 +117,12 @@ pub(crate) unsafe fn read2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPass {
         let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
         // SAFETY: As above.
         let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };
+        // SAFETY: As above.
+        let inputs = unsafe { elements(subpass.p_input_attachments, subpass.input_attachment_count) };
+        let used = colors.iter().chain(depth).chain(inputs);
         subpass_bytes.push(
-            colors
-                .iter()
-                .chain(depth)
-                .map(|reference| bytes(reference.attachment))
+            distinct(used.map(|reference| reference.attachment))
+                .map(&bytes)
                 .sum(),
         );
     }
@@ -130,6 +132,14 @@ pub(crate) unsafe fn read2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPass {
         tile_size: unsafe { declared_size(info.p_next) },
         subpass_bytes,
     }
+}
+
+/// Each attachment once: one that is also read as input has one place in the tile.
+fn distinct(attachments: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+    let mut attachments: Vec<u32> = attachments.collect();
+    attachments.sort_unstable();
+    attachments.dedup();
+    attachments.into_iter()
 }
 
 /// # Safety

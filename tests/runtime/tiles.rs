@@ -88,9 +88,12 @@ fn tile_properties_are_those_of_what_is_bound() {
                 );
                 let tile = (found.tile_size.width, found.tile_size.height);
                 assert_eq!(
-                    tile, expected.tile,
-                    "{way}, {strategy:?}, {} bytes bound",
-                    reserved
+                    tile,
+                    expected.tile,
+                    "{way}, {strategy:?}, pass {}, {} bytes bound of {}",
+                    pass.index(),
+                    reserved,
+                    device.gmem
                 );
             }
             bound.retire();
