@@ -7,13 +7,22 @@ use crate::chain::elements;
 use crate::recording::Recorder;
 
 /// Barriers of the first kind come next.
+///
+/// # Safety
+/// `first` points to `count` valid structures.
 #[inline]
-pub(crate) fn before(recorder: &Recorder, barriers: &[vk::ImageMemoryBarrier<'_>]) {
-    for barrier in barriers
-        .iter()
-        .filter(|barrier| barrier.old_layout == vk::ImageLayout::UNDEFINED)
-    {
-        discard(recorder, barrier.image, barrier.subresource_range);
+pub(crate) unsafe fn before(recorder: &Recorder, first: *const vk::ImageMemoryBarrier<'_>, count: u32) {
+    // Most have none.
+    if count > 0 {
+        // SAFETY: The caller's promise.
+        for barrier in unsafe { elements(first, count) } {
+            transition(
+                recorder,
+                (barrier.old_layout, barrier.new_layout),
+                barrier.image,
+                barrier.subresource_range,
+            );
+        }
     }
 }
 
@@ -22,26 +31,32 @@ pub(crate) fn before(recorder: &Recorder, barriers: &[vk::ImageMemoryBarrier<'_>
 /// # Safety
 /// `dependencies` are valid.
 pub(crate) unsafe fn before2(recorder: &Recorder, dependencies: &[vk::DependencyInfo<'_>]) {
-    for dependency in dependencies {
+    for info in dependencies {
         // SAFETY: The caller's promise.
-        let barriers = unsafe {
-            elements(
-                dependency.p_image_memory_barriers,
-                dependency.image_memory_barrier_count,
-            )
-        };
-        for barrier in barriers
-            .iter()
-            .filter(|barrier| barrier.old_layout == vk::ImageLayout::UNDEFINED)
-        {
-            discard(recorder, barrier.image, barrier.subresource_range);
+        let barriers = unsafe { elements(info.p_image_memory_barriers, info.image_memory_barrier_count) };
+        for barrier in barriers {
+            transition(
+                recorder,
+                (barrier.old_layout, barrier.new_layout),
+                barrier.image,
+                barrier.subresource_range,
+            );
         }
     }
 }
 
-/// An image leaves the layout UNDEFINED.
+/// An image goes from one layout to another: what it holds ends with UNDEFINED, unless that is where it goes, too, which since
+/// synchronization2 is no transition.
 #[inline(never)]
-fn discard(recorder: &Recorder, image: vk::Image, range: vk::ImageSubresourceRange) {
+fn transition(
+    recorder: &Recorder,
+    (from, to): (vk::ImageLayout, vk::ImageLayout),
+    image: vk::Image,
+    range: vk::ImageSubresourceRange,
+) {
+    if from != vk::ImageLayout::UNDEFINED || to == from {
+        return;
+    }
     let Some(image) = recorder.device.resources.images.get(image.as_raw()) else {
         return;
     };

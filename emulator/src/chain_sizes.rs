@@ -1,4 +1,4 @@
-//! The size of every structure that `ash` knows, and of this project's own: what it takes to copy a chain.
+//! The size of every structure that `ash` knows, of newer ones, and of this project's own: what it takes to copy a chain.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,7 +7,9 @@ use ash::vk;
 use ash::vk::TaggedStructure;
 use tileheap::ffi;
 
-/// The bytes of a structure of that type; `None` where neither `ash` nor this project knows it.
+use crate::newer_structures::NEWER;
+
+/// The bytes of a structure of that type; `None` where nobody here knows it.
 pub(crate) fn size_of_structure(s_type: vk::StructureType) -> Option<usize> {
     SIZES.get(&s_type.as_raw()).copied()
 }
@@ -28,7 +30,13 @@ static SIZES: LazyLock<HashMap<i32, usize>> = LazyLock::new(|| {
         (vk::StructureType::LOADER_INSTANCE_CREATE_INFO.as_raw(), 40),
         (vk::StructureType::LOADER_DEVICE_CREATE_INFO.as_raw(), 32),
     ];
-    KNOWN.iter().copied().chain(own).chain(links).collect()
+    KNOWN
+        .iter()
+        .chain(NEWER)
+        .copied()
+        .chain(own)
+        .chain(links)
+        .collect()
 });
 
 const fn entry<T: TaggedStructure>() -> (i32, usize) {
@@ -391,6 +399,16 @@ mod tests {
         assert_eq!(size(14), Some(88), "VkImageCreateInfo");
         assert_eq!(size(1_000_547_002), Some(32), "VkTileMemoryRequirementsQCOM");
         assert_eq!(size(0x7fff_0000), None);
-        assert_eq!(SIZES.len(), KNOWN.len() + 10, "no two structures share a type");
+        assert_eq!(size(55), Some(104), "VkPhysicalDeviceVulkan14Features");
+        assert_eq!(
+            SIZES.len(),
+            KNOWN.len() + NEWER.len() + 10,
+            "no two structures share a type"
+        );
+        let smallest = size_of::<vk::BaseInStructure<'_>>();
+        assert!(
+            SIZES.values().all(|size| *size >= smallest && size % 4 == 0),
+            "each begins with type and next"
+        );
     }
 }

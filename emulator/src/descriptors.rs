@@ -1,7 +1,7 @@
 //! Which tile resources descriptor sets hold, which sets and pipelines are bound, and so what a draw or dispatch reaches.
 //!
-//! Followed: sets written by updates, copies, templates and push descriptors. Not followed, and so never reported: descriptor
-//! buffers, shader objects, buffer device addresses.
+//! Followed: sets written by updates, copies and templates, and pushed descriptors. Not followed, and so never reported:
+//! descriptor buffers, shader objects, buffer device addresses.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,6 +26,13 @@ pub(crate) struct Set {
     /// How many entries there are: most sets have none, and are passed over without the lock.
     count: AtomicUsize,
     entries: Mutex<Vec<Entry>>,
+}
+
+/// An update template.
+pub(crate) struct Template {
+    pub(crate) entries: Vec<vk::DescriptorUpdateTemplateEntry>,
+    /// Where its descriptors are pushed to; of no meaning for sets.
+    pub(crate) point: vk::PipelineBindPoint,
 }
 
 /// A descriptor of a tile resource.
@@ -118,13 +125,6 @@ impl BoundSets {
         }
     }
 
-    /// Something unknown is bound in the place of a set, at whichever bind point.
-    pub(crate) fn forget_set(&mut self, index: usize) {
-        for point in &mut self.points {
-            point.put(index, 0);
-        }
-    }
-
     /// Binds sets from an index on.
     #[inline]
     pub(crate) fn bind_sets(
@@ -141,15 +141,18 @@ impl BoundSets {
         }
     }
 
-    /// Binds a set of the command buffer's own.
-    pub(crate) fn push_set(&mut self, point: vk::PipelineBindPoint, index: u32, set: Set) {
+    /// Changes descriptors of a set of the command buffer's own; the others stay.
+    pub(crate) fn push(&mut self, point: vk::PipelineBindPoint, index: u32, write: impl FnOnce(&Set)) {
+        let Some(place) = place_of(point) else { return };
         self.pushes += 1;
-        if let Some(place) = place_of(point) {
-            let point = &mut self.points[place];
-            point.put(index as usize, !self.pushes);
-            point.pushed.retain(|(number, _)| point.sets.contains(number));
-            point.pushed.push((!self.pushes, set));
-        }
+        let (point, number) = (&mut self.points[place], !self.pushes);
+        let before = point.sets.get(index as usize).copied().unwrap_or_default();
+        let known = point.pushed.iter().position(|(number, _)| *number == before);
+        let set = known.map_or_else(Set::default, |at| point.pushed.swap_remove(at).1);
+        write(&set);
+        point.put(index as usize, number);
+        point.pushed.retain(|(number, _)| point.sets.contains(number));
+        point.pushed.push((number, set));
     }
 
     /// Whether a draw or dispatch with `state`, which counts what else matters, is another than those before.
@@ -223,10 +226,10 @@ impl Set {
     pub(crate) unsafe fn write_by_template(
         &self,
         device: &Device,
-        template: &[vk::DescriptorUpdateTemplateEntry],
+        template: &Template,
         data: *const std::ffi::c_void,
     ) {
-        for entry in template {
+        for entry in &template.entries {
             for index in 0..entry.descriptor_count {
                 let at = data.wrapping_byte_add(entry.offset + index as usize * entry.stride);
                 let source = match source_of(entry.descriptor_type) {

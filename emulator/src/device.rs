@@ -12,11 +12,12 @@ use crate::guard::down;
 use crate::heap::Heap;
 use crate::hooks::actions::ActionTable;
 use crate::hooks::device::DeviceTable;
-use crate::instance::{Instance, enabled_extensions};
+use crate::instance::{Instance, c_strings};
 use crate::loader::{SetDeviceLoaderData, device_data_callback, dispatch_key, take_device_link};
 use crate::messages::{MessageId, Reporter};
 use crate::physical::{Physical, is_own_extension};
 use crate::resources::Resources;
+use crate::settings::VALIDATION;
 use crate::sharded::Sharded;
 use crate::strip;
 use crate::submit::Queues;
@@ -39,7 +40,8 @@ pub(crate) struct Device {
     log_counters: bool,
 }
 
-/// Which of the layer's extensions a device enabled, and what else matters.
+/// Which of the layer's extensions a device enabled, and what else matters. Commands can be looked up where their extension
+/// is enabled; tile memory is there where its feature is, too.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Enabled {
     pub(crate) tile_memory_heap: bool,
@@ -47,6 +49,13 @@ pub(crate) struct Enabled {
     pub(crate) tile_shading: bool,
     /// Buffers can have addresses, so memory must be allocated for that.
     pub(crate) buffer_device_address: bool,
+}
+
+impl Enabled {
+    /// Whether one of the layer's extensions is enabled.
+    pub(crate) fn any_of_own(&self) -> bool {
+        self.tile_memory_heap || self.tile_properties || self.tile_shading
+    }
 }
 
 /// The state of tile memory on a device.
@@ -66,10 +75,26 @@ pub(crate) fn device_of(handle: impl Handle) -> Option<Arc<Device>> {
     DEVICES.get(key as u64)
 }
 
+/// Bytes of the tile heap that this process has allocated on a physical device. Objects share their bytes, so they are those of
+/// the largest.
+pub(crate) fn allocated_of_heap(physical: vk::PhysicalDevice) -> u64 {
+    DEVICES.fold(0, |largest, device| {
+        if device.physical.handle != physical {
+            return largest;
+        }
+        device
+            .resources
+            .objects
+            .fold(largest, |largest: u64, size| largest.max(*size))
+    })
+}
+
 /// What the layer changes in a device's create info.
 struct Request {
     names: Vec<*const c_char>,
     enabled: Enabled,
+    /// The feature tileMemoryHeap is on.
+    tile: bool,
     queue_count: u32,
     /// Tile memory on several queues takes a timeline semaphore.
     timeline: bool,
@@ -121,12 +146,14 @@ impl Device {
         let next = unsafe { DeviceTable::load(ask) };
         // SAFETY: As above.
         let actions = unsafe { ActionTable::load(ask) };
-        let emulated = physical
-            .emulation
-            .as_ref()
-            .filter(|_| request.enabled.tile_memory_heap);
-        let reporter = instance.reporter.fresh();
+        let emulated = physical.emulation.as_ref().filter(|_| request.tile);
         let settings = &instance.settings;
+        let mut reporter = instance.reporter.fresh();
+        let validation_is_below = emulated.is_some() && validation_is_below(instance, physical.handle);
+        if validation_is_below {
+            // There it checks none of what the application does with tile memory.
+            reporter = reporter.with_rules(settings.report.beside_validation(false));
+        }
         let tile = emulated.map(|emulation| Tile {
             heap: Heap::new(emulation.profile.tile.size.0),
             queues: Queues::new(request.timeline),
@@ -153,14 +180,14 @@ impl Device {
             unsafe { out.write(vk::Device::null()) };
             return error;
         }
-        device.warn(instance, &request);
+        device.warn(&request, validation_is_below);
         // SAFETY: Just created.
         let key = unsafe { dispatch_key(handle.as_raw()) };
         DEVICES.insert(key as u64, Arc::new(device));
         result
     }
 
-    fn warn(&self, instance: &Instance, request: &Request) {
+    fn warn(&self, request: &Request, validation_is_below: bool) {
         let Some(_) = &self.tile else { return };
         let about = (vk::ObjectType::DEVICE, self.handle.as_raw());
         if request.queue_count > 1 && !request.timeline {
@@ -168,7 +195,7 @@ impl Device {
                         queues apart: use it on one queue alone";
             self.reporter.report(MessageId::CannotEmulate, about, text);
         }
-        if validation_is_below(instance, self.physical.handle) {
+        if validation_is_below {
             let text = "validation sits below the emulator, where it sees no tile memory: list it before the emulator in \
                         VK_INSTANCE_LAYERS";
             self.reporter.report(MessageId::AboveValidation, about, text);
@@ -208,8 +235,7 @@ impl Request {
         // SAFETY: The caller's promise.
         let names = unsafe { elements(info.pp_enabled_extension_names, info.enabled_extension_count) };
         // SAFETY: As above.
-        let enabled =
-            unsafe { enabled_extensions(info.pp_enabled_extension_names, info.enabled_extension_count) };
+        let enabled = unsafe { c_strings(info.pp_enabled_extension_names, info.enabled_extension_count) };
         // SAFETY: As above.
         let queues = unsafe { elements(info.p_queue_create_infos, info.queue_create_info_count) };
         let queue_count = queues.iter().map(|queues| queues.queue_count).sum();
@@ -217,6 +243,7 @@ impl Request {
             return Request {
                 names: names.to_vec(),
                 enabled: Enabled::default(),
+                tile: false,
                 queue_count,
                 timeline: false,
             };
@@ -224,31 +251,26 @@ impl Request {
         let has = |wanted: &CStr| enabled.clone().any(|name| name == wanted);
         // SAFETY: The chain is valid.
         let feature = unsafe { find::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(info.p_next) };
-        let tile =
-            has(ffi::tile_memory_heap::NAME) && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
+        let tile_memory_heap = has(ffi::tile_memory_heap::NAME);
+        let tile = tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
         let timeline = tile && queue_count > 1 && has_timeline(instance, physical);
         let mut names: Vec<_> = names.iter().copied().zip(enabled.clone()).collect();
         names.retain(|(_, name)| !is_own_extension(name));
         let mut names: Vec<_> = names.into_iter().map(|(pointer, _)| pointer).collect();
-        let listed = |wanted: &CStr| {
-            physical
-                .extensions
-                .iter()
-                .any(|known| known.extension_name_as_c_str() == Ok(wanted))
-        };
-        if timeline && !has(ash::khr::timeline_semaphore::NAME) && listed(ash::khr::timeline_semaphore::NAME)
-        {
-            names.push(ash::khr::timeline_semaphore::NAME.as_ptr());
+        let semaphores = ash::khr::timeline_semaphore::NAME;
+        if timeline && !has(semaphores) && physical.lists(semaphores) {
+            names.push(semaphores.as_ptr());
         }
         Request {
             names,
             enabled: Enabled {
-                tile_memory_heap: tile,
+                tile_memory_heap,
                 tile_properties: has(ffi::tile_properties::NAME),
                 tile_shading: has(ffi::tile_shading::NAME),
                 // SAFETY: The chain is valid.
                 buffer_device_address: unsafe { has_addresses(info.p_next) },
             },
+            tile,
             queue_count,
             timeline,
         }
@@ -332,8 +354,6 @@ fn validation_is_below(instance: &Instance, handle: vk::PhysicalDevice) -> bool 
         next,
         vkGetPhysicalDeviceToolProperties(handle, &mut count, tools.as_mut_ptr())
     );
-    let validates = |tool: &vk::PhysicalDeviceToolProperties<'_>| {
-        tool.layer_as_c_str() == Ok(c"VK_LAYER_KHRONOS_validation")
-    };
+    let validates = |tool: &vk::PhysicalDeviceToolProperties<'_>| tool.layer_as_c_str() == Ok(VALIDATION);
     given == vk::Result::SUCCESS && tools.iter().take(count as usize).any(validates)
 }

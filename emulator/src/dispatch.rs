@@ -7,6 +7,8 @@ pub(crate) enum Mode {
     Always,
     /// On devices that enabled tile memory.
     Tile,
+    /// On devices that enabled one of the layer's extensions: each has structures and bits of its own in passes and barriers.
+    Own,
 }
 
 /// An entry point of any type, as look-ups give it.
@@ -37,6 +39,9 @@ macro_rules! hook {
     };
     (tile $command:ident $pointer:ty) => {
         $crate::dispatch::hook!(@ Tile $command $pointer)
+    };
+    (own $command:ident $pointer:ty) => {
+        $crate::dispatch::hook!(@ Own $command $pointer)
     };
     (@ $mode:ident $command:ident $pointer:ty) => {{
         let function: $pointer = $command;

@@ -12,7 +12,7 @@ use crate::hooks::instance::InstanceTable;
 use crate::loader::{dispatch_key, take_instance_link};
 use crate::messages::{Listener, Listeners, MessageId, Reporter};
 use crate::physical::Physical;
-use crate::settings::{LAYER_NAME, Settings, from_environment, from_file};
+use crate::settings::{LAYER_NAME, Settings, VALIDATION, environment_validates, from_environment, from_file};
 use crate::sharded::Sharded;
 
 /// An instance.
@@ -87,11 +87,15 @@ impl Instance {
         let listeners = Listeners::default();
         let at_creation = listener.map(|info| Listener::new(vk::DebugUtilsMessengerEXT::null(), info));
         lock(&listeners).extend(at_creation);
+        // SAFETY: The create info is the application's, and valid.
+        let mut layers = unsafe { c_strings(info.pp_enabled_layer_names, info.enabled_layer_count) };
+        let is_validated = environment_validates() || layers.any(|layer| layer == VALIDATION);
+        let rules = settings.report.beside_validation(is_validated);
         let instance = Instance {
             handle,
             next,
             next_look_up: look_up,
-            reporter: Reporter::new(listeners.clone(), settings.log, settings.report),
+            reporter: Reporter::new(listeners.clone(), settings.log, rules),
             settings,
             physical: Mutex::default(),
         };
@@ -146,11 +150,11 @@ impl Instance {
     }
 }
 
-/// The names of extensions that a create info enables.
+/// The names of extensions or layers that a create info enables.
 ///
 /// # Safety
 /// `names` points to `count` C strings, which live for `'a`.
-pub(crate) unsafe fn enabled_extensions<'a>(
+pub(crate) unsafe fn c_strings<'a>(
     names: *const *const c_char,
     count: u32,
 ) -> impl Iterator<Item = &'a CStr> + Clone {

@@ -27,6 +27,7 @@ mod instance;
 mod loader;
 mod memory;
 mod messages;
+mod newer_structures;
 mod passes;
 mod physical;
 mod ranges;

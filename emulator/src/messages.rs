@@ -194,11 +194,16 @@ impl Reporter {
         Reporter::new(self.listeners.clone(), self.log, self.rules)
     }
 
+    /// The same with other rules.
+    pub(crate) fn with_rules(self, rules: Report) -> Reporter {
+        Reporter { rules, ..self }
+    }
+
     /// Says it, and counts it.
     pub(crate) fn report(&self, id: MessageId, object: Object, text: &str) {
         self.counts[id.counter()].fetch_add(1, Ordering::Relaxed);
         let is_said = match self.rules {
-            Report::All => true,
+            Report::Auto | Report::All => true,
             Report::BeyondValidation => !id.is_validated(),
             Report::None => id.is_news(),
         };

@@ -39,6 +39,9 @@ pub(crate) const EXTENSIONS: [(&CStr, u32); 3] = [
     (ffi::tile_shading::NAME, ffi::tile_shading::SPEC_VERSION),
 ];
 
+/// The largest apron of tile shading, in pixels; no reading of a device is public.
+const MAX_APRON: u32 = 32;
+
 /// Whether the layer adds the extension, and so takes its name away before calling down.
 pub(crate) fn is_own_extension(name: &CStr) -> bool {
     EXTENSIONS.iter().any(|(own, _)| *own == name)
@@ -51,13 +54,11 @@ impl Physical {
             Ok(extensions) => (extensions, None),
             Err(error) => (Vec::new(), Some(error)),
         };
-        let has = |name: &CStr| {
-            extensions
-                .iter()
-                .any(|known| known.extension_name_as_c_str() == Ok(name))
-        };
         let about = (vk::ObjectType::PHYSICAL_DEVICE, vk::Handle::as_raw(handle));
-        let native = has(ffi::tile_memory_heap::NAME);
+        let is_native = |known: &vk::ExtensionProperties| {
+            known.extension_name_as_c_str() == Ok(ffi::tile_memory_heap::NAME)
+        };
+        let native = extensions.iter().any(is_native);
         let emulation = if native && !instance.settings.force {
             let text = "the driver has VK_QCOM_tile_memory_heap itself: the emulator steps aside; its setting `force` \
                         makes it emulate all the same";
@@ -77,6 +78,13 @@ impl Physical {
             failure,
             emulation,
         }
+    }
+
+    /// Whether the layers and the driver below list an extension.
+    pub(crate) fn lists(&self, name: &CStr) -> bool {
+        self.extensions
+            .iter()
+            .any(|known| known.extension_name_as_c_str() == Ok(name))
     }
 
     /// The extensions that the application sees.
@@ -161,22 +169,25 @@ impl Emulation {
         })
     }
 
-    /// Completes an answer to `vkGetPhysicalDeviceMemoryProperties2`.
+    /// Completes an answer to `vkGetPhysicalDeviceMemoryProperties2`, with `allocated` bytes of the tile heap. Where the driver
+    /// does not fill budgets, neither does the layer.
     ///
     /// # Safety
     /// The chain of `properties` is valid, and the driver has filled it.
     pub(crate) unsafe fn complete_memory_properties(
         &self,
         properties: &mut vk::PhysicalDeviceMemoryProperties2<'_>,
+        fills_budget: bool,
+        allocated: u64,
     ) {
         properties.memory_properties = *self.remap.shown();
         // SAFETY: The caller's promise.
         let budget =
             unsafe { find_mut::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>(properties.p_next) };
-        if let Some(budget) = budget {
+        if let Some(budget) = budget.filter(|_| fills_budget) {
             let heap = self.remap.tile_heap() as usize;
             budget.heap_budget[heap] = self.profile.tile.size.0;
-            budget.heap_usage[heap] = 0;
+            budget.heap_usage[heap] = allocated;
         }
     }
 
@@ -218,7 +229,8 @@ impl Emulation {
         if let Some(shading) = unsafe { find_mut::<ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>>(p_next) }
         {
             let (width, height) = tileheap::profile::binning::GRANULARITY;
-            shading.max_apron_size = 0;
+            // Aprons cannot be asked for, since their feature is off; programs compute with the limit all the same.
+            shading.max_apron_size = MAX_APRON;
             shading.prefer_non_coherent = vk::FALSE;
             shading.tile_granularity = vk::Extent2D { width, height };
             shading.max_tile_shading_rate = vk::Extent2D { width: 1, height: 1 };

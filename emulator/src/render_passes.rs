@@ -7,14 +7,56 @@ use tileheap::profile::texel_bytes;
 use crate::chain::{elements, find};
 use crate::resources::{Attachment, RenderPass, has_two_aspects, is_stencil_only};
 
-/// The operations of an attachment as either structure has them.
-struct Operations {
+/// An attachment as either kind of render pass describes it.
+struct Description {
     format: vk::Format,
+    samples: vk::SampleCountFlags,
     load: vk::AttachmentLoadOp,
     store: vk::AttachmentStoreOp,
     stencil_load: vk::AttachmentLoadOp,
     stencil_store: vk::AttachmentStoreOp,
     initial: vk::ImageLayout,
+}
+
+/// The attachments of a subpass, by index.
+struct Subpass {
+    used: Vec<u32>,
+    resolved: Vec<u32>,
+}
+
+/// A [`Description`] of `VkAttachmentDescription` and its successor, which have the same fields.
+macro_rules! description {
+    ($description:expr) => {
+        Description {
+            format: $description.format,
+            samples: $description.samples,
+            load: $description.load_op,
+            store: $description.store_op,
+            stencil_load: $description.stencil_load_op,
+            stencil_store: $description.stencil_store_op,
+            initial: $description.initial_layout,
+        }
+    };
+}
+
+/// A [`Subpass`] of `VkSubpassDescription` and its successor.
+macro_rules! subpass {
+    ($subpass:expr) => {{
+        let subpass = $subpass;
+        // SAFETY: The structure is valid, by the promise of whoever uses the macro; so in each line.
+        let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
+        // SAFETY: As above.
+        let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };
+        // SAFETY: As above.
+        let inputs = unsafe { elements(subpass.p_input_attachments, subpass.input_attachment_count) };
+        // SAFETY: As above; null where there are none.
+        let resolves = unsafe { elements(subpass.p_resolve_attachments, subpass.color_attachment_count) };
+        let used = colors.iter().chain(depth).chain(inputs);
+        Subpass {
+            used: used.map(|reference| reference.attachment).collect(),
+            resolved: resolves.iter().map(|reference| reference.attachment).collect(),
+        }
+    }};
 }
 
 /// # Safety
@@ -24,53 +66,13 @@ pub(crate) unsafe fn read(info: &vk::RenderPassCreateInfo<'_>) -> RenderPass {
     let descriptions = unsafe { elements(info.p_attachments, info.attachment_count) };
     // SAFETY: The caller's promise.
     let subpasses = unsafe { elements(info.p_subpasses, info.subpass_count) };
-    let mut attachments: Vec<_> = descriptions
+    let descriptions: Vec<_> = descriptions
         .iter()
-        .map(|description| {
-            attachment(&Operations {
-                format: description.format,
-                load: description.load_op,
-                store: description.store_op,
-                stencil_load: description.stencil_load_op,
-                stencil_store: description.stencil_store_op,
-                initial: description.initial_layout,
-            })
-        })
+        .map(|description| description!(description))
         .collect();
-    let bytes = |index: u32| {
-        let description = descriptions.get(index as usize);
-        description.map_or(0, |description| {
-            pixel_bytes(description.format, description.samples)
-        })
-    };
-    let mut subpass_bytes = Vec::new();
-    for subpass in subpasses {
-        // SAFETY: The caller's promise; null where there are none.
-        let resolves = unsafe { elements(subpass.p_resolve_attachments, subpass.color_attachment_count) };
-        for resolve in resolves {
-            if let Some(attachment) = attachments.get_mut(resolve.attachment as usize) {
-                attachment.is_resolve = true;
-            }
-        }
-        // SAFETY: As above.
-        let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
-        // SAFETY: As above.
-        let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };
-        // SAFETY: As above.
-        let inputs = unsafe { elements(subpass.p_input_attachments, subpass.input_attachment_count) };
-        let used = colors.iter().chain(depth).chain(inputs);
-        subpass_bytes.push(
-            distinct(used.map(|reference| reference.attachment))
-                .map(&bytes)
-                .sum(),
-        );
-    }
-    RenderPass {
-        attachments,
-        // SAFETY: The caller's promise.
-        tile_size: unsafe { declared_size(info.p_next) },
-        subpass_bytes,
-    }
+    let subpasses: Vec<_> = subpasses.iter().map(|subpass| subpass!(subpass)).collect();
+    // SAFETY: The caller's promise.
+    render_pass(&descriptions, &subpasses, unsafe { declared_size(info.p_next) })
 }
 
 /// # Safety
@@ -80,63 +82,51 @@ pub(crate) unsafe fn read2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPass {
     let descriptions = unsafe { elements(info.p_attachments, info.attachment_count) };
     // SAFETY: The caller's promise.
     let subpasses = unsafe { elements(info.p_subpasses, info.subpass_count) };
-    let mut attachments: Vec<_> = descriptions
+    let descriptions: Vec<_> = descriptions
         .iter()
-        .map(|description| {
-            attachment(&Operations {
-                format: description.format,
-                load: description.load_op,
-                store: description.store_op,
-                stencil_load: description.stencil_load_op,
-                stencil_store: description.stencil_store_op,
-                initial: description.initial_layout,
-            })
-        })
+        .map(|description| description!(description))
         .collect();
+    let with_depth = |description: &vk::SubpassDescription2<'_>| {
+        let mut subpass = subpass!(description);
+        // SAFETY: The caller's promise.
+        let resolve = unsafe { find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(description.p_next) };
+        // SAFETY: As above; null where there is none.
+        let resolve =
+            resolve.and_then(|resolve| unsafe { resolve.p_depth_stencil_resolve_attachment.as_ref() });
+        subpass
+            .resolved
+            .extend(resolve.map(|reference| reference.attachment));
+        subpass
+    };
+    let subpasses: Vec<_> = subpasses.iter().map(with_depth).collect();
+    // SAFETY: The caller's promise.
+    render_pass(&descriptions, &subpasses, unsafe { declared_size(info.p_next) })
+}
+
+fn render_pass(descriptions: &[Description], subpasses: &[Subpass], tile_size: u64) -> RenderPass {
+    let is_resolve = |index: usize| {
+        let mut resolved = subpasses.iter().flat_map(|subpass| &subpass.resolved);
+        resolved.any(|resolved| *resolved as usize == index)
+    };
+    let attachments = descriptions.iter().enumerate();
+    let attachments = attachments.map(|(index, description)| attachment(description, is_resolve(index)));
     let bytes = |index: u32| {
         let description = descriptions.get(index as usize);
         description.map_or(0, |description| {
             pixel_bytes(description.format, description.samples)
         })
     };
-    let mut subpass_bytes = Vec::new();
-    for subpass in subpasses {
-        // SAFETY: The caller's promise; null where there are none.
-        let resolves = unsafe { elements(subpass.p_resolve_attachments, subpass.color_attachment_count) };
-        // SAFETY: The caller's promise.
-        let depth_resolve = unsafe { find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(subpass.p_next) };
-        // SAFETY: As above.
-        let depth_resolve =
-            depth_resolve.and_then(|resolve| unsafe { resolve.p_depth_stencil_resolve_attachment.as_ref() });
-        for resolve in resolves.iter().chain(depth_resolve) {
-            if let Some(attachment) = attachments.get_mut(resolve.attachment as usize) {
-                attachment.is_resolve = true;
-            }
-        }
-        // SAFETY: As above.
-        let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
-        // SAFETY: As above.
-        let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };
-        // SAFETY: As above.
-        let inputs = unsafe { elements(subpass.p_input_attachments, subpass.input_attachment_count) };
-        let used = colors.iter().chain(depth).chain(inputs);
-        subpass_bytes.push(
-            distinct(used.map(|reference| reference.attachment))
-                .map(&bytes)
-                .sum(),
-        );
-    }
+    let subpass_bytes = |subpass: &Subpass| distinct(&subpass.used).map(bytes).sum();
     RenderPass {
-        attachments,
-        // SAFETY: The caller's promise.
-        tile_size: unsafe { declared_size(info.p_next) },
-        subpass_bytes,
+        attachments: attachments.collect(),
+        tile_size,
+        subpass_bytes: subpasses.iter().map(subpass_bytes).collect(),
     }
 }
 
 /// Each attachment once: one that is also read as input has one place in the tile.
-fn distinct(attachments: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
-    let mut attachments: Vec<u32> = attachments.collect();
+fn distinct(attachments: &[u32]) -> impl Iterator<Item = u32> {
+    let mut attachments = attachments.to_vec();
     attachments.sort_unstable();
     attachments.dedup();
     attachments.into_iter()
@@ -149,12 +139,12 @@ pub(crate) unsafe fn declared_size(p_next: *const std::ffi::c_void) -> u64 {
     unsafe { find::<TileMemorySizeInfoQCOM<'_>>(p_next) }.map_or(0, |info| info.size)
 }
 
-fn attachment(operations: &Operations) -> Attachment {
-    let depth = (operations.load, operations.store);
-    let stencil = (operations.stencil_load, operations.stencil_store);
-    let (first, second) = if has_two_aspects(operations.format) {
+fn attachment(description: &Description, is_resolve: bool) -> Attachment {
+    let depth = (description.load, description.store);
+    let stencil = (description.stencil_load, description.stencil_store);
+    let (first, second) = if has_two_aspects(description.format) {
         (depth, stencil)
-    } else if is_stencil_only(operations.format) {
+    } else if is_stencil_only(description.format) {
         (stencil, stencil)
     } else {
         (depth, depth)
@@ -164,8 +154,8 @@ fn attachment(operations: &Operations) -> Attachment {
         store: first.1,
         stencil_load: second.0,
         stencil_store: second.1,
-        from_undefined: operations.initial == vk::ImageLayout::UNDEFINED,
-        is_resolve: false,
+        from_undefined: description.initial == vk::ImageLayout::UNDEFINED,
+        is_resolve,
     }
 }
 
@@ -180,24 +170,78 @@ mod tests {
 
     #[test]
     fn operations_of_absent_aspects_do_not_count() {
-        let mut operations = Operations {
+        let mut description = Description {
             format: vk::Format::R8G8B8A8_UNORM,
+            samples: vk::SampleCountFlags::TYPE_1,
             load: vk::AttachmentLoadOp::LOAD,
             store: vk::AttachmentStoreOp::STORE,
             stencil_load: vk::AttachmentLoadOp::DONT_CARE,
             stencil_store: vk::AttachmentStoreOp::DONT_CARE,
             initial: vk::ImageLayout::GENERAL,
         };
+        let (kept, dropped) = (vk::AttachmentStoreOp::STORE, vk::AttachmentStoreOp::DONT_CARE);
+        assert_eq!(attachment(&description, false).stencil_store, kept);
+        description.format = vk::Format::D24_UNORM_S8_UINT;
+        assert_eq!(attachment(&description, false).stencil_store, dropped);
+        description.format = vk::Format::S8_UINT;
+        assert_eq!(attachment(&description, false).store, dropped);
+    }
+
+    #[test]
+    fn both_kinds_of_render_pass_say_the_same() {
+        let (format, samples) = (vk::Format::R8G8B8A8_UNORM, vk::SampleCountFlags::TYPE_4);
+        let description = vk::AttachmentDescription::default()
+            .format(format)
+            .samples(samples);
+        let description2 = vk::AttachmentDescription2::default()
+            .format(format)
+            .samples(samples);
+        let reference = |attachment| vk::AttachmentReference::default().attachment(attachment);
+        let reference2 = |attachment| vk::AttachmentReference2::default().attachment(attachment);
+        let (color, resolve, input) = ([reference(0)], [reference(1)], [reference(0)]);
+        let subpasses = [vk::SubpassDescription::default()
+            .color_attachments(&color)
+            .resolve_attachments(&resolve)
+            .input_attachments(&input)];
+        let (color2, resolve2, input2) = ([reference2(0)], [reference2(1)], [reference2(0)]);
+        let depth = reference2(2);
+        let mut depth =
+            vk::SubpassDescriptionDepthStencilResolve::default().depth_stencil_resolve_attachment(&depth);
+        let subpass2 = vk::SubpassDescription2::default()
+            .color_attachments(&color2)
+            .resolve_attachments(&resolve2)
+            .input_attachments(&input2);
+        let (descriptions, descriptions2) = ([description; 3], [description2; 3]);
+        let info = vk::RenderPassCreateInfo::default()
+            .attachments(&descriptions)
+            .subpasses(&subpasses);
+        let subpasses2 = [subpass2];
+        let info2 = vk::RenderPassCreateInfo2::default()
+            .attachments(&descriptions2)
+            .subpasses(&subpasses2);
+        // SAFETY: Valid structures.
+        let (one, other) = unsafe { (read(&info), read2(&info2)) };
         assert_eq!(
-            attachment(&operations).stencil_store,
-            vk::AttachmentStoreOp::STORE
+            (&one.attachments, &one.subpass_bytes),
+            (&other.attachments, &other.subpass_bytes)
         );
-        operations.format = vk::Format::D24_UNORM_S8_UINT;
         assert_eq!(
-            attachment(&operations).stencil_store,
-            vk::AttachmentStoreOp::DONT_CARE
+            one.subpass_bytes,
+            [16],
+            "four samples of one attachment, which is input, too"
         );
-        operations.format = vk::Format::S8_UINT;
-        assert_eq!(attachment(&operations).store, vk::AttachmentStoreOp::DONT_CARE);
+        let resolves = |pass: &RenderPass| {
+            pass.attachments
+                .iter()
+                .map(|this| this.is_resolve)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(resolves(&one), [false, true, false]);
+        let subpasses2 = [subpass2.push_next(&mut depth)];
+        let info2 = vk::RenderPassCreateInfo2::default()
+            .attachments(&descriptions2)
+            .subpasses(&subpasses2);
+        // SAFETY: As above.
+        assert_eq!(resolves(&unsafe { read2(&info2) }), [false, true, true]);
     }
 }

@@ -8,7 +8,7 @@ use tileheap::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_B
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes};
 
-use crate::descriptors::Set;
+use crate::descriptors::{Set, Template};
 use crate::device::Device;
 use crate::guard::down;
 use crate::physical::{Emulation, ImageRequest};
@@ -32,9 +32,8 @@ pub(crate) struct Resources {
     /// What shader modules and pipelines reach.
     pub(crate) modules: Sharded<Arc<Vec<Reached>>>,
     pub(crate) pipelines: Sharded<Arc<Vec<Reached>>>,
-    /// Descriptor sets, and the entries of update templates.
     pub(crate) sets: Sharded<Arc<Set>>,
-    pub(crate) templates: Sharded<Arc<[vk::DescriptorUpdateTemplateEntry]>>,
+    pub(crate) templates: Sharded<Arc<Template>>,
     /// Images that are transient attachments, where the device has an emulated lazy type.
     pub(crate) transient_images: Sharded<()>,
 }

@@ -60,13 +60,26 @@ pub(crate) struct Settings {
 /// Which rules are reported; all are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// Every rule.
+    /// Every rule, or where validation sits above the layer those that it does not check: nothing is said twice.
     #[default]
+    Auto,
+    /// Every rule.
     All,
     /// Those that the validation layers do not check.
     BeyondValidation,
     /// None.
     None,
+}
+
+impl Report {
+    /// What is reported where validation sits above the layer, or does not.
+    pub(crate) fn beside_validation(self, is_validated: bool) -> Report {
+        match self {
+            Report::Auto if is_validated => Report::BeyondValidation,
+            Report::Auto => Report::All,
+            chosen => chosen,
+        }
+    }
 }
 
 /// The device that is emulated.
@@ -207,11 +220,27 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 fn report(text: &str) -> Result<Report, String> {
     match text {
+        "auto" => Ok(Report::Auto),
         "all" => Ok(Report::All),
         "beyond-validation" => Ok(Report::BeyondValidation),
         "none" => Ok(Report::None),
-        _ => Err("write all, beyond-validation or none".to_owned()),
+        _ => Err("write auto, all, beyond-validation or none".to_owned()),
     }
+}
+
+/// The validation layers.
+pub(crate) const VALIDATION: &std::ffi::CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// Whether the environment asks the loader for validation: by name, or by a pattern that is meant for it.
+pub(crate) fn environment_validates() -> bool {
+    let listed = |variable: &str, matches: fn(&str) -> bool| {
+        let value = std::env::var(variable).unwrap_or_default();
+        value.split([':', ';', ',']).any(|layer| matches(layer.trim()))
+    };
+    listed("VK_INSTANCE_LAYERS", |layer| VALIDATION.to_str() == Ok(layer))
+        || listed("VK_LOADER_LAYERS_ENABLE", |pattern| {
+            pattern.to_ascii_lowercase().contains("validation")
+        })
 }
 
 /// What the environment sets.

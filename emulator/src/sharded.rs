@@ -79,7 +79,10 @@ impl<T> Sharded<T> {
         if !self.read(handle).contains_key(&handle) {
             return None;
         }
-        self.write(handle).remove(&handle)
+        let mut shard = self.write(handle);
+        let removed = shard.remove(&handle);
+        give_back(&mut shard);
+        removed
     }
 
     /// What `use_it` makes of a handle's state.
@@ -90,11 +93,25 @@ impl<T> Sharded<T> {
     /// Forgets every handle for which `forget` holds.
     pub(crate) fn remove_all(&self, forget: impl Fn(&T) -> bool) {
         for shard in &self.shards {
-            shard
-                .write()
-                .unwrap_or_else(PoisonError::into_inner)
-                .retain(|_, value| !forget(value));
+            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+            shard.retain(|_, value| !forget(value));
+            give_back(&mut shard);
         }
+    }
+
+    /// Takes every handle's state into account, in no order.
+    pub(crate) fn fold<R>(&self, start: R, take: impl Fn(R, &T) -> R) -> R {
+        self.shards.iter().fold(start, |so_far, shard| {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            shard.values().fold(so_far, &take)
+        })
+    }
+}
+
+/// What is empty keeps no memory: a program that has destroyed everything finds none of it left with the layer.
+fn give_back<T>(shard: &mut HandleMap<T>) {
+    if shard.is_empty() {
+        *shard = HandleMap::default();
     }
 }
 
@@ -120,5 +137,17 @@ mod tests {
         assert_eq!(map.remove(160), None);
         map.remove_all(|value| value % 2 == 0);
         assert_eq!((map.get(16), map.get(32)), (Some(1), None));
+        assert_eq!(map.fold(0, |largest, value| largest.max(*value)), 999);
+    }
+
+    #[test]
+    fn what_is_empty_keeps_no_memory() {
+        let map = Sharded::default();
+        (0..1000u64).for_each(|handle| map.insert(handle, handle));
+        (0..500).for_each(|handle| drop(map.remove(handle)));
+        map.remove_all(|_| true);
+        for shard in &map.shards {
+            assert_eq!(shard.read().unwrap().capacity(), 0);
+        }
     }
 }

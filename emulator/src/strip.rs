@@ -15,8 +15,8 @@ pub(crate) struct Stripped<T> {
     pub(crate) info: T,
     _chain: Chain,
     _images: Vec<vk::FramebufferAttachmentImageInfo<'static>>,
-    _words: Vec<vk::SubpassDescription<'static>>,
-    _words2: Vec<vk::SubpassDescription2<'static>>,
+    _subpasses: Vec<vk::SubpassDescription<'static>>,
+    _subpasses2: Vec<vk::SubpassDescription2<'static>>,
 }
 
 impl<T> Stripped<T> {
@@ -25,8 +25,8 @@ impl<T> Stripped<T> {
             info,
             _chain: chain,
             _images: Vec::new(),
-            _words: Vec::new(),
-            _words2: Vec::new(),
+            _subpasses: Vec::new(),
+            _subpasses2: Vec::new(),
         }
     }
 }
@@ -65,80 +65,71 @@ pub(crate) unsafe fn device_chain(p_next: *const std::ffi::c_void, edited: &[vk:
     unsafe { Chain::new(p_next, |s_type| own_or(s_type, edited)) }
 }
 
+/// A copy of a structure whose pointers live as long as the structure's own.
+///
 /// # Safety
-/// `info` is valid and outlives the result; so in every function here.
-pub(crate) unsafe fn image(info: &vk::ImageCreateInfo<'_>) -> Stripped<vk::ImageCreateInfo<'static>> {
-    let edited = [vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE];
-    // SAFETY: The caller's promise.
-    let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
-    if let Some(stencil) = chain.copy_of::<vk::ImageStencilUsageCreateInfo<'_>>() {
-        stencil.stencil_usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-    }
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy =
-        unsafe { std::mem::transmute::<vk::ImageCreateInfo<'_>, vk::ImageCreateInfo<'static>>(*info) };
-    copy.usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-    copy.p_next = chain.head();
-    Stripped::new(copy, chain)
-}
-
-/// # Safety
-/// As [`image`].
-pub(crate) unsafe fn buffer(info: &vk::BufferCreateInfo<'_>) -> Stripped<vk::BufferCreateInfo<'static>> {
-    let edited = [vk::BufferUsageFlags2CreateInfoKHR::STRUCTURE_TYPE];
-    // SAFETY: The caller's promise.
-    let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
-    if let Some(usage) = chain.copy_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>() {
-        usage.usage &= !BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM;
-    }
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy =
-        unsafe { std::mem::transmute::<vk::BufferCreateInfo<'_>, vk::BufferCreateInfo<'static>>(*info) };
-    copy.usage &= !BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
-    copy.p_next = chain.head();
-    Stripped::new(copy, chain)
-}
-
-/// # Safety
-/// As [`image`].
-pub(crate) unsafe fn image_view(
-    info: &vk::ImageViewCreateInfo<'_>,
-) -> Stripped<vk::ImageViewCreateInfo<'static>> {
-    let edited = [vk::ImageViewUsageCreateInfo::STRUCTURE_TYPE];
-    // SAFETY: The caller's promise.
-    let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
-    if let Some(usage) = chain.copy_of::<vk::ImageViewUsageCreateInfo<'_>>() {
-        usage.usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-    }
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe {
-        std::mem::transmute::<vk::ImageViewCreateInfo<'_>, vk::ImageViewCreateInfo<'static>>(*info)
+/// What the structure points to outlives the result.
+macro_rules! outliving {
+    ($structure:ident, $info:expr) => {
+        // SAFETY: The lifetime is one of pointers, which outlive the result by the promise of whoever uses the macro.
+        unsafe { std::mem::transmute::<vk::$structure<'_>, vk::$structure<'static>>(*$info) }
     };
-    copy.p_next = chain.head();
-    Stripped::new(copy, chain)
 }
 
-/// # Safety
-/// As [`image`].
-pub(crate) unsafe fn buffer_view(
-    info: &vk::BufferViewCreateInfo<'_>,
-) -> Stripped<vk::BufferViewCreateInfo<'static>> {
-    let edited = [vk::BufferUsageFlags2CreateInfoKHR::STRUCTURE_TYPE];
-    // SAFETY: The caller's promise.
-    let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
-    if let Some(usage) = chain.copy_of::<vk::BufferUsageFlags2CreateInfoKHR<'_>>() {
-        usage.usage &= !BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM;
-    }
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe {
-        std::mem::transmute::<vk::BufferViewCreateInfo<'_>, vk::BufferViewCreateInfo<'static>>(*info)
-    };
-    copy.p_next = chain.head();
-    Stripped::new(copy, chain)
+/// Declares functions that copy a structure: fields lose the layer's bits, and so do those of structures in its chain.
+macro_rules! strips {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident: $structure:ident { $($field:ident - $bit:expr)? } $(, $chained:ident { $chained_field:ident - $chained_bit:expr })?;
+    )+) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// `info` is valid and outlives the result.
+        pub(crate) unsafe fn $name(info: &vk::$structure<'_>) -> Stripped<vk::$structure<'static>> {
+            let edited: &[vk::StructureType] = &[$(vk::$chained::STRUCTURE_TYPE)?];
+            // SAFETY: The caller's promise.
+            #[allow(unused_mut, reason = "some chains are only shortened")]
+            let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, edited)) };
+            $(
+                if let Some(chained) = chain.copy_of::<vk::$chained<'_>>() {
+                    chained.$chained_field &= !$chained_bit;
+                }
+            )?
+            let mut copy = outliving!($structure, info);
+            $(copy.$field &= !$bit;)?
+            copy.p_next = chain.head();
+            Stripped::new(copy, chain)
+        }
+    )+};
 }
 
+strips! {
+    /// An image to be created.
+    image: ImageCreateInfo { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
+        ImageStencilUsageCreateInfo { stencil_usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM };
+    /// An image that is asked about.
+    format_info: PhysicalDeviceImageFormatInfo2 { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM },
+        ImageStencilUsageCreateInfo { stencil_usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM };
+    /// A buffer to be created.
+    buffer: BufferCreateInfo { usage - BUFFER_USAGE_TILE_MEMORY_BIT_QCOM },
+        BufferUsageFlags2CreateInfoKHR { usage - BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM };
+    /// A view of an image.
+    image_view: ImageViewCreateInfo {},
+        ImageViewUsageCreateInfo { usage - IMAGE_USAGE_TILE_MEMORY_BIT_QCOM };
+    /// A view of a buffer.
+    buffer_view: BufferViewCreateInfo {},
+        BufferUsageFlags2CreateInfoKHR { usage - BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM };
+    /// Dynamic rendering.
+    rendering: RenderingInfo {};
+    /// What a secondary command buffer inherits.
+    inheritance: CommandBufferInheritanceInfo {};
+}
+
+/// A framebuffer, whose images may be described in its chain.
+///
 /// # Safety
-/// As [`image`].
+/// `info` is valid and outlives the result.
 pub(crate) unsafe fn framebuffer(
     info: &vk::FramebufferCreateInfo<'_>,
 ) -> Stripped<vk::FramebufferCreateInfo<'static>> {
@@ -147,121 +138,48 @@ pub(crate) unsafe fn framebuffer(
     let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
     let mut images = Vec::new();
     if let Some(attachments) = chain.copy_of::<vk::FramebufferAttachmentsCreateInfo<'_>>() {
-        let (first, count) = (
-            attachments.p_attachment_image_infos,
-            attachments.attachment_image_info_count,
-        );
+        let first = attachments
+            .p_attachment_image_infos
+            .cast::<vk::FramebufferAttachmentImageInfo<'static>>();
         // SAFETY: The caller's promise.
-        images =
-            unsafe { elements(first.cast::<vk::FramebufferAttachmentImageInfo<'static>>(), count) }.to_vec();
+        images = unsafe { elements(first, attachments.attachment_image_info_count) }.to_vec();
         for image in &mut images {
             image.usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
         }
         attachments.p_attachment_image_infos = images.as_ptr();
     }
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe {
-        std::mem::transmute::<vk::FramebufferCreateInfo<'_>, vk::FramebufferCreateInfo<'static>>(*info)
-    };
+    let mut copy = outliving!(FramebufferCreateInfo, info);
     copy.p_next = chain.head();
-    let mut stripped = Stripped::new(copy, chain);
-    stripped._images = images;
-    stripped
-}
-
-/// # Safety
-/// As [`image`].
-pub(crate) unsafe fn render_pass(
-    info: &vk::RenderPassCreateInfo<'_>,
-) -> Stripped<vk::RenderPassCreateInfo<'static>> {
-    // SAFETY: The caller's promise.
-    let chain = unsafe { Chain::new(info.p_next, own) };
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe {
-        std::mem::transmute::<vk::RenderPassCreateInfo<'_>, vk::RenderPassCreateInfo<'static>>(*info)
-    };
-    // SAFETY: The caller's promise.
-    let mut subpasses = unsafe { elements(copy.p_subpasses, copy.subpass_count) }.to_vec();
-    for subpass in &mut subpasses {
-        subpass.flags &= !ffi::SUBPASS_DESCRIPTION_TILE_SHADING_APRON_BIT_QCOM;
+    Stripped {
+        _images: images,
+        ..Stripped::new(copy, chain)
     }
-    copy.p_next = chain.head();
-    copy.p_subpasses = subpasses.as_ptr();
-    let mut stripped = Stripped::new(copy, chain);
-    stripped._words = subpasses;
-    stripped
 }
 
-/// # Safety
-/// As [`image`].
-pub(crate) unsafe fn render_pass2(
-    info: &vk::RenderPassCreateInfo2<'_>,
-) -> Stripped<vk::RenderPassCreateInfo2<'static>> {
-    // SAFETY: The caller's promise.
-    let chain = unsafe { Chain::new(info.p_next, own) };
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe {
-        std::mem::transmute::<vk::RenderPassCreateInfo2<'_>, vk::RenderPassCreateInfo2<'static>>(*info)
-    };
-    // SAFETY: The caller's promise.
-    let mut subpasses = unsafe { elements(copy.p_subpasses, copy.subpass_count) }.to_vec();
-    for subpass in &mut subpasses {
-        subpass.flags &= !ffi::SUBPASS_DESCRIPTION_TILE_SHADING_APRON_BIT_QCOM;
-    }
-    copy.p_next = chain.head();
-    copy.p_subpasses = subpasses.as_ptr();
-    let mut stripped = Stripped::new(copy, chain);
-    stripped._words2 = subpasses;
-    stripped
+/// Declares functions that copy a render pass: subpasses lose the layer's flags.
+macro_rules! render_passes {
+    ($($name:ident: $structure:ident keeps $kept:ident;)+) => {$(
+        /// A render pass to be created.
+        ///
+        /// # Safety
+        /// `info` is valid and outlives the result.
+        pub(crate) unsafe fn $name(info: &vk::$structure<'_>) -> Stripped<vk::$structure<'static>> {
+            // SAFETY: The caller's promise.
+            let chain = unsafe { Chain::new(info.p_next, own) };
+            let mut copy = outliving!($structure, info);
+            // SAFETY: The caller's promise.
+            let mut subpasses = unsafe { elements(copy.p_subpasses, copy.subpass_count) }.to_vec();
+            for subpass in &mut subpasses {
+                subpass.flags &= !ffi::SUBPASS_DESCRIPTION_TILE_SHADING_APRON_BIT_QCOM;
+            }
+            copy.p_next = chain.head();
+            copy.p_subpasses = subpasses.as_ptr();
+            Stripped { $kept: subpasses, ..Stripped::new(copy, chain) }
+        }
+    )+};
 }
 
-/// # Safety
-/// As [`image`].
-pub(crate) unsafe fn rendering(info: &vk::RenderingInfo<'_>) -> Stripped<vk::RenderingInfo<'static>> {
-    // SAFETY: The caller's promise.
-    let chain = unsafe { Chain::new(info.p_next, own) };
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe { std::mem::transmute::<vk::RenderingInfo<'_>, vk::RenderingInfo<'static>>(*info) };
-    copy.p_next = chain.head();
-    Stripped::new(copy, chain)
-}
-
-/// # Safety
-/// As [`image`].
-pub(crate) unsafe fn inheritance(
-    info: &vk::CommandBufferInheritanceInfo<'_>,
-) -> Stripped<vk::CommandBufferInheritanceInfo<'static>> {
-    // SAFETY: The caller's promise.
-    let chain = unsafe { Chain::new(info.p_next, own) };
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe {
-        std::mem::transmute::<vk::CommandBufferInheritanceInfo<'_>, vk::CommandBufferInheritanceInfo<'static>>(
-            *info,
-        )
-    };
-    copy.p_next = chain.head();
-    Stripped::new(copy, chain)
-}
-
-/// # Safety
-/// As [`image`].
-pub(crate) unsafe fn format_info(
-    info: &vk::PhysicalDeviceImageFormatInfo2<'_>,
-) -> Stripped<vk::PhysicalDeviceImageFormatInfo2<'static>> {
-    let edited = [vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE];
-    // SAFETY: The caller's promise.
-    let mut chain = unsafe { Chain::new(info.p_next, |s_type| own_or(s_type, &edited)) };
-    if let Some(stencil) = chain.copy_of::<vk::ImageStencilUsageCreateInfo<'_>>() {
-        stencil.stencil_usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-    }
-    // SAFETY: The lifetime is one of pointers, which outlive the result by the caller's promise.
-    let mut copy = unsafe {
-        std::mem::transmute::<
-            vk::PhysicalDeviceImageFormatInfo2<'_>,
-            vk::PhysicalDeviceImageFormatInfo2<'static>,
-        >(*info)
-    };
-    copy.usage &= !IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
-    copy.p_next = chain.head();
-    Stripped::new(copy, chain)
+render_passes! {
+    render_pass: RenderPassCreateInfo keeps _subpasses;
+    render_pass2: RenderPassCreateInfo2 keeps _subpasses2;
 }

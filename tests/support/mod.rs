@@ -61,6 +61,7 @@ pub fn emulate(command: &mut Command, profile: &str) -> bool {
     command
         .env("TILEHEAP_EMULATOR", &folder)
         .env("VK_TILEHEAP_EMULATOR_PROFILE", profile)
+        .env("VK_TILEHEAP_EMULATOR_REPORT", "all") // Below validation, too.
         .env("VK_ADD_LAYER_PATH", folder)
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_TILEHEAP_emulator");
     true

@@ -1,4 +1,4 @@
-//! Entry points of shaders, pipelines and descriptors: what draws and dispatches reach.
+//! Entry points of shaders, pipelines and descriptor sets: what draws and dispatches can reach.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -7,10 +7,9 @@ use ash::vk;
 use ash::vk::Handle;
 
 use crate::chain::{elements, find};
-use crate::descriptors::{Set, stage_reaches};
+use crate::descriptors::{Set, Template, stage_reaches};
 use crate::device::{Device, device_of};
 use crate::guard::{down, entry_points};
-use crate::recording::recorded_commands;
 use crate::shaders::{self, Reached};
 
 entry_points! {
@@ -218,8 +217,9 @@ entry_points! {
             // SAFETY: Valid usage.
             let entries =
                 unsafe { elements(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
+            let template = Template { entries: entries.to_vec(), point: info.pipeline_bind_point };
             // SAFETY: The driver has written it.
-            device.resources.templates.insert(unsafe { *out }.as_raw(), entries.into());
+            device.resources.templates.insert(unsafe { *out }.as_raw(), Arc::new(template));
         }
         result
     }
@@ -244,62 +244,12 @@ entry_points! {
     ) {
         let Some(device) = device_of(handle) else { return };
         let known = device.resources.templates.get(template.as_raw());
-        if let (Some(entries), Some(set)) = (known, device.resources.sets.get(set.as_raw())) {
+        if let (Some(template), Some(set)) = (known, device.resources.sets.get(set.as_raw())) {
             // SAFETY: Valid usage: data for that template.
-            unsafe { set.write_by_template(&device, &entries, data) };
+            unsafe { set.write_by_template(&device, &template, data) };
         }
         down!(device.next, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
     }
-}
-
-recorded_commands! {
-    /// Remembers what will be reached.
-    fn vkCmdBindPipeline(commands, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) => next |recorder| {
-        recorder.lock().sets.bind_pipeline(point, pipeline);
-    };
-
-    /// Remembers which sets are bound.
-    fn vkCmdBindDescriptorSets(
-        commands,
-        point: vk::PipelineBindPoint,
-        layout: vk::PipelineLayout,
-        first: u32,
-        count: u32,
-        sets: *const vk::DescriptorSet,
-        offset_count: u32,
-        offsets: *const u32,
-    ) => next |recorder| {
-        // SAFETY: Valid usage: so many sets.
-        let sets = (0..count as usize).map(|index| unsafe { *sets.wrapping_add(index) });
-        recorder.lock().sets.bind_sets(point, first, sets);
-    };
-
-    /// A set of the command buffer's own, of which nothing is known: what was bound there is bound no more.
-    fn vkCmdPushDescriptorSetWithTemplateKHR(
-        commands,
-        template: vk::DescriptorUpdateTemplate,
-        layout: vk::PipelineLayout,
-        index: u32,
-        data: *const c_void,
-    ) => next |recorder| recorder.lock().sets.forget_set(index as usize);
-
-    /// A set of the command buffer's own.
-    fn vkCmdPushDescriptorSetKHR(
-        commands,
-        point: vk::PipelineBindPoint,
-        layout: vk::PipelineLayout,
-        index: u32,
-        count: u32,
-        writes: *const vk::WriteDescriptorSet<'_>,
-    ) => next |recorder| {
-        let set = Set::default();
-        // SAFETY: Valid usage.
-        for write in unsafe { elements(writes, count) } {
-            // SAFETY: Valid usage.
-            unsafe { set.write(&recorder.device, write) };
-        }
-        recorder.lock().sets.push_set(point, index, set);
-    };
 }
 
 /// # Safety

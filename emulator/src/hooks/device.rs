@@ -5,6 +5,7 @@ use ash::vk;
 use crate::device::Device;
 use crate::dispatch::commands;
 use crate::guard::{down, entry_points};
+use crate::hooks::bindings::*;
 use crate::hooks::descriptors::*;
 use crate::hooks::look_up::vkGetDeviceProcAddr;
 use crate::hooks::memory::*;
@@ -62,11 +63,11 @@ commands! {
         tile vkDestroyImageView: vk::PFN_vkDestroyImageView;
         tile vkCreateBufferView: vk::PFN_vkCreateBufferView;
         tile vkDestroyBufferView: vk::PFN_vkDestroyBufferView;
-        tile vkCreateFramebuffer: vk::PFN_vkCreateFramebuffer;
-        tile vkDestroyFramebuffer: vk::PFN_vkDestroyFramebuffer;
-        tile vkCreateRenderPass: vk::PFN_vkCreateRenderPass;
-        tile vkCreateRenderPass2: vk::PFN_vkCreateRenderPass2, or vkCreateRenderPass2KHR;
-        tile vkDestroyRenderPass: vk::PFN_vkDestroyRenderPass;
+        own vkCreateFramebuffer: vk::PFN_vkCreateFramebuffer;
+        own vkDestroyFramebuffer: vk::PFN_vkDestroyFramebuffer;
+        own vkCreateRenderPass: vk::PFN_vkCreateRenderPass;
+        own vkCreateRenderPass2: vk::PFN_vkCreateRenderPass2, or vkCreateRenderPass2KHR;
+        own vkDestroyRenderPass: vk::PFN_vkDestroyRenderPass;
         tile vkGetDeviceImageSparseMemoryRequirements: vk::PFN_vkGetDeviceImageSparseMemoryRequirements,
             or vkGetDeviceImageSparseMemoryRequirementsKHR;
         tile vkGetDeviceImageSubresourceLayoutKHR: vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
@@ -91,11 +92,17 @@ commands! {
             or vkDestroyDescriptorUpdateTemplateKHR;
         tile vkUpdateDescriptorSetWithTemplate: vk::PFN_vkUpdateDescriptorSetWithTemplate,
             or vkUpdateDescriptorSetWithTemplateKHR;
+        tile vkCmdBindShadersEXT: vk::PFN_vkCmdBindShadersEXT;
         tile vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
+        tile vkCmdBindDescriptorSets2KHR: vk::PFN_vkCmdBindDescriptorSets2KHR, or vkCmdBindDescriptorSets2;
         tile vkCmdPushDescriptorSetKHR: vk::PFN_vkCmdPushDescriptorSetKHR, or vkCmdPushDescriptorSet;
-
+        tile vkCmdPushDescriptorSet2KHR: vk::PFN_vkCmdPushDescriptorSet2KHR, or vkCmdPushDescriptorSet2;
         tile vkCmdPushDescriptorSetWithTemplateKHR: vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR,
             or vkCmdPushDescriptorSetWithTemplate;
+        tile vkCmdPushDescriptorSetWithTemplate2KHR: vk::PFN_vkCmdPushDescriptorSetWithTemplate2KHR,
+            or vkCmdPushDescriptorSetWithTemplate2;
+        tile vkCmdSetDescriptorBufferOffsetsEXT: vk::PFN_vkCmdSetDescriptorBufferOffsetsEXT;
+        tile vkCmdSetDescriptorBufferOffsets2EXT: vk::PFN_vkCmdSetDescriptorBufferOffsets2EXT;
 
         tile vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
         tile vkResetCommandPool: vk::PFN_vkResetCommandPool;
@@ -104,15 +111,15 @@ commands! {
         tile vkBeginCommandBuffer: vk::PFN_vkBeginCommandBuffer;
         tile vkResetCommandBuffer: vk::PFN_vkResetCommandBuffer;
         tile vkCmdPipelineBarrier: vk::PFN_vkCmdPipelineBarrier;
-        tile vkCmdPipelineBarrier2: vk::PFN_vkCmdPipelineBarrier2, or vkCmdPipelineBarrier2KHR;
+        own vkCmdPipelineBarrier2: vk::PFN_vkCmdPipelineBarrier2, or vkCmdPipelineBarrier2KHR;
         tile vkCmdWaitEvents: vk::PFN_vkCmdWaitEvents;
-        tile vkCmdWaitEvents2: vk::PFN_vkCmdWaitEvents2, or vkCmdWaitEvents2KHR;
-        tile vkCmdSetEvent2: vk::PFN_vkCmdSetEvent2, or vkCmdSetEvent2KHR;
+        own vkCmdWaitEvents2: vk::PFN_vkCmdWaitEvents2, or vkCmdWaitEvents2KHR;
+        own vkCmdSetEvent2: vk::PFN_vkCmdSetEvent2, or vkCmdSetEvent2KHR;
         tile vkCmdBeginRenderPass: vk::PFN_vkCmdBeginRenderPass;
         tile vkCmdBeginRenderPass2: vk::PFN_vkCmdBeginRenderPass2, or vkCmdBeginRenderPass2KHR;
         tile vkCmdEndRenderPass: vk::PFN_vkCmdEndRenderPass;
         tile vkCmdEndRenderPass2: vk::PFN_vkCmdEndRenderPass2, or vkCmdEndRenderPass2KHR;
-        tile vkCmdBeginRendering: vk::PFN_vkCmdBeginRendering, or vkCmdBeginRenderingKHR;
+        own vkCmdBeginRendering: vk::PFN_vkCmdBeginRendering, or vkCmdBeginRenderingKHR;
         tile vkCmdEndRendering: vk::PFN_vkCmdEndRendering, or vkCmdEndRenderingKHR;
         tile vkCmdEndRendering2KHR: EndRendering2, or vkCmdEndRendering2EXT;
         tile vkCmdExecuteCommands: vk::PFN_vkCmdExecuteCommands;

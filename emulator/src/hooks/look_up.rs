@@ -111,6 +111,7 @@ entry_points! {
         let hook = DEVICE_HOOKS.get(asked).filter(|(mode, _)| match mode {
             Mode::Always => true,
             Mode::Tile => device.tile.is_some(),
+            Mode::Own => device.enabled.any_of_own(),
         });
         Some(hook.map_or(below, |(_, entry)| *entry))
     }

@@ -3,6 +3,7 @@
 //! Each converts what Vulkan passes, calls a function of the layer and nothing else; a panic ends inside it.
 
 pub(crate) mod actions;
+pub(crate) mod bindings;
 pub(crate) mod descriptors;
 pub(crate) mod device;
 pub(crate) mod instance;

@@ -6,6 +6,7 @@ use tileheap::ffi::{
 };
 
 use crate::chain::find;
+use crate::device::allocated_of_heap;
 use crate::guard::{down, entry_points};
 use crate::hooks::instance::give;
 use crate::instance::physical_of;
@@ -37,8 +38,9 @@ entry_points! {
         if let Some(emulation) = &physical.emulation {
             // SAFETY: Valid usage: a valid structure.
             let out = unsafe { &mut *out };
+            let fills_budget = physical.lists(ash::ext::memory_budget::NAME);
             // SAFETY: The chain is valid, and filled.
-            unsafe { emulation.complete_memory_properties(out) };
+            unsafe { emulation.complete_memory_properties(out, fills_budget, allocated_of_heap(handle)) };
         }
     }
 

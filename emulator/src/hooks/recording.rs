@@ -206,13 +206,8 @@ recorded_commands! {
         buffers: *const vk::BufferMemoryBarrier<'_>,
         image_count: u32,
         images: *const vk::ImageMemoryBarrier<'_>,
-    ) => next |recorder| {
-        // Most have none.
-        if image_count > 0 {
-            // SAFETY: Valid usage.
-            barriers::before(recorder, unsafe { elements(images, image_count) });
-        }
-    };
+    // SAFETY: Valid usage.
+    ) => next |recorder| unsafe { barriers::before(recorder, images, image_count) };
 
     /// The same.
     fn vkCmdWaitEvents(
@@ -227,13 +222,8 @@ recorded_commands! {
         buffers: *const vk::BufferMemoryBarrier<'_>,
         image_count: u32,
         images: *const vk::ImageMemoryBarrier<'_>,
-    ) => next |recorder| {
-        // Most have none.
-        if image_count > 0 {
-            // SAFETY: Valid usage.
-            barriers::before(recorder, unsafe { elements(images, image_count) });
-        }
-    };
+    // SAFETY: Valid usage.
+    ) => next |recorder| unsafe { barriers::before(recorder, images, image_count) };
 
     /// An action command; load operations and initial layouts may discard.
     fn vkCmdBeginRenderPass(

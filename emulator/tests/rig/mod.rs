@@ -148,7 +148,8 @@ pub fn instance_with(
     vk::DebugUtilsMessengerEXT,
 ) {
     prepare_environment();
-    let settings = LayerSettings::new(settings);
+    // Validation above is no reason to keep silent here, unless a test says so: its messages are told apart.
+    let settings = LayerSettings::new(&[&[("report", "all")], settings].concat());
     let structures = settings.structures();
     let mut layer_settings = vk::LayerSettingsCreateInfoEXT::default().settings(&structures);
     let mut listener = listener(messages);
