@@ -10,6 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ash::vk;
 use tileheap::ffi;
 
+use crate::invented::{anything, destroy_pipeline, invented};
+use crate::queues::{get_device_queue, queue_submit, queue_submit2, queue_wait_idle};
+
 /// Calls that can fail, since the last `arm`.
 pub(crate) static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// Which of them fails; 0 for none.
@@ -23,6 +26,10 @@ pub(crate) static HAS_TILE_MEMORY: AtomicBool = AtomicBool::new(false);
 pub(crate) const NATIVE_VERSION: u32 = 7;
 /// The call that failed.
 pub(crate) static FAILED: Mutex<Option<&str>> = Mutex::new(None);
+/// The types in the chain that the driver was last given for a device; `None` while nobody asks.
+pub(crate) static DEVICE_CHAIN: Mutex<Option<Vec<vk::StructureType>>> = Mutex::new(None);
+/// Every name is a command of the driver's.
+pub(crate) static HAS_EVERYTHING: AtomicBool = AtomicBool::new(false);
 /// The machine's commands by name.
 pub(crate) static BELOW: Mutex<Option<HashMap<String, usize>>> = Mutex::new(None);
 
@@ -104,6 +111,10 @@ macro_rules! wrappers {
                 "vkGetInstanceProcAddr" => Some(instance_look_up as *const () as usize),
                 "vkGetDeviceProcAddr" => Some(device_look_up as *const () as usize),
                 "vkGetDeviceQueue" => Some(get_device_queue as *const () as usize),
+                "vkQueueSubmit" => Some(queue_submit as *const () as usize),
+                "vkQueueSubmit2" => Some(queue_submit2 as *const () as usize),
+                "vkQueueWaitIdle" => Some(queue_wait_idle as *const () as usize),
+                "vkDestroyPipeline" => Some(destroy_pipeline as *const () as usize),
                 _ => None,
             }
         }
@@ -147,8 +158,6 @@ wrappers! {
     fallible vkBindImageMemory(device: vk::Device, image: vk::Image, memory: vk::DeviceMemory, offset: vk::DeviceSize);
     fallible vkBindBufferMemory2(device: vk::Device, count: u32, infos: Any);
     fallible vkBindImageMemory2(device: vk::Device, count: u32, infos: Any);
-    fallible vkQueueSubmit(queue: vk::Queue, count: u32, infos: Any, fence: vk::Fence);
-    fallible vkQueueSubmit2(queue: vk::Queue, count: u32, infos: Any, fence: vk::Fence);
     destroys vkFreeMemory(vk::Device, vk::DeviceMemory);
     destroys vkDestroyBuffer(vk::Device, vk::Buffer);
     destroys vkDestroyImage(vk::Device, vk::Image);
@@ -157,7 +166,6 @@ wrappers! {
     destroys vkDestroyFramebuffer(vk::Device, vk::Framebuffer);
     destroys vkDestroyRenderPass(vk::Device, vk::RenderPass);
     destroys vkDestroyShaderModule(vk::Device, vk::ShaderModule);
-    destroys vkDestroyPipeline(vk::Device, vk::Pipeline);
     destroys vkDestroyDescriptorPool(vk::Device, vk::DescriptorPool);
     destroys vkDestroyDescriptorUpdateTemplate(vk::Device, vk::DescriptorUpdateTemplate);
     destroys vkDestroySemaphore(vk::Device, vk::Semaphore);
@@ -266,8 +274,26 @@ pub(crate) unsafe extern "system" fn create_device(
     let result = unsafe { below(physical, &copy, allocator, out) };
     if result == vk::Result::SUCCESS {
         LIVE.fetch_add(1, SeqCst);
+        // SAFETY: A valid create info, whose chain the layer made.
+        unsafe { note_chain(copy.p_next) };
     }
     result
+}
+
+/// The types in a chain, where a test wants to know them.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+unsafe fn note_chain(p_next: Any) {
+    let mut chain = lock(&DEVICE_CHAIN);
+    let Some(chain) = &mut *chain else { return };
+    chain.clear();
+    let mut at = p_next.cast::<vk::BaseInStructure<'_>>();
+    // SAFETY: The caller's promise.
+    while let Some(base) = unsafe { at.as_ref() } {
+        chain.push(base.s_type);
+        at = base.p_next;
+    }
 }
 
 pub(crate) unsafe extern "system" fn destroy_device(device: vk::Device, allocator: Any) {
@@ -277,19 +303,6 @@ pub(crate) unsafe extern "system" fn destroy_device(device: vk::Device, allocato
     let below = unsafe { transmute::<usize, Pointer>(below("vkDestroyDevice")) };
     // SAFETY: The layer's arguments.
     unsafe { below(device, allocator) };
-}
-
-pub(crate) unsafe extern "system" fn get_device_queue(
-    device: vk::Device,
-    family: u32,
-    _: u32,
-    out: *mut vk::Queue,
-) {
-    type Pointer = unsafe extern "system" fn(vk::Device, u32, u32, *mut vk::Queue);
-    // SAFETY: The machine's command of this name.
-    let below = unsafe { transmute::<usize, Pointer>(below("vkGetDeviceQueue")) };
-    // SAFETY: The layer's arguments.
-    unsafe { below(device, family, 0, out) };
 }
 
 pub(crate) unsafe extern "system" fn instance_look_up(
@@ -319,6 +332,12 @@ pub(crate) unsafe extern "system" fn device_look_up(
 pub(crate) unsafe fn wrapped(found: usize, name: *const c_char) -> vk::PFN_vkVoidFunction {
     // SAFETY: The caller's promise.
     let name = unsafe { CStr::from_ptr(name) };
+    if let Some(invented) = invented(name) {
+        return Some(invented);
+    }
+    if found == 0 && HAS_EVERYTHING.load(SeqCst) {
+        return Some(anything);
+    }
     let wrapper = wrapper(name).filter(|_| found != 0);
     if wrapper.is_some() && name != c"vkGetInstanceProcAddr" {
         let mut below = lock(&BELOW);

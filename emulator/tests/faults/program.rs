@@ -99,6 +99,14 @@ impl Chains {
     }
 }
 
+/// `VkPhysicalDeviceVulkan14Features`, which ash 0.38 lacks.
+#[repr(C)]
+struct Vulkan14Features {
+    s_type: vk::StructureType,
+    p_next: Any,
+    features: [u32; 22],
+}
+
 pub(crate) const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
 impl Owned {
@@ -185,9 +193,15 @@ impl Owned {
         let mut under = link();
         under.device_look_up = device_look_up as Any;
         let heap = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true);
+        let core14 = Vulkan14Features {
+            s_type: vk::StructureType::from_raw(55),
+            p_next: (&raw const heap).cast(),
+            features: [0; 22],
+        };
         let core13 = vk::PhysicalDeviceVulkan13Features {
             synchronization2: vk::TRUE,
-            p_next: (&raw const heap).cast_mut().cast(),
+            dynamic_rendering: vk::TRUE,
+            p_next: (&raw const core14).cast_mut().cast(),
             ..Default::default()
         };
         let unknown = Unknown::before((&raw const core13).cast());
@@ -208,7 +222,10 @@ impl Owned {
             payload: (&raw const under).cast(),
         };
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0, 1.0])];
-        let extensions = [ffi::tile_memory_heap::NAME.as_ptr()];
+        let extensions = [
+            ffi::tile_memory_heap::NAME.as_ptr(),
+            ash::khr::push_descriptor::NAME.as_ptr(),
+        ];
         let mut info = vk::DeviceCreateInfo::default()
             .queue_create_infos(&queues)
             .enabled_extension_names(&extensions);
@@ -221,8 +238,19 @@ impl Owned {
         Ok((queue, tile_type as u32))
     }
 
-    /// Everything through which the layer reaches down: objects, views, passes, recording, both kinds of submission.
-    pub(crate) fn run(&mut self, strange: bool) -> Result<(), vk::Result> {
+    /// Everything through which the layer reaches down.
+    pub(crate) fn run_all(&mut self, strange: bool) -> Result<(), vk::Result> {
+        let queue = self.run(strange)?;
+        let chains = Chains {
+            unknown: strange.then(|| Unknown::before(std::ptr::null())),
+        };
+        let p_next = chains.head();
+        self.run_shaders(queue, p_next)?;
+        self.run_passes(queue, p_next)
+    }
+
+    /// Objects, views, passes, recording, both kinds of submission.
+    pub(crate) fn run(&mut self, strange: bool) -> Result<vk::Queue, vk::Result> {
         let (queue, tile_type) = self.create(strange)?;
         let (instance, device) = (
             self.instance.clone().expect("created"),
@@ -419,6 +447,6 @@ impl Owned {
             device.queue_submit2(queue, &[info], vk::Fence::null())?;
             device.queue_wait_idle(queue)?;
         }
-        self.run_shaders(queue, p_next)
+        Ok(queue)
     }
 }

@@ -1,15 +1,13 @@
 //! The rest of the application: shaders, pipelines, descriptors, a pass of the second kind, and a secondary command buffer in it.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
-#[path = "../../../tests/support/glsl.rs"]
-mod glsl;
-
 use std::sync::LazyLock;
 
 use ash::vk;
 use tileheap::ffi;
 
 use crate::driver::Any;
+use crate::glsl;
 use crate::program::{FORMAT, Owned};
 
 static WORDS: LazyLock<Vec<u32>> = LazyLock::new(|| {

@@ -1,0 +1,73 @@
+//! Commands that the machine's driver lacks: the driver below the layer answers them itself, with objects that are mere numbers.
+
+use std::ffi::CStr;
+use std::mem::transmute;
+use std::sync::atomic::Ordering::SeqCst;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use crate::driver::{Any, LIVE, below, fails};
+
+/// Pipelines that exist nowhere else have handles from here on.
+const FIRST: u64 = 0xFA00_0000_0000_0000;
+
+/// The command of that name, if it is one of these.
+pub(crate) fn invented(name: &CStr) -> Option<unsafe extern "system" fn()> {
+    if name != c"vkCreateRayTracingPipelinesKHR" {
+        return None;
+    }
+    let command: vk::PFN_vkCreateRayTracingPipelinesKHR = create_ray_tracing_pipelines;
+    // SAFETY: A function pointer, which whoever asked for it by name calls as what it is.
+    Some(unsafe { transmute::<vk::PFN_vkCreateRayTracingPipelinesKHR, unsafe extern "system" fn()>(command) })
+}
+
+/// What stands for commands that are only looked up.
+pub(crate) unsafe extern "system" fn anything() {}
+
+unsafe extern "system" fn create_ray_tracing_pipelines(
+    _: vk::Device,
+    _: vk::DeferredOperationKHR,
+    _: vk::PipelineCache,
+    count: u32,
+    _: *const vk::RayTracingPipelineCreateInfoKHR<'_>,
+    _: *const vk::AllocationCallbacks<'_>,
+    out: *mut vk::Pipeline,
+) -> vk::Result {
+    for index in 0..count {
+        let error = fails("vkCreateRayTracingPipelinesKHR");
+        let handle = if error.is_some() {
+            0
+        } else {
+            FIRST + u64::from(index)
+        };
+        // SAFETY: Room for so many.
+        unsafe {
+            out.wrapping_add(index as usize)
+                .write(vk::Pipeline::from_raw(handle))
+        };
+        if let Some(error) = error {
+            return error;
+        }
+        LIVE.fetch_add(1, SeqCst);
+    }
+    vk::Result::SUCCESS
+}
+
+pub(crate) unsafe extern "system" fn destroy_pipeline(
+    device: vk::Device,
+    pipeline: vk::Pipeline,
+    allocator: Any,
+) {
+    if pipeline != vk::Pipeline::null() {
+        LIVE.fetch_sub(1, SeqCst);
+    }
+    if pipeline.as_raw() >= FIRST {
+        return;
+    }
+    type Pointer = unsafe extern "system" fn(vk::Device, vk::Pipeline, Any);
+    // SAFETY: The machine's command of this name.
+    let below = unsafe { transmute::<usize, Pointer>(below("vkDestroyPipeline")) };
+    // SAFETY: The layer's arguments.
+    unsafe { below(device, pipeline, allocator) };
+}

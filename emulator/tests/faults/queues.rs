@@ -1,0 +1,173 @@
+//! Two queues on a driver that has one: the second is a handle of its own for the layer, and the same queue below.
+
+use std::mem::transmute;
+use std::sync::Mutex;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use crate::driver::{below, fails, lock};
+
+/// The machine's queue, and the handle that stands for the second one: it begins with the loader's table, as every handle does.
+static SECOND: Mutex<(u64, [usize; 2])> = Mutex::new((0, [0; 2]));
+
+/// A batch that reached the driver.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Command buffers.
+    pub(crate) commands: usize,
+    /// Values of timeline semaphores.
+    pub(crate) waits: Vec<u64>,
+    pub(crate) signals: Vec<u64>,
+}
+
+/// What reached the driver by which queue, 0 or 1; `None` while nobody asks.
+pub(crate) static SUBMITTED: Mutex<Option<Vec<(usize, Vec<Seen>)>>> = Mutex::new(None);
+
+pub(crate) unsafe extern "system" fn get_device_queue(
+    device: vk::Device,
+    family: u32,
+    index: u32,
+    out: *mut vk::Queue,
+) {
+    type Pointer = unsafe extern "system" fn(vk::Device, u32, u32, *mut vk::Queue);
+    // SAFETY: The machine's command of this name.
+    let below = unsafe { transmute::<usize, Pointer>(below("vkGetDeviceQueue")) };
+    // SAFETY: The layer's arguments.
+    unsafe { below(device, family, 0, out) };
+    if index == 1 {
+        let mut second = lock(&SECOND);
+        // SAFETY: Written by the driver.
+        second.0 = unsafe { *out }.as_raw();
+        // SAFETY: A live handle, which points to the loader's table.
+        second.1[0] = unsafe { *(second.0 as usize as *const usize) };
+        let handle = vk::Queue::from_raw((&raw const second.1) as usize as u64);
+        // SAFETY: Room for one.
+        unsafe { out.write(handle) };
+    }
+}
+
+/// Which queue a handle is, and the machine's queue.
+fn machines(queue: vk::Queue) -> (usize, vk::Queue) {
+    let second = lock(&SECOND);
+    if queue.as_raw() == (&raw const second.1) as usize as u64 {
+        (1, vk::Queue::from_raw(second.0))
+    } else {
+        (0, queue)
+    }
+}
+
+/// # Safety
+/// Null, or so many elements.
+unsafe fn slice<'a, T>(first: *const T, count: u32) -> &'a [T] {
+    if first.is_null() {
+        return &[];
+    }
+    // SAFETY: The caller's promise.
+    unsafe { std::slice::from_raw_parts(first, count as usize) }
+}
+
+fn note(queue: usize, batches: impl FnOnce() -> Vec<Seen>) {
+    if let Some(submitted) = &mut *lock(&SUBMITTED) {
+        submitted.push((queue, batches()));
+    }
+}
+
+pub(crate) unsafe extern "system" fn queue_submit(
+    queue: vk::Queue,
+    count: u32,
+    infos: *const vk::SubmitInfo<'_>,
+    fence: vk::Fence,
+) -> vk::Result {
+    if let Some(error) = fails("vkQueueSubmit") {
+        return error;
+    }
+    let (number, queue) = machines(queue);
+    note(number, || {
+        // SAFETY: The layer's arguments.
+        let batches = unsafe { slice(infos, count) }.iter();
+        batches
+            .map(|info| {
+                let mut seen = Seen {
+                    commands: info.command_buffer_count as usize,
+                    ..Seen::default()
+                };
+                // SAFETY: A valid chain; the application's own structure is of no known type.
+                if let Some(timeline) =
+                    unsafe { info.p_next.cast::<vk::TimelineSemaphoreSubmitInfo<'_>>().as_ref() }
+                    && timeline.s_type == vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO
+                {
+                    // SAFETY: As above.
+                    seen.waits.extend(unsafe {
+                        slice(
+                            timeline.p_wait_semaphore_values,
+                            timeline.wait_semaphore_value_count,
+                        )
+                    });
+                    // SAFETY: As above.
+                    seen.signals.extend(unsafe {
+                        slice(
+                            timeline.p_signal_semaphore_values,
+                            timeline.signal_semaphore_value_count,
+                        )
+                    });
+                }
+                seen
+            })
+            .collect()
+    });
+    type Pointer =
+        unsafe extern "system" fn(vk::Queue, u32, *const vk::SubmitInfo<'_>, vk::Fence) -> vk::Result;
+    // SAFETY: The machine's command of this name.
+    let below = unsafe { transmute::<usize, Pointer>(below("vkQueueSubmit")) };
+    // SAFETY: The layer's arguments.
+    unsafe { below(queue, count, infos, fence) }
+}
+
+/// # Safety
+/// Null, or so many elements.
+unsafe fn values(first: *const vk::SemaphoreSubmitInfo<'_>, count: u32) -> Vec<u64> {
+    // SAFETY: The caller's promise.
+    unsafe { slice(first, count) }
+        .iter()
+        .map(|info| info.value)
+        .collect()
+}
+
+pub(crate) unsafe extern "system" fn queue_submit2(
+    queue: vk::Queue,
+    count: u32,
+    infos: *const vk::SubmitInfo2<'_>,
+    fence: vk::Fence,
+) -> vk::Result {
+    if let Some(error) = fails("vkQueueSubmit2") {
+        return error;
+    }
+    let (number, queue) = machines(queue);
+    note(number, || {
+        // SAFETY: The layer's arguments.
+        let batches = unsafe { slice(infos, count) }.iter();
+        let seen = |info: &vk::SubmitInfo2<'_>| Seen {
+            commands: info.command_buffer_info_count as usize,
+            // SAFETY: As above.
+            waits: unsafe { values(info.p_wait_semaphore_infos, info.wait_semaphore_info_count) },
+            // SAFETY: As above.
+            signals: unsafe { values(info.p_signal_semaphore_infos, info.signal_semaphore_info_count) },
+        };
+        batches.map(seen).collect()
+    });
+    type Pointer =
+        unsafe extern "system" fn(vk::Queue, u32, *const vk::SubmitInfo2<'_>, vk::Fence) -> vk::Result;
+    // SAFETY: The machine's command of this name.
+    let below = unsafe { transmute::<usize, Pointer>(below("vkQueueSubmit2")) };
+    // SAFETY: The layer's arguments.
+    unsafe { below(queue, count, infos, fence) }
+}
+
+pub(crate) unsafe extern "system" fn queue_wait_idle(queue: vk::Queue) -> vk::Result {
+    type Pointer = unsafe extern "system" fn(vk::Queue) -> vk::Result;
+    // SAFETY: The machine's command of this name.
+    let below = unsafe { transmute::<usize, Pointer>(below("vkQueueWaitIdle")) };
+    // SAFETY: One of the two queues.
+    unsafe { below(machines(queue).1) }
+}
