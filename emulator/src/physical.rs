@@ -169,22 +169,20 @@ impl Emulation {
         })
     }
 
-    /// Completes an answer to `vkGetPhysicalDeviceMemoryProperties2`, with `allocated` bytes of the tile heap. Where the driver
-    /// does not fill budgets, neither does the layer.
+    /// Completes an answer to `vkGetPhysicalDeviceMemoryProperties2`, with `allocated` bytes of the tile heap.
     ///
     /// # Safety
     /// The chain of `properties` is valid, and the driver has filled it.
     pub(crate) unsafe fn complete_memory_properties(
         &self,
         properties: &mut vk::PhysicalDeviceMemoryProperties2<'_>,
-        fills_budget: bool,
         allocated: u64,
     ) {
         properties.memory_properties = *self.remap.shown();
         // SAFETY: The caller's promise.
         let budget =
             unsafe { find_mut::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>(properties.p_next) };
-        if let Some(budget) = budget.filter(|_| fills_budget) {
+        if let Some(budget) = budget {
             let heap = self.remap.tile_heap() as usize;
             budget.heap_budget[heap] = self.profile.tile.size.0;
             budget.heap_usage[heap] = allocated;

@@ -57,26 +57,63 @@ fn heaps_and_types_obey_vulkan() {
     }
 }
 
-#[test]
-fn both_queries_of_memory_agree_and_the_budget_is_within_the_heap() {
-    let rig = Rig::new(&[]);
+/// What a physical device says of its memory and of each heap's budget.
+fn budgets(
+    rig: &Rig,
+) -> (
+    vk::PhysicalDeviceMemoryProperties,
+    vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'static>,
+) {
     let mut budget = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
-    let mut second = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
+    let mut properties = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budget);
     // SAFETY: A live device.
     unsafe {
         rig.instance
-            .get_physical_device_memory_properties2(rig.physical, &mut second)
+            .get_physical_device_memory_properties2(rig.physical, &mut properties)
     };
-    let second = second.memory_properties;
+    let properties = properties.memory_properties;
+    budget.p_next = std::ptr::null_mut();
+    (properties, budget)
+}
+
+#[test]
+fn both_queries_of_memory_agree_and_the_budget_is_within_the_heap() {
+    let rig = Rig::new(&[]);
+    let (second, budget) = budgets(&rig);
     assert_eq!(format!("{:?}", second), format!("{:?}", rig.types));
     let count = rig.types.memory_heap_count as usize;
     for index in 0..vk::MAX_MEMORY_HEAPS {
         if index >= count {
-            assert_eq!(budget.heap_budget[index], 0);
+            assert_eq!((budget.heap_budget[index], budget.heap_usage[index]), (0, 0));
         } else if index == count - 1 {
             assert!(budget.heap_budget[index] > 0 && budget.heap_budget[index] <= rig.heap_size());
         }
     }
+    rig.finish();
+}
+
+/// Objects share their bytes, so those of the largest are in use.
+#[test]
+fn the_heaps_usage_follows_its_objects() {
+    let rig = Rig::new(&[]);
+    let heap = rig.types.memory_types[rig.tile_type() as usize].heap_index as usize;
+    let usage = || budgets(&rig).1.heap_usage[heap];
+    let allocate = |size| {
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(size)
+            .memory_type_index(rig.tile_type());
+        // SAFETY: A type of the device.
+        unsafe { rig.device.allocate_memory(&info, None) }.expect("tile memory")
+    };
+    assert_eq!(usage(), 0);
+    let (large, small) = (allocate(24_576), allocate(12_288));
+    assert_eq!(usage(), 24_576);
+    // SAFETY: Nothing uses it; so below.
+    unsafe { rig.device.free_memory(large, None) };
+    assert_eq!(usage(), 12_288);
+    // SAFETY: As above.
+    unsafe { rig.device.free_memory(small, None) };
+    assert_eq!(usage(), 0);
     rig.finish();
 }
 

@@ -1,10 +1,12 @@
 //! What several test programs share. Each includes this file as `mod support;`.
 #![allow(dead_code, unreachable_pub)] // No program uses all of it.
 
-use std::fs::OpenOptions;
-use std::io::Write;
+mod skips;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub use skips::skip;
 
 /// A file or folder of `../shared`, the data that lies beside a checkout; `None`, and the calling test listed as
 /// skipped, where that folder is not there.
@@ -21,24 +23,6 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     }
     skip("../shared is not there");
     None
-}
-
-/// Lists the calling test as skipped; the test then returns.
-///
-/// # Panics
-/// If the skip log cannot be written.
-pub fn skip(reason: &str) {
-    let thread = std::thread::current();
-    let line = format!(
-        "skipped: {}: {reason}\n",
-        thread.name().unwrap_or("an unnamed thread")
-    );
-    eprint!("{line}");
-    if let Some(log) = std::env::var_os("TILEHEAP_SKIP_LOG") {
-        let file = OpenOptions::new().create(true).append(true).open(&log);
-        let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
-        written.unwrap_or_else(|error| panic!("TILEHEAP_SKIP_LOG={}: {error}", log.display()));
-    }
 }
 
 /// An example, built if need be and run through Cargo's runner, with arguments to come.

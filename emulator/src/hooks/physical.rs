@@ -38,9 +38,8 @@ entry_points! {
         if let Some(emulation) = &physical.emulation {
             // SAFETY: Valid usage: a valid structure.
             let out = unsafe { &mut *out };
-            let fills_budget = physical.lists(ash::ext::memory_budget::NAME);
             // SAFETY: The chain is valid, and filled.
-            unsafe { emulation.complete_memory_properties(out, fills_budget, allocated_of_heap(handle)) };
+            unsafe { emulation.complete_memory_properties(out, allocated_of_heap(handle)) };
         }
     }
 

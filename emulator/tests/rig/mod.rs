@@ -14,6 +14,8 @@
 #[path = "../../../tests/support/glsl.rs"]
 mod glsl;
 mod objects;
+#[path = "../../../tests/support/skips.rs"]
+mod skips;
 mod work;
 
 use std::ffi::{CStr, CString, c_void};
@@ -25,6 +27,7 @@ use tileheap::ffi;
 use tileheap_emulator::LAYER_NAME;
 
 pub use objects::HostBuffer;
+pub use skips::skip;
 pub use work::{CLEAR, CLEARED, COPY, Descriptor, FILL, Operations, SIDE, whole};
 
 /// The oldest validation layer that knows all rules of tile memory.
@@ -137,16 +140,32 @@ unsafe extern "system" fn collect(
     vk::FALSE
 }
 
-/// An instance with the layer, and a messenger that collects what is said.
-pub fn instance_with(
-    settings: &[(&str, &str)],
-    messages: &Mutex<Vec<Message>>,
-) -> (
+/// What a test needs beside what every rig has.
+#[derive(Default)]
+pub struct Wants<'a> {
+    pub instance_extensions: &'a [&'a CStr],
+    pub extensions: &'a [&'a CStr],
+    pub features: vk::PhysicalDeviceFeatures,
+}
+
+type Parts = (
     ash::Entry,
     ash::Instance,
     ash::ext::debug_utils::Instance,
     vk::DebugUtilsMessengerEXT,
-) {
+);
+
+/// An instance with the layer, and a messenger that collects what is said.
+pub fn instance_with(settings: &[(&str, &str)], messages: &Mutex<Vec<Message>>) -> Parts {
+    instance_with_extensions(settings, messages, &[]).expect("an instance with the layer")
+}
+
+/// The same with more extensions, if the driver has them.
+fn instance_with_extensions(
+    settings: &[(&str, &str)],
+    messages: &Mutex<Vec<Message>>,
+    more: &[&CStr],
+) -> Option<Parts> {
     prepare_environment();
     // Validation above is no reason to keep silent here, unless a test says so: its messages are told apart.
     let settings = LayerSettings::new(&[&[("report", "all")], settings].concat());
@@ -154,7 +173,9 @@ pub fn instance_with(
     let mut layer_settings = vk::LayerSettingsCreateInfoEXT::default().settings(&structures);
     let mut listener = listener(messages);
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
-    let (layers, extensions) = ([LAYER_NAME.as_ptr()], [ash::ext::debug_utils::NAME.as_ptr()]);
+    let layers = [LAYER_NAME.as_ptr()];
+    let extensions = [&[ash::ext::debug_utils::NAME], more].concat();
+    let extensions: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
     let info = vk::InstanceCreateInfo::default()
         .application_info(&application)
         .enabled_layer_names(&layers)
@@ -165,15 +186,16 @@ pub fn instance_with(
     unsafe {
         let entry = ash::Entry::load().expect("a Vulkan loader");
         assert_new_validation(&entry);
-        let instance = entry
-            .create_instance(&info, None)
-            .expect("an instance with the layer");
+        let instance = match entry.create_instance(&info, None) {
+            Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT) => return None,
+            made => made.expect("an instance with the layer"),
+        };
         let utils = ash::ext::debug_utils::Instance::new(&entry, &instance);
         let listener = self::listener(messages);
         let messenger = utils
             .create_debug_utils_messenger(&listener, None)
             .expect("a messenger");
-        (entry, instance, utils, messenger)
+        Some((entry, instance, utils, messenger))
     }
 }
 
@@ -208,16 +230,25 @@ fn assert_new_validation(entry: &ash::Entry) {
 impl Rig {
     /// A device with everything that tests use, and the layer's settings.
     pub fn new(settings: &[(&str, &str)]) -> Rig {
-        static AWAKE: Once = Once::new();
-        if is_validated() {
-            AWAKE.call_once(|| work::provoke_validation(&Rig::create(&[])));
-        }
-        Rig::create(settings)
+        Rig::with(settings, &Wants::default()).expect("every driver has what every rig needs")
     }
 
-    fn create(settings: &[(&str, &str)]) -> Rig {
+    /// The same with more; `None` where the driver lacks an extension.
+    pub fn with(settings: &[(&str, &str)], wants: &Wants<'_>) -> Option<Rig> {
+        static AWAKE: Once = Once::new();
+        if is_validated() {
+            AWAKE.call_once(|| {
+                let rig = Rig::create(&[], &Wants::default()).expect("a device");
+                work::provoke_validation(&rig);
+            });
+        }
+        Rig::create(settings, wants)
+    }
+
+    fn create(settings: &[(&str, &str)], wants: &Wants<'_>) -> Option<Rig> {
         let messages = Box::new(Mutex::default());
-        let (entry, instance, utils, messenger) = instance_with(settings, &messages);
+        let (entry, instance, utils, messenger) =
+            instance_with_extensions(settings, &messages, wants.instance_extensions)?;
         // SAFETY: A live instance; the chain's structures outlive the call; the family has a queue, as every family has.
         unsafe {
             let physical = instance.enumerate_physical_devices().expect("devices")[0];
@@ -238,23 +269,33 @@ impl Rig {
                 .dynamic_rendering(true)
                 .synchronization2(true)
                 .maintenance4(true);
-            let extensions = [
-                ffi::tile_memory_heap::NAME.as_ptr(),
-                ffi::tile_properties::NAME.as_ptr(),
-                ffi::tile_shading::NAME.as_ptr(),
+            let own = [
+                ffi::tile_memory_heap::NAME,
+                ffi::tile_properties::NAME,
+                ffi::tile_shading::NAME,
             ];
+            let extensions = [&own[..], wants.extensions].concat();
+            let extensions: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
             let queues = [vk::DeviceQueueCreateInfo::default()
                 .queue_family_index(family)
                 .queue_priorities(&[1.0])];
             let info = vk::DeviceCreateInfo::default()
                 .queue_create_infos(&queues)
                 .enabled_extension_names(&extensions)
+                .enabled_features(&wants.features)
                 .push_next(&mut heap)
                 .push_next(&mut tiles)
                 .push_next(&mut shading)
                 .push_next(&mut core12)
                 .push_next(&mut core13);
-            let device = instance.create_device(physical, &info, None).expect("a device");
+            let device = match instance.create_device(physical, &info, None) {
+                Err(vk::Result::ERROR_EXTENSION_NOT_PRESENT) => {
+                    utils.destroy_debug_utils_messenger(messenger, None);
+                    instance.destroy_instance(None);
+                    return None;
+                }
+                made => made.expect("a device"),
+            };
             let tile =
                 ffi::tile_memory_heap::Device::new(&instance, &device).expect("vkCmdBindTileMemoryQCOM");
             let types = instance.get_physical_device_memory_properties(physical);
@@ -295,7 +336,7 @@ impl Rig {
                 .create_descriptor_pool(&sets, None)
                 .expect("a descriptor pool");
             let queue = device.get_device_queue(family, 0);
-            Rig {
+            Some(Rig {
                 entry,
                 instance,
                 physical,
@@ -310,7 +351,7 @@ impl Rig {
                 messenger,
                 messages,
                 owned: Mutex::default(),
-            }
+            })
         }
     }
 
