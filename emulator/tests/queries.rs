@@ -5,6 +5,7 @@
 
 mod rig;
 
+use std::ffi::CStr;
 use std::sync::Mutex;
 
 use ash::vk;
@@ -317,6 +318,110 @@ fn tiles_shrink_as_the_reservation_grows() {
     );
     rig.take_messages();
     rig.finish();
+}
+
+/// A device with some of the layer's extensions, and not the feature of tile memory.
+fn device_with(instance: &ash::Instance, physical: vk::PhysicalDevice, extensions: &[&CStr]) -> ash::Device {
+    let names: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
+    let mut tiles = vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default()
+        .tile_properties(extensions.contains(&ffi::tile_properties::NAME));
+    let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&names)
+        .push_next(&mut tiles);
+    // SAFETY: Every device has a family 0 with a queue.
+    unsafe { instance.create_device(physical, &info, None) }.expect("a device")
+}
+
+/// Each of the three extensions is whole without the others: its commands are there where it is enabled, and tiles can be asked
+/// for without tile memory.
+#[test]
+fn each_extension_stands_alone() {
+    let messages = Mutex::default();
+    let (_entry, instance, utils, messenger) = rig::instance_with(&[], &messages);
+    // SAFETY: A live instance; devices of it and their objects are destroyed in order.
+    unsafe {
+        let physical = instance.enumerate_physical_devices().expect("devices")[0];
+        let device = device_with(&instance, physical, &[ffi::tile_memory_heap::NAME]);
+        let look_up = |device: &ash::Device, name: &CStr| {
+            (instance.fp_v1_0().get_device_proc_addr)(device.handle(), name.as_ptr()).is_some()
+        };
+        assert!(
+            look_up(&device, c"vkCmdBindTileMemoryQCOM"),
+            "enabled, though its feature is off"
+        );
+        assert!(!look_up(&device, c"vkGetFramebufferTilePropertiesQCOM"));
+        device.destroy_device(None);
+
+        let device = device_with(&instance, physical, &[ffi::tile_properties::NAME]);
+        assert!(!look_up(&device, c"vkCmdBindTileMemoryQCOM"));
+        let tiles = ffi::tile_properties::Device::new(&instance, &device).expect("the commands");
+        let attachments = [vk::AttachmentDescription::default()
+            .format(vk::Format::R8G8B8A8_UNORM)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .load_op(vk::AttachmentLoadOp::CLEAR)
+            .final_layout(vk::ImageLayout::GENERAL)];
+        let references = [vk::AttachmentReference::default().layout(vk::ImageLayout::GENERAL)];
+        let subpasses = [vk::SubpassDescription::default().color_attachments(&references); 2];
+        let info = vk::RenderPassCreateInfo::default()
+            .attachments(&attachments)
+            .subpasses(&subpasses);
+        let pass = device.create_render_pass(&info, None).expect("a render pass");
+        let info = vk::ImageCreateInfo {
+            usage: vk::ImageUsageFlags::COLOR_ATTACHMENT,
+            ..Rig::image_info(vk::Format::R8G8B8A8_UNORM, 512, vk::ImageUsageFlags::empty())
+        };
+        let image = device.create_image(&info, None).expect("an image");
+        let needs = device.get_image_memory_requirements(image);
+        let info = vk::MemoryAllocateInfo::default()
+            .allocation_size(needs.size)
+            .memory_type_index(needs.memory_type_bits.trailing_zeros());
+        let memory = device.allocate_memory(&info, None).expect("memory");
+        device.bind_image_memory(image, memory, 0).expect("bound memory");
+        let info = vk::ImageViewCreateInfo::default()
+            .image(image)
+            .view_type(vk::ImageViewType::TYPE_2D)
+            .format(vk::Format::R8G8B8A8_UNORM)
+            .subresource_range(rig::whole(vk::ImageAspectFlags::COLOR));
+        let views = [device.create_image_view(&info, None).expect("a view")];
+        let info = vk::FramebufferCreateInfo::default()
+            .render_pass(pass)
+            .attachments(&views)
+            .width(512)
+            .height(512)
+            .layers(1);
+        let framebuffer = device.create_framebuffer(&info, None).expect("a framebuffer");
+        let mut out = [vk::TilePropertiesQCOM::default(); 2];
+        assert_eq!(
+            tiles.get_framebuffer_tile_properties_len(framebuffer),
+            Ok(2),
+            "one for each subpass"
+        );
+        tiles
+            .get_framebuffer_tile_properties(framebuffer, &mut out)
+            .expect("tiles");
+        assert!(
+            out.iter()
+                .all(|tile| tile.tile_size.width > 0 && tile.tile_size.height > 0)
+        );
+        device.destroy_framebuffer(framebuffer, None);
+        device.destroy_image_view(views[0], None);
+        device.destroy_image(image, None);
+        device.free_memory(memory, None);
+        device.destroy_render_pass(pass, None);
+        device.destroy_device(None);
+
+        let mut limits = ffi::PhysicalDeviceTileShadingPropertiesQCOM::default();
+        let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut limits);
+        instance.get_physical_device_properties2(physical, &mut properties);
+        // Suites ask for aprons up to the limit, and for one less, to see them refused: 0 would leave them nothing to ask for.
+        assert!(limits.max_apron_size > 1);
+        utils.destroy_debug_utils_messenger(messenger, None);
+        instance.destroy_instance(None);
+    }
+    let said = messages.into_inner().expect("no panic while collecting");
+    assert!(said.is_empty(), "{said:#?}");
 }
 
 #[test]

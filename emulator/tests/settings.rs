@@ -189,4 +189,26 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_structure() {
     };
     assert_eq!(with_text(&structure), (expected, vec![]));
     std::fs::remove_dir_all(&folder).expect("a folder that can be removed");
+    unset("VK_LAYER_SETTINGS_PATH");
+    if rig::is_validated() {
+        unset("VK_INSTANCE_LAYERS");
+        validation_that_the_application_names_is_above();
+    }
+}
+
+/// Without a word in the environment, the layer finds validation among what the application enables.
+fn validation_that_the_application_names_is_above() {
+    let wants = rig::Wants {
+        layers: &[c"VK_LAYER_KHRONOS_validation"],
+        ..rig::Wants::default()
+    };
+    for (report, said) in [("auto", vec![]), ("all", vec!["TILEHEAP-wrong-object"])] {
+        let rig = rig::Rig::with(&[("report", report)], &wants).expect("a device");
+        let object = rig.object(12_288);
+        let buffer = rig.tile_words(64, object, 0);
+        rig.record(|commands| rig.fill(commands, buffer, 64, 1));
+        let ids = rig.take_ids_but(&["VUID-vkCmdDispatch-commandBuffer-10746"]);
+        assert_eq!(ids, said, "report: {report}");
+        rig.finish();
+    }
 }

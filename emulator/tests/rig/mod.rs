@@ -143,6 +143,8 @@ unsafe extern "system" fn collect(
 /// What a test needs beside what every rig has.
 #[derive(Default)]
 pub struct Wants<'a> {
+    /// Above the emulator.
+    pub layers: &'a [&'a CStr],
     pub instance_extensions: &'a [&'a CStr],
     pub extensions: &'a [&'a CStr],
     pub features: vk::PhysicalDeviceFeatures,
@@ -157,14 +159,14 @@ type Parts = (
 
 /// An instance with the layer, and a messenger that collects what is said.
 pub fn instance_with(settings: &[(&str, &str)], messages: &Mutex<Vec<Message>>) -> Parts {
-    instance_with_extensions(settings, messages, &[]).expect("an instance with the layer")
+    instance_of(settings, messages, &Wants::default()).expect("an instance with the layer")
 }
 
-/// The same with more extensions, if the driver has them.
-fn instance_with_extensions(
+/// The same with more, if the driver has it.
+fn instance_of(
     settings: &[(&str, &str)],
     messages: &Mutex<Vec<Message>>,
-    more: &[&CStr],
+    wants: &Wants<'_>,
 ) -> Option<Parts> {
     prepare_environment();
     // Validation above is no reason to keep silent here, unless a test says so: its messages are told apart.
@@ -173,8 +175,9 @@ fn instance_with_extensions(
     let mut layer_settings = vk::LayerSettingsCreateInfoEXT::default().settings(&structures);
     let mut listener = listener(messages);
     let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
-    let layers = [LAYER_NAME.as_ptr()];
-    let extensions = [&[ash::ext::debug_utils::NAME], more].concat();
+    let layers = [wants.layers, &[LAYER_NAME]].concat();
+    let layers: Vec<_> = layers.iter().map(|name| name.as_ptr()).collect();
+    let extensions = [&[ash::ext::debug_utils::NAME], wants.instance_extensions].concat();
     let extensions: Vec<_> = extensions.iter().map(|name| name.as_ptr()).collect();
     let info = vk::InstanceCreateInfo::default()
         .application_info(&application)
@@ -247,8 +250,7 @@ impl Rig {
 
     fn create(settings: &[(&str, &str)], wants: &Wants<'_>) -> Option<Rig> {
         let messages = Box::new(Mutex::default());
-        let (entry, instance, utils, messenger) =
-            instance_with_extensions(settings, &messages, wants.instance_extensions)?;
+        let (entry, instance, utils, messenger) = instance_of(settings, &messages, wants)?;
         // SAFETY: A live instance; the chain's structures outlive the call; the family has a queue, as every family has.
         unsafe {
             let physical = instance.enumerate_physical_devices().expect("devices")[0];
