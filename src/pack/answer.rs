@@ -20,12 +20,13 @@ impl Default for Steps {
 }
 
 /// How much is known about an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// No packing is lower, none exists, or no choice is worth more: whatever was asked.
     Proved,
     /// The best that was found within the steps.
+    #[default]
     OutOfSteps,
     /// The best that was found before the caller's callback had enough.
     Interrupted,
@@ -45,8 +46,8 @@ pub struct Progress {
 /// A caller's callback: `Break` ends the search, and the answer says [`Verdict::Interrupted`].
 pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
-/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()); by default, that nothing is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The lowest packing that was found; none where upper bounds of offsets or a capacity were not met.
     pub packing: Option<Packing>,
@@ -74,7 +75,7 @@ impl Answer {
 }
 
 /// Items that cannot be packed together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conflict {
     /// By index, ascending.
     pub items: Vec<u32>,

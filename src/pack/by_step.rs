@@ -5,8 +5,10 @@
 pub(super) struct ByStep {
     /// Where the next id of each step goes.
     next: Vec<u32>,
-    /// Step and position of each id, as one number.
+    /// Step and position of each id, as one number: sorted without memory of its own, and equals keep their order.
     keys: Vec<u64>,
+    /// The ids as they came.
+    ids: Vec<u32>,
 }
 
 impl ByStep {
@@ -22,12 +24,15 @@ impl ByStep {
         sorted.clear();
         let count = ids.clone().count();
         if !is_dense(last, count) {
+            self.ids.clear();
+            self.ids.extend(ids);
             self.keys.clear();
+            let places = self.ids.iter().zip(0u64..);
             self.keys
-                .extend(ids.map(|id| u64::from(step(id)) << 32 | u64::from(id)));
-            // Stable, and fast on what is nearly sorted.
-            self.keys.sort_by_key(|&key| key >> 32);
-            sorted.extend(self.keys.iter().map(|&key| key as u32));
+                .extend(places.map(|(&id, place)| u64::from(step(id)) << 32 | place));
+            self.keys.sort_unstable();
+            let places = self.keys.iter().map(|&key| key as u32 as usize);
+            sorted.extend(places.map(|place| self.ids[place]));
             return;
         }
         self.next.clear();

@@ -180,7 +180,7 @@ pub enum PackFault {
     },
     /// A strategy's name that is none.
     #[error(
-        "no packing strategy is called `{name}`: one of naive, greedy-by-size, first-fit-by-size, greedy-by-breadth, first-fit-by-birth, best-fit-by-birth, greedy-by-area, greedy-by-conflicts, executorch, nnc, hill-climb, exact, quick, auto"
+        "no packing strategy is called `{name}`: one of naive, greedy-by-size, first-fit-by-size, greedy-by-breadth, first-fit-by-birth, best-fit-by-birth, greedy-by-area, greedy-by-conflicts, executorch, nnc, nnc-article, hill-climb, exact, quick, auto"
     )]
     UnknownStrategy {
         /// The name.

@@ -3,8 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::answer::{Answer, Steps, Watch};
-use super::exact::{Model, Outcome, Switches};
-use super::gap::Fit;
+use super::exact::{Outcome, Switches};
 use super::in_order::UNPLACED;
 use super::quest::Quest;
 use super::strategy::FEW;
@@ -42,8 +41,10 @@ const CHEAP_FOR_FEW: [Strategy; 7] = [
     Strategy::FirstFitBySize,
 ];
 
-/// Larger models are not searched: with this many places of pieces in columns a step takes a millisecond.
-pub(super) const LARGEST_MODEL: u64 = 1_000_000;
+/// What these do not bring to the bound, a short search settles sooner than the others do.
+const CHEAPER_THAN_SEARCHING: usize = 2;
+/// Steps of a short search.
+const SHORT: u64 = 1000;
 
 impl Packer {
     /// As [`minimise()`].
@@ -54,20 +55,37 @@ impl Packer {
         budget: Steps,
         watch: Watch<'_>,
     ) -> Answer {
+        let mut answer = Answer::default();
+        self.minimise_into(problem, strategy, budget, watch, &mut answer);
+        answer
+    }
+
+    /// As [`minimise()`], into an answer whose memory is used again.
+    pub fn minimise_into(
+        &mut self,
+        problem: &Problem,
+        strategy: Strategy,
+        budget: Steps,
+        watch: Watch<'_>,
+        answer: &mut Answer,
+    ) {
         let bound = self.lower_bound(problem).0;
         let mut quest = Quest::new(bound, 0, budget, watch);
         self.pursue(problem, strategy, &mut quest);
-        let packing = (quest.height != UNPLACED).then(|| {
-            let mut packing = Packing::default();
-            problem.write(&self.best, &mut packing);
-            packing
-        });
-        Answer {
-            packing,
-            bound: Bytes(quest.bound),
-            verdict: quest.verdict(),
-            steps: Steps(quest.steps),
-            conflict: None,
+        self.write_best(problem, quest.height != UNPLACED, &mut answer.packing);
+        self.culprits.put_away(&mut answer.conflict);
+        answer.bound = Bytes(quest.bound);
+        answer.verdict = quest.verdict();
+        answer.steps = Steps(quest.steps);
+    }
+
+    /// The best offsets as a packing, if they were `found`.
+    pub(super) fn write_best(&mut self, problem: &Problem, found: bool, packing: &mut Option<Packing>) {
+        if found {
+            let packing = packing.get_or_insert_with(|| std::mem::take(&mut self.spare));
+            problem.write(&self.best, packing);
+        } else if let Some(unused) = packing.take() {
+            self.spare = unused;
         }
     }
 
@@ -101,8 +119,7 @@ impl Packer {
                 }
             }
             Strategy::Quick => {
-                let mut packing = Packing::default();
-                self.pack_into(problem, strategy, &mut packing);
+                self.quick(problem);
                 self.keep(problem, quest);
             }
             _ => {
@@ -113,7 +130,7 @@ impl Packer {
     }
 
     /// Takes `offsets` as the best if they are lower.
-    fn keep(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
+    pub(super) fn keep(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
         let height = problem.height(&self.offsets);
         if height < quest.height && problem.keeps_bounds(&self.offsets) {
             quest.height = height;
@@ -158,7 +175,10 @@ impl Packer {
 
     /// The same for so few units that nobody counts what a rule takes, those first that reach the bound most often.
     fn try_cheap_for_few(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
-        for strategy in CHEAP_FOR_FEW {
+        for (number, strategy) in CHEAP_FOR_FEW.into_iter().enumerate() {
+            if number == CHEAPER_THAN_SEARCHING && self.search_few(problem, SHORT, quest) {
+                return;
+            }
             self.run(problem, strategy);
             self.keep(problem, quest);
             if !quest.spend(1) {
@@ -176,13 +196,18 @@ impl Packer {
 
     /// The large items exactly, then everything at ever other capacities, then a climb.
     fn search(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
+        if self.search_few(problem, quest.budget / 4, quest) {
+            return;
+        }
         if quest.height != UNPLACED && self.search_parts(problem, quest) {
             return;
         }
-        if model_size(problem) <= LARGEST_MODEL {
-            let model = Model::new(problem, None);
+        if !self.exact.is_too_large(problem) {
             let half = quest.budget / 2;
             self.place_large_first(problem, quest);
+            if !quest.is_over() {
+                self.exact.reduce(problem, None);
+            }
             let mut share = half / 4;
             // The bound is reached more often than one would think, and then all is said.
             while !quest.is_over() && quest.steps < half {
@@ -195,7 +220,7 @@ impl Packer {
                     };
                     let reach = top.saturating_sub(quest.bound);
                     let aim = quest.bound + (u128::from(reach) * eighths / 8) as u64;
-                    self.try_capacity(problem, &model, aim.max(quest.target), share, quest);
+                    self.try_capacity(problem, aim.max(quest.target), share, quest);
                     if quest.is_over() {
                         return;
                     }
@@ -213,11 +238,11 @@ impl Packer {
         }
     }
 
-    /// Searches for a packing within `capacity`; raises the bound if there is none.
+    /// Searches what the exact search was made ready for, which is the whole problem, for a packing within `capacity`; raises
+    /// the bound if there is none.
     pub(super) fn try_capacity(
         &mut self,
         problem: &Problem,
-        model: &Model,
         capacity: u64,
         share: u64,
         quest: &mut Quest<'_>,
@@ -225,19 +250,19 @@ impl Packer {
         let budget = share.min(quest.budget - quest.steps);
         let fit = self
             .exact
-            .fit(model, capacity, Switches::DEFAULT, budget, &mut |steps| {
+            .fit(capacity, Switches::DEFAULT, budget, &mut |steps| {
                 quest.ask(steps)
             });
         let (outcome, steps) = fit;
         quest.steps += steps;
         match outcome {
             Outcome::Packed => {
-                self.exact.write(problem, model, &mut self.offsets);
+                self.exact.write(problem, &mut self.offsets);
                 self.keep(problem, quest);
             }
             Outcome::Impossible => {
                 // The next multiple of what everything is a multiple of.
-                let grain = model.grain.max(1);
+                let grain = self.exact.model.grain.max(1);
                 let next = (capacity / grain)
                     .checked_add(1)
                     .and_then(|next| next.checked_mul(grain));
@@ -247,52 +272,6 @@ impl Packer {
         }
         quest.ask(0);
         outcome
-    }
-
-    /// Packs what is much larger than the rest within the bound, and the rest around it.
-    ///
-    /// Measured on the training step of an LSTM (315 large tensors, 2,142 small ones, a few percent of the bytes): the bound
-    /// in 2 ms, where hill climbing with everything at once ended at 1.046 of it in 17 s.
-    fn place_large_first(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
-        let mut by_size: Vec<u32> = (0..problem.units.len() as u32).collect();
-        let size = |index: u32| problem.units[index as usize].size;
-        by_size.sort_by_key(|&index| (std::cmp::Reverse(size(index)), index));
-        for cut in 8..by_size.len() {
-            if size(by_size[cut]).saturating_mul(LARGER) > size(by_size[cut - 1]) {
-                continue;
-            }
-            // What is fixed is in the way however small it is.
-            let fixed = by_size[cut..]
-                .iter()
-                .filter(|&&index| problem.units[index as usize].fixed.is_some());
-            let first: Vec<u32> = by_size[..cut].iter().chain(fixed).copied().collect();
-            let model = Model::new(problem, Some(&first));
-            let share = (quest.budget / 8).min(quest.budget.saturating_sub(quest.steps));
-            let fit = self
-                .exact
-                .fit(&model, quest.bound, Switches::DEFAULT, share, &mut |steps| {
-                    quest.ask(steps)
-                });
-            quest.steps += fit.1;
-            if fit.0 != Outcome::Packed {
-                continue;
-            }
-            let mut large = Vec::new();
-            self.exact.write(problem, &model, &mut large);
-            for &index in &by_size[cut..] {
-                large[index as usize] = problem.units[index as usize].fixed.unwrap_or(UNPLACED);
-            }
-            for (strategy, fit) in AROUND {
-                self.order_of(problem, strategy);
-                self.offsets.clone_from(&large);
-                self.in_order
-                    .place_around(problem, &self.order, fit, &mut self.offsets);
-                self.keep(problem, quest);
-                if !quest.spend(1 + problem.units.len() as u64 / 64) {
-                    return;
-                }
-            }
-        }
     }
 
     /// Swaps in the order of placing.
@@ -328,28 +307,4 @@ impl Packer {
         );
         self.order = order;
     }
-}
-
-/// How the rest is placed around what is large.
-const AROUND: [(Strategy, Fit); 4] = [
-    (Strategy::FirstFitByBirth, Fit::First),
-    (Strategy::GreedyByBreadth, Fit::Best),
-    (Strategy::GreedyBySize, Fit::Best),
-    (Strategy::GreedyByConflicts, Fit::Best),
-];
-
-/// By how much sizes have to differ for the larger ones to be placed first.
-const LARGER: u64 = 4;
-
-/// Places of pieces in columns, without forming them.
-pub(super) fn model_size(problem: &Problem) -> u64 {
-    let mut births: Vec<u32> = problem.units.iter().map(|unit| unit.hull.first.0).collect();
-    births.sort_unstable();
-    births.dedup();
-    let columns = problem.units.iter().map(|unit| {
-        let first = births.partition_point(|&step| step < unit.hull.first.0);
-        let end = births.partition_point(|&step| step < unit.hull.end.0);
-        end.saturating_sub(first) as u64
-    });
-    columns.sum()
 }

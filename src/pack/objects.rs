@@ -7,14 +7,19 @@ use super::{Problem, gap};
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     objects: Vec<Object>,
+    /// Of each unit the one that its object took in before, or [`NOBODY`].
+    before: Vec<u32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Object {
     offset: u64,
     end: u64,
-    units: Vec<u32>,
+    /// The unit that it took in last.
+    last: u32,
 }
+
+const NOBODY: u32 = u32::MAX;
 
 impl Objects {
     /// Offsets of all units, which come largest first and are neither fixed nor bounded.
@@ -27,6 +32,8 @@ impl Objects {
         offsets.clear();
         offsets.resize(problem.units.len(), UNPLACED);
         self.objects.clear();
+        self.before.clear();
+        self.before.resize(problem.units.len(), NOBODY);
         let mut height = 0;
         for &index in order {
             let unit = &problem.units[index as usize];
@@ -34,12 +41,12 @@ impl Objects {
                 offsets[index as usize] = 0;
                 continue;
             }
+            let before = &self.before;
             let place_in = |object: &Object, above_others: bool| {
-                let others = object
-                    .units
-                    .iter()
-                    .filter(|&&other| problem.interfere(other, index));
-                let tops = others.map(|&other| offsets[other as usize] + problem.units[other as usize].size);
+                let next = |&unit: &u32| Some(before[unit as usize]).filter(|&unit| unit != NOBODY);
+                let others = std::iter::successors(Some(object.last), next)
+                    .filter(|&other| problem.interfere(other, index));
+                let tops = others.map(|other| offsets[other as usize] + problem.units[other as usize].size);
                 let top = tops.max();
                 let start = match (top, above_others) {
                     (None, false) => object.offset,
@@ -60,7 +67,8 @@ impl Objects {
                 });
             let offset = match found {
                 Some((number, offset)) => {
-                    self.objects[number].units.push(index);
+                    self.before[index as usize] = self.objects[number].last;
+                    self.objects[number].last = index;
                     offset
                 }
                 None => {
@@ -69,7 +77,7 @@ impl Objects {
                     self.objects.push(Object {
                         offset,
                         end: height,
-                        units: vec![index],
+                        last: index,
                     });
                     offset
                 }

@@ -92,7 +92,7 @@ impl ProblemDesc {
 }
 
 /// A validated packing problem: every strategy finds offsets for it, and no sum of sizes passes 64 bits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Problem {
     pub(super) desc: ProblemDesc,
     /// What is placed: a lone item, or a group.
@@ -125,6 +125,11 @@ impl Unit {
     /// Whether it is ever in the way of anything because of its life.
     pub(super) fn takes_bytes(&self) -> bool {
         self.size > 0 && !self.hull.is_empty()
+    }
+
+    /// Whether it is a lone item that may be anywhere.
+    pub(super) fn is_plain(&self) -> bool {
+        self.fixed.is_none() && self.low == 0 && self.high.is_none() && self.members.len() == 1
     }
 
     /// The lowest and the highest offset; the same where it is fixed.
@@ -173,24 +178,68 @@ impl Problem {
 
     /// The problem of some units alone, given ascending; its units come in the same order.
     pub(super) fn part(&self, units: &[u32], capacity: Option<u64>) -> Problem {
-        let members = |&unit: &u32| self.units[unit as usize].members.of(&self.members);
-        let items: Vec<u32> = units.iter().flat_map(members).copied().collect();
-        let mut desc = ProblemDesc::new(items.iter().map(|&item| self.desc.items[item as usize]).collect());
+        let mut part = Problem::default();
+        self.part_into(units, capacity, &mut part);
+        part
+    }
+
+    /// As [`Problem::part`], with the memory of another part. Nothing is asked: a part of a sound problem is sound.
+    pub(super) fn part_into(&self, units: &[u32], capacity: Option<u64>, part: &mut Problem) {
+        let Problem {
+            desc,
+            units: parts,
+            members,
+            rivals,
+            irregular,
+        } = part;
+        desc.items.clear();
+        desc.conflicts.clear();
         desc.capacity = capacity.map(Bytes);
-        if !self.desc.conflicts.is_empty() {
-            let mut place = vec![u32::MAX; self.desc.items.len()];
-            for (index, &item) in items.iter().enumerate() {
-                place[item as usize] = index as u32;
+        (parts.clear(), members.clear(), rivals.clear());
+        for &unit in units {
+            let of = self.units[unit as usize];
+            let first = members.len() as u32;
+            for &item in of.members.of(&self.members) {
+                members.push(desc.items.len() as u32);
+                desc.items.push(self.desc.items[item as usize]);
             }
-            let pairs = self
-                .desc
-                .conflicts
-                .iter()
-                .map(|&(a, b)| (place[a as usize], place[b as usize]));
-            desc.conflicts
-                .extend(pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX));
+            let end = members.len() as u32;
+            parts.push(Unit {
+                members: Run { first, end },
+                rivals: Run::default(),
+                ..of
+            });
         }
-        desc.build().expect("a part of a sound problem is sound")
+        *irregular = !parts.iter().all(Unit::is_plain);
+        if !self.rivals.is_empty() {
+            self.part_conflicts(units, part);
+        }
+    }
+
+    /// Gives a part of some units their conflicts.
+    fn part_conflicts(&self, units: &[u32], part: &mut Problem) {
+        let mut unit_in_part = vec![u32::MAX; self.units.len()];
+        let mut item_in_part = vec![u32::MAX; self.desc.items.len()];
+        for (index, (&unit, of)) in units.iter().zip(&part.units).enumerate() {
+            unit_in_part[unit as usize] = index as u32;
+            let items = self.units[unit as usize].members.of(&self.members);
+            for (&item, place) in items.iter().zip(of.members.indices()) {
+                item_in_part[item as usize] = place as u32;
+            }
+        }
+        for (&unit, of) in units.iter().zip(&mut part.units) {
+            let rivals = self.units[unit as usize].rivals.of(&self.rivals).iter();
+            let inside = rivals.map(|&rival| unit_in_part[rival as usize]);
+            let first = part.rivals.len() as u32;
+            part.rivals.extend(inside.filter(|&rival| rival != u32::MAX));
+            let end = part.rivals.len() as u32;
+            of.rivals = Run { first, end };
+        }
+        let pairs = self.desc.conflicts.iter();
+        let pairs = pairs.map(|&(a, b)| (item_in_part[a as usize], item_in_part[b as usize]));
+        part.desc
+            .conflicts
+            .extend(pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX));
     }
 
     /// The end of the highest unit.

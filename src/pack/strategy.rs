@@ -8,13 +8,17 @@ use serde::{Deserialize, Serialize};
 use super::birth::ByBirth;
 use super::bound::Bounder;
 use super::climb::Climb;
+use super::culprits::Culprits;
 use super::exact::Exact;
+use super::few::Few;
 use super::gap::Fit;
 use super::greedy::Greedy;
 use super::in_order::InOrder;
-use super::nnc::Nnc;
+use super::large::Large;
+use super::nnc::{Edition, Nnc};
 use super::objects::Objects;
 use super::orders::{Conflicts, by_area};
+use super::parts::Parts;
 use super::select::Selector;
 use super::{PackFault, Problem, gap};
 use crate::units::Bytes;
@@ -41,8 +45,11 @@ pub enum Strategy {
     GreedyByConflicts,
     /// ExecuTorch's greedy rule: shared objects, one above the other.
     Executorch,
-    /// The rule of NNC as it is published: tensors take over bytes along the edges of an allocation graph. O(n³).
+    /// The rule of NNC as it is released, and as `PLANNING.md` measured it: the largest first, which takes over bytes along the
+    /// edges of an allocation graph. O(n³).
     Nnc,
+    /// The rule of NNC as its article describes it: those with the most conflicts first, some beside a larger one. O(n³).
+    NncArticle,
     /// Swaps in the order of placing that lower the peak, within the default steps.
     HillClimb,
     /// The exact search alone, within the default steps.
@@ -58,7 +65,7 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy, in declaration order.
-    pub const ALL: [Strategy; 14] = [
+    pub const ALL: [Strategy; 15] = [
         Strategy::Naive,
         Strategy::GreedyBySize,
         Strategy::FirstFitBySize,
@@ -69,6 +76,7 @@ impl Strategy {
         Strategy::GreedyByConflicts,
         Strategy::Executorch,
         Strategy::Nnc,
+        Strategy::NncArticle,
         Strategy::HillClimb,
         Strategy::Exact,
         Strategy::Quick,
@@ -88,6 +96,7 @@ impl Strategy {
             Strategy::GreedyByConflicts => "greedy-by-conflicts",
             Strategy::Executorch => "executorch",
             Strategy::Nnc => "nnc",
+            Strategy::NncArticle => "nnc-article",
             Strategy::HillClimb => "hill-climb",
             Strategy::Exact => "exact",
             Strategy::Quick => "quick",
@@ -138,8 +147,9 @@ pub fn pack(problem: &Problem, strategy: Strategy) -> Packing {
     Packer::default().pack(problem, strategy)
 }
 
-/// Runs strategies and keeps their scratch memory: after the first problems the cheap ones allocate nothing but their
-/// answers.
+/// Runs strategies and keeps their scratch memory: after the first problems none of them allocates anything but its answer, and
+/// with `…_into` not even that; but for [`select`](super::select()), and for what finds its way through time in a thousand and more
+/// items.
 #[derive(Debug, Default)]
 pub struct Packer {
     pub(super) bounder: Bounder,
@@ -151,6 +161,12 @@ pub struct Packer {
     pub(super) climb: Climb,
     pub(super) exact: Exact,
     pub(super) selector: Selector,
+    pub(super) few: Few,
+    pub(super) large: Large,
+    pub(super) parts: Parts,
+    pub(super) culprits: Culprits,
+    /// A packing that an answer had no use for.
+    pub(super) spare: Packing,
     /// Offsets of units.
     pub(super) offsets: Vec<u64>,
     /// The best of several.
@@ -208,13 +224,22 @@ impl Packer {
                 }
                 (order, Fit::First)
             }
-            Strategy::Nnc => {
+            Strategy::Nnc | Strategy::NncArticle => {
+                let edition = match strategy {
+                    Strategy::Nnc => Edition::Code,
+                    _ => Edition::Article,
+                };
                 if !problem.is_irregular() && problem.conflicts().is_empty() {
-                    return self.nnc.place(problem, &mut self.order, offsets);
+                    return self.nnc.place(problem, edition, &mut self.order, offsets);
                 }
                 // The rule knows lives alone; what it would have inserted first is placed first.
-                self.conflicts.order(problem, &mut self.order);
-                (&self.order[..], Fit::First)
+                match edition {
+                    Edition::Code => (self.greedy.by_size(problem), Fit::First),
+                    Edition::Article => {
+                        self.conflicts.order(problem, &mut self.order);
+                        (&self.order[..], Fit::First)
+                    }
+                }
             }
             Strategy::Naive => return naive(problem, offsets),
             _ => (self.greedy.by_size(problem), Fit::Best),
@@ -234,7 +259,7 @@ impl Packer {
     }
 
     /// The cheap rules that planners have time for, until one reaches the lower bound.
-    fn quick(&mut self, problem: &Problem) {
+    pub(super) fn quick(&mut self, problem: &Problem) {
         let bound = self.lower_bound(problem).0;
         let mut least = u64::MAX;
         let few = problem.units.len() <= FEW;

@@ -14,10 +14,7 @@ impl Problem {
             desc,
         };
         problem.form_units()?;
-        let plain = |unit: &Unit| {
-            unit.fixed.is_none() && unit.low == 0 && unit.high.is_none() && unit.members.len() == 1
-        };
-        problem.irregular = !problem.units.iter().all(plain);
+        problem.irregular = !problem.units.iter().all(Unit::is_plain);
         problem.check_sum()?;
         if !problem.desc.conflicts.is_empty() {
             problem.form_rivals()?;

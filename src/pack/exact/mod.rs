@@ -18,7 +18,7 @@ mod search;
 mod state;
 mod table;
 
-pub(super) use table::mix;
+pub(super) use table::{Table, mix};
 
 use super::Problem;
 use super::gap::{ROOM, align_up};
@@ -31,26 +31,37 @@ mod tests;
 pub(super) use model::{Model, gcd};
 pub(super) use search::{Outcome, Switches};
 
-/// The memory of exact searches.
+/// Larger models are not searched: with this many places of pieces in columns a step takes a millisecond.
+const LARGEST_MODEL: u64 = 1_000_000;
+
+/// The exact search, what it works on, and the memory of both.
 #[derive(Debug, Default)]
 pub(super) struct Exact {
+    pub(super) model: Model,
     search: Search,
     keys: Vec<(u128, u32)>,
+    births: Vec<u32>,
 }
 
 impl Exact {
+    /// Makes ready for searches of a problem: for those of its units that are `within`, or all.
+    pub(super) fn reduce(&mut self, problem: &Problem, within: Option<&[u32]>) {
+        self.model.reduce(problem, within);
+    }
+
     /// Looks for offsets of all pieces within `capacity`, at most `budget` steps long; gives the steps used.
     ///
     /// `poll` is told the steps so far, and says whether to go on.
     pub(super) fn fit(
         &mut self,
-        model: &Model,
         capacity: u64,
         switches: Switches,
         budget: u64,
         poll: &mut dyn FnMut(u64) -> bool,
     ) -> (Outcome, u64) {
-        let search = &mut self.search;
+        let Exact {
+            model, search, keys, ..
+        } = self;
         search.steps = 0;
         let states = (model.pieces.len() as u64 * 64).min(budget).clamp(64, 1 << 18);
         search.table.clear(states.next_power_of_two().ilog2());
@@ -68,7 +79,7 @@ impl Exact {
                     way.first,
                     noise,
                     run,
-                    &mut self.keys,
+                    keys,
                     &mut search.ranks,
                 );
                 search.state.blame.clear();
@@ -91,16 +102,32 @@ impl Exact {
     }
 
     /// Offsets of all units after [`Outcome::Packed`]; those that take part in nothing are as low as they may be.
-    pub(super) fn write(&self, problem: &Problem, model: &Model, offsets: &mut Vec<u64>) {
+    pub(super) fn write(&self, problem: &Problem, offsets: &mut Vec<u64>) {
         offsets.clear();
         offsets.extend(problem.units.iter().map(|unit| {
             let (low, _) = unit.bounds();
             align_up(low, unit.alignment).expect(ROOM)
         }));
-        for (piece, &offset) in model.pieces.iter().zip(&self.search.state.offsets) {
+        for (piece, &offset) in self.model.pieces.iter().zip(&self.search.state.offsets) {
             if !piece.columns.is_empty() {
                 offsets[piece.unit as usize] = offset;
             }
         }
+    }
+
+    /// Whether a problem is too large to be searched: what that takes is counted in places of pieces in columns, which are not
+    /// formed for it.
+    pub(super) fn is_too_large(&mut self, problem: &Problem) -> bool {
+        let births = &mut self.births;
+        births.clear();
+        births.extend(problem.units.iter().map(|unit| unit.hull.first.0));
+        births.sort_unstable();
+        births.dedup();
+        let columns = problem.units.iter().map(|unit| {
+            let first = births.partition_point(|&step| step < unit.hull.first.0);
+            let end = births.partition_point(|&step| step < unit.hull.end.0);
+            end.saturating_sub(first) as u64
+        });
+        columns.sum::<u64>() > LARGEST_MODEL
     }
 }

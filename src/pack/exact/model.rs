@@ -11,7 +11,7 @@
 use crate::pack::Problem;
 use crate::units::{Alignment, Run};
 
-/// A problem reduced to what a search has to know.
+/// A problem reduced to what a search has to know, and the memory of reducing it.
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     pub(crate) pieces: Vec<Piece>,
@@ -28,6 +28,23 @@ pub(crate) struct Model {
     pub(crate) first_runs: Vec<u32>,
     /// All sizes, bounds and alignments are multiples of this.
     pub(crate) grain: u64,
+    /// Units that take part.
+    units: Vec<u32>,
+    lives: Vec<Life>,
+    events: Vec<(u32, bool, u32)>,
+    /// Pieces and the columns that stand for their conflicts.
+    conflicts: Vec<(u32, u32)>,
+    piece_of: Vec<u32>,
+    /// A list in the making: counts of columns, columns with conflicts, pieces in some order.
+    draft: Vec<u32>,
+}
+
+/// A life of a piece, from its first column to the one after its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Life {
+    piece: u32,
+    first: u32,
+    end: u32,
 }
 
 /// Something to place.
@@ -54,36 +71,36 @@ impl Model {
     /// `within` are the units that take part; all of them for `None`.
     pub(crate) fn new(problem: &Problem, within: Option<&[u32]>) -> Model {
         let mut model = Model::default();
-        let all: Vec<u32>;
-        let within = match within {
-            Some(units) => units,
-            None => {
-                all = (0..problem.units.len() as u32).collect();
-                &all
-            }
-        };
-        let taking = |&&unit: &&u32| problem.units[unit as usize].size > 0;
-        let units: Vec<u32> = within.iter().filter(taking).copied().collect();
-        let lives = lives_in_columns(problem, &units);
-        model.in_a_row = true;
-        let mut column_count = 0;
-        for (index, &unit) in units.iter().enumerate() {
-            let from = model.columns.len() as u32;
-            let mine = lives.partition_point(|&(piece, ..)| piece < index as u32);
-            for &(_, first, end) in lives[mine..]
-                .iter()
-                .take_while(|&&(piece, ..)| piece == index as u32)
-            {
-                // Members of a group may live at the same time.
-                let reached = model.columns[from as usize..]
-                    .last()
-                    .map_or(first, |last| last + 1);
-                model.columns.extend(first.max(reached)..end);
-                column_count = column_count.max(end);
+        model.reduce(problem, within);
+        model
+    }
+
+    /// As [`Model::new`], with the memory of the last problem.
+    pub(crate) fn reduce(&mut self, problem: &Problem, within: Option<&[u32]>) {
+        let taking = |&unit: &u32| problem.units[unit as usize].size > 0;
+        self.units.clear();
+        match within {
+            Some(units) => self.units.extend(units.iter().copied().filter(taking)),
+            None => self.units.extend((0..problem.units.len() as u32).filter(taking)),
+        }
+        self.sweep(problem);
+        self.pieces.clear();
+        self.columns.clear();
+        self.in_a_row = true;
+        self.row_width = 0;
+        let mut lives = self.lives.iter().peekable();
+        for (index, &unit) in self.units.iter().enumerate() {
+            let from = self.columns.len() as u32;
+            // Members of a group may live at the same time.
+            let mut reached = 0;
+            while let Some(life) = lives.next_if(|life| life.piece == index as u32) {
+                self.columns.extend(life.first.max(reached)..life.end);
+                reached = reached.max(life.end);
+                self.row_width = self.row_width.max(life.end);
             }
             let of = problem.units[unit as usize];
             let (low, high) = of.bounds();
-            model.pieces.push(Piece {
+            self.pieces.push(Piece {
                 unit,
                 size: of.size,
                 alignment: of.alignment,
@@ -91,22 +108,20 @@ impl Model {
                 high,
                 columns: Run {
                     first: from,
-                    end: model.columns.len() as u32,
+                    end: self.columns.len() as u32,
                 },
                 first: 0,
                 twin: NONE,
             });
         }
-        model.row_width = column_count;
-        model.add_conflicts(problem, column_count);
-        model.index();
-        model.pair_twins();
-        model.grain = model.pieces.iter().fold(0, |grain, piece| {
+        self.add_conflicts(problem);
+        self.index();
+        self.pair_twins();
+        self.grain = self.pieces.iter().fold(0, |grain, piece| {
             [piece.size, piece.low, piece.alignment.get()]
                 .into_iter()
                 .fold(grain, gcd)
         });
-        model
     }
 
     /// The number of columns.
@@ -119,60 +134,108 @@ impl Model {
         self.row_width as usize
     }
 
+    /// The columns of every life, ascending by piece and column.
+    fn sweep(&mut self, problem: &Problem) {
+        // A death at a step comes before the births there.
+        self.events.clear();
+        self.lives.clear();
+        for (index, &unit) in self.units.iter().enumerate() {
+            for span in problem.spans(&problem.units[unit as usize]) {
+                if !span.is_empty() {
+                    let life = self.lives.len() as u32;
+                    self.events
+                        .extend([(span.first.0, true, life), (span.end.0, false, life)]);
+                    self.lives.push(Life {
+                        piece: index as u32,
+                        first: 0,
+                        end: 0,
+                    });
+                }
+            }
+        }
+        self.events.sort_unstable();
+        let (mut column, mut grew) = (0, false);
+        for &(_, birth, life) in &self.events {
+            let life = &mut self.lives[life as usize];
+            if birth {
+                life.first = column;
+                grew = true;
+            } else {
+                column += u32::from(grew);
+                grew = false;
+                life.end = column;
+            }
+        }
+        self.lives.sort_unstable();
+    }
+
     /// A column for each pair in conflict that does not share one already.
-    fn add_conflicts(&mut self, problem: &Problem, mut column_count: u32) {
+    fn add_conflicts(&mut self, problem: &Problem) {
         if problem.rivals.is_empty() {
             return;
         }
-        let mut piece_of = vec![NONE; problem.units.len()];
+        self.piece_of.clear();
+        self.piece_of.resize(problem.units.len(), NONE);
         for (index, piece) in self.pieces.iter().enumerate() {
-            piece_of[piece.unit as usize] = index as u32;
+            self.piece_of[piece.unit as usize] = index as u32;
         }
-        let mut columns: Vec<Vec<u32>> = self
-            .pieces
-            .iter()
-            .map(|piece| piece.columns.of(&self.columns).to_vec())
-            .collect();
-        for a in 0..self.pieces.len() {
-            let unit = &problem.units[self.pieces[a].unit as usize];
+        self.conflicts.clear();
+        let mut column = self.row_width;
+        for (a, piece) in self.pieces.iter().enumerate() {
+            let unit = &problem.units[piece.unit as usize];
             for &rival in unit.rivals.of(&problem.rivals) {
-                let b = piece_of[rival as usize];
-                if b == NONE || b as usize <= a || shares(&columns[a], &columns[b as usize]) {
+                let b = self.piece_of[rival as usize];
+                if b == NONE || b as usize <= a {
                     continue;
                 }
-                columns[a].push(column_count);
-                columns[b as usize].push(column_count);
-                column_count += 1;
+                let other = &self.pieces[b as usize];
+                if shares(
+                    piece.columns.of(&self.columns),
+                    other.columns.of(&self.columns),
+                ) {
+                    continue;
+                }
+                self.conflicts.extend([(a as u32, column), (b, column)]);
+                column += 1;
             }
         }
-        self.columns.clear();
-        for (piece, columns) in self.pieces.iter_mut().zip(&columns) {
-            let first = self.columns.len() as u32;
-            self.columns.extend(columns);
+        self.conflicts.sort_unstable();
+        let mut conflicts = self.conflicts.iter().peekable();
+        self.draft.clear();
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            let first = self.draft.len() as u32;
+            self.draft.extend_from_slice(piece.columns.of(&self.columns));
+            while let Some(&(_, column)) = conflicts.next_if(|&&(owner, _)| owner == index as u32) {
+                self.draft.push(column);
+            }
             piece.columns = Run {
                 first,
-                end: self.columns.len() as u32,
+                end: self.draft.len() as u32,
             };
         }
+        std::mem::swap(&mut self.columns, &mut self.draft);
     }
 
     /// Who stands in each column, and who begins there.
     fn index(&mut self) {
         let width = self.columns.iter().max().map_or(0, |&last| last as usize + 1);
-        let mut counts = vec![0u32; width + 1];
+        let counts = &mut self.draft;
+        counts.clear();
+        counts.resize(width + 1, 0);
         for &column in &self.columns {
             counts[column as usize + 1] += 1;
         }
         for column in 0..width {
             counts[column + 1] += counts[column];
         }
-        self.column_runs = (0..width)
-            .map(|column| Run {
-                first: counts[column],
-                end: counts[column + 1],
-            })
-            .collect();
-        self.holders = vec![0; self.columns.len()];
+        self.column_runs.clear();
+        self.column_runs.extend((0..width).map(|column| Run {
+            first: counts[column],
+            end: counts[column + 1],
+        }));
+        self.holders.clear();
+        self.holders.resize(self.columns.len(), 0);
+        self.by_first.clear();
         for (index, piece) in self.pieces.iter_mut().enumerate() {
             let columns = piece.columns.of(&self.columns);
             piece.first = columns.first().copied().unwrap_or(0);
@@ -180,24 +243,28 @@ impl Model {
                 self.holders[counts[column as usize] as usize] = index as u32;
                 counts[column as usize] += 1;
             }
-            let in_a_row = columns.windows(2).all(|pair| pair[0] + 1 == pair[1]);
-            self.in_a_row &= in_a_row;
+            self.in_a_row &= columns.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+            if !columns.is_empty() {
+                self.by_first.push(index as u32);
+            }
         }
         let pieces = &self.pieces;
-        self.by_first = (0..pieces.len() as u32)
-            .filter(|&piece| !pieces[piece as usize].columns.is_empty())
-            .collect();
         self.by_first
-            .sort_by_key(|&piece| (pieces[piece as usize].first, piece));
-        let by_first = &self.by_first;
-        self.first_runs = (0..=width as u32)
-            .map(|column| by_first.partition_point(|&piece| pieces[piece as usize].first < column) as u32)
-            .collect();
+            .sort_unstable_by_key(|&piece| (pieces[piece as usize].first, piece));
+        let mut begun = 0;
+        self.first_runs.clear();
+        for column in 0..=width as u32 {
+            let begins = self.by_first[begun..].iter();
+            begun += begins.take_while(|&&piece| pieces[piece as usize].first < column).count();
+            self.first_runs.push(begun as u32);
+        }
     }
 
     /// Of pieces that are the same in everything, each names the one before it.
     fn pair_twins(&mut self) {
-        let mut order: Vec<u32> = (0..self.pieces.len() as u32).collect();
+        let order = &mut self.draft;
+        order.clear();
+        order.extend(0..self.pieces.len() as u32);
         let (pieces, columns) = (&mut self.pieces, &self.columns);
         let key = |pieces: &[Piece], piece: u32| {
             let piece = &pieces[piece as usize];
@@ -210,7 +277,7 @@ impl Model {
                 piece.columns.len(),
             )
         };
-        order.sort_by_key(|&piece| (key(pieces, piece), piece));
+        order.sort_unstable_by_key(|&piece| (key(pieces, piece), piece));
         for pair in order.windows(2) {
             let (a, b) = (pair[0], pair[1]);
             let same_columns =
@@ -220,37 +287,6 @@ impl Model {
             }
         }
     }
-}
-
-/// (piece, first column, column after the last) for every life, ascending by piece and column.
-fn lives_in_columns(problem: &Problem, units: &[u32]) -> Vec<(u32, u32, u32)> {
-    // A death at a step comes before the births there.
-    let mut events: Vec<(u32, bool, u32)> = Vec::with_capacity(units.len() * 2);
-    let mut lives: Vec<(u32, u32, u32)> = Vec::with_capacity(units.len());
-    for (index, &unit) in units.iter().enumerate() {
-        for span in problem.spans(&problem.units[unit as usize]) {
-            if !span.is_empty() {
-                let life = lives.len() as u32;
-                events.extend([(span.first.0, true, life), (span.end.0, false, life)]);
-                lives.push((index as u32, 0, 0));
-            }
-        }
-    }
-    events.sort_unstable();
-    let (mut column, mut grew) = (0, false);
-    for (_, birth, life) in events {
-        let life = &mut lives[life as usize];
-        if birth {
-            life.1 = column;
-            grew = true;
-        } else {
-            column += u32::from(grew);
-            grew = false;
-            life.2 = column;
-        }
-    }
-    lives.sort_unstable();
-    lives
 }
 
 /// Whether two ascending lists have something in common.

@@ -50,18 +50,18 @@ fn every_combination_of_switches_finds_the_same_optimum() {
     let mut above_the_bound = 0;
     for round in 0..300 {
         let problem = drawn(&mut random);
-        let model = Model::new(&problem, None);
+        exact.reduce(&problem, None);
         let mut optimum = None;
         for switches in every_combination() {
             let mut capacity = lower_bound(&problem).0;
             loop {
-                match exact.fit(&model, capacity, switches, u64::MAX, &mut |_| true).0 {
+                match exact.fit(capacity, switches, u64::MAX, &mut |_| true).0 {
                     Outcome::Packed => break,
                     Outcome::Impossible => capacity += 1,
                     other => panic!("{other:?}"),
                 }
             }
-            exact.write(&problem, &model, &mut offsets);
+            exact.write(&problem, &mut offsets);
             let mut packing = Packing::default();
             problem.write(&offsets, &mut packing);
             check(&problem, &packing).unwrap_or_else(|fault| panic!("round {round}, {switches:?}: {fault}"));
@@ -87,10 +87,10 @@ fn a_caller_may_end_a_search() {
         Item::new(span, Bytes(7 + u64::from(index * 13 % 11)), Alignment::ONE)
     });
     let problem = Problem::new(items.collect()).unwrap();
-    let model = Model::new(&problem, None);
     let mut exact = Exact::default();
+    exact.reduce(&problem, None);
     let bound = lower_bound(&problem).0;
-    let (outcome, steps) = exact.fit(&model, bound, Switches::DEFAULT, 5, &mut |_| true);
+    let (outcome, steps) = exact.fit(bound, Switches::DEFAULT, 5, &mut |_| true);
     assert!(
         outcome == Outcome::OutOfSteps && steps <= 6,
         "{outcome:?} {steps}"

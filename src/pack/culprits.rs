@@ -1,0 +1,184 @@
+//! Why nothing fits: few items that cannot be packed together.
+//!
+//! ```text
+//! capacity ┄┄┄┄┄┄┄┄┄┄┄┄┄┄        more bytes alive at one step than there are: the fewest of them that are too many.
+//!   ├── b ──┤├── c ──┤           Otherwise ever smaller stretches of a list are left out, as long as what is left stays
+//!   ├────── a ───────┤  …        impossible; from lists in several orders the smallest that is left is the answer.
+//! ```
+
+use std::cmp::Reverse;
+
+use super::answer::Conflict;
+use super::exact::{Model, Outcome, Switches};
+use super::gap::align_up;
+use super::problem::Unit;
+use super::quest::Quest;
+use super::{Packer, Problem};
+use crate::units::Alignment;
+
+/// Scratch memory of looking for them.
+#[derive(Debug, Default)]
+pub(super) struct Culprits {
+    /// What cannot be packed together, as far as is known at first.
+    all: Vec<u32>,
+    /// The same with something left out.
+    left: Vec<u32>,
+    /// The same with something more left out.
+    rest: Vec<u32>,
+    /// The fewest so far.
+    best: Vec<u32>,
+    /// The pieces of one column.
+    holders: Vec<u32>,
+    /// The memory of an answer.
+    items: Vec<u32>,
+}
+
+/// Which are left out first, if they can be.
+#[derive(Clone, Copy)]
+enum LeaveOut {
+    /// Few bytes first: the large ones are more often the reason.
+    Small,
+    Early,
+    Late,
+}
+
+/// Steps for each question whether something can be left out.
+const STEPS_PER_TEST: u64 = 20_000;
+
+impl Culprits {
+    /// Takes the memory of a conflict that is an answer no longer.
+    pub(super) fn put_away(&mut self, conflict: &mut Option<Conflict>) {
+        if let Some(conflict) = conflict.take() {
+            self.items = conflict.items;
+        }
+    }
+
+    /// Leaves the fewest units alive at one step that pass the capacity together, or one that cannot be below it by itself, in
+    /// `all`; if there are none, everything.
+    ///
+    /// Says whether none of them can be left out.
+    fn start(&mut self, problem: &Problem, model: &Model, capacity: u64) -> bool {
+        let Culprits { all, holders, .. } = self;
+        all.clear();
+        let passes = |unit: &Unit| {
+            let end = align_up(unit.bounds().0, unit.alignment).and_then(|low| low.checked_add(unit.size));
+            end.is_none_or(|end| end > capacity)
+        };
+        if let Some(unit) = problem.units.iter().position(passes) {
+            all.push(unit as u32);
+            return true;
+        }
+        let size = |piece: u32| model.pieces[piece as usize].size;
+        for run in &model.column_runs {
+            holders.clear();
+            holders.extend_from_slice(run.of(&model.holders));
+            holders.sort_unstable_by_key(|&piece| (Reverse(size(piece)), piece));
+            let mut sum = 0u64;
+            let passing = holders.iter().position(|&piece| {
+                sum = sum.saturating_add(size(piece));
+                sum > capacity
+            });
+            if let Some(last) = passing
+                && (all.is_empty() || last + 1 < all.len())
+            {
+                all.clear();
+                let units = holders[..=last].iter();
+                all.extend(units.map(|&piece| model.pieces[piece as usize].unit));
+            }
+        }
+        if all.is_empty() {
+            all.extend(model.pieces.iter().map(|piece| piece.unit));
+            return false;
+        }
+        // Without the smallest they stand on each other within the capacity, if nothing else is asked of them.
+        let plain = |&unit: &u32| {
+            let unit = &problem.units[unit as usize];
+            unit.alignment == Alignment::ONE && unit.bounds() == (0, u64::MAX)
+        };
+        all.iter().all(plain)
+    }
+}
+
+impl Packer {
+    /// The items that cannot be packed together within a capacity that is known to be too small.
+    pub(super) fn conflict(&mut self, problem: &Problem, capacity: u64, quest: &mut Quest<'_>) -> Conflict {
+        self.exact.reduce(problem, None);
+        let mut minimal = self.culprits.start(problem, &self.exact.model, capacity);
+        self.culprits.best.clone_from(&self.culprits.all);
+        if !minimal {
+            for order in [LeaveOut::Small, LeaveOut::Early, LeaveOut::Late] {
+                let sure = self.leave_out(problem, capacity, order, quest);
+                let Culprits { left, best, .. } = &mut self.culprits;
+                if (left.len(), !sure) < (best.len(), !minimal) {
+                    best.clone_from(left);
+                    minimal = sure;
+                }
+                // No single one is too much, and more orders are not worth more than the question itself.
+                if best.len() <= 2 || quest.interrupted || quest.steps >= quest.budget {
+                    break;
+                }
+            }
+        }
+        let mut items = std::mem::take(&mut self.culprits.items);
+        items.clear();
+        for &unit in &self.culprits.best {
+            items.extend_from_slice(problem.units[unit as usize].members.of(&problem.members));
+        }
+        items.sort_unstable();
+        Conflict { items, minimal }
+    }
+
+    /// Leaves out ever smaller stretches of a list, as long as what is `left` stays impossible; says whether it is certain that
+    /// nothing more can be left out.
+    fn leave_out(
+        &mut self,
+        problem: &Problem,
+        capacity: u64,
+        order: LeaveOut,
+        quest: &mut Quest<'_>,
+    ) -> bool {
+        let Packer { culprits, exact, .. } = self;
+        let Culprits { all, left, rest, .. } = culprits;
+        left.clone_from(all);
+        left.sort_unstable_by_key(|&index| {
+            let unit = &problem.units[index as usize];
+            let (size, first) = (unit.size, unit.hull.first.0);
+            match order {
+                LeaveOut::Small => (size, first, index),
+                LeaveOut::Early => (0, first, index),
+                LeaveOut::Late => (0, u32::MAX - first, index),
+            }
+        });
+        let mut length = left.len().div_ceil(2);
+        loop {
+            let (mut shrunk, mut sure) = (false, true);
+            let mut from = 0;
+            while from < left.len() {
+                let until = (from + length).min(left.len());
+                rest.clear();
+                rest.extend_from_slice(&left[..from]);
+                rest.extend_from_slice(&left[until..]);
+                exact.reduce(problem, Some(rest));
+                let mut poll = |steps| quest.ask(steps);
+                let (outcome, steps) = exact.fit(capacity, Switches::DEFAULT, STEPS_PER_TEST, &mut poll);
+                quest.steps += steps;
+                match outcome {
+                    Outcome::Impossible => {
+                        std::mem::swap(left, rest);
+                        shrunk = true;
+                        continue;
+                    }
+                    Outcome::Packed => {}
+                    Outcome::OutOfSteps => sure = false,
+                    Outcome::Interrupted => return false,
+                }
+                from = until;
+            }
+            // Once more after the last change, since what could not be left out before may be now.
+            if length == 1 && !shrunk {
+                return sure;
+            }
+            length = length.div_ceil(2);
+        }
+    }
+}
