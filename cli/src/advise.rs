@@ -43,8 +43,8 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
             "resources": resources.collect::<Vec<Value>>(),
             "fusions": batches.collect::<Vec<Value>>(),
             "merges": merges.iter().map(|merge| json!({
-                "first": plan.frame.pass(merge.first).name,
-                "second": plan.frame.passes()[merge.first.index() + 1].name,
+                "first": plan.described().pass(merge.first).name,
+                "second": plan.described().passes()[merge.first.index() + 1].name,
                 "inside": merge.inside.iter().map(|&id| plan.frame.resource(id).name.as_str()).collect::<Vec<_>>(),
                 "frees_bytes": merge.frees.0,
                 "saves_bytes": merge.saves.0,
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     if !merges.is_empty() {
         report += "\nRender passes that could be one, reading the same pixel inside it\n";
         for merge in &merges {
-            let pass = |index: usize| plan.frame.passes()[index].name.as_str();
+            let pass = |index: usize| plan.described().passes()[index].name.as_str();
             let inside = merge
                 .inside
                 .iter()
@@ -110,10 +110,10 @@ pub(crate) fn in_words(plan: &Plan, change: ChangeKind) -> String {
     match change {
         ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
         ChangeKind::Extent(extent) => format!("extent {} x {}", extent.width, extent.height),
-        ChangeKind::WithoutUse(pass) => format!("without its use in `{}`", plan.frame.pass(pass).name),
+        ChangeKind::WithoutUse(pass) => format!("without its use in `{}`", plan.described().pass(pass).name),
         ChangeKind::Stored(pass) => format!(
             "stored by a pass of its own after `{}`, and read from ordinary memory from then on",
-            plan.frame.pass(pass).name
+            plan.described().pass(pass).name
         ),
         ChangeKind::Fused(batch) => {
             let first = batch.index();

@@ -137,8 +137,8 @@ impl Planner {
     ///
     /// Refused, and false, where the plan at hand for equal inputs is proved to be no worse.
     pub fn adopt(&mut self, plan: Arc<Plan>) -> bool {
-        let inputs = (&plan.frame, &plan.requirements, &plan.profile, &plan.options);
-        if let Some(known) = self.recall(inputs.0, inputs.1, inputs.2, inputs.3) {
+        let (frame, requirements) = (plan.described(), plan.described_requirements());
+        if let Some(known) = self.recall(frame, requirements, &plan.profile, &plan.options) {
             let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
             let better = plan.optimality.is_some_and(|found| found.is_proved());
             if proved && !better {
@@ -160,8 +160,8 @@ impl Planner {
         let position = self.known.iter().position(|known| {
             known.plan.options == *options
                 && same(&known.plan.profile, profile)
-                && known.plan.frame == *frame
-                && same(&known.plan.requirements, requirements)
+                && known.plan.described() == frame
+                && same(known.plan.described_requirements(), requirements)
         })?;
         self.known[..=position].rotate_right(1);
         self.known.first()
@@ -169,14 +169,12 @@ impl Planner {
 
     /// Puts a plan first, in place of the one for equal inputs.
     fn remember(&mut self, new: Known) {
-        let Plan {
-            frame,
-            requirements,
-            profile,
-            options,
-            ..
-        } = &*new.plan;
-        if self.recall(frame, requirements, profile, options).is_some() {
+        let plan = &new.plan;
+        let (frame, requirements) = (plan.described(), plan.described_requirements());
+        if self
+            .recall(frame, requirements, &plan.profile, &plan.options)
+            .is_some()
+        {
             self.known.remove(0);
         }
         self.known.truncate(REMEMBERED - 1);

@@ -4,9 +4,10 @@ use super::arena::Placed;
 use super::barrier::Barriers;
 use super::eligible::{Ruling, eligible_traffic};
 use super::residency::{Residency, Resident};
+use super::split::could_be_whole;
 use super::timeline::Timeline;
 use super::{Home, NotTile, Object, PassPlan, Placement, Reason, ResourcePlan, Totals};
-use crate::frame::{Frame, PassId, ResourceId};
+use crate::frame::{Contents, Frame, PassId, ResourceId};
 use crate::profile::{Dedicated, Requirements};
 use crate::units::{Bytes, Run};
 
@@ -95,6 +96,8 @@ fn ordinary(why: NotTile, dedicated: Dedicated, home: Option<Home>) -> Reason {
 pub(super) fn sum(
     frame: &Frame,
     requirements: &Requirements,
+    timeline: &Timeline,
+    rulings: &[Ruling],
     resources: &[ResourcePlan],
     placed: &Placed,
     objects: &[Object],
@@ -122,9 +125,28 @@ pub(super) fn sum(
             | Reason::Dedicated(NotTile::NoRoom { .. } | NotTile::TooLarge { .. }) => {
                 totals.eligible_bytes += eligible_traffic(frame, requirements, id);
             }
+            Reason::Arena(NotTile::Stored { .. }) | Reason::Dedicated(NotTile::Stored { .. })
+                if could_be_whole(frame, rulings, timeline, id) =>
+            {
+                totals.eligible_bytes += eligible_traffic(frame, requirements, id);
+            }
             _ => {}
         }
     }
+    for pass in frame
+        .passes()
+        .iter()
+        .filter(|pass| pass.contents == Contents::Store)
+    {
+        let from = pass.accesses.of(frame.accesses())[0].resource;
+        if let (Reason::Tile { .. }, Some(tile)) = (
+            resources[from.index()].reason,
+            requirements.resources[from.index()].tile,
+        ) {
+            totals.stored_bytes += tile.size;
+        }
+    }
+    totals.on_chip_bytes = Bytes(totals.on_chip_bytes.0.saturating_sub(totals.stored_bytes.0));
     for object in objects {
         match object.home {
             Home::Arena => totals.arena_bytes += object.size,
