@@ -133,6 +133,12 @@ pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) 
     if !reads || !writes || from.resource == to.resource {
         return Err("a store reads one resource and overwrites another one, in this order");
     }
+    if resource(from).lifetime != Lifetime::Transient {
+        return Err("what a store reads is transient");
+    }
+    if !resource(to).is_image() && matches!(resource(to).lifetime, Lifetime::External(_)) {
+        return Err("an external buffer is not known before its frame");
+    }
     let shape = |resource: &Resource| match resource.kind {
         ResourceKind::Image { desc, extent, .. } => (desc.format, extent, Bytes::ZERO),
         ResourceKind::Buffer { desc, .. } => (vk::Format::UNDEFINED, vk::Extent3D::default(), desc.size),

@@ -133,6 +133,25 @@ impl Planner {
         Ok(plan)
     }
 
+    /// The plan at hand that was made for such a frame as its options ask, whatever its requirements were: for callers that have
+    /// measured them before, since measuring takes longer than this.
+    pub fn known(
+        &mut self,
+        frame: &Frame,
+        profile: &Arc<DeviceProfile>,
+        options: &PlanOptions,
+    ) -> Option<Arc<Plan>> {
+        let position = self.known.iter().position(|known| {
+            let plan = &known.plan;
+            known.whole
+                && plan.options == *options
+                && same(&plan.profile, profile)
+                && plan.described() == frame
+        })?;
+        self.known[..=position].rotate_right(1);
+        self.known.first().map(|known| known.plan.clone())
+    }
+
     /// Takes a plan that was made elsewhere, on another thread or by a tool: from now on it is the one for its inputs.
     ///
     /// Refused, and false, where the plan at hand for equal inputs is proved to be no worse.
