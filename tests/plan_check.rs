@@ -956,6 +956,7 @@ mod totals {
         let totals: [(&str, Field); 7] = [
             ("eligible_bytes", |totals| &mut totals.eligible_bytes),
             ("on_chip_bytes", |totals| &mut totals.on_chip_bytes),
+            ("stored_bytes", |totals| &mut totals.stored_bytes),
             ("arena_bytes", |totals| &mut totals.arena_bytes),
             ("arena_bytes_without_aliasing", |totals| {
                 &mut totals.arena_bytes_without_aliasing

@@ -152,12 +152,10 @@ impl<'a> Commands<'a> {
         }
         let declared = frame.pass(pass).contents;
         if declared != recorded {
-            let text = |contents| {
-                match contents {
-                    Contents::Inline => "inline",
-                    Contents::Secondary => "secondary",
-                    Contents::Store => "the runtime's",
-                }
+            let text = |contents| match contents {
+                Contents::Inline => "inline",
+                Contents::Secondary => "secondary",
+                Contents::Store => "the runtime's",
             };
             let (declared, recorded) = (text(declared), text(recorded));
             let pass = frame.pass(pass).name.clone();

@@ -158,8 +158,16 @@ fn create_layouts(
     name: impl Fn() -> String,
 ) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
     let (count, kind, stage) = match program {
-        Program::Draw(_) => (1, vk::DescriptorType::SAMPLED_IMAGE, vk::ShaderStageFlags::FRAGMENT),
-        Program::Dispatch => (2, vk::DescriptorType::STORAGE_BUFFER, vk::ShaderStageFlags::COMPUTE),
+        Program::Draw(_) => (
+            1,
+            vk::DescriptorType::SAMPLED_IMAGE,
+            vk::ShaderStageFlags::FRAGMENT,
+        ),
+        Program::Dispatch => (
+            2,
+            vk::DescriptorType::STORAGE_BUFFER,
+            vk::ShaderStageFlags::COMPUTE,
+        ),
     };
     let bindings: Vec<_> = (0..count)
         .map(|binding| {
@@ -201,7 +209,9 @@ fn write_set(
     let sets = unsafe { inner.device.allocate_descriptor_sets(&info) };
     let set = sets.called("vkAllocateDescriptorSets", || "a store")?[0];
     for (binding, planned) in (0..).zip(plan.accesses_of(pass)) {
-        let AccessPlan { placement, layout, .. } = *planned;
+        let AccessPlan {
+            placement, layout, ..
+        } = *planned;
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
             .dst_binding(binding);
@@ -252,8 +262,8 @@ fn draw_pipeline(
         fragment.stage(vk::ShaderStageFlags::FRAGMENT),
     ];
     let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-        .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+    let assembly =
+        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
     let vk::Extent2D { width, height } = target.extent;
     let viewports = [vk::Viewport {
         x: 0.0,
@@ -276,8 +286,10 @@ fn draw_pipeline(
         .depth_test_enable(texels == Texels::Depth)
         .depth_write_enable(texels == Texels::Depth)
         .depth_compare_op(vk::CompareOp::ALWAYS);
-    let written = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&written[..target.color_formats.len()]);
+    let written =
+        [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
+    let blend =
+        vk::PipelineColorBlendStateCreateInfo::default().attachments(&written[..target.color_formats.len()]);
     let mut rendering = target.rendering();
     let info = vk::GraphicsPipelineCreateInfo::default()
         .stages(&stages)
@@ -341,8 +353,8 @@ impl<'a> Module<'a> {
     fn new(inner: &'a Inner, words: &[u32], name: impl Fn() -> String) -> Result<Module<'a>> {
         let info = vk::ShaderModuleCreateInfo::default().code(words);
         // SAFETY: the words are the crate's own, valid for Vulkan 1.1.
-        let handle = unsafe { inner.device.create_shader_module(&info, None) }
-            .called("vkCreateShaderModule", name)?;
+        let handle =
+            unsafe { inner.device.create_shader_module(&info, None) }.called("vkCreateShaderModule", name)?;
         Ok(Module { inner, handle })
     }
 
