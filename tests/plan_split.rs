@@ -16,8 +16,8 @@ use tileheap::profile::{DeviceProfile, estimate, raw};
 use tileheap::units::Bytes;
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
-    width: 640,
-    height: 352,
+    width: 960,
+    height: 320,
 };
 
 const SPLIT: PlanOptions = PlanOptions {
@@ -57,7 +57,7 @@ fn crossing(odd: vk::Format) -> Frame {
     let image = |format| ImageDesc::new(format, EXTENT);
     let hdr = frame.image("hdr", image(vk::Format::R16G16B16A16_SFLOAT));
     let past = frame.resource("past", image(vk::Format::R8G8B8A8_UNORM), Lifetime::History);
-    let list = frame.buffer("list", BufferDesc::new(Bytes(64 << 10)));
+    let list = frame.buffer("list", BufferDesc::new(Bytes(72 << 10)));
     let odd = frame.image("odd", image(odd));
     let [blurred, composed] =
         ["blurred", "composed"].map(|name| frame.image(name, image(vk::Format::R8G8B8A8_UNORM)));
@@ -95,11 +95,12 @@ fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
     let without = planned(&frame, &PlanOptions::default());
     let plan = planned(&frame, &SPLIT);
     assert!(without.split.is_none());
-    let stored: Vec<&str> = plan
+    let mut stored: Vec<&str> = plan
         .stores()
         .iter()
         .map(|store| plan.frame.resource(store.to).name.as_str())
         .collect();
+    stored.sort_unstable();
     assert_eq!(stored, ["hdr", "list", "past"], "{plan}");
     for store in plan.stores() {
         assert_eq!(plan.home_of(store.from), Some(Home::Tile));
@@ -111,7 +112,7 @@ fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
             "count"
         );
     }
-    // What is moved less is what was counted: of hdr and past two accesses less, of the list two.
+    // Three accesses less of each, and one more: the store's.
     let size = |name: &str| {
         plan.requirements.resources[id(&frame, name).index()]
             .tile
@@ -120,11 +121,7 @@ fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
             .0
     };
     let saved = dram_traffic(&without).0 - dram_traffic(&plan).0;
-    assert_eq!(
-        saved,
-        2 * size("hdr") + 2 * size("past") + 3 * size("list"),
-        "{plan}"
-    );
+    assert_eq!(saved, 2 * (size("hdr") + size("past") + size("list")), "{plan}");
     assert_eq!(
         plan.totals.stored_bytes.0,
         size("hdr") + size("past") + size("list")
@@ -274,13 +271,17 @@ fn the_published_frames_keep_no_less() {
             };
             let (whole, parts) = (with(false), with(true));
             assert_eq!(parts.faults(), [], "{name} {height} {heap}");
-            assert_eq!(
-                parts.totals.eligible_bytes, whole.totals.eligible_bytes,
-                "{name} {height} {heap}"
-            );
-            assert!(parts.totals.on_chip_bytes >= whole.totals.on_chip_bytes);
             assert!(parts.optimality.unwrap().is_proved(), "{name} {height} {heap}");
-            more += u32::from(parts.totals.on_chip_bytes > whole.totals.on_chip_bytes);
+            // As whole lives are counted there, no stretch adds to them: proved.
+            assert_eq!(parts.totals, whole.totals, "{name} {height} {heap}");
+            let by_rules = |split| {
+                let needs = Arc::new(estimate(&imported.frame, &profile).unwrap());
+                let plan = plan(&imported.frame, &needs, &profile, &PlanOptions { split, ..SPLIT }).unwrap();
+                assert_eq!(plan.faults(), [], "{name} {height} {heap}");
+                plan.optimality.unwrap().value
+            };
+            // By a device's rules some add a little.
+            more += u32::from(by_rules(true) > by_rules(false));
         }
     }
     assert!(more > 0);
