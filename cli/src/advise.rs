@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tileheap::frame::names;
-use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions, merges};
+use tileheap::plan::{Advice, Change, ChangeKind, Plan, advise, fusions, merges};
 use tileheap::units::Bytes;
 
 use crate::arguments::{AdviseArguments, What};
@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
             json!({
                 "resource": plan.frame.resource(advice.resource).name,
                 "constraint": plan.reason_in_words(advice.resource),
+                "rule": rule(&plan, advice),
                 "changes": advice.changes.iter().map(|change| json!({
                     "change": in_words(&plan, change.kind),
                     "saves_bytes": change.saves.0,
@@ -60,6 +61,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     for advice in &advice {
         let name = &plan.frame.resource(advice.resource).name;
         report += &format!("  {name}: {}\n", plan.reason_in_words(advice.resource));
+        report += &format!("      rule: {}\n", rule(&plan, advice));
         for change in &advice.changes {
             let Change { kind, saves } = change;
             report += &format!("      {}: saves {saves} a frame\n", in_words(&plan, *kind));
@@ -94,6 +96,13 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         }
     }
     Output::stdout().write_report(&report)
+}
+
+/// The rule that keeps a resource out, with its VUID where it has one.
+fn rule(plan: &Plan, advice: &Advice) -> &'static str {
+    advice
+        .constraint
+        .rule(plan.frame.resource(advice.resource).is_image())
 }
 
 fn headline(plan: &Plan) -> String {

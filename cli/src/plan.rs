@@ -150,7 +150,7 @@ fn ruled_eligible(reason: Reason) -> Option<bool> {
     };
     match why {
         NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => None,
-        NotTile::TooLarge { .. } | NotTile::NoRoom { .. } => Some(true),
+        NotTile::TooLarge { .. } | NotTile::NoRoom { .. } | NotTile::NotWorth { .. } => Some(true),
         _ => Some(false),
     }
 }

@@ -64,7 +64,9 @@ pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
         let trial = Trial { plan, resource };
         let mut changes = match constraint {
             NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => continue,
-            NotTile::NoRoom { .. } => [trial.smaller()?, trial.shorter()?, trial.stored()?].concat(),
+            NotTile::NoRoom { .. } | NotTile::NotWorth { .. } => {
+                [trial.smaller()?, trial.shorter()?, trial.stored()?].concat()
+            }
             NotTile::TooLarge { .. } => trial.smaller()?,
             NotTile::CrossesWindows { .. } => [trial.fused()?, trial.shorter()?, trial.stored()?].concat(),
             NotTile::Transfer { pass }

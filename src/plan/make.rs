@@ -81,9 +81,11 @@ pub(super) fn make_whole(
         frame,
         &timeline,
         requirements,
+        profile,
+        options,
         &rulings,
         &placed,
-        &resident.residents,
+        &resident,
     );
     let totals = totals::sum(
         frame,

@@ -357,6 +357,13 @@ pub enum NotTile {
         /// The heap's size.
         heap: Bytes,
     },
+    /// There is room, but what would have to be reserved for it harms more than it saves; see [`model`].
+    NotWorth {
+        /// What it would have been worth, in bytes per frame.
+        worth: Bytes,
+        /// The harm in its passes, if it lay in the lowest room there is.
+        harm: Bytes,
+    },
     /// Residents worth more were there.
     NoRoom {
         /// What it would have been worth, in bytes per frame.

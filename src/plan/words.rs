@@ -65,6 +65,9 @@ impl NotTile {
             NotTile::OnePass { .. } => "one render pass alone uses it",
             NotTile::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
             NotTile::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
+            NotTile::NotWorth { .. } => {
+                "what is reserved takes GMEM from the driver's binning: VK_QCOM_tile_memory_heap, vkCmdBindTileMemoryQCOM"
+            }
             NotTile::NoRoom { .. } => "what lives at the same time must not share bytes",
         }
     }
@@ -107,6 +110,7 @@ impl Plan {
         let long = matches!(
             why,
             NotTile::NoRoom { .. }
+                | NotTile::NotWorth { .. }
                 | NotTile::CrossesWindows { .. }
                 | NotTile::CrossesQueues { .. }
                 | NotTile::History
@@ -184,6 +188,11 @@ impl Plan {
                 amount(size),
                 amount(heap),
                 percent_up(size.0.saturating_sub(heap.0), size.0)
+            ),
+            NotTile::NotWorth { worth, harm } => format!(
+                "its {} of traffic a frame are less than the harm of reserving room for it, {} of more bins in its passes",
+                amount(worth),
+                amount(harm)
             ),
             NotTile::NoRoom { worth, beside } => format!(
                 "no room for its {} of traffic a frame beside {}: end their lives sooner, or shrink it",

@@ -146,6 +146,10 @@ pub(super) enum Reason {
         size: Bytes,
         heap: Bytes,
     },
+    NotWorth {
+        worth: Bytes,
+        harm: Bytes,
+    },
     NoRoom {
         worth: Bytes,
         first_collision: u32,

@@ -368,6 +368,10 @@ fn reason(
             size: *size,
             heap: *heap,
         },
+        form::Reason::NotWorth { worth, harm } => NotTile::NotWorth {
+            worth: *worth,
+            harm: *harm,
+        },
         form::Reason::NoRoom {
             worth,
             first_collision,

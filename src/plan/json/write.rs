@@ -158,6 +158,7 @@ fn not_tile(plan: &Plan, why: NotTile) -> form::Reason {
         NotTile::DeclaredUsage => form::Reason::DeclaredUsage,
         NotTile::Refused => form::Reason::Refused,
         NotTile::TooLarge { size, heap } => form::Reason::TooLarge { size, heap },
+        NotTile::NotWorth { worth, harm } => form::Reason::NotWorth { worth, harm },
         NotTile::NoRoom { worth, beside } => form::Reason::NoRoom {
             worth,
             first_collision: beside.first,
