@@ -1,12 +1,14 @@
 //! Residency on the published frames, side by side in one run: the vendor sample's policy, the fast mode, the greedy choice, the
 //! exact one with its proof or gap, bytes bound over the passes with a ladder and with one object for each run, and the time of each
-//! plan; then random frames of 30 passes and 40 resources, 40 and 45, and 256 and 400.
+//! plan; then random frames of 30 passes and 40 resources, 40 and 45, and 256 and 400; what split lives add to all of them; and what one
+//! pass less takes to repair.
 //!
 //! ```text
 //! cargo bench --package tileheap --no-default-features --bench residency
 //! ```
 //! Whole plans are timed: residency, offsets, bindings, barriers, operations, reasons. Shares are of the traffic that the rules
-//! admit to tile memory, sizes as the published tables count them. Medians of CPU time on one thread.
+//! admit to tile memory, sizes as the published tables count them. Times are medians of elapsed time on one thread: on a machine with
+//! other work they say little, and ratios within one run more.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +37,7 @@ const COUNTED: PlanOptions = PlanOptions {
     windows: WindowRule::WholeFrame,
     aliasing: true,
     ladder: Ladder::Always,
+    split: false,
     lazy: false,
     budget: BUDGET,
     bin_cost: Bytes::ZERO,
@@ -174,6 +177,42 @@ fn random(passes: u32, resources: u32, batches: u32, heap: u64) -> Case {
     }
 }
 
+/// What is kept on chip with split lives, less what the stores write.
+fn split(case: &Case) {
+    let with = |split| {
+        let options = PlanOptions {
+            split,
+            ..case.options
+        };
+        plan(&case.frame, &case.needs, &case.profile, &options).expect("as before")
+    };
+    let (whole, parts) = (with(false), with(true));
+    let time = median(|| drop(std::hint::black_box(with(true))));
+    let kept = |plan: &Plan| share(plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
+    println!(
+        "{:42} {:>6} -> {:>6}   {:>12} B a frame more, {} stores, {:>8} {:>10}",
+        case.name,
+        kept(&whole),
+        kept(&parts),
+        parts.totals.on_chip_bytes.0 - whole.totals.on_chip_bytes.0.min(parts.totals.on_chip_bytes.0),
+        parts.stores().len(),
+        gap(&parts),
+        times(time),
+    );
+}
+
+/// The case by the rules of its device, harm and all, at the sizes that its driver would say.
+fn by_rules(case: &Case) -> Case {
+    let needs = estimate(&case.frame, &case.profile).expect("the frame is no giant");
+    Case {
+        name: format!("{}, by the rules", case.name),
+        frame: case.frame.clone(),
+        needs: Arc::new(needs),
+        profile: case.profile.clone(),
+        options: PlanOptions::default(),
+    }
+}
+
 /// A frame of which one pass is switched off and on: planned anew, and repaired.
 fn repair(case: &Case) {
     let toggled = case
@@ -218,6 +257,7 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         // Cargo's way to ask whether a bench runs: the smallest case.
         row(&random(30, 40, 2, 8));
+        split(&random(30, 40, 2, 8));
         repair(&random(30, 40, 2, 8));
         return;
     }
@@ -254,6 +294,10 @@ fn main() {
     });
     cases.extend(counted);
     cases.iter().for_each(row);
+    println!("\nWith split lives");
+    published.iter().for_each(split);
+    published.iter().map(by_rules).for_each(|case| split(&case));
+    cases.iter().for_each(split);
     println!("\nOne pass switched off");
     published.iter().chain(&cases).for_each(repair);
 }

@@ -170,6 +170,31 @@ fn the_picture_is_the_same_on_a_ladder() {
     }
 }
 
+/// With split lives, which this frame has in a heap of this size: the temporal filter's history is read while it is on chip.
+#[test]
+fn the_picture_is_the_same_with_split_lives() {
+    let pictures = [file("whole.png"), file("split.png")];
+    for (path, split) in pictures.iter().zip([false, true]) {
+        let path = path.to_str().expect("a UTF-8 path");
+        let mut command = example("deferred");
+        command.args(["--size", "333x187", "--frames", "3", "--output", path]);
+        if !support::emulate(&mut command, "adreno-830") {
+            return;
+        }
+        if split {
+            command.arg("--split");
+        }
+        let output = command.output().expect("cargo runs");
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(printed.contains("split lives: "), split, "{printed}");
+    }
+    assert!(
+        read_picture(&pictures[0]) == read_picture(&pictures[1]),
+        "the pictures differ"
+    );
+}
+
 /// What a failing run prints: one line.
 fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
     let output = deferred(arguments, environment);

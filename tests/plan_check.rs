@@ -953,9 +953,10 @@ mod totals {
     #[test]
     fn every_sum_is_recomputed() {
         type Field = fn(&mut Totals) -> &mut Bytes;
-        let totals: [(&str, Field); 7] = [
+        let totals: [(&str, Field); 8] = [
             ("eligible_bytes", |totals| &mut totals.eligible_bytes),
             ("on_chip_bytes", |totals| &mut totals.on_chip_bytes),
+            ("stored_bytes", |totals| &mut totals.stored_bytes),
             ("arena_bytes", |totals| &mut totals.arena_bytes),
             ("arena_bytes_without_aliasing", |totals| {
                 &mut totals.arena_bytes_without_aliasing

@@ -357,7 +357,9 @@ fn advice_splits_lives_and_merges_passes() {
     let needs = Arc::new(estimate(&split, &profile).unwrap());
     let planned = plan(&split, &needs, &profile, &PlanOptions::default()).unwrap();
     assert_eq!(planned.faults(), []);
-    assert_eq!(planned.home_of(albedo), Some(Home::Tile));
+    let stretch = split.resource_named("albedo (until lighting)").unwrap();
+    assert_eq!(planned.home_of(stretch), Some(Home::Tile));
+    assert_eq!(planned.home_of(albedo), Some(Home::Arena));
     assert!(
         merges(&planned).unwrap().is_empty(),
         "a compute pass is no render pass"

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tileheap::frame::names;
-use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions, merges};
+use tileheap::plan::{Advice, Change, ChangeKind, Plan, advise, fusions, merges};
 use tileheap::units::Bytes;
 
 use crate::arguments::{AdviseArguments, What};
@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
             json!({
                 "resource": plan.frame.resource(advice.resource).name,
                 "constraint": plan.reason_in_words(advice.resource),
+                "rule": rule(&plan, advice),
                 "changes": advice.changes.iter().map(|change| json!({
                     "change": in_words(&plan, change.kind),
                     "saves_bytes": change.saves.0,
@@ -43,8 +44,8 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
             "resources": resources.collect::<Vec<Value>>(),
             "fusions": batches.collect::<Vec<Value>>(),
             "merges": merges.iter().map(|merge| json!({
-                "first": plan.frame.pass(merge.first).name,
-                "second": plan.frame.passes()[merge.first.index() + 1].name,
+                "first": plan.described().pass(merge.first).name,
+                "second": plan.described().passes()[merge.first.index() + 1].name,
                 "inside": merge.inside.iter().map(|&id| plan.frame.resource(id).name.as_str()).collect::<Vec<_>>(),
                 "frees_bytes": merge.frees.0,
                 "saves_bytes": merge.saves.0,
@@ -60,6 +61,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     for advice in &advice {
         let name = &plan.frame.resource(advice.resource).name;
         report += &format!("  {name}: {}\n", plan.reason_in_words(advice.resource));
+        report += &format!("      rule: {}\n", rule(&plan, advice));
         for change in &advice.changes {
             let Change { kind, saves } = change;
             report += &format!("      {}: saves {saves} a frame\n", in_words(&plan, *kind));
@@ -78,7 +80,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     if !merges.is_empty() {
         report += "\nRender passes that could be one, reading the same pixel inside it\n";
         for merge in &merges {
-            let pass = |index: usize| plan.frame.passes()[index].name.as_str();
+            let pass = |index: usize| plan.described().passes()[index].name.as_str();
             let inside = merge
                 .inside
                 .iter()
@@ -96,6 +98,13 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     Output::stdout().write_report(&report)
 }
 
+/// The rule that keeps a resource out, with its VUID where it has one.
+fn rule(plan: &Plan, advice: &Advice) -> &'static str {
+    advice
+        .constraint
+        .rule(plan.frame.resource(advice.resource).is_image())
+}
+
 fn headline(plan: &Plan) -> String {
     let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
     format!(
@@ -110,10 +119,10 @@ pub(crate) fn in_words(plan: &Plan, change: ChangeKind) -> String {
     match change {
         ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
         ChangeKind::Extent(extent) => format!("extent {} x {}", extent.width, extent.height),
-        ChangeKind::WithoutUse(pass) => format!("without its use in `{}`", plan.frame.pass(pass).name),
+        ChangeKind::WithoutUse(pass) => format!("without its use in `{}`", plan.described().pass(pass).name),
         ChangeKind::Stored(pass) => format!(
             "stored by a pass of its own after `{}`, and read from ordinary memory from then on",
-            plan.frame.pass(pass).name
+            plan.described().pass(pass).name
         ),
         ChangeKind::Fused(batch) => {
             let first = batch.index();

@@ -137,6 +137,9 @@ pub(crate) struct How {
     /// Where several tile memory objects serve one run of lives; always with --sizes raw
     #[arg(long, value_parser = ladders())]
     pub(crate) ladder: Option<Ladder>,
+    /// Let a resource live in tile memory for a first stretch of its life, where that is worth more than the pass that then stores it
+    #[arg(long)]
+    pub(crate) split: bool,
     /// Measured worths of accesses in place of the model's, as JSON (\"format\": \"tileheap-weights\")
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,

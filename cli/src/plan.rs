@@ -70,6 +70,7 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
     let options = PlanOptions {
         bin_cost: what.how.bin_cost.unwrap_or(options.bin_cost),
         ladder: what.how.ladder.unwrap_or(options.ladder),
+        split: what.how.split,
         ..options
     };
     let profile = Arc::new(profile.clone());
@@ -148,8 +149,8 @@ fn ruled_eligible(reason: Reason) -> Option<bool> {
         Reason::Arena(why) | Reason::Dedicated(why) => why,
     };
     match why {
-        NotTile::NoTileHeap | NotTile::OnePass { .. } => None,
-        NotTile::TooLarge { .. } | NotTile::NoRoom { .. } => Some(true),
+        NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => None,
+        NotTile::TooLarge { .. } | NotTile::NoRoom { .. } | NotTile::NotWorth { .. } => Some(true),
         _ => Some(false),
     }
 }

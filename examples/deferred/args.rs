@@ -42,6 +42,9 @@ pub(crate) struct Args {
     /// Binds in every pass no more tile memory than lives there: an image per memory object of what lives on
     #[arg(long)]
     pub(crate) ladder: bool,
+    /// Lets resources live in tile memory for a first stretch of their lives, where that pays, and stores them then
+    #[arg(long)]
+    pub(crate) split: bool,
     /// Does without what Vulkan 1.1 lacks: render pass objects, the first kind of barriers, fences
     #[arg(long)]
     pub(crate) vulkan_1_1: bool,

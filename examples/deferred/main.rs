@@ -40,6 +40,7 @@ use clap::Parser;
 use tileheap::plan::{Ladder, PlanOptions, Strategy, Totals, plan};
 use tileheap::profile::{DeviceProfile, estimate};
 use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
+use tileheap::units::Bytes;
 
 use crate::args::Args;
 use crate::frame::describe;
@@ -143,6 +144,7 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
         } else {
             Ladder::default()
         },
+        split: args.split,
         ..PlanOptions::default()
     };
     let mut totals = Totals::default();
@@ -172,6 +174,9 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
             "bound over the passes: {}; {} with one object for each run of lives",
             totals.reserved_bytes, totals.reserved_bytes_by_runs
         );
+    }
+    if totals.stored_bytes > Bytes::ZERO {
+        println!("split lives: {} a frame are stored", totals.stored_bytes);
     }
     println!("{}", args.output.display());
 

@@ -203,6 +203,14 @@ pub enum FrameFault {
         /// The pass.
         pass: String,
     },
+    /// A pass that the runtime is to record is no store.
+    #[error("pass `{pass}` cannot be recorded by the runtime: {why}")]
+    StoreContents {
+        /// The pass.
+        pass: String,
+        /// What is not as it must be.
+        why: &'static str,
+    },
     /// A name that cannot be printed on one line, or none.
     #[error("{what} name `{name}` cannot be used: give it 1 to {limit} bytes that print on one line")]
     Name {

@@ -38,6 +38,7 @@ pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
+pub(crate) use split::{Texels, texels_of};
 pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
 pub use weights::{Weight, Weights};
 
@@ -154,15 +155,17 @@ pub enum PassKind {
     Transfer,
 }
 
-/// Where the commands of a render pass are recorded.
+/// Where the commands of a pass come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Contents {
     /// In the primary command buffer.
     #[default]
     Inline,
-    /// In secondary command buffers.
+    /// In secondary command buffers; render passes alone.
     Secondary,
+    /// The runtime records them: the pass copies one resource into another one that is made alike. See [`Frame::split`].
+    Store,
 }
 
 /// A pass: the unit whose accesses are declared.

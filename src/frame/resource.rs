@@ -212,6 +212,14 @@ impl Resource {
         matches!(self.kind, ResourceKind::Image { .. })
     }
 
+    /// Declares all usage, whatever asked for it: what is described so again is created alike.
+    pub(crate) fn declare_usage(&mut self) {
+        match &mut self.kind {
+            ResourceKind::Image { desc, usage, .. } => desc.usage = *usage,
+            ResourceKind::Buffer { desc, usage } => desc.usage = *usage,
+        }
+    }
+
     /// The image's format, or `UNDEFINED` for a buffer.
     pub fn format(&self) -> vk::Format {
         match self.kind {

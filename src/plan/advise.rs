@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::{Home, NotTile, Plan, PlanFault, Reason, model, plan};
+use super::{Home, NotTile, Plan, PlanFault, Reason, model, plan, split};
 use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
-use crate::profile::{Requirements, ResourceRequirements, TileRequirements};
+use crate::profile::{Requirements, TileRequirements};
 use crate::units::{Alignment, Bytes};
 
 /// What would bring one resource on chip.
@@ -46,7 +46,7 @@ pub enum ChangeKind {
     /// The batch and the one behind it are submitted as one.
     Fused(BatchId),
     /// A pass behind this one stores the resource in ordinary memory, drawing or dispatching, and later passes use that: of its life,
-    /// the first stretch is in tile memory. See [`Frame::split`].
+    /// the first stretch is in tile memory. See [`Frame::split`]; [`PlanOptions::split`](super::PlanOptions::split) does it.
     Stored(PassId),
 }
 
@@ -57,19 +57,24 @@ pub enum ChangeKind {
 /// As [`plan()`].
 pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
     let mut advice = Vec::new();
-    for (resource, planned) in plan.frame.resource_ids().zip(&plan.resources) {
+    for (resource, planned) in plan.described().resource_ids().zip(&plan.resources) {
         let (Reason::Arena(constraint) | Reason::Dedicated(constraint)) = planned.reason else {
             continue;
         };
         let trial = Trial { plan, resource };
         let mut changes = match constraint {
-            NotTile::NoTileHeap | NotTile::OnePass { .. } => continue,
-            NotTile::NoRoom { .. } => [trial.smaller()?, trial.shorter()?, trial.stored()?].concat(),
+            NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => continue,
+            NotTile::NoRoom { .. } | NotTile::NotWorth { .. } => {
+                [trial.smaller()?, trial.shorter()?, trial.stored()?].concat()
+            }
             NotTile::TooLarge { .. } => trial.smaller()?,
             NotTile::CrossesWindows { .. } => [trial.fused()?, trial.shorter()?, trial.stored()?].concat(),
             NotTile::Transfer { pass }
             | NotTile::ResolveTarget { pass }
-            | NotTile::BufferUse { pass, .. } => trial.without(pass)?.into_iter().collect(),
+            | NotTile::BufferUse { pass, .. } => {
+                let pass = plan.described_pass(pass);
+                trial.without(pass)?.into_iter().collect()
+            }
             _ => Vec::new(),
         };
         changes.sort_by_key(|change| std::cmp::Reverse(change.saves));
@@ -90,7 +95,7 @@ pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
 pub fn fusions(plan: &Plan) -> crate::Result<Vec<(BatchId, Bytes)>> {
     let mut gains = Vec::new();
     for batch in (0..plan.frame.batches().len() as u32).map(BatchId) {
-        let Some(fused) = plan.frame.fused(batch) else {
+        let Some(fused) = plan.described().fused(batch) else {
             continue;
         };
         let saves = dram_traffic(plan)
@@ -123,9 +128,9 @@ pub struct Merge {
 /// As [`plan()`].
 pub fn merges(plan: &Plan) -> crate::Result<Vec<Merge>> {
     let mut merges = Vec::new();
-    for first in plan.frame.pass_ids() {
+    for first in plan.described().pass_ids() {
         // Some frames cannot be built so: attachments of other samples, or too many.
-        let Some(Ok(merged)) = plan.frame.merged(first) else {
+        let Some(Ok(merged)) = plan.described().merged(first) else {
             continue;
         };
         let changed = again(plan, &merged, None)?;
@@ -137,7 +142,7 @@ pub fn merges(plan: &Plan) -> crate::Result<Vec<Merge>> {
                     | Reason::Dedicated(NotTile::OnePass { .. })
             )
         };
-        let ids = plan.frame.resource_ids();
+        let ids = plan.described().resource_ids();
         let inside: Vec<ResourceId> = ids
             .filter(|id| {
                 let (before, after) = (plan.resources[id.index()], changed.resources[id.index()]);
@@ -186,7 +191,7 @@ pub fn dram_traffic(plan: &Plan) -> Bytes {
 
 /// The same device and options with another frame of the same resources, or other requirements.
 fn again(old: &Plan, frame: &Frame, requirements: Option<Requirements>) -> crate::Result<Plan> {
-    let requirements = requirements.map_or_else(|| old.requirements.clone(), Arc::new);
+    let requirements = requirements.map_or_else(|| old.described_requirements().clone(), Arc::new);
     match plan(frame, &requirements, &old.profile, &old.options) {
         // What must stay on chip would not: a change that changes nothing is none.
         Err(crate::Error::Plan(PlanFault::Pinned { .. })) => Ok(old.clone()),
@@ -203,8 +208,13 @@ struct Trial<'a> {
 impl Trial<'_> {
     /// The change, if it brings the resource on chip and saves something.
     fn judge(&self, kind: ChangeKind, changed: &Plan) -> Option<Change> {
+        self.judge_home(kind, changed, self.resource)
+    }
+
+    /// The same, if it is `resident` that it brings there.
+    fn judge_home(&self, kind: ChangeKind, changed: &Plan, resident: ResourceId) -> Option<Change> {
         let saves = dram_traffic(self.plan).0.saturating_sub(dram_traffic(changed).0);
-        let helps = changed.home_of(self.resource) == Some(Home::Tile) && saves > 0;
+        let helps = changed.home_of(resident) == Some(Home::Tile) && saves > 0;
         helps.then_some(Change {
             kind,
             saves: Bytes(saves),
@@ -213,19 +223,19 @@ impl Trial<'_> {
 
     /// With another size in tile memory, and in ordinary memory in proportion.
     fn sized(&self, tile: TileRequirements) -> crate::Result<Plan> {
-        let mut requirements = Requirements::clone(&self.plan.requirements);
+        let mut requirements = Requirements::clone(self.plan.described_requirements());
         let needs = &mut requirements.resources[self.resource.index()];
         let before = needs.tile.map_or(tile.size.0, |tile| tile.size.0);
         let scaled = u128::from(needs.size.0) * u128::from(tile.size.0) / u128::from(before.max(1));
         let whole = Bytes(scaled as u64).align_up(needs.alignment.max(Alignment::ONE));
         needs.size = whole.min(needs.size);
         needs.tile = Some(tile);
-        again(self.plan, &self.plan.frame, Some(requirements))
+        again(self.plan, self.plan.described(), Some(requirements))
     }
 
     /// Narrower formats, and the largest smaller extent.
     fn smaller(&self) -> crate::Result<Vec<Change>> {
-        let ResourceKind::Image { desc, extent, usage } = &self.plan.frame.resource(self.resource).kind
+        let ResourceKind::Image { desc, extent, usage } = &self.plan.described().resource(self.resource).kind
         else {
             return Ok(Vec::new());
         };
@@ -276,8 +286,9 @@ impl Trial<'_> {
 
     /// Without its last use.
     fn shorter(&self) -> crate::Result<Vec<Change>> {
-        let last = self.plan.frame.uses_of(self.resource).last();
-        let pass = last.map(|&index| self.plan.frame.accesses()[index as usize].pass);
+        let frame = self.plan.described();
+        let last = frame.uses_of(self.resource).last();
+        let pass = last.map(|&index| frame.accesses()[index as usize].pass);
         Ok(match pass {
             Some(pass) => self.without(pass)?.into_iter().collect(),
             None => Vec::new(),
@@ -286,7 +297,7 @@ impl Trial<'_> {
 
     /// Without what one pass does with it.
     fn without(&self, pass: PassId) -> crate::Result<Option<Change>> {
-        let mut frame = self.plan.frame.clone();
+        let mut frame = self.plan.described().clone();
         let use_there = |frame: &Frame| {
             frame
                 .accesses()
@@ -308,6 +319,10 @@ impl Trial<'_> {
 
     /// Stored after one of its passes, the best of them.
     fn stored(&self) -> crate::Result<Vec<Change>> {
+        if split::is_asked(&self.plan.options) {
+            // All of them were weighed.
+            return Ok(Vec::new());
+        }
         let frame = &self.plan.frame;
         let mut best: Option<Change> = None;
         let mut passes: Vec<PassId> = frame
@@ -322,13 +337,13 @@ impl Trial<'_> {
                 continue;
             };
             let mut requirements = Requirements::clone(&self.plan.requirements);
-            let copy = requirements.resources[self.resource.index()];
-            // The copy is for ordinary memory.
+            let stretch = ResourceId(requirements.resources.len() as u32);
             requirements
                 .resources
-                .push(ResourceRequirements { tile: None, ..copy });
+                .push(requirements.resources[self.resource.index()]);
             let changed = again(self.plan, &split, Some(requirements))?;
-            if let Some(change) = self.judge(ChangeKind::Stored(pass), &changed)
+            let change = self.judge_home(ChangeKind::Stored(pass), &changed, stretch);
+            if let Some(change) = change
                 && best.as_ref().is_none_or(|best| change.saves > best.saves)
             {
                 best = Some(change);
@@ -339,12 +354,13 @@ impl Trial<'_> {
 
     /// With two batches as one.
     fn fused(&self) -> crate::Result<Vec<Change>> {
-        let life = self.plan.frame.life_of(self.resource);
+        let frame = self.plan.described();
+        let life = frame.life_of(self.resource);
         let (first, last) = (PassId(life.first.0), PassId(life.end.0.saturating_sub(1)));
         let mut changes = Vec::new();
-        let between = self.plan.frame.batch_of(first).0..self.plan.frame.batch_of(last).0;
+        let between = frame.batch_of(first).0..frame.batch_of(last).0;
         for batch in between.map(BatchId) {
-            if let Some(fused) = self.plan.frame.fused(batch) {
+            if let Some(fused) = frame.fused(batch) {
                 changes.extend(self.judge(ChangeKind::Fused(batch), &again(self.plan, &fused?, None)?));
             }
         }

@@ -4,7 +4,9 @@ use ash::vk;
 
 use super::timeline::Timeline;
 use super::{NotTile, PlanOptions, Strategy, WindowRule, model};
-use crate::frame::{Access, AccessKind, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind};
+use crate::frame::{
+    Access, AccessKind, Contents, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind,
+};
 use crate::profile::{Dedicated, DeviceProfile, Requirements, TileHeap};
 use crate::units::Bytes;
 
@@ -31,10 +33,15 @@ pub(super) fn judge(
     options: &PlanOptions,
 ) -> Vec<Ruling> {
     let tile = profile.tile.filter(|_| options.strategy != Strategy::Off);
-    frame
-        .resource_ids()
-        .map(|id| judge_one(frame, requirements, tile, timeline, options, id))
-        .collect()
+    let stores = frame.passes().iter().any(|pass| pass.contents == Contents::Store);
+    let judge = |id| match stores.then(|| stored_by(frame, id)).flatten() {
+        Some(pass) => match judge_one(frame, requirements, tile, timeline, options, id) {
+            Ruling::Tile(_) => Ruling::Ordinary(NotTile::Stored { pass }),
+            other => other,
+        },
+        None => judge_one(frame, requirements, tile, timeline, options, id),
+    };
+    frame.resource_ids().map(judge).collect()
 }
 
 fn judge_one(
@@ -71,7 +78,7 @@ fn judge_one(
     if one_pass {
         return Ruling::Ordinary(NotTile::OnePass { pass: first.pass });
     }
-    if !published && let Some(barred) = barred(frame, &heap, timeline, &uses, id) {
+    if !published && let Some(barred) = barred(frame, &heap, timeline, uses.indices, id) {
         return Ruling::Ordinary(barred);
     }
     match needs.tile {
@@ -86,24 +93,31 @@ fn judge_one(
     }
 }
 
-/// Bytes that would cross the memory bus: every read and every write moves the resource once.
-fn traffic(uses: &Uses<'_>, size: Bytes) -> Bytes {
-    let count: u64 = uses.iter().map(|access| u64::from(access.count())).sum();
-    Bytes(count * size.0)
+/// The pass that stores a resource out of tile memory, if one does.
+pub(super) fn stored_by(frame: &Frame, id: ResourceId) -> Option<PassId> {
+    let uses = frame
+        .uses_of(id)
+        .iter()
+        .map(|&index| &frame.accesses()[index as usize]);
+    let mut written = uses.filter(|access| access.writes).map(|access| access.pass);
+    written.find(|pass| frame.pass(*pass).contents == Contents::Store)
 }
 
-/// Access count times tile size of a resource, whatever was decided about it.
+/// Access count times tile size of a resource, whatever was decided about it: bytes that would cross the memory bus, every read and
+/// every write moving the resource once. Stores do not count: they are not the frame's.
 pub(super) fn eligible_traffic(frame: &Frame, requirements: &Requirements, id: ResourceId) -> Bytes {
     let size = requirements.resources[id.index()]
         .tile
         .map_or(Bytes::ZERO, |tile| tile.size);
-    traffic(
-        &Uses {
-            frame,
-            indices: frame.uses_of(id),
-        },
-        size,
-    )
+    let uses = Uses {
+        frame,
+        indices: frame.uses_of(id),
+    };
+    let uses = uses
+        .iter()
+        .filter(|access| frame.pass(access.pass).contents != Contents::Store);
+    let count: u64 = uses.map(|access| u64::from(access.count())).sum();
+    Bytes(count * size.0)
 }
 
 /// An attachment of one render pass whose contents are made there and wanted nowhere else.
@@ -124,14 +138,15 @@ fn inside_one_render_pass(frame: &Frame, uses: &Uses<'_>) -> bool {
         })
 }
 
-/// The first rule of the specification that keeps a transient resource out of tile memory.
-fn barred(
+/// The first rule of the specification that keeps a resource out of tile memory over some of its uses, by index.
+pub(super) fn barred(
     frame: &Frame,
     heap: &TileHeap,
     timeline: &Timeline,
-    uses: &Uses<'_>,
+    indices: &[u32],
     id: ResourceId,
 ) -> Option<NotTile> {
+    let uses = Uses { frame, indices };
     let image = frame.resource(id).is_image();
     let mut last: Option<PassId> = None;
     for access in uses.iter() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{NotTile, Plan, PlanFault, PlanOptions, Reason};
-use super::{arena, barrier, eligible, operations, residency, timeline, totals};
+use super::{arena, barrier, eligible, operations, residency, split, timeline, totals};
 use crate::frame::Frame;
 use crate::profile::{DeviceProfile, Requirements};
 
@@ -28,6 +28,22 @@ pub fn plan(
 
 /// As [`plan`]; `old` is a plan whose residents are kept where they still fit, instead of searching.
 pub(super) fn make(
+    frame: &Frame,
+    requirements: &Arc<Requirements>,
+    profile: &Arc<DeviceProfile>,
+    options: &PlanOptions,
+    old: Option<&Plan>,
+) -> crate::Result<Plan> {
+    let whole = make_whole(frame, requirements, profile, options, old)?;
+    match old {
+        _ if !split::is_asked(options) => Ok(whole),
+        None => split::improve(whole),
+        Some(old) => split::repair(whole, old),
+    }
+}
+
+/// As [`make`] with no life split that is not split in the frame.
+pub(super) fn make_whole(
     frame: &Frame,
     requirements: &Arc<Requirements>,
     profile: &Arc<DeviceProfile>,
@@ -65,13 +81,17 @@ pub(super) fn make(
         frame,
         &timeline,
         requirements,
+        profile,
+        options,
         &rulings,
         &placed,
-        &resident.residents,
+        &resident,
     );
     let totals = totals::sum(
         frame,
         requirements,
+        &timeline,
+        &rulings,
         &resources,
         &placed,
         &resident.objects,
@@ -80,6 +100,7 @@ pub(super) fn make(
     );
     let plan = Plan {
         frame: frame.clone(),
+        split: None,
         profile: profile.clone(),
         requirements: requirements.clone(),
         options: *options,

@@ -25,6 +25,7 @@ mod operations;
 mod planner;
 mod report;
 mod residency;
+mod split;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -42,20 +43,23 @@ use crate::units::{Bytes, Run, Span};
 pub use advise::{Advice, Change, ChangeKind, Merge, advise, dram_traffic, fusions, merges};
 pub use check::{
     BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
-    OperationFault, ResidenceFault, StructureFault, TileRule, TotalFault, Touch,
+    OperationFault, ResidenceFault, SplitFault, StructureFault, TileRule, TotalFault, Touch,
 };
 pub use fault::PlanFault;
 pub use json::PlanJsonFault;
 pub use make::plan;
 pub use planner::Planner;
+pub use split::{Split, Store};
 
 /// Where everything in a frame lives, which memory is bound when, and every barrier.
 ///
 /// The flat tables refer to each other by index; `passes`, `accesses` and `resources` run parallel to the frame's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The frame that is planned.
+    /// The frame that is planned: as it was described, and with the stores of lives that are split.
     pub frame: Frame,
+    /// What it was made from, where lives are split.
+    pub split: Option<Split>,
     /// The device it is planned for.
     pub profile: Arc<DeviceProfile>,
     /// What the resources need there.
@@ -138,9 +142,13 @@ pub struct PlanOptions {
     pub aliasing: bool,
     /// Whether what is bound falls within a run of lives. Not without `aliasing`.
     pub ladder: Ladder,
+    /// Whether a resource may live in tile memory for a first stretch of its life, where that is worth more than the pass that then
+    /// stores it. Only [`Strategy::Optimal`] asks it, and not without `aliasing`. The runtime records the stores:
+    /// [`Plan::frame`] has passes then that [`Plan::described`] has not.
+    pub split: bool,
     /// Whether lazily allocated memory may be used.
     pub lazy: bool,
-    /// The most branches that the search looks at; `u64::MAX` for a proof at any price.
+    /// The most branches that a search looks at; `u64::MAX` for a proof at any price.
     pub budget: u64,
     /// The harm of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
     pub bin_cost: Bytes,
@@ -152,7 +160,7 @@ pub const BUDGET: u64 = 100_000;
 /// How good a choice of residents is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optimality {
-    /// Bytes of traffic that it saves a frame, less the harm of what it reserves.
+    /// Bytes of traffic that it saves a frame, less what stores write, and less the harm of what it reserves.
     pub value: i64,
     /// No choice has a higher value.
     pub bound: i64,
@@ -176,6 +184,7 @@ impl Default for PlanOptions {
             windows: WindowRule::default(),
             aliasing: true,
             ladder: Ladder::default(),
+            split: false,
             lazy: true,
             budget: BUDGET,
             bin_cost: model::BIN_COST,
@@ -319,6 +328,11 @@ pub enum NotTile {
         /// The pass that resolves into it.
         pass: PassId,
     },
+    /// It was in tile memory until this pass stored it.
+    Stored {
+        /// The pass, which the runtime records.
+        pass: PassId,
+    },
     /// A buffer use outside the permitted set (VUID-VkBufferCreateInfo-usage-10764).
     BufferUse {
         /// The first pass that uses it so.
@@ -342,6 +356,13 @@ pub enum NotTile {
         size: Bytes,
         /// The heap's size.
         heap: Bytes,
+    },
+    /// There is room, but what would have to be reserved for it harms more than it saves; see [`model`].
+    NotWorth {
+        /// What it would have been worth, in bytes per frame.
+        worth: Bytes,
+        /// The harm in its passes, if it lay in the lowest room there is.
+        harm: Bytes,
     },
     /// Residents worth more were there.
     NoRoom {
@@ -443,6 +464,10 @@ pub enum TransferHalf {
     Acquire,
 }
 
+fn is_zero(bytes: &Bytes) -> bool {
+    *bytes == Bytes::ZERO
+}
+
 /// Sums over a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Totals {
@@ -451,8 +476,11 @@ pub struct Totals {
     /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is; nor does anything
     /// where the strategy leaves tile memory alone.
     pub eligible_bytes: Bytes,
-    /// Access count times size, over the residents of tile memory.
+    /// Access count times size, over the residents of tile memory, less what stores write.
     pub on_chip_bytes: Bytes,
+    /// What the stores of split lives write to ordinary memory. What they read does not count: without them, nobody would.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stored_bytes: Bytes,
     /// Bytes of all arenas.
     pub arena_bytes: Bytes,
     /// Bytes of the arenas' contents if nothing were aliased.

@@ -18,9 +18,17 @@
 //! ```
 //! Shares and totals of a plan count traffic by the model in either case.
 //!
+//! A life that is [split](super::PlanOptions::split) is worth the accesses of its stretch on chip, less the store that ends it:
+//!
+//! ```text
+//! passes      0 draw   1 light   2 blur                     9 compose
+//! hdr         write    read      read   │ store             read        a store writes all of it to memory once
+//! worth       8 MB   + 8 MB    + 8 MB   - 8 MB = 16 MB      0
+//! ```
+//!
 //! Not weighed: what a ladder ([`Ladder`](super::Ladder)) costs besides, the layout `GENERAL` and an image for each object.
 
-use crate::frame::{Access, Frame, PassId, PassKind, ResourceKind, texel_block};
+use crate::frame::{Access, Contents, Frame, PassId, PassKind, ResourceKind, texel_block};
 use crate::profile::DeviceProfile;
 use crate::profile::binning::{Sides, binning};
 use crate::units::Bytes;
@@ -49,9 +57,10 @@ pub struct PassShape {
     pub bytes_per_pixel: u64,
 }
 
-/// The shape of a render pass with attachments; `None` for other passes, which are not cut in bins.
+/// The shape of a render pass with attachments; `None` for other passes, which are not cut in bins, and for stores: they draw one
+/// triangle and load nothing, so that another bin costs them nothing.
 pub fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
-    if frame.pass(pass).kind != PassKind::Render {
+    if frame.pass(pass).kind != PassKind::Render || frame.pass(pass).contents == Contents::Store {
         return None;
     }
     let mut shape: Option<PassShape> = None;

@@ -133,12 +133,31 @@ impl Planner {
         Ok(plan)
     }
 
+    /// The plan at hand that was made for such a frame as its options ask, whatever its requirements were: for callers that have
+    /// measured them before, since measuring takes longer than this.
+    pub fn known(
+        &mut self,
+        frame: &Frame,
+        profile: &Arc<DeviceProfile>,
+        options: &PlanOptions,
+    ) -> Option<Arc<Plan>> {
+        let position = self.known.iter().position(|known| {
+            let plan = &known.plan;
+            known.whole
+                && plan.options == *options
+                && same(&plan.profile, profile)
+                && plan.described() == frame
+        })?;
+        self.known[..=position].rotate_right(1);
+        self.known.first().map(|known| known.plan.clone())
+    }
+
     /// Takes a plan that was made elsewhere, on another thread or by a tool: from now on it is the one for its inputs.
     ///
     /// Refused, and false, where the plan at hand for equal inputs is proved to be no worse.
     pub fn adopt(&mut self, plan: Arc<Plan>) -> bool {
-        let inputs = (&plan.frame, &plan.requirements, &plan.profile, &plan.options);
-        if let Some(known) = self.recall(inputs.0, inputs.1, inputs.2, inputs.3) {
+        let (frame, requirements) = (plan.described(), plan.described_requirements());
+        if let Some(known) = self.recall(frame, requirements, &plan.profile, &plan.options) {
             let proved = known.plan.optimality.is_some_and(|found| found.is_proved());
             let better = plan.optimality.is_some_and(|found| found.is_proved());
             if proved && !better {
@@ -160,8 +179,8 @@ impl Planner {
         let position = self.known.iter().position(|known| {
             known.plan.options == *options
                 && same(&known.plan.profile, profile)
-                && known.plan.frame == *frame
-                && same(&known.plan.requirements, requirements)
+                && known.plan.described() == frame
+                && same(known.plan.described_requirements(), requirements)
         })?;
         self.known[..=position].rotate_right(1);
         self.known.first()
@@ -169,14 +188,12 @@ impl Planner {
 
     /// Puts a plan first, in place of the one for equal inputs.
     fn remember(&mut self, new: Known) {
-        let Plan {
-            frame,
-            requirements,
-            profile,
-            options,
-            ..
-        } = &*new.plan;
-        if self.recall(frame, requirements, profile, options).is_some() {
+        let plan = &new.plan;
+        let (frame, requirements) = (plan.described(), plan.described_requirements());
+        if self
+            .recall(frame, requirements, &plan.profile, &plan.options)
+            .is_some()
+        {
             self.known.remove(0);
         }
         self.known.truncate(REMEMBERED - 1);

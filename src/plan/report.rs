@@ -77,6 +77,7 @@ impl Plan {
             Ladder::WherePays => "",
             Ladder::Always => ", ladders everywhere",
         };
+        let split = if self.options.split { ", split lives" } else { "" };
         let lazy = if self.options.lazy {
             ""
         } else {
@@ -84,7 +85,7 @@ impl Plan {
         };
         writeln!(
             f,
-            "  strategy  {}{windows}{aliasing}{ladder}{lazy}",
+            "  strategy  {}{windows}{aliasing}{ladder}{split}{lazy}",
             self.options.strategy.name()
         )
     }
@@ -207,6 +208,14 @@ impl Plan {
                 percent(kept, eligible),
                 "of what is eligible",
             );
+            if totals.stored_bytes > Bytes::ZERO {
+                row(
+                    "written by stores",
+                    totals.stored_bytes,
+                    percent(totals.stored_bytes, eligible),
+                    "not kept: what ends stays in tile memory",
+                );
+            }
             row(
                 "tile memory bound, at most",
                 totals.tile_bytes,

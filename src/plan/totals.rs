@@ -4,11 +4,15 @@ use super::arena::Placed;
 use super::barrier::Barriers;
 use super::eligible::{Ruling, eligible_traffic};
 use super::residency::{Residency, Resident};
+use super::split::could_be_whole;
 use super::timeline::Timeline;
-use super::{Home, NotTile, Object, PassPlan, Placement, Reason, ResourcePlan, Totals};
-use crate::frame::{Frame, PassId, ResourceId};
-use crate::profile::{Dedicated, Requirements};
-use crate::units::{Bytes, Run};
+use super::{
+    Home, NotTile, Object, PassPlan, Placement, PlanOptions, Reason, ResourcePlan, Strategy, Totals, model,
+};
+use crate::frame::{Contents, Frame, PassId, ResourceId};
+use crate::pack::Shelf;
+use crate::profile::{Dedicated, DeviceProfile, Requirements, TileRequirements};
+use crate::units::{Bytes, Run, Span};
 
 pub(super) fn plan_passes(residency: &Residency, timeline: &Timeline, barriers: &Barriers) -> Vec<PassPlan> {
     let mut passes: Vec<PassPlan> = residency
@@ -39,10 +43,13 @@ pub(super) fn explain(
     frame: &Frame,
     timeline: &Timeline,
     requirements: &Requirements,
+    profile: &DeviceProfile,
+    options: &PlanOptions,
     rulings: &[Ruling],
     placed: &Placed,
-    residents: &[Resident],
+    residency: &Residency,
 ) -> (Vec<ResourcePlan>, Vec<ResourceId>) {
+    let residents = &residency.residents;
     let mut collisions = Vec::new();
     let mut resources = Vec::with_capacity(rulings.len());
     for (id, (&ruling, &placements)) in frame.resource_ids().zip(rulings.iter().zip(&placed.of_resource)) {
@@ -59,29 +66,69 @@ pub(super) fn explain(
                 let first = collisions.len() as u32;
                 let life = frame.life_of(id);
                 let window = timeline.window_of(PassId(life.first.0));
-                collisions.extend(
-                    residents
-                        .iter()
-                        .filter(|r| {
-                            r.span.overlaps(life) && timeline.window_of(PassId(r.span.first.0)) == window
-                        })
-                        .map(|resident| resident.resource),
-                );
+                let beside = residents.iter().filter(|r| {
+                    r.span.overlaps(life) && timeline.window_of(PassId(r.span.first.0)) == window
+                });
+                let harm = match requirements.resources[id.index()].tile {
+                    Some(tile) if options.strategy == Strategy::Optimal => {
+                        let steps = (life.first.0..life.end.0).map(PassId);
+                        let steps = steps.filter(|&pass| timeline.window_of(pass) == window);
+                        room_beside(profile, beside.clone(), life, tile)
+                            .map(|end| harm_up_to(frame, profile, options, residency, steps, end))
+                    }
+                    _ => None,
+                };
+                let dedicated = requirements.resources[id.index()].dedicated;
+                if let Some(harm) = harm.filter(|harm| *harm >= worth && worth > Bytes::ZERO) {
+                    let reason = ordinary(NotTile::NotWorth { worth, harm }, dedicated, home);
+                    resources.push(ResourcePlan { placements, reason });
+                    continue;
+                }
+                collisions.extend(beside.map(|resident| resident.resource));
                 let beside = Run {
                     first,
                     end: collisions.len() as u32,
                 };
-                ordinary(
-                    NotTile::NoRoom { worth, beside },
-                    requirements.resources[id.index()].dedicated,
-                    home,
-                )
+                ordinary(NotTile::NoRoom { worth, beside }, dedicated, home)
             }
             Ruling::Ordinary(why) => ordinary(why, requirements.resources[id.index()].dedicated, home),
         };
         resources.push(ResourcePlan { placements, reason });
     }
     (resources, collisions)
+}
+
+/// The end of the lowest room for a resource beside residents that live at the same time, if there is any.
+fn room_beside<'a>(
+    profile: &DeviceProfile,
+    beside: impl Iterator<Item = &'a Resident>,
+    life: Span,
+    tile: TileRequirements,
+) -> Option<Bytes> {
+    let mut shelf = Shelf::with_capacity(Some(profile.tile?.size));
+    for (number, resident) in (0..).zip(beside) {
+        shelf.place(number, resident.span, resident.offset, resident.size);
+    }
+    let offset = shelf.lowest_fit(life, tile.size, tile.alignment)?;
+    Some(offset + tile.size)
+}
+
+/// The harm that reserving up to `end` in some passes adds to what is reserved there.
+fn harm_up_to(
+    frame: &Frame,
+    profile: &DeviceProfile,
+    options: &PlanOptions,
+    residency: &Residency,
+    passes: impl Iterator<Item = PassId>,
+    end: Bytes,
+) -> Bytes {
+    let harm = |pass, reserved| model::harm_in(frame, profile, pass, reserved, options.bin_cost).0;
+    let more = passes.map(|pass| {
+        let bound = residency.bound[pass.index()];
+        let bound = bound.map_or(Bytes::ZERO, |object| residency.objects[object.index()].size);
+        Bytes(harm(pass, bound.max(end)) - harm(pass, bound))
+    });
+    more.sum()
 }
 
 fn ordinary(why: NotTile, dedicated: Dedicated, home: Option<Home>) -> Reason {
@@ -95,6 +142,8 @@ fn ordinary(why: NotTile, dedicated: Dedicated, home: Option<Home>) -> Reason {
 pub(super) fn sum(
     frame: &Frame,
     requirements: &Requirements,
+    timeline: &Timeline,
+    rulings: &[Ruling],
     resources: &[ResourcePlan],
     placed: &Placed,
     objects: &[Object],
@@ -118,13 +167,34 @@ pub(super) fn sum(
                 totals.eligible_bytes += traffic;
                 totals.on_chip_bytes += traffic;
             }
-            Reason::Arena(NotTile::NoRoom { .. } | NotTile::TooLarge { .. })
-            | Reason::Dedicated(NotTile::NoRoom { .. } | NotTile::TooLarge { .. }) => {
+            Reason::Arena(NotTile::NoRoom { .. } | NotTile::NotWorth { .. } | NotTile::TooLarge { .. })
+            | Reason::Dedicated(
+                NotTile::NoRoom { .. } | NotTile::NotWorth { .. } | NotTile::TooLarge { .. },
+            ) => {
+                totals.eligible_bytes += eligible_traffic(frame, requirements, id);
+            }
+            Reason::Arena(NotTile::Stored { .. }) | Reason::Dedicated(NotTile::Stored { .. })
+                if could_be_whole(frame, rulings, timeline, id) =>
+            {
                 totals.eligible_bytes += eligible_traffic(frame, requirements, id);
             }
             _ => {}
         }
     }
+    for pass in frame
+        .passes()
+        .iter()
+        .filter(|pass| pass.contents == Contents::Store)
+    {
+        let from = pass.accesses.of(frame.accesses())[0].resource;
+        if let (Reason::Tile { .. }, Some(tile)) = (
+            resources[from.index()].reason,
+            requirements.resources[from.index()].tile,
+        ) {
+            totals.stored_bytes += tile.size;
+        }
+    }
+    totals.on_chip_bytes = Bytes(totals.on_chip_bytes.0.saturating_sub(totals.stored_bytes.0));
     for object in objects {
         match object.home {
             Home::Arena => totals.arena_bytes += object.size,

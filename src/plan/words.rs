@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Ladder, NotTile, Plan, Reason, Strategy, WindowRule};
+use super::{Ladder, NotTile, Plan, Reason, Strategy, WindowRule, split};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
 use crate::profile::Dedicated;
 use crate::units::{Bytes, Run};
@@ -61,9 +61,13 @@ impl NotTile {
             NotTile::ResolveTarget { .. } => {
                 "VUID-VkRenderingAttachmentInfo-resolveImageView-10728, VUID-VkFramebufferCreateInfo-pAttachments-12327"
             }
+            NotTile::Stored { .. } => "it is stored out of tile memory",
             NotTile::OnePass { .. } => "one render pass alone uses it",
             NotTile::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
             NotTile::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
+            NotTile::NotWorth { .. } => {
+                "what is reserved takes GMEM from the driver's binning: VK_QCOM_tile_memory_heap, vkCmdBindTileMemoryQCOM"
+            }
             NotTile::NoRoom { .. } => "what lives at the same time must not share bytes",
         }
     }
@@ -80,7 +84,17 @@ impl Plan {
             Reason::Lazy { pass } => {
                 format!("lives inside {} alone and never leaves the chip", self.pass(pass))
             }
-            Reason::Tile { worth } => format!("{} of traffic a frame stay on chip", amount(worth)),
+            Reason::Tile { worth } => {
+                let store = self.stores().iter().find(|store| store.from == resource);
+                let less = store.map_or_else(String::new, |store| {
+                    format!(
+                        ", less the {} that {} writes",
+                        amount(self.stored_bytes(store)),
+                        self.pass(store.pass)
+                    )
+                });
+                format!("{} of traffic a frame stay on chip{less}", amount(worth))
+            }
             Reason::Arena(why) => self.not_tile_in_words(resource, why),
             Reason::Dedicated(why) => {
                 format!(
@@ -92,6 +106,30 @@ impl Plan {
     }
 
     fn not_tile_in_words(&self, resource: ResourceId, why: NotTile) -> String {
+        let text = self.constraint_in_words(resource, why);
+        let long = matches!(
+            why,
+            NotTile::NoRoom { .. }
+                | NotTile::NotWorth { .. }
+                | NotTile::CrossesWindows { .. }
+                | NotTile::CrossesQueues { .. }
+                | NotTile::History
+        );
+        match self.frame.splits(resource) {
+            Err(obstacle) if long && split::is_asked(&self.options) => {
+                format!("{text}; no part of its life either: {obstacle}")
+            }
+            _ => text,
+        }
+    }
+
+    fn constraint_in_words(&self, resource: ResourceId, why: NotTile) -> String {
+        if let Some(store) = self.stores().iter().find(|store| store.to == resource) {
+            return format!(
+                "in tile memory until {}, which stores it here; the rest of its life is not worth the room, or not allowed there",
+                self.pass(store.pass)
+            );
+        }
         let kind = &self.frame.resource(resource).kind;
         match why {
             NotTile::NoTileHeap if self.profile.tile.is_some() && self.options.strategy == Strategy::Off => {
@@ -125,6 +163,7 @@ impl Plan {
                 self.pass(pass),
                 in_words(kind)
             ),
+            NotTile::Stored { pass } => format!("{} stores it here", self.pass(pass)),
             NotTile::OnePass { pass } => {
                 let lazy = match (self.options.lazy, self.profile.lazy_type_bits() != 0) {
                     (false, true) => "lazily allocated memory, which would spare its bytes, is switched off",
@@ -149,6 +188,11 @@ impl Plan {
                 amount(size),
                 amount(heap),
                 percent_up(size.0.saturating_sub(heap.0), size.0)
+            ),
+            NotTile::NotWorth { worth, harm } => format!(
+                "its {} of traffic a frame are less than the harm of reserving room for it, {} of more bins in its passes",
+                amount(worth),
+                amount(harm)
             ),
             NotTile::NoRoom { worth, beside } => format!(
                 "no room for its {} of traffic a frame beside {}: end their lives sooner, or shrink it",

@@ -17,10 +17,11 @@ use super::resources::{self, Created};
 use super::submit::Submission;
 use super::tiles::{Tiles, bound_bytes, check_shading};
 use super::turn::Slot;
-use super::{DeviceQueue, RuntimeFault, Target, history};
+use super::{DeviceQueue, RuntimeFault, Target, history, store};
 use crate::Result;
-use crate::frame::{Lifetime, Pass, PassId, PassKind, Version};
+use crate::frame::{Contents, Lifetime, Pass, PassId, PassKind, Version};
 use crate::plan::Plan;
+use crate::profile::Requirements;
 
 /// How often a frame is planned anew because requirements grew, before it is given up.
 const ATTEMPTS: usize = 3;
@@ -32,6 +33,7 @@ pub(super) fn bind(inner: &Arc<Inner>, plan: &Arc<Plan>, queues: Vec<DeviceQueue
         return Err(RuntimeFault::OtherDevice { planned, device }.into());
     }
     check_shading(inner, plan)?;
+    check_stores(plan)?;
     let mut plan = plan.clone();
     for attempt in 1.. {
         let mut guard = Guard::new(inner);
@@ -39,12 +41,41 @@ pub(super) fn bind(inner: &Arc<Inner>, plan: &Arc<Plan>, queues: Vec<DeviceQueue
             Created::All(places) => return complete(inner, plan, queues, guard, places),
             Created::Grown { requirements, fault } if attempt < ATTEMPTS => {
                 tracing::info!(reason = %fault, "planning anew");
-                plan = inner.plan(&plan.frame, &Arc::new(requirements), &plan.options)?;
+                let requirements = Arc::new(described(&plan, requirements));
+                plan = inner.plan(plan.described(), &requirements, &plan.options)?;
             }
             Created::Grown { fault, .. } => return Err(fault.into()),
         }
     }
     unreachable!("the last attempt returns")
+}
+
+/// An error if a frame has stores, and the crate was built without the shaders for them.
+fn check_stores(plan: &Plan) -> Result<()> {
+    let stores = plan
+        .frame
+        .passes()
+        .iter()
+        .find(|pass| pass.contents == Contents::Store);
+    match stores.filter(|_| !store::available()) {
+        Some(pass) => Err(RuntimeFault::UnsupportedPass {
+            pass: pass.name.clone(),
+            why: "the runtime stores split lives only if it is built with the feature `shaders`",
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// The requirements of the described frame's resources, where those of the planned one have grown: all parts of a life are one
+/// resource there.
+fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
+    for store in plan.stores() {
+        let stretch = grown.resources[store.from.index()];
+        grown.resources[store.to.index()].tile = stretch.tile;
+    }
+    grown.resources.truncate(plan.described().resources().len());
+    grown
 }
 
 /// Everything after the resources themselves.
@@ -72,6 +103,11 @@ fn complete(
             places,
         });
     }
+    let targets: Vec<Option<&Target>> = passes
+        .iter()
+        .map(|pass| pass.as_ref().map(|(_, target)| target))
+        .collect();
+    let stores = store::create(inner, &plan, owned, &targets, &tables)?;
     let progress = Progress::new(inner, &plan, owned)?;
     let submission = Submission::new(inner, &plan, &progress, owned)?;
     history::clear(inner, &plan, &queues, &places)?;
@@ -109,6 +145,7 @@ fn complete(
         tables,
         labels,
         slots,
+        stores,
         progress,
         submission,
         external_passes: external_passes(&plan),

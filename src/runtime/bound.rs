@@ -12,6 +12,7 @@ use super::owned::Owned;
 use super::progress::Progress;
 use super::rendering::Rendering;
 use super::retire::Retired;
+use super::store::StorePass;
 use super::submit::Submission;
 use super::turn::Slot;
 use super::{DeviceQueue, FrameNumber, Target};
@@ -110,6 +111,8 @@ pub struct Bound {
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
     pub(super) slots: Vec<Slot>,
+    /// In the order of their passes.
+    pub(super) stores: Vec<StorePass>,
     pub(super) progress: Progress,
     pub(super) submission: Submission,
     /// The render passes with external attachments.
@@ -134,13 +137,19 @@ impl Bound {
     /// # Panics
     /// If the pass is no render pass.
     pub fn target(&self, pass: PassId) -> &Target {
+        self.target_of(self.plan.pass_of(pass))
+    }
+
+    /// The same, for a pass of the planned frame.
+    pub(super) fn target_of(&self, pass: PassId) -> &Target {
         match &self.targets[pass.index()] {
             Some(target) => target,
             None => panic!("pass `{}` is no render pass", self.plan.frame.pass(pass).name),
         }
     }
 
-    /// The image of `resource` as current version in frames of `parity` (for descriptor sets written once).
+    /// The image of `resource` as current version in frames of `parity` (for descriptor sets written once). Of a resource whose life
+    /// is split, the one that it is stored in: [`Bound::image_in`] has the one of each pass.
     ///
     /// # Panics
     /// If the resource is a buffer, external, or used by no pass.
@@ -150,11 +159,13 @@ impl Bound {
 
     /// The image that a pass's access of `resource` uses in frames of `parity`.
     ///
-    /// Differs from [`Bound::image`] for the previous version, and for a tile resident with an alias per memory object.
+    /// Differs from [`Bound::image`] for the previous version, for a tile resident with an alias per memory object, and where a life is
+    /// split.
     ///
     /// # Panics
     /// If the pass does not declare such an access, or the resource is external.
     pub fn image_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Image {
+        let pass = self.plan.pass_of(pass);
         self.image_at(resource, self.place_in(pass, resource, version, parity))
     }
 
@@ -163,7 +174,7 @@ impl Bound {
     /// # Panics
     /// If the pass does not declare such an access.
     pub fn layout_in(&self, pass: PassId, resource: ResourceId, version: Version) -> vk::ImageLayout {
-        self.plan.accesses[self.access_of(pass, resource, version)].layout
+        self.plan.accesses[self.access_of(self.plan.pass_of(pass), resource, version)].layout
     }
 
     /// The buffer of `resource` as current version in frames of `parity`.
@@ -179,6 +190,7 @@ impl Bound {
     /// # Panics
     /// If the pass does not declare such an access, or the resource is external.
     pub fn buffer_in(&self, pass: PassId, resource: ResourceId, version: Version, parity: Parity) -> Buffer {
+        let pass = self.plan.pass_of(pass);
         self.buffer_at(resource, self.place_in(pass, resource, version, parity))
     }
 
@@ -279,7 +291,7 @@ impl Bound {
         self.tables(parity).places[placements.indices().start + 1]
     }
 
-    /// The object that an access uses.
+    /// The object that an access of a pass of the planned frame uses.
     pub(super) fn place_in(
         &self,
         pass: PassId,
@@ -291,11 +303,13 @@ impl Bound {
         self.tables(parity).places[placement as usize]
     }
 
-    /// Index of the first access of `version` of `resource` in `pass`.
+    /// Index of the first access of `version` of `resource` in `pass` of the planned frame, or of the stretch of it that lives there.
     fn access_of(&self, pass: PassId, resource: ResourceId, version: Version) -> usize {
         let frame = &self.plan.frame;
         let accesses = frame.pass(pass).accesses;
-        let wanted = |access: &Access| access.resource == resource && access.version == version;
+        let wanted = |access: &Access| {
+            self.plan.described_resource(access.resource) == resource && access.version == version
+        };
         match accesses.of(frame.accesses()).iter().position(wanted) {
             Some(position) => accesses.indices().start + position,
             None => panic!(

@@ -28,8 +28,9 @@ pub(super) fn image_info(
         Home::Lazy => vk::ImageUsageFlags::TRANSIENT_ATTACHMENT,
         Home::Arena | Home::Own => vk::ImageUsageFlags::empty(),
     };
-    if resource.lifetime == Lifetime::History {
-        // Cleared once, before the first frame reads what no frame wrote.
+    if resource.lifetime == Lifetime::History && home != Home::Tile {
+        // Cleared once, before the first frame reads what no frame wrote. In tile memory is a stretch of it at most, which is written
+        // first.
         usage |= vk::ImageUsageFlags::TRANSFER_DST;
     }
     let alias = if alias {
@@ -61,7 +62,7 @@ pub(super) fn buffer_info(resource: &Resource, home: Home) -> Option<vk::BufferC
     if home == Home::Tile {
         usage |= BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
     }
-    if resource.lifetime == Lifetime::History {
+    if resource.lifetime == Lifetime::History && home != Home::Tile {
         usage |= vk::BufferUsageFlags::TRANSFER_DST;
     }
     Some(

@@ -1,7 +1,7 @@
 //! The runtime on one device.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
 
@@ -9,10 +9,10 @@ use super::functions::Functions;
 use super::memory::Memory;
 use super::retire::Retired;
 use super::support::plan_features;
-use super::{Bound, Capabilities, Missing, RuntimeFault, Support};
+use super::{Bound, Capabilities, Missing, RuntimeFault, Support, store};
 use crate::Result;
 use crate::frame::Frame;
-use crate::plan::{Plan, PlanOptions, plan};
+use crate::plan::{Plan, PlanOptions, Planner, plan};
 use crate::profile::{DeviceProfile, Requirements};
 
 /// A queue of the caller's device.
@@ -60,12 +60,9 @@ pub(super) struct Inner {
     pub(super) capabilities: Capabilities,
     queues: Vec<DeviceQueue>,
     pub(super) memory: Memory,
-    plans: Mutex<Vec<Arc<Plan>>>,
+    planner: Mutex<Planner>,
     pub(super) retired: Mutex<Vec<Retired>>,
 }
-
-/// Plans remembered: a renderer that switches between a few frames finds each again.
-const PLANS_KEPT: usize = 4;
 
 impl Device {
     /// Takes up work on a device of the caller.
@@ -114,7 +111,7 @@ impl Device {
             capabilities,
             queues: desc.queues,
             memory,
-            plans: Mutex::default(),
+            planner: Mutex::default(),
             retired: Mutex::default(),
         };
         Ok(Device {
@@ -165,14 +162,40 @@ impl Device {
     /// # Errors
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
     pub fn plan(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Plan>> {
-        let known = |plan: &&Arc<Plan>| plan.options == *options && plan.frame == *frame;
-        let plans = self.inner.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(plan) = plans.iter().find(known) {
-            return Ok(plan.clone());
+        let options = &self.inner.possible(options);
+        if let Some(plan) = self.inner.planner().known(frame, &self.inner.profile, options) {
+            return Ok(plan);
         }
-        drop(plans);
         let requirements = self.measure(frame)?;
         self.inner.plan(frame, &requirements, options)
+    }
+
+    /// As [`Device::plan`], but at once: where no plan is at hand, an older one of much the same frame is repaired, or the fast mode
+    /// plans ([`Planner::plan_now`]). The exact one may follow from another thread, with [`Device::plan`].
+    ///
+    /// # Errors
+    /// As [`Device::plan`].
+    pub fn plan_now(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Plan>> {
+        let options = &self.inner.possible(options);
+        if let Some(plan) = self.inner.planner().known(frame, &self.inner.profile, options) {
+            return Ok(plan);
+        }
+        let requirements = self.measure(frame)?;
+        let profile = &self.inner.profile;
+        let plan = self
+            .inner
+            .planner()
+            .plan_now(frame, &requirements, profile, options)?;
+        if cfg!(debug_assertions) {
+            plan.check()?;
+        }
+        Ok(plan)
+    }
+
+    /// Takes a plan that was made elsewhere, or shipped with the program, for this device: from now on it is the one for its inputs.
+    /// See [`Planner::adopt`].
+    pub fn adopt(&self, plan: Arc<Plan>) -> bool {
+        self.inner.planner().adopt(plan)
     }
 
     /// Creates and binds everything that `plan` asks for.
@@ -239,15 +262,27 @@ impl Inner {
         options: &PlanOptions,
     ) -> Result<Arc<Plan>> {
         let _span = tracing::info_span!("plan", frame = frame.name()).entered();
+        // Not under the lock: another thread may want a plan at once meanwhile.
         let plan = Arc::new(plan(frame, requirements, &self.profile, options)?);
         if cfg!(debug_assertions) {
             plan.check()?;
         }
-        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        plans.retain(|other| other.options != *options || other.frame != *frame);
-        plans.truncate(PLANS_KEPT - 1);
-        plans.insert(0, plan.clone());
+        self.planner().adopt(plan.clone());
         Ok(plan)
+    }
+
+    /// The plans at hand.
+    fn planner(&self) -> MutexGuard<'_, Planner> {
+        self.planner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The options, less what this build cannot do.
+    fn possible(&self, options: &PlanOptions) -> PlanOptions {
+        let split = options.split && store::available();
+        if options.split && !split {
+            tracing::info!(reason = "built without the feature `shaders`", "no life is split");
+        }
+        PlanOptions { split, ..*options }
     }
 
     /// The first queue that computes.

@@ -77,6 +77,7 @@ mod render_pass;
 mod rendering;
 mod resources;
 mod retire;
+mod store;
 mod submit;
 mod support;
 mod survey;

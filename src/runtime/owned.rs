@@ -15,6 +15,10 @@ pub(super) struct Owned {
     pub(super) views: Vec<vk::ImageView>,
     pub(super) render_passes: Vec<vk::RenderPass>,
     pub(super) framebuffers: Vec<vk::Framebuffer>,
+    pub(super) set_layouts: Vec<vk::DescriptorSetLayout>,
+    pub(super) descriptor_pools: Vec<vk::DescriptorPool>,
+    pub(super) pipeline_layouts: Vec<vk::PipelineLayout>,
+    pub(super) pipelines: Vec<vk::Pipeline>,
     pub(super) semaphores: Vec<vk::Semaphore>,
     pub(super) fences: Vec<vk::Fence>,
 }
@@ -38,6 +42,10 @@ impl Owned {
         drain!(
             fences: destroy_fence,
             semaphores: destroy_semaphore,
+            pipelines: destroy_pipeline,
+            pipeline_layouts: destroy_pipeline_layout,
+            descriptor_pools: destroy_descriptor_pool,
+            set_layouts: destroy_descriptor_set_layout,
             framebuffers: destroy_framebuffer,
             render_passes: destroy_render_pass,
             views: destroy_image_view,

@@ -10,6 +10,7 @@ use ash::vk;
 use super::barrier::Side;
 use super::bound::{Bound, Place, Tables};
 use super::fault::Called;
+use super::store::StorePass;
 use super::{Buffer, Image, Parity, RuntimeFault};
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
@@ -47,7 +48,7 @@ impl<'a> Commands<'a> {
         id: CommandBufferId,
     ) -> Commands<'a> {
         let declared = &bound.plan.frame.command_buffers()[id.index()];
-        Commands {
+        let mut commands = Commands {
             bound,
             tables: bound.tables(parity),
             parity,
@@ -57,7 +58,9 @@ impl<'a> Commands<'a> {
             end: declared.passes.end,
             tile: Cell::new(TileBinding::Known(None)),
             _span: tracing::trace_span!("record", commands = declared.name).entered(),
-        }
+        };
+        commands.store();
+        commands
     }
 
     /// Records a pass: tile memory bound, barriers, the render pass begun, then the caller's commands, then ended.
@@ -65,10 +68,12 @@ impl<'a> Commands<'a> {
     /// # Errors
     /// When it is not this pass's turn, or its contents are declared secondary.
     pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
+        let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Inline)?;
         self.before(pass, false);
         let result = record(&PassCommands { commands: self, pass });
         self.after(pass);
+        self.store();
         Ok(result)
     }
 
@@ -81,6 +86,7 @@ impl<'a> Commands<'a> {
     /// # Safety
     /// The command buffers are executable, begun for this pass in this turn, and not pending elsewhere.
     pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[vk::CommandBuffer]) -> Result<()> {
+        let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Secondary)?;
         self.before(pass, true);
         if !contents.is_empty() {
@@ -94,6 +100,7 @@ impl<'a> Commands<'a> {
             self.tile.set(TileBinding::Unknown);
         }
         self.after(pass);
+        self.store();
         Ok(())
     }
 
@@ -145,12 +152,10 @@ impl<'a> Commands<'a> {
         }
         let declared = frame.pass(pass).contents;
         if declared != recorded {
-            let text = |contents| {
-                if contents == Contents::Inline {
-                    "inline"
-                } else {
-                    "secondary"
-                }
+            let text = |contents| match contents {
+                Contents::Inline => "inline",
+                Contents::Secondary => "secondary",
+                Contents::Store => "the runtime's",
             };
             let (declared, recorded) = (text(declared), text(recorded));
             let pass = frame.pass(pass).name.clone();
@@ -162,6 +167,20 @@ impl<'a> Commands<'a> {
             .into());
         }
         Ok(())
+    }
+
+    /// Records the stores that come next: they are the runtime's, not the caller's.
+    fn store(&mut self) {
+        while self.next < self.end {
+            let pass = PassId(self.next);
+            let Some(store) = StorePass::of(&self.bound.stores, pass) else {
+                return;
+            };
+            self.before(pass, false);
+            // SAFETY: `before` began the pass, with its barriers.
+            unsafe { store.record(&self.bound.inner, self.handle, self.parity.index()) };
+            self.after(pass);
+        }
     }
 
     fn before(&self, pass: PassId, secondary: bool) {

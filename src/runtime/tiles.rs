@@ -78,6 +78,7 @@ impl Turn<'_> {
     pub fn tile_properties(&self, pass: PassId) -> Result<Option<TilePropertiesQCOM<'static>>> {
         let bound: &Bound = self.bound();
         let frame = &bound.plan.frame;
+        let pass = bound.plan.pass_of(pass);
         let rendering = bound.tables(self.parity()).renderings[pass.index()].as_ref();
         let name = || format!("pass `{}`", frame.pass(pass).name);
         let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));

@@ -205,7 +205,7 @@ impl Turn<'_> {
         let what = || {
             format!(
                 "a secondary command buffer of pass `{}`",
-                self.bound.plan.frame.pass(pass).name
+                self.bound.plan.described().pass(pass).name
             )
         };
         Ok(begun.called("vkBeginCommandBuffer", what)?)
@@ -220,7 +220,8 @@ impl Turn<'_> {
         pass: PassId,
         with: impl FnOnce(&vk::CommandBufferInheritanceInfo<'_>) -> R,
     ) -> R {
-        let target = self.bound.target(pass);
+        let pass = self.bound.plan.pass_of(pass);
+        let target = self.bound.target_of(pass);
         let rendering = self.bound.tables(self.parity).renderings[pass.index()].as_ref();
         let framebuffer = rendering.map_or(vk::Framebuffer::null(), Rendering::framebuffer);
         let mut formats = vk::CommandBufferInheritanceRenderingInfo::default()
@@ -257,6 +258,7 @@ impl Turn<'_> {
     /// # Safety
     /// `command_buffer` is a secondary one in the recording state.
     pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
+        let pass = self.bound.plan.pass_of(pass);
         if let Some(object) = self.bound.plan.passes[pass.index()].bound {
             // SAFETY: the caller's duty.
             unsafe { self.bound.bind_tile_memory(command_buffer, Some(object)) };

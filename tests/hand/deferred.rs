@@ -133,6 +133,7 @@ fn draw(late: bool) -> Plan {
         // albedo: 3 blocks, 2 accesses; depth: 2 blocks, 3 accesses; bloom: 1 block, 2 accesses.
         eligible_bytes: Bytes(blocks * BLOCK),
         on_chip_bytes: Bytes(blocks * BLOCK),
+        stored_bytes: Bytes::ZERO,
         arena_bytes: Bytes(256 * KIB),
         arena_bytes_without_aliasing: Bytes(320 * KIB),
         arena_peak_live: Bytes(256 * KIB),

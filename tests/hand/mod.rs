@@ -105,6 +105,7 @@ impl Pencil {
         let passes = frame.passes().len();
         let plan = Plan {
             frame: frame.clone(),
+            split: None,
             profile: Arc::new(profile),
             requirements: Arc::new(Requirements {
                 resources: requirements,

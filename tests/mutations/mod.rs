@@ -5,6 +5,7 @@ mod bytes;
 mod contents;
 mod ladders;
 mod residence;
+mod splits;
 mod structure;
 
 use std::fmt::Debug;

@@ -166,9 +166,10 @@ fn an_unused_resource_gets_memory() {
 #[test]
 fn a_total_is_wrong() {
     type Field = (&'static str, fn(&mut Totals) -> &mut Bytes);
-    let fields: [Field; 7] = [
+    let fields: [Field; 8] = [
         ("eligible_bytes", |totals| &mut totals.eligible_bytes),
         ("on_chip_bytes", |totals| &mut totals.on_chip_bytes),
+        ("stored_bytes", |totals| &mut totals.stored_bytes),
         ("arena_bytes", |totals| &mut totals.arena_bytes),
         ("arena_bytes_without_aliasing", |totals| {
             &mut totals.arena_bytes_without_aliasing

@@ -38,6 +38,7 @@ pub(crate) fn planned(seed: u64) -> Plan {
         bin_cost: random.pick(&[Bytes::ZERO, BIN_COST, Bytes::mib(1)]),
         lazy: !random.one_in(4),
         ladder: random.pick(&[Ladder::WherePays, Ladder::Always, Ladder::Off]),
+        split: random.one_in(2),
     };
     plan(&frame, &Arc::new(requirements), &Arc::new(profile), &options).unwrap()
 }

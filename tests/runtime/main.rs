@@ -17,5 +17,6 @@ mod misuse;
 mod queues;
 mod resize;
 mod secondary;
+mod split;
 mod tiles;
 mod validated;

@@ -16,6 +16,14 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameFault> {
             });
         }
         let accesses = pass.accesses.of(&tables.accesses);
+        if pass.contents == Contents::Store
+            && let Err(why) = split::check_store(tables, pass.kind, accesses)
+        {
+            return Err(FrameFault::StoreContents {
+                pass: pass.name.clone(),
+                why,
+            });
+        }
         let mut depth: Option<&Access> = None;
         for access in accesses {
             check_access(tables, pass, access)?;

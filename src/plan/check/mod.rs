@@ -30,6 +30,7 @@ mod replay;
 mod residence;
 mod scopes;
 mod sites;
+mod split;
 mod structure;
 mod totals;
 
@@ -40,6 +41,7 @@ pub use hazards::{HazardFault, Lack, Touch};
 pub use layouts::LayoutFault;
 pub use operations::OperationFault;
 pub use residence::{ResidenceFault, TileRule};
+pub use split::SplitFault;
 pub use structure::StructureFault;
 pub use totals::TotalFault;
 
@@ -53,6 +55,9 @@ pub enum CheckFault {
     /// The tables do not refer to each other soundly.
     #[error(transparent)]
     Structure(#[from] StructureFault),
+    /// A life that is split as it must not be.
+    #[error(transparent)]
+    Split(#[from] SplitFault),
     /// Memory objects, offsets and sizes.
     #[error(transparent)]
     Bytes(#[from] BytesFault),
@@ -104,6 +109,7 @@ impl Plan {
         if !judge.faults.is_empty() {
             return judge.faults;
         }
+        split::check(&mut judge);
         structure::check_lives(&mut judge);
         bytes::check(&mut judge);
         residence::check(&mut judge);

@@ -3,7 +3,7 @@
 use super::Judge;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, sites};
-use crate::frame::{Access, PassId, ResourceId};
+use crate::frame::{Access, Contents, PassId, ResourceId};
 use crate::plan::{Home, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 
@@ -60,7 +60,8 @@ pub(super) fn check(judge: &mut Judge<'_>) {
     let says = plan.totals;
     let is = Totals {
         eligible_bytes: eligible(judge),
-        on_chip_bytes: on_chip(judge),
+        on_chip_bytes: Bytes(on_chip(judge).0.saturating_sub(stored(judge).0)),
+        stored_bytes: stored(judge),
         arena_bytes: objects(Home::Arena).fold(Bytes::ZERO, add),
         arena_bytes_without_aliasing: plan
             .placements
@@ -80,6 +81,7 @@ pub(super) fn check(judge: &mut Judge<'_>) {
     let pairs = [
         ("eligible_bytes", says.eligible_bytes, is.eligible_bytes),
         ("on_chip_bytes", says.on_chip_bytes, is.on_chip_bytes),
+        ("stored_bytes", says.stored_bytes, is.stored_bytes),
         ("arena_bytes", says.arena_bytes, is.arena_bytes),
         (
             "arena_bytes_without_aliasing",
@@ -184,15 +186,61 @@ fn eligible(judge: &Judge<'_>) -> Bytes {
         return Bytes::ZERO;
     }
     let mut sum = Bytes::ZERO;
-    for access in plan.frame.accesses() {
+    for access in plan
+        .frame
+        .accesses()
+        .iter()
+        .filter(|access| !in_store(judge, access))
+    {
         let resource = access.resource;
         let tile = plan.requirements.resources[resource.index()].tile;
         let admitted = tile_rule(judge, resource).is_none() && !in_one_render_pass(judge, resource);
+        let admitted = admitted
+            && stored_apart(judge, resource).is_none_or(|from| {
+                // What was stored counts if only room was wanting to keep it on chip as a whole.
+                let mut uses = plan.frame.accesses().iter().filter(|access| {
+                    (access.resource == from || access.resource == resource) && !in_store(judge, access)
+                });
+                let place = |access: &Access| {
+                    (
+                        window_of(plan, plan.frame.batch_of(access.pass)),
+                        plan.frame.queue_of(access.pass),
+                    )
+                };
+                let first = place(access);
+                let published = plan.options.windows == WindowRule::WholeFrame;
+                tile_rule(judge, from).is_none() && (published || uses.all(|access| place(access) == first))
+            });
         if let Some(tile) = tile.filter(|_| admitted) {
             sum = add(sum, moved(access, tile.size));
         }
     }
     sum
+}
+
+/// Whether the access is a store's.
+fn in_store(judge: &Judge<'_>, access: &Access) -> bool {
+    judge.plan.frame.pass(access.pass).contents == Contents::Store
+}
+
+/// What is stored in the resource, by a pass that the runtime records.
+fn stored_apart(judge: &Judge<'_>, resource: ResourceId) -> Option<ResourceId> {
+    let frame = &judge.plan.frame;
+    let accesses = frame.accesses();
+    let writes = |access: &&Access| access.resource == resource && access.writes && in_store(judge, access);
+    let pass = accesses.iter().find(writes)?.pass;
+    let read = |access: &&Access| access.pass == pass && access.reads;
+    Some(accesses.iter().find(read)?.resource)
+}
+
+/// What stores of tile placements write.
+fn stored(judge: &Judge<'_>) -> Bytes {
+    let plan = judge.plan;
+    let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
+    let read = accesses.filter(|(access, _)| access.reads && in_store(judge, access));
+    let placements = read.map(|(_, planned)| plan.placements[planned.placement.index()]);
+    let of_tile = placements.filter(|placement| placement.home == Home::Tile);
+    of_tile.map(|placement| placement.size).fold(Bytes::ZERO, add)
 }
 
 /// Whether one render pass alone uses the resource, as an attachment; published tables make no such difference.
@@ -213,6 +261,7 @@ fn in_one_render_pass(judge: &Judge<'_>, resource: ResourceId) -> bool {
 fn on_chip(judge: &Judge<'_>) -> Bytes {
     let plan = judge.plan;
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
+    let accesses = accesses.filter(|(access, _)| !in_store(judge, access));
     let of_tile = accesses.filter_map(|(access, planned)| {
         let placement = plan.placements[planned.placement.index()];
         let bytes = moved(access, placement.size);

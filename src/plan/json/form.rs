@@ -17,6 +17,9 @@ pub(super) struct Document {
     pub(super) frame: String,
     pub(super) base_extent: [u32; 2],
     pub(super) options: Options,
+    /// What the frame does not have and the plan has: passes that end stretches in tile memory.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) stores: Vec<Store>,
     pub(super) profile: ProfileJson,
     pub(super) objects: Vec<Object>,
     pub(super) resources: Vec<Resource>,
@@ -27,6 +30,19 @@ pub(super) struct Document {
     #[serde(default)]
     pub(super) optimality: Option<OptimalityEntry>,
     pub(super) totals: Totals,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Store {
+    /// The resource whose life is split.
+    pub(super) resource: String,
+    /// The pass of the frame behind which it is stored.
+    pub(super) after: String,
+    /// The store itself. Follows from the others: for readers.
+    pub(super) pass: String,
+    /// What is stored: the resource's stretch in tile memory. Follows from the others: for readers.
+    pub(super) from: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -47,6 +63,8 @@ pub(super) struct Options {
     pub(super) windows: WindowRule,
     pub(super) aliasing: bool,
     pub(super) ladder: Ladder,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) split: bool,
     pub(super) lazy: bool,
     pub(super) budget: u64,
     pub(super) bin_cost: Bytes,
@@ -116,6 +134,9 @@ pub(super) enum Reason {
         pass: String,
         access: AccessKind,
     },
+    Stored {
+        pass: String,
+    },
     OnePass {
         pass: String,
     },
@@ -124,6 +145,10 @@ pub(super) enum Reason {
     TooLarge {
         size: Bytes,
         heap: Bytes,
+    },
+    NotWorth {
+        worth: Bytes,
+        harm: Bytes,
     },
     NoRoom {
         worth: Bytes,

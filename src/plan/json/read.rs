@@ -9,9 +9,10 @@ use super::form::{self, Document};
 use super::{FORMAT, PlanJsonFault, VERSION, write};
 use crate::frame::{Frame, PassId, QueueId, ResourceId};
 use crate::json::clip;
+use crate::plan::split::with_stores;
 use crate::plan::{
     AccessPlan, Barrier, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, Plan,
-    PlanOptions, QueueTransfer, Reason, ResourcePlan,
+    PlanOptions, QueueTransfer, Reason, ResourcePlan, Split, Store,
 };
 use crate::profile::{Requirements, ResourceRequirements, TileRequirements};
 use crate::units::{Run, Span};
@@ -21,28 +22,38 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
         crate::json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonFault { what })?;
     let value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     check_numbers(&value)?;
+    let (described, (planned, stores)) = (frame, read_stores(frame, &document)?);
+    let frame = &planned;
     check_frame(frame, &document)?;
     let names = Names::new(frame);
     let (resources, placements, collisions) = read_resources(frame, &names, &document)?;
     let (passes, barriers) = read_passes(&names, &document, placements.len())?;
+    let needs: Vec<ResourceRequirements> = document
+        .resources
+        .iter()
+        .map(|resource| requirements(&resource.requirements))
+        .collect();
+    let split = (!stores.is_empty()).then(|| Split {
+        frame: described.clone(),
+        requirements: Arc::new(Requirements {
+            resources: needs[..described.resources().len()].to_vec(),
+        }),
+        stores,
+    });
     let plan = Plan {
         frame: frame.clone(),
+        split,
         options: PlanOptions {
             strategy: document.options.strategy,
             windows: document.options.windows,
             aliasing: document.options.aliasing,
             ladder: document.options.ladder,
+            split: document.options.split,
             lazy: document.options.lazy,
             budget: document.options.budget,
             bin_cost: document.options.bin_cost,
         },
-        requirements: Arc::new(Requirements {
-            resources: document
-                .resources
-                .iter()
-                .map(|resource| requirements(&resource.requirements))
-                .collect(),
-        }),
+        requirements: Arc::new(Requirements { resources: needs }),
         resources,
         placements,
         objects: read_objects(&document)?,
@@ -170,6 +181,33 @@ fn check_frame(frame: &Frame, document: &Document) -> Result<(), PlanJsonFault> 
         }
     }
     Ok(())
+}
+
+/// The frame with the stores of the document, and where they are in it.
+fn read_stores(described: &Frame, document: &Document) -> Result<(Frame, Vec<Store>), PlanJsonFault> {
+    let names = Names::new(described);
+    let stretch = |store: &form::Store| {
+        let by = "a store";
+        Ok((
+            names.resource(&store.resource, by)?,
+            names.pass(&store.after, by)?,
+        ))
+    };
+    let mut stretches = document
+        .stores
+        .iter()
+        .map(stretch)
+        .collect::<Result<Vec<_>, PlanJsonFault>>()?;
+    if stretches.is_empty() {
+        return Ok((described.clone(), Vec::new()));
+    }
+    let (count, split) = (stretches.len(), with_stores(described, &mut stretches));
+    match split.filter(|(_, stores)| stores.len() == count) {
+        Some(split) => Ok(split),
+        None => Err(fault(
+            "a store is of a resource whose life cannot be split there: plan the frame anew",
+        )),
+    }
 }
 
 fn same_names<'a>(
@@ -322,12 +360,17 @@ fn reason(
             pass: pass(name)?,
             kind: *access,
         },
+        form::Reason::Stored { pass: name } => NotTile::Stored { pass: pass(name)? },
         form::Reason::OnePass { pass: name } => NotTile::OnePass { pass: pass(name)? },
         form::Reason::DeclaredUsage => NotTile::DeclaredUsage,
         form::Reason::Refused => NotTile::Refused,
         form::Reason::TooLarge { size, heap } => NotTile::TooLarge {
             size: *size,
             heap: *heap,
+        },
+        form::Reason::NotWorth { worth, harm } => NotTile::NotWorth {
+            worth: *worth,
+            harm: *harm,
         },
         form::Reason::NoRoom {
             worth,

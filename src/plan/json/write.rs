@@ -3,7 +3,7 @@
 use super::form::{self, Document};
 use super::{FORMAT, VERSION};
 use crate::frame::{PassId, QueueId, ResourceId};
-use crate::plan::{Barrier, NotTile, Plan, Reason};
+use crate::plan::{Barrier, NotTile, Plan, Reason, Store};
 use crate::profile::json::ProfileJson;
 use crate::units::{Bytes, Step};
 
@@ -20,10 +20,12 @@ pub(super) fn document(plan: &Plan) -> Document {
             windows: options.windows,
             aliasing: options.aliasing,
             ladder: options.ladder,
+            split: options.split,
             lazy: options.lazy,
             budget: options.budget,
             bin_cost: options.bin_cost,
         },
+        stores: plan.stores().iter().map(|one| store(plan, one)).collect(),
         profile: ProfileJson::new(&plan.profile),
         objects: plan
             .objects
@@ -45,6 +47,16 @@ pub(super) fn document(plan: &Plan) -> Document {
             steps: found.steps,
         }),
         totals: plan.totals,
+    }
+}
+
+fn store(plan: &Plan, store: &Store) -> form::Store {
+    let described = plan.described();
+    form::Store {
+        resource: name_of_resource(plan, store.to),
+        after: described.pass(plan.described_pass(store.pass)).name.clone(),
+        pass: name_of_pass(plan, store.pass),
+        from: name_of_resource(plan, store.from),
     }
 }
 
@@ -141,10 +153,12 @@ fn not_tile(plan: &Plan, why: NotTile) -> form::Reason {
             pass: name(pass),
             access: kind,
         },
+        NotTile::Stored { pass } => form::Reason::Stored { pass: name(pass) },
         NotTile::OnePass { pass } => form::Reason::OnePass { pass: name(pass) },
         NotTile::DeclaredUsage => form::Reason::DeclaredUsage,
         NotTile::Refused => form::Reason::Refused,
         NotTile::TooLarge { size, heap } => form::Reason::TooLarge { size, heap },
+        NotTile::NotWorth { worth, harm } => form::Reason::NotWorth { worth, harm },
         NotTile::NoRoom { worth, beside } => form::Reason::NoRoom {
             worth,
             first_collision: beside.first,

@@ -6,6 +6,7 @@
 
 use super::problem::{Item, Problem};
 use crate::pack;
+use crate::units::Run;
 
 /// Prices are per byte, in units of `1 / SCALE`.
 const SCALE: i128 = 1 << 20;
@@ -79,12 +80,14 @@ impl Prices {
         let mut slack: Vec<i128> = (0..self.price.len())
             .map(|step| i128::from(self.best_load(problem, step, 0)))
             .collect();
-        for (item, _) in problem
-            .items
-            .iter()
-            .zip(&self.surplus)
-            .filter(|(_, surplus)| **surplus > 0)
-        {
+        for choice in &problem.choices {
+            let best = choice
+                .indices()
+                .max_by_key(|&item| (self.surplus[item], usize::MAX - item));
+            let Some(item) = best.filter(|&item| self.surplus[item] > 0) else {
+                continue;
+            };
+            let item = &problem.items[item];
             for slack in &mut slack[item.first..item.end] {
                 *slack -= i128::from(item.size);
             }
@@ -172,17 +175,27 @@ impl Prices {
         let rooms: i128 = (0..load.len())
             .map(|step| self.room(problem, step, load[step]))
             .sum();
-        let surplus: i128 = self.surplus.iter().map(|surplus| (*surplus).max(0)).sum();
-        rooms + surplus
+        rooms + self.wanted(problem)
+    }
+
+    /// The surplus of all that the prices want, of each life at most one stretch.
+    pub(super) fn wanted(&self, problem: &Problem<'_>) -> i128 {
+        let most = |choice: &Run| {
+            let surplus = choice.of(&self.surplus).iter().copied().max();
+            surplus.unwrap_or(0).max(0)
+        };
+        problem.choices.iter().map(most).sum()
     }
 }
 
 /// The best prices of the relaxation in which items may be chosen in part: those of a flow, in which what a step saves by
 /// reserving less is on offer as well.
 ///
-/// Only the lower hull of the harm counts there: reserving is a mixture of levels.
+/// Only the lower hull of the harm counts there: reserving is a mixture of levels. Of several stretches of one life the longest
+/// stands for all: together they would ask for more than can be chosen.
 fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
-    let items = problem.items.iter();
+    let longest = |choice: &Run| choice.of(&problem.items).iter().max_by_key(|item| item.end);
+    let items = problem.choices.iter().filter_map(longest);
     let mut stretches: Vec<(usize, usize, u64, u64)> = items
         .filter(|item| item.size <= problem.capacity)
         .map(|item| (item.first, item.end, item.size, item.worth))

@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use crate::frame::{Frame, ResourceId};
-use crate::plan::eligible::Ruling;
+use crate::frame::{Frame, Lifetime, PassId, ResourceId, Version};
+use crate::plan::eligible::{Ruling, barred};
 use crate::plan::timeline::Timeline;
-use crate::profile::Requirements;
+use crate::plan::{PlanOptions, WindowRule, model};
+use crate::profile::{Dedicated, Requirements, TileHeap};
 use crate::units::{Alignment, Bytes, Span};
 
 /// A resource that may live in tile memory.
@@ -18,6 +19,8 @@ pub(super) struct Candidate {
     /// Bytes of traffic a frame that it saves there, and [`PINNED`] more if it must be there.
     pub(super) worth: Bytes,
     pub(super) window: u32,
+    /// Of a stretch of a life, the pass behind which it is stored; its worth is less by what the store writes.
+    pub(super) stored: Option<PassId>,
 }
 
 /// More than everything else of a frame is worth.
@@ -44,10 +47,80 @@ pub(super) fn candidates(
                     *worth
                 },
                 window: timeline.window[span.first.0 as usize],
+                stored: None,
             });
         }
     }
     candidates
+}
+
+/// Stretches of lives that may be in tile memory, and are worth more than the store that ends them.
+///
+/// A stretch begins where the resource is made, and ends behind any of its passes in the same window. Published tables know whole
+/// lives: there, only what could be in tile memory as a whole is split.
+pub(super) fn stretches(
+    frame: &Frame,
+    requirements: &Requirements,
+    timeline: &Timeline,
+    rulings: &[Ruling],
+    heap: &TileHeap,
+    options: &PlanOptions,
+) -> Vec<Candidate> {
+    let published = options.windows == WindowRule::WholeFrame;
+    let mut stretches = Vec::new();
+    for (id, ruling) in frame.resource_ids().zip(rulings) {
+        let asked = match ruling {
+            Ruling::Tile(_) => true,
+            Ruling::Ordinary(_) => !published,
+            Ruling::Unused | Ruling::External | Ruling::Lazy(_) => false,
+        };
+        let needs = &requirements.resources[id.index()];
+        let tile = needs.tile.filter(|tile| tile.size <= heap.size);
+        let pinned = frame.resource(id).pinned;
+        let Some(tile) = tile.filter(|_| asked && !pinned && needs.dedicated != Dedicated::Required) else {
+            continue;
+        };
+        if frame.splits(id).is_err() {
+            continue;
+        }
+        let uses: Vec<u32> = frame
+            .uses_of(id)
+            .iter()
+            .copied()
+            .filter(|&index| frame.accesses()[index as usize].version == Version::Current)
+            .collect();
+        let pass = |index: &u32| frame.accesses()[*index as usize].pass;
+        let kept = frame.resource(id).lifetime != Lifetime::Transient;
+        let (mut worth, mut count) = (Bytes::ZERO, 0);
+        for in_pass in uses.chunk_by(|a, b| pass(a) == pass(b)) {
+            count += in_pass.len();
+            if !published && barred(frame, heap, timeline, &uses[..count], id).is_some() {
+                break;
+            }
+            let worths = in_pass
+                .iter()
+                .map(|&index| model::worth(&frame.accesses()[index as usize], tile.size));
+            worth += worths.sum();
+            // The whole life, and nothing wants it afterwards.
+            if count == uses.len() && !kept {
+                break;
+            }
+            let (first, after) = (pass(&uses[0]), pass(&in_pass[0]));
+            if worth <= tile.size || !frame.stores_behind(id, after) {
+                continue;
+            }
+            stretches.push(Candidate {
+                resource: id,
+                span: Span::new(first.0, after.0 + 1),
+                size: tile.size,
+                alignment: tile.alignment,
+                worth: worth - tile.size,
+                window: timeline.window_of(first),
+                stored: Some(after),
+            });
+        }
+    }
+    stretches
 }
 
 /// Orders in which candidates are offered to the heap.

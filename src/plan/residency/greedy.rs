@@ -90,13 +90,18 @@ fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<Resident>)
 
 pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> Resident {
     let Candidate {
-        resource, span, size, ..
+        resource,
+        span,
+        size,
+        stored,
+        ..
     } = *candidate;
     Resident {
         resource,
         offset,
         size,
         span,
+        stored,
     }
 }
 

@@ -25,7 +25,7 @@ use std::ops::ControlFlow;
 
 use self::bind::bind;
 use self::bound::Prices;
-use self::candidate::{Candidate, Order, PINNED, candidates};
+use self::candidate::{Candidate, Order, PINNED, candidates, stretches};
 use self::first_come::{first_come, place_apart};
 use self::greedy::{as_before, best_of_orders, in_one_order, resident};
 use self::harm::Harm;
@@ -34,7 +34,7 @@ use self::search::{Choice, choice_at, choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
 use super::{Home, Ladder, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
-use crate::frame::{Frame, ResourceId};
+use crate::frame::{Frame, PassId, ResourceId};
 use crate::pack;
 use crate::profile::{DeviceProfile, Requirements, TileHeap};
 use crate::units::{Alignment, Bytes, Span};
@@ -60,6 +60,77 @@ pub(super) struct Resident {
     pub(super) offset: Bytes,
     pub(super) size: Bytes,
     pub(super) span: Span,
+    /// Of a stretch of a life, the pass behind which it is stored.
+    pub(super) stored: Option<PassId>,
+}
+
+/// Stretches of lives that are worth a store each.
+pub(super) struct Stretches {
+    /// The resources, each with the pass behind which it is stored.
+    pub(super) stretches: Vec<(ResourceId, PassId)>,
+    /// Of the choice with these stretches, as if the stores were no steps.
+    pub(super) optimality: Optimality,
+}
+
+/// Searches for the best choice with stretches of lives on offer beside the whole ones, from the residents of `whole` on; `None` where
+/// none is on offer.
+///
+/// Lives are those of the frame without stores. A store needs no room of its own: what lives while it runs lives in the pass before
+/// it, too.
+pub(super) fn choose_stretches(whole: &Plan, timeline: &Timeline, rulings: &[Ruling]) -> Option<Stretches> {
+    let heap = whole.profile.tile?;
+    let Plan {
+        frame,
+        requirements,
+        options,
+        ..
+    } = whole;
+    let offered = stretches(frame, requirements, timeline, rulings, &heap, options);
+    if offered.is_empty() {
+        return None;
+    }
+    let mut candidates = candidates(frame, requirements, timeline, rulings);
+    let is_there = |candidate: &Candidate| {
+        let placement = whole.placements_of(candidate.resource).first()?;
+        (placement.home == Home::Tile).then(|| resident(candidate, placement.offset))
+    };
+    let start: Vec<Resident> = candidates.iter().filter_map(is_there).collect();
+    candidates.extend(offered);
+    let harms = harm::harms(frame, &whole.profile, options.bin_cost);
+    let (residents, mut found) = improve(frame, &heap, timeline, options, &mut candidates, &start, &harms);
+    found.bound -= pins(frame);
+    let stored = |resident: &Resident| Some((resident.resource, resident.stored?));
+    Some(Stretches {
+        stretches: residents.iter().filter_map(stored).collect(),
+        optimality: found,
+    })
+}
+
+/// The stretches of lives that may be in tile memory and would be worth a store, if there were room.
+pub(super) fn offered_stretches(
+    whole: &Plan,
+    timeline: &Timeline,
+    rulings: &[Ruling],
+) -> Vec<(ResourceId, PassId)> {
+    let Some(heap) = whole.profile.tile else {
+        return Vec::new();
+    };
+    let offered = stretches(
+        &whole.frame,
+        &whole.requirements,
+        timeline,
+        rulings,
+        &heap,
+        &whole.options,
+    );
+    let stored = |candidate: &Candidate| Some((candidate.resource, candidate.stored?));
+    offered.iter().filter_map(stored).collect()
+}
+
+/// What the search counts for resources that must be in tile memory.
+fn pins(frame: &Frame) -> i64 {
+    let pinned = frame.resources().iter().filter(|resource| resource.pinned);
+    pinned.count() as i64 * PINNED.0 as i64
 }
 
 pub(super) fn choose(
@@ -107,12 +178,7 @@ pub(super) fn choose(
     let harms = harm::harms(frame, profile, options.bin_cost);
     let (residents, mut found) = improve(frame, &heap, timeline, options, &mut candidates, &plain, &harms);
     let bound = bind(residents, options.ladder, &harms);
-    let pinned = frame
-        .resources()
-        .iter()
-        .filter(|resource| resource.pinned)
-        .count();
-    found.bound -= pinned as i64 * PINNED.0 as i64;
+    found.bound -= pins(frame);
     let optimality = Some(appraise(&bound, rulings, &harms, found));
     Residency { optimality, ..bound }
 }
@@ -122,7 +188,8 @@ fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[Resident
     let (mut items, mut offsets) = (Vec::new(), Vec::new());
     for (item, candidate) in (0..).zip(window) {
         let mut residents = greedy.iter();
-        if let Some(resident) = residents.find(|one| one.resource == candidate.resource) {
+        let same = |one: &&Resident| (one.resource, one.stored) == (candidate.resource, candidate.stored);
+        if let Some(resident) = residents.find(same) {
             items.push(item);
             offsets.push(resident.offset.0);
         }
@@ -147,7 +214,21 @@ fn by_value(problem: &Problem<'_>) -> Option<Choice> {
     order.sort_by(|&a, &b| (worth(b) * area(a)).cmp(&(worth(a) * area(b))).then(a.cmp(&b)));
     let mut shelf = pack::Shelf::with_capacity(Some(Bytes(problem.capacity)));
     let mut best = Choice::default();
+    let excluded = |taken: &[u32], item: u32| {
+        let choice = problem
+            .choices
+            .iter()
+            .find(|choice| (choice.first..choice.end).contains(&item));
+        choice.is_some_and(|choice| {
+            taken
+                .iter()
+                .any(|other| (choice.first..choice.end).contains(other))
+        })
+    };
     for item in order {
+        if excluded(&best.items, item) {
+            continue;
+        }
         let problem::Item {
             first,
             end,
@@ -294,7 +375,11 @@ fn improve(
         least_reserved: true,
         steps: 0,
     };
-    candidates.sort_unstable_by_key(|candidate| (candidate.window, candidate.resource));
+    candidates.sort_unstable_by_key(|candidate| {
+        let Candidate { window, resource, .. } = *candidate;
+        // The longest of a life's stretches last.
+        (window, resource, candidate.span.end, candidate.stored.is_none())
+    });
     for window in greedy::windows(candidates) {
         let number = window[0].window;
         let steps: Vec<u32> = (0..frame.passes().len() as u32)
@@ -309,7 +394,15 @@ fn improve(
         let mut problem = Problem::of(window, &steps, heap.size, harms, by_step);
         let mut start = greedy_choice(&problem, window, greedy);
         let bound;
-        if harmless {
+        if problem.has_stretches() {
+            // Choices by loads know nothing of lives of which one stretch excludes another.
+            bound = i128::MAX;
+            if let Some(choice) = by_value(&problem)
+                && choice.is_better_than(&start)
+            {
+                start = choice;
+            }
+        } else if harmless {
             let (choice, most, steps) = by_loads(&problem, (options.budget - optimality.steps) / 2);
             bound = most;
             optimality.steps += steps;

@@ -9,11 +9,13 @@
 
 use super::candidate::Candidate;
 use super::harm::Harm;
-use crate::units::Bytes;
+use crate::units::{Bytes, Run};
 
 /// What may be chosen, and what it costs to keep it.
 pub(super) struct Problem<'a> {
     pub(super) items: Vec<Item>,
+    /// Runs of items of which one at most may be chosen: the whole life of a resource, and stretches of it.
+    pub(super) choices: Vec<Run>,
     pub(super) capacity: u64,
     /// Per step, what reserving costs there.
     pub(super) harm: Vec<&'a Harm>,
@@ -39,7 +41,7 @@ pub(super) struct Cost {
 }
 
 impl Problem<'_> {
-    /// The problem of candidates of one window; `steps` are its passes, ascending.
+    /// The problem of candidates of one window, those of one resource side by side; `steps` are its passes, ascending.
     pub(super) fn of<'a>(
         window: &[Candidate],
         steps: &[u32],
@@ -55,12 +57,24 @@ impl Problem<'_> {
             alignment: candidate.alignment.get(),
             worth: candidate.worth.0,
         });
+        let mut end = 0;
+        let choices = window.chunk_by(|a, b| a.resource == b.resource).map(|same| {
+            let first = end;
+            end += same.len() as u32;
+            Run { first, end }
+        });
         Problem {
             items: items.collect(),
+            choices: choices.collect(),
             capacity: capacity.0 - capacity.0 % grain(window),
             harm: steps.iter().map(|&step| &harm[step as usize]).collect(),
             by_step,
         }
+    }
+
+    /// Whether of some resource one of several stretches may be chosen.
+    pub(super) fn has_stretches(&self) -> bool {
+        self.choices.len() < self.items.len()
     }
 
     /// What reserving `bytes` in `step` costs.

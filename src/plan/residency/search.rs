@@ -1,6 +1,6 @@
 //! The exact search: which set of candidates, at which offsets, is worth most.
 //!
-//! Depth first over the candidates, each in or out. A branch ends where even its bound is no better than the best choice so
+//! Depth first over the candidates, each in or out; of several stretches of one life, one or none. A branch ends where even its bound is no better than the best choice so
 //! far; at its end the chosen ones are placed ([`settle`]), since not every set whose loads fit can be placed, and a
 //! placement may reserve more than the loads. The same budget gives the same answer on every machine.
 
@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::bound::{Prices, scaled, whole};
 use super::problem::{Cost, Problem};
 use super::settle::{BUDGET, Exhausted, Settled, settle};
+use crate::units::Run;
 
 /// A choice for one window.
 #[derive(Clone, Debug, Default)]
@@ -131,8 +132,9 @@ fn worth_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
 struct Search<'a> {
     problem: &'a Problem<'a>,
     prices: Prices,
-    /// The order in which items are decided.
-    order: Vec<u32>,
+    /// The order in which choices are decided: for each, its items in the order in which they are tried, and how many of them the
+    /// prices want.
+    order: Vec<(Vec<u32>, usize)>,
     best: Choice,
     /// Steps that are left.
     left: u64,
@@ -156,11 +158,18 @@ impl<'a> Search<'a> {
         let prices = Prices::of(problem, best.value().max(0) as u64);
         let steps = problem.harm.len();
         let room: Vec<i128> = (0..steps).map(|step| prices.room(problem, step, 0)).collect();
-        let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
+        let tried = |choice: &Run| {
+            let mut items: Vec<u32> = (choice.first..choice.end).collect();
+            items.sort_by_key(|&item| (-prices.surplus[item as usize], item));
+            let wanted = |item: &&u32| prices.surplus[**item as usize] >= 0;
+            let wanted = items.iter().take_while(wanted).count();
+            (items, wanted)
+        };
+        let mut order: Vec<(Vec<u32>, usize)> = problem.choices.iter().map(tried).collect();
         // What the prices are surest of comes first: the wrong branch ends at once.
-        order.sort_by_key(|&item| (-prices.surplus[item as usize].abs(), item));
+        order.sort_by_key(|(items, _)| (-prices.surplus[items[0] as usize].abs(), items[0]));
         Search {
-            surplus: prices.surplus.iter().map(|surplus| (*surplus).max(0)).sum(),
+            surplus: prices.wanted(problem),
             rooms: room.iter().sum(),
             room,
             prices,
@@ -196,18 +205,22 @@ impl<'a> Search<'a> {
             return;
         }
         self.left -= 1;
-        let Some(&item) = self.order.get(decided) else {
+        let Some((items, wanted)) = self.order.get(decided) else {
             self.settle();
             return;
         };
-        let surplus = self.prices.surplus[item as usize].max(0);
+        let (count, wanted) = (items.len(), *wanted);
+        let surplus = self.prices.surplus[items[0] as usize].max(0);
         self.surplus -= surplus;
-        // What the prices want first.
-        let wanted = self.prices.surplus[item as usize] >= 0;
-        for chosen in [wanted, !wanted] {
-            if !chosen {
+        // What the prices want comes before nothing, and the rest after it.
+        for position in 0..=count {
+            if position == wanted {
                 self.branch(decided + 1);
-            } else if self.fits(item) {
+            }
+            let Some(&item) = self.order[decided].0.get(position) else {
+                break;
+            };
+            if self.fits(item) {
                 let before = self.take(item);
                 self.branch(decided + 1);
                 self.give_back(item, &before);

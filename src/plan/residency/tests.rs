@@ -5,6 +5,7 @@ use super::problem::{Cost, Item, Problem};
 use super::search::{Choice, search};
 use super::settle::settle;
 use crate::frame::SplitMix64;
+use crate::units::Run;
 
 /// A random problem of at most `most` items; `true` with harm.
 fn random(seed: u64, most: u64, harms: &[Harm]) -> Problem<'_> {
@@ -24,14 +25,46 @@ fn random(seed: u64, most: u64, harms: &[Harm]) -> Problem<'_> {
             worth: below(40),
         }
     });
-    let items = items.collect();
+    let items: Vec<Item> = items.collect();
     let capacity = 4 + below(24);
     Problem {
+        choices: each_apart(items.len()),
         items,
         capacity,
         harm: harms.iter().collect(),
         by_step: seed.is_multiple_of(3),
     }
+}
+
+/// Every item may be chosen whatever else is.
+fn each_apart(items: usize) -> Vec<Run> {
+    let run = |first: u32| Run {
+        first,
+        end: first + 1,
+    };
+    (0..items as u32).map(run).collect()
+}
+
+/// A random problem of lives of which stretches may be chosen instead: all of one life begin together, and the longer ones are worth
+/// more.
+fn with_stretches(seed: u64, harms: &[Harm]) -> Problem<'_> {
+    let mut problem = random(seed, 4, harms);
+    let mut random = SplitMix64::new(!seed);
+    let (mut items, mut choices) = (Vec::new(), Vec::new());
+    for whole in &problem.items {
+        let first = items.len() as u32;
+        items.push(*whole);
+        for end in whole.first + 1..whole.end {
+            if items.len() < 8 && random.next_u64() % 2 == 0 {
+                let worth = whole.worth * (end - whole.first) as u64 / (whole.end - whole.first) as u64;
+                items.push(Item { end, worth, ..*whole });
+            }
+        }
+        let end = items.len() as u32;
+        choices.push(Run { first, end });
+    }
+    (problem.items, problem.choices) = (items, choices);
+    problem
 }
 
 /// Harm that rises now and then; none at all for every second seed.
@@ -53,6 +86,15 @@ fn oracle(problem: &Problem<'_>) -> (i128, u64) {
     let mut best = (0, 0);
     for subset in 0..1u32 << count {
         let items: Vec<usize> = (0..count).filter(|item| subset >> item & 1 == 1).collect();
+        let of_one = |choice: &Run| {
+            items
+                .iter()
+                .filter(|item| choice.indices().contains(item))
+                .count()
+        };
+        if problem.choices.iter().any(|choice| of_one(choice) > 1) {
+            continue;
+        }
         let worth: u64 = items.iter().map(|&item| problem.items[item].worth).sum();
         let mut placed = Vec::new();
         let mut cheapest = None;
@@ -162,14 +204,12 @@ fn assert_sound(problem: &Problem<'_>, choice: &Choice) {
     assert_eq!(cost_of(problem, &placed), choice.cost);
 }
 
-fn agrees(seed: u64, most: u64) {
-    let harms = random_harms(seed);
-    let problem = random(seed, most, &harms);
-    let found = search(&problem, Choice::default(), u64::MAX);
-    assert_sound(&problem, &found.choice);
+fn agrees(seed: u64, problem: &Problem<'_>) {
+    let found = search(problem, Choice::default(), u64::MAX);
+    assert_sound(problem, &found.choice);
     assert!(found.complete, "seed {seed}");
     assert_eq!(found.bound, found.choice.value(), "seed {seed}");
-    let (value, reserved) = oracle(&problem);
+    let (value, reserved) = oracle(problem);
     assert_eq!(
         (found.choice.value(), found.choice.cost.reserved),
         (value, reserved),
@@ -179,8 +219,20 @@ fn agrees(seed: u64, most: u64) {
 
 #[test]
 fn the_search_finds_what_trying_everything_finds() {
-    (0..3_000).for_each(|seed| agrees(seed, 6));
-    (3_000..5_000).for_each(|seed| agrees(seed, 8));
+    for (seeds, most) in [(0..3_000, 6), (3_000..5_000, 8)] {
+        for seed in seeds {
+            let harms = random_harms(seed);
+            agrees(seed, &random(seed, most, &harms));
+        }
+    }
+}
+
+#[test]
+fn of_each_life_the_best_stretch_is_found() {
+    for seed in 0..2_000 {
+        let harms = random_harms(seed);
+        agrees(seed, &with_stretches(seed, &harms));
+    }
 }
 
 /// Whatever the budget, the answer is sound, and the bound holds.
@@ -213,6 +265,7 @@ fn of_equals_what_is_worth_more_lies_lower() {
         worth,
     };
     let problem = Problem {
+        choices: each_apart(4),
         items: [3, 1, 4, 2].map(item).to_vec(),
         capacity: 8,
         harm: harms.iter().collect(),
@@ -238,6 +291,7 @@ fn settling_stops_at_the_limit() {
         worth: 1,
     };
     let problem = Problem {
+        choices: each_apart(3),
         items: vec![item(0, 2, 2), item(0, 3, 3), item(3, 5, 4)],
         capacity: 5,
         harm: harms.iter().collect(),

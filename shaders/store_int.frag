@@ -1,0 +1,10 @@
+#version 460
+#extension GL_EXT_samplerless_texture_functions : require
+// Stores a colour image of a split life, texel for texel.
+
+layout(set = 0, binding = 0) uniform itexture2D stretch;
+layout(location = 0) out ivec4 stored;
+
+void main() {
+    stored = texelFetch(stretch, ivec2(gl_FragCoord.xy), 0);
+}

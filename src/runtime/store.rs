@@ -1,0 +1,400 @@
+//! Stores: the passes that end stretches in tile memory, which the runtime records itself.
+//!
+//! ```text
+//! pass 2 blur (the caller's) ──► store hdr: bind, barriers, begin, draw one triangle, end ──► pass 3 (the caller's)
+//! ```
+//! An image is drawn by a triangle that covers it: each texel of the stretch is fetched and written as it is, depth as
+//! `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are `shaders/store*`, compiled when the crate is built;
+//! without the feature `shaders` no life is split ([`available`]).
+
+use ash::vk;
+
+use super::Target;
+use super::bound::{Place, Tables};
+use super::device::Inner;
+use super::fault::Called;
+use super::owned::Owned;
+use crate::Result;
+use crate::frame::{Contents, PassId, ResourceKind, Texels, texels_of};
+use crate::plan::{AccessPlan, Plan};
+
+#[cfg(feature = "shaders")]
+mod built_in {
+    include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
+}
+
+/// Whether there are shaders to store with.
+pub(super) const fn available() -> bool {
+    cfg!(feature = "shaders")
+}
+
+/// What a store's pipeline runs.
+#[derive(Clone, Copy)]
+enum Program {
+    Draw(Texels),
+    Dispatch,
+}
+
+/// What is recorded inside a store pass.
+pub(super) struct StorePass {
+    pass: PassId,
+    pipeline: vk::Pipeline,
+    layout: vk::PipelineLayout,
+    /// Per parity.
+    sets: Vec<vk::DescriptorSet>,
+    /// Workgroups of a buffer's store; `None` for images, which are drawn.
+    groups: Option<u32>,
+}
+
+/// Words that one workgroup copies at a time.
+const WORDS_PER_GROUP: u64 = 64;
+/// `maxComputeWorkGroupCount` is at least this along each axis.
+const MOST_GROUPS: u64 = 65_535;
+
+/// Everything that the stores of a plan are recorded with.
+pub(super) fn create(
+    inner: &Inner,
+    plan: &Plan,
+    owned: &mut Owned,
+    targets: &[Option<&Target>],
+    tables: &[Tables],
+) -> Result<Vec<StorePass>> {
+    let frame = &plan.frame;
+    let stores: Vec<PassId> = frame
+        .pass_ids()
+        .filter(|pass| frame.pass(*pass).contents == Contents::Store)
+        .collect();
+    if stores.is_empty() {
+        return Ok(Vec::new());
+    }
+    let pool = create_pool(inner, owned, (stores.len() * tables.len()) as u32)?;
+    let mut made = Vec::with_capacity(stores.len());
+    for pass in stores {
+        let resource = frame.resource(frame.accesses_of(pass)[0].resource);
+        let (program, groups) = match &resource.kind {
+            ResourceKind::Image { desc, .. } => {
+                let texels = texels_of(desc.format).expect("a frame stores only what can be stored");
+                (Program::Draw(texels), None)
+            }
+            ResourceKind::Buffer { desc, .. } => {
+                let groups = (desc.size.0 / 4).div_ceil(WORDS_PER_GROUP).clamp(1, MOST_GROUPS);
+                (Program::Dispatch, Some(groups as u32))
+            }
+        };
+        let name = || frame.pass(pass).name.clone();
+        let (set_layout, layout) = create_layouts(inner, owned, program, name)?;
+        let pipeline = match program {
+            Program::Draw(texels) => {
+                let target = targets[pass.index()].expect("images are stored in render passes");
+                draw_pipeline(inner, owned, texels, target, layout, name)?
+            }
+            Program::Dispatch => dispatch_pipeline(inner, owned, layout, name)?,
+        };
+        inner.name(pipeline, &frame.pass(pass).name);
+        let set = |tables: &Tables| write_set(inner, plan, pass, pool, set_layout, tables);
+        made.push(StorePass {
+            pass,
+            pipeline,
+            layout,
+            sets: tables.iter().map(set).collect::<Result<_>>()?,
+            groups,
+        });
+    }
+    Ok(made)
+}
+
+impl StorePass {
+    /// The one that is recorded in `pass`.
+    pub(super) fn of(stores: &[StorePass], pass: PassId) -> Option<&StorePass> {
+        let index = stores.binary_search_by_key(&pass, |store| store.pass).ok()?;
+        stores.get(index)
+    }
+
+    /// Records the draw or the dispatch.
+    ///
+    /// # Safety
+    /// `commands` is recording in the store's pass, begun with its barriers recorded.
+    pub(super) unsafe fn record(&self, inner: &Inner, commands: vk::CommandBuffer, parity: usize) {
+        let device = &inner.device;
+        let set = self.sets[parity % self.sets.len()];
+        let point = match self.groups {
+            Some(_) => vk::PipelineBindPoint::COMPUTE,
+            None => vk::PipelineBindPoint::GRAPHICS,
+        };
+        // SAFETY: the pipeline is of this kind, made for this pass's target.
+        unsafe { device.cmd_bind_pipeline(commands, point, self.pipeline) };
+        // SAFETY: the set is of the layout's only set layout.
+        unsafe { device.cmd_bind_descriptor_sets(commands, point, self.layout, 0, &[set], &[]) };
+        match self.groups {
+            // SAFETY: within every device's limit; the set's buffers are the plan's.
+            Some(groups) => unsafe { device.cmd_dispatch(commands, groups, 1, 1) },
+            // SAFETY: inside the render pass; viewport and scissor are the pipeline's own.
+            None => unsafe { device.cmd_draw(commands, 3, 1, 0, 0) },
+        }
+    }
+}
+
+fn create_pool(inner: &Inner, owned: &mut Owned, sets: u32) -> Result<vk::DescriptorPool> {
+    use vk::DescriptorType as T;
+    // As many as there are of either kind, if all stores were of that kind.
+    let sizes = [(T::SAMPLED_IMAGE, 1), (T::STORAGE_BUFFER, 2)].map(|(ty, each)| vk::DescriptorPoolSize {
+        ty,
+        descriptor_count: each * sets,
+    });
+    let info = vk::DescriptorPoolCreateInfo::default()
+        .max_sets(sets)
+        .pool_sizes(&sizes);
+    // SAFETY: no size is 0.
+    let pool = unsafe { inner.device.create_descriptor_pool(&info, None) };
+    let pool = pool.called("vkCreateDescriptorPool", || "stores")?;
+    owned.descriptor_pools.push(pool);
+    Ok(pool)
+}
+
+fn create_layouts(
+    inner: &Inner,
+    owned: &mut Owned,
+    program: Program,
+    name: impl Fn() -> String,
+) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
+    let (count, kind, stage) = match program {
+        Program::Draw(_) => (
+            1,
+            vk::DescriptorType::SAMPLED_IMAGE,
+            vk::ShaderStageFlags::FRAGMENT,
+        ),
+        Program::Dispatch => (
+            2,
+            vk::DescriptorType::STORAGE_BUFFER,
+            vk::ShaderStageFlags::COMPUTE,
+        ),
+    };
+    let bindings: Vec<_> = (0..count)
+        .map(|binding| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(binding)
+                .descriptor_type(kind)
+                .descriptor_count(1)
+                .stage_flags(stage)
+        })
+        .collect();
+    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+    // SAFETY: the bindings are the shader's.
+    let set_layout = unsafe { inner.device.create_descriptor_set_layout(&info, None) }
+        .called("vkCreateDescriptorSetLayout", &name)?;
+    owned.set_layouts.push(set_layout);
+    let set_layouts = [set_layout];
+    let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
+    // SAFETY: the set layout is alive.
+    let layout = unsafe { inner.device.create_pipeline_layout(&info, None) }
+        .called("vkCreatePipelineLayout", &name)?;
+    owned.pipeline_layouts.push(layout);
+    Ok((set_layout, layout))
+}
+
+/// A set with what the store reads and, of buffers, what it writes.
+fn write_set(
+    inner: &Inner,
+    plan: &Plan,
+    pass: PassId,
+    pool: vk::DescriptorPool,
+    set_layout: vk::DescriptorSetLayout,
+    tables: &Tables,
+) -> Result<vk::DescriptorSet> {
+    let set_layouts = [set_layout];
+    let info = vk::DescriptorSetAllocateInfo::default()
+        .descriptor_pool(pool)
+        .set_layouts(&set_layouts);
+    // SAFETY: pool and layout are alive, and the pool has room for all sets.
+    let sets = unsafe { inner.device.allocate_descriptor_sets(&info) };
+    let set = sets.called("vkAllocateDescriptorSets", || "a store")?[0];
+    for (binding, planned) in (0..).zip(plan.accesses_of(pass)) {
+        let AccessPlan {
+            placement, layout, ..
+        } = *planned;
+        let write = vk::WriteDescriptorSet::default()
+            .dst_set(set)
+            .dst_binding(binding);
+        let (images, buffers);
+        let write = match tables.places[placement.index()] {
+            // What an image is stored in is an attachment.
+            Place::Image(_) if binding > 0 => continue,
+            Place::Image(image) => {
+                images = [vk::DescriptorImageInfo::default()
+                    .image_view(image.view)
+                    .image_layout(layout)];
+                write
+                    .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
+                    .image_info(&images)
+            }
+            Place::Buffer(buffer) => {
+                buffers = [vk::DescriptorBufferInfo {
+                    buffer: buffer.handle,
+                    offset: buffer.offset,
+                    range: buffer.size,
+                }];
+                write
+                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                    .buffer_info(&buffers)
+            }
+            // An external attachment comes with every frame.
+            Place::Nothing => continue,
+        };
+        // SAFETY: the set is new, of a layout with this binding; views and buffers are the plan's.
+        unsafe { inner.device.update_descriptor_sets(&[write], &[]) };
+    }
+    Ok(set)
+}
+
+fn draw_pipeline(
+    inner: &Inner,
+    owned: &mut Owned,
+    texels: Texels,
+    target: &Target,
+    layout: vk::PipelineLayout,
+    name: impl Fn() -> String,
+) -> Result<vk::Pipeline> {
+    let [vertex, fragment] = draw_words(texels);
+    let vertex = Module::new(inner, vertex, &name)?;
+    let fragment = Module::new(inner, fragment, &name)?;
+    let stages = [
+        vertex.stage(vk::ShaderStageFlags::VERTEX),
+        fragment.stage(vk::ShaderStageFlags::FRAGMENT),
+    ];
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let assembly =
+        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+    let vk::Extent2D { width, height } = target.extent;
+    let viewports = [vk::Viewport {
+        x: 0.0,
+        y: 0.0,
+        width: width as f32,
+        height: height as f32,
+        min_depth: 0.0,
+        max_depth: 1.0,
+    }];
+    let scissors = [vk::Rect2D {
+        offset: vk::Offset2D::default(),
+        extent: target.extent,
+    }];
+    let viewport = vk::PipelineViewportStateCreateInfo::default()
+        .viewports(&viewports)
+        .scissors(&scissors);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+    let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
+    let depth = vk::PipelineDepthStencilStateCreateInfo::default()
+        .depth_test_enable(texels == Texels::Depth)
+        .depth_write_enable(texels == Texels::Depth)
+        .depth_compare_op(vk::CompareOp::ALWAYS);
+    let written =
+        [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
+    let blend =
+        vk::PipelineColorBlendStateCreateInfo::default().attachments(&written[..target.color_formats.len()]);
+    let mut rendering = target.rendering();
+    let info = vk::GraphicsPipelineCreateInfo::default()
+        .stages(&stages)
+        .vertex_input_state(&input)
+        .input_assembly_state(&assembly)
+        .viewport_state(&viewport)
+        .rasterization_state(&rasterization)
+        .multisample_state(&samples)
+        .depth_stencil_state(&depth)
+        .color_blend_state(&blend)
+        .layout(layout);
+    let info = target.attach(info, &mut rendering);
+    // SAFETY: the shaders are the crate's own, with the layout's one binding; the target is the pass's.
+    let made = unsafe {
+        inner
+            .device
+            .create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
+    };
+    keep(owned, made, "vkCreateGraphicsPipelines", name)
+}
+
+fn dispatch_pipeline(
+    inner: &Inner,
+    owned: &mut Owned,
+    layout: vk::PipelineLayout,
+    name: impl Fn() -> String,
+) -> Result<vk::Pipeline> {
+    let module = Module::new(inner, dispatch_words(), &name)?;
+    let info = vk::ComputePipelineCreateInfo::default()
+        .stage(module.stage(vk::ShaderStageFlags::COMPUTE))
+        .layout(layout);
+    // SAFETY: the shader is the crate's own, with the layout's two bindings.
+    let made = unsafe {
+        inner
+            .device
+            .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
+    };
+    keep(owned, made, "vkCreateComputePipelines", name)
+}
+
+type Made = std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>;
+
+fn keep(
+    owned: &mut Owned,
+    made: Made,
+    call: &'static str,
+    name: impl Fn() -> String,
+) -> Result<vk::Pipeline> {
+    let made = made.map_err(|(_, result)| result).called(call, name)?;
+    owned.pipelines.push(made[0]);
+    Ok(made[0])
+}
+
+/// A shader module, destroyed when its pipeline is made.
+struct Module<'a> {
+    inner: &'a Inner,
+    handle: vk::ShaderModule,
+}
+
+impl<'a> Module<'a> {
+    fn new(inner: &'a Inner, words: &[u32], name: impl Fn() -> String) -> Result<Module<'a>> {
+        let info = vk::ShaderModuleCreateInfo::default().code(words);
+        // SAFETY: the words are the crate's own, valid for Vulkan 1.1.
+        let handle =
+            unsafe { inner.device.create_shader_module(&info, None) }.called("vkCreateShaderModule", name)?;
+        Ok(Module { inner, handle })
+    }
+
+    fn stage(&self, stage: vk::ShaderStageFlags) -> vk::PipelineShaderStageCreateInfo<'static> {
+        vk::PipelineShaderStageCreateInfo::default()
+            .stage(stage)
+            .module(self.handle)
+            .name(c"main")
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        // SAFETY: pipelines keep nothing of it.
+        unsafe { self.inner.device.destroy_shader_module(self.handle, None) };
+    }
+}
+
+#[cfg(feature = "shaders")]
+fn draw_words(texels: Texels) -> [&'static [u32]; 2] {
+    let fragment = match texels {
+        Texels::Float => built_in::STORE_FLOAT_FRAG,
+        Texels::Int => built_in::STORE_INT_FRAG,
+        Texels::Uint => built_in::STORE_UINT_FRAG,
+        Texels::Depth => built_in::STORE_DEPTH_FRAG,
+    };
+    [built_in::STORE_VERT, fragment]
+}
+
+#[cfg(feature = "shaders")]
+fn dispatch_words() -> &'static [u32] {
+    built_in::STORE_COMP
+}
+
+#[cfg(not(feature = "shaders"))]
+fn draw_words(_: Texels) -> [&'static [u32]; 2] {
+    unreachable!("binding refuses frames with stores")
+}
+
+#[cfg(not(feature = "shaders"))]
+fn dispatch_words() -> &'static [u32] {
+    unreachable!("binding refuses frames with stores")
+}

@@ -1,0 +1,320 @@
+//! Split lives: where a stretch of a life is worth a store, the plan has both, and everything about it agrees.
+
+mod support;
+
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::frame::{
+    Before, BufferDesc, ClearValue, Contents, Frame, FrameBuilder, ImageDesc, Lifetime, PassId, ResourceId,
+    SyntheticDesc, import, synthetic,
+};
+use tileheap::plan::{
+    Home, Ladder, NotTile, Plan, PlanOptions, Planner, Reason, WindowRule, advise, dram_traffic, plan,
+};
+use tileheap::profile::{DeviceProfile, estimate, raw};
+use tileheap::units::Bytes;
+
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 960,
+    height: 320,
+};
+
+const SPLIT: PlanOptions = PlanOptions {
+    strategy: tileheap::plan::Strategy::Optimal,
+    windows: WindowRule::Device,
+    aliasing: true,
+    ladder: Ladder::WherePays,
+    split: true,
+    lazy: true,
+    budget: tileheap::plan::BUDGET,
+    bin_cost: Bytes(16 << 10),
+};
+
+fn profile() -> Arc<DeviceProfile> {
+    Arc::new(DeviceProfile::preset("adreno-830").unwrap())
+}
+
+fn planned(frame: &Frame, options: &PlanOptions) -> Plan {
+    let profile = profile();
+    let needs = Arc::new(estimate(frame, &profile).unwrap());
+    let plan = plan(frame, &needs, &profile, options).unwrap();
+    assert_eq!(plan.faults(), [], "{plan}");
+    plan
+}
+
+/// Drawn and read in one batch, and read once more in the next: `hdr` by a pass there, `past` by the next frame, `list` by a dispatch.
+///
+/// ```text
+/// batch 0   draw     blur    count   │ batch 1   compose
+/// hdr       w        r r             │           r
+/// past      w        r               │                    and the next frame's draw
+/// list               w       r u     │           r
+/// odd       w        r               │           r        in a format that cannot be stored
+/// ```
+fn crossing(odd: vk::Format) -> Frame {
+    let mut frame = FrameBuilder::new("crossing", EXTENT);
+    let image = |format| ImageDesc::new(format, EXTENT);
+    let hdr = frame.image("hdr", image(vk::Format::R16G16B16A16_SFLOAT));
+    let past = frame.resource("past", image(vk::Format::R8G8B8A8_UNORM), Lifetime::History);
+    let list = frame.buffer("list", BufferDesc::new(Bytes(72 << 10)));
+    let odd = frame.image("odd", image(odd));
+    let [blurred, composed] =
+        ["blurred", "composed"].map(|name| frame.image(name, image(vk::Format::R8G8B8A8_UNORM)));
+    let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let scene = frame.command_buffer(batch, "scene");
+    let clear = Before::Clear(ClearValue::ZERO);
+    (frame.render_pass(scene, "draw").sampled_previous(past))
+        .color(hdr, clear)
+        .color(past, clear)
+        .color(odd, clear);
+    (frame.render_pass(scene, "blur").sampled(hdr).sampled(past))
+        .sampled(odd)
+        .storage_write(list)
+        .color(blurred, clear);
+    (frame.compute_pass(scene, "count").sampled(hdr).sampled(past)).storage_update(list);
+    let batch = frame.batch(submit);
+    let late = frame.command_buffer(batch, "late");
+    (frame.render_pass(late, "compose").sampled(hdr).sampled(blurred))
+        .sampled(odd)
+        .storage_read(list)
+        .color(composed, clear);
+    frame.render_pass(late, "end").sampled(composed);
+    frame.build().unwrap()
+}
+
+fn id(frame: &Frame, name: &str) -> ResourceId {
+    frame.resource_named(name).unwrap()
+}
+
+#[test]
+fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
+    let frame = crossing(vk::Format::R8G8B8A8_SRGB);
+    let without = planned(&frame, &PlanOptions::default());
+    let plan = planned(&frame, &SPLIT);
+    assert!(without.split.is_none());
+    let mut stored: Vec<&str> = plan
+        .stores()
+        .iter()
+        .map(|store| plan.frame.resource(store.to).name.as_str())
+        .collect();
+    stored.sort_unstable();
+    assert_eq!(stored, ["hdr", "list", "past"], "{plan}");
+    for store in plan.stores() {
+        assert_eq!(plan.home_of(store.from), Some(Home::Tile));
+        assert_eq!(plan.home_of(store.to), Some(Home::Arena));
+        assert_eq!(plan.described_resource(store.from), store.to);
+        assert_eq!(plan.frame.pass(store.pass).contents, Contents::Store);
+        assert_eq!(
+            plan.described().pass(plan.described_pass(store.pass)).name,
+            "count"
+        );
+    }
+    // Three accesses less of each, and one more: the store's.
+    let size = |name: &str| {
+        plan.requirements.resources[id(&frame, name).index()]
+            .tile
+            .unwrap()
+            .size
+            .0
+    };
+    let saved = dram_traffic(&without).0 - dram_traffic(&plan).0;
+    assert_eq!(saved, 2 * (size("hdr") + size("past") + size("list")), "{plan}");
+    assert_eq!(
+        plan.totals.stored_bytes.0,
+        size("hdr") + size("past") + size("list")
+    );
+    let found = plan.optimality.unwrap();
+    assert!(found.is_proved(), "{found:?}");
+    assert_eq!(
+        found.value,
+        without.optimality.map_or(0, |found| found.value) + saved as i64 - plan.harm().0 as i64
+            + without.harm().0 as i64
+    );
+    // The rest of a life says where it was before; what cannot be stored says why.
+    let hdr = plan.reason_in_words(id(&frame, "hdr"));
+    assert!(hdr.contains("until `store hdr`"), "{hdr}");
+    let odd = plan.reason_in_words(id(&frame, "odd"));
+    assert!(odd.contains("no part of its life either: sRGB"), "{odd}");
+    // Passes of the caller's frame are found in the planned one.
+    for pass in frame.pass_ids() {
+        let of_plan = plan.pass_of(pass);
+        assert_eq!(plan.frame.pass(of_plan).name, frame.pass(pass).name);
+        assert_eq!(plan.described_pass(of_plan), pass);
+    }
+    let text = plan.to_string();
+    assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
+    assert!(
+        text.contains("split lives") && text.contains("written by stores"),
+        "{text}"
+    );
+    assert_eq!(Plan::from_json(&frame, &plan.to_json()).unwrap(), plan);
+    assert!(advise(&plan).is_ok());
+}
+
+#[test]
+fn a_plan_with_other_stores_is_refused_as_text() {
+    let frame = crossing(vk::Format::R8_UNORM);
+    let text = planned(&frame, &SPLIT).to_json();
+    let read = |from: &str, to: &str| {
+        let damaged = text.replacen(from, to, 1);
+        assert_ne!(damaged, text);
+        Plan::from_json(&frame, &damaged).unwrap_err().to_string()
+    };
+    assert!(read("\"after\": \"count\"", "\"after\": \"end\"").contains("cannot be split"));
+    assert!(read("\"after\": \"count\"", "\"after\": \"nowhere\"").contains("nowhere"));
+    assert!(read("\"pass\": \"store hdr\"", "\"pass\": \"draw\"").contains("store"));
+}
+
+#[test]
+fn formats_are_offered_where_a_shader_can_store_them() {
+    use vk::Format as F;
+    for (format, offered) in [
+        (F::R8G8B8A8_UNORM, true),
+        (F::R16G16_SFLOAT, true),
+        (F::R32_UINT, true),
+        (F::R16G16B16A16_SINT, true),
+        (F::B10G11R11_UFLOAT_PACK32, true),
+        (F::R8G8B8A8_SRGB, false),
+    ] {
+        let frame = crossing(format);
+        assert_eq!(frame.splits(id(&frame, "odd")).is_ok(), offered, "{format:?}");
+    }
+}
+
+/// Random frames: never worse than without, and all that follows agrees.
+#[test]
+fn split_lives_are_never_worse() {
+    let mut split = 0;
+    for seed in 0..120 {
+        let desc = SyntheticDesc {
+            passes: 8 + seed as u32 % 30,
+            resources: 10 + seed as u32 % 37,
+            batches: 1 + seed as u32 % 4,
+            ..SyntheticDesc::default()
+        };
+        let frame = synthetic(seed, desc);
+        let preset = DeviceProfile::preset("adreno-830").unwrap();
+        let profile = Arc::new(preset.with_tile_heap_size(Bytes::mib(2 + seed % 14)).unwrap());
+        let needs = Arc::new(estimate(&frame, &profile).unwrap());
+        let whole = plan(
+            &frame,
+            &needs,
+            &profile,
+            &PlanOptions {
+                split: false,
+                budget: 3_000,
+                ..SPLIT
+            },
+        )
+        .unwrap();
+        let options = PlanOptions {
+            budget: 3_000,
+            ..SPLIT
+        };
+        let parts = plan(&frame, &needs, &profile, &options).unwrap();
+        assert_eq!(parts.faults(), [], "seed {seed}: {parts}");
+        let value = |plan: &Plan| plan.optimality.map_or(0, |found| found.value);
+        assert!(value(&parts) >= value(&whole), "seed {seed}");
+        let net = |plan: &Plan| plan.totals.on_chip_bytes.0 as i64 - plan.harm().0 as i64;
+        assert_eq!(value(&parts), net(&parts), "seed {seed}");
+        assert_eq!(parts, plan(&frame, &needs, &profile, &options).unwrap());
+        if parts.split.is_some() {
+            split += 1;
+            assert!(parts.totals.on_chip_bytes <= parts.totals.eligible_bytes);
+            assert_eq!(Plan::from_json(&frame, &parts.to_json()).unwrap(), parts);
+        }
+    }
+    assert!(split >= 20, "{split}");
+}
+
+/// The published frames as the tables count them: what stretches add to the best choice of whole lives.
+#[test]
+fn the_published_frames_keep_no_less() {
+    let Some(folder) = support::shared("frames") else {
+        return;
+    };
+    let mut more = 0;
+    for (name, width, height) in [
+        ("qualcomm_tile_memory_sample", 1280, 720),
+        ("qualcomm_tile_memory_sample", 1920, 1080),
+        ("granite_deferred_taa_bloom", 1280, 720),
+        ("granite_deferred_taa_bloom", 1920, 1080),
+        ("khronos_local_read_deferred", 1280, 720),
+    ] {
+        let text = std::fs::read_to_string(folder.join(format!("{name}.json"))).unwrap();
+        let imported = import::import_sized(&text, vk::Extent2D { width, height }).unwrap();
+        for heap in [4, 8, 12, 18] {
+            let preset = DeviceProfile::preset("adreno-830").unwrap();
+            let profile = Arc::new(preset.with_tile_heap_size(Bytes::mib(heap)).unwrap());
+            let needs = Arc::new(
+                raw(
+                    &imported.frame,
+                    &profile,
+                    &imported.claims,
+                    &imported.raw_texel_bytes,
+                )
+                .unwrap(),
+            );
+            let with = |split| {
+                let options = PlanOptions {
+                    windows: WindowRule::WholeFrame,
+                    lazy: false,
+                    bin_cost: Bytes::ZERO,
+                    ladder: Ladder::Always,
+                    split,
+                    ..SPLIT
+                };
+                plan(&imported.frame, &needs, &profile, &options).unwrap()
+            };
+            let (whole, parts) = (with(false), with(true));
+            assert_eq!(parts.faults(), [], "{name} {height} {heap}");
+            assert!(parts.optimality.unwrap().is_proved(), "{name} {height} {heap}");
+            // As whole lives are counted there, no stretch adds to them: proved.
+            assert_eq!(parts.totals, whole.totals, "{name} {height} {heap}");
+            let by_rules = |split| {
+                let needs = Arc::new(estimate(&imported.frame, &profile).unwrap());
+                let plan = plan(&imported.frame, &needs, &profile, &PlanOptions { split, ..SPLIT }).unwrap();
+                assert_eq!(plan.faults(), [], "{name} {height} {heap}");
+                plan.optimality.unwrap().value
+            };
+            // By a device's rules some add a little.
+            more += u32::from(by_rules(true) > by_rules(false));
+        }
+    }
+    assert!(more > 0);
+}
+
+/// A planner knows a frame by what was described, and repairs it with the stores that are still possible.
+#[test]
+fn planners_know_frames_with_stores() {
+    let frame = crossing(vk::Format::R8_UNORM);
+    let (mut planner, profile) = (Planner::new(), profile());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let plan = planner.plan(&frame, &needs, &profile, &SPLIT).unwrap();
+    assert!(plan.split.is_some());
+    assert!(Arc::ptr_eq(
+        &plan,
+        &planner.plan(&frame.clone(), &needs, &profile, &SPLIT).unwrap()
+    ));
+    let known = planner.known(&frame, &profile, &SPLIT).unwrap();
+    assert!(Arc::ptr_eq(&plan, &known));
+    let end: PassId = frame.pass_named("end").unwrap();
+    let toggled = frame.without_pass(end).unwrap();
+    let repaired = planner.plan_now(&toggled, &needs, &profile, &SPLIT).unwrap();
+    assert_eq!(repaired.faults(), []);
+    assert_eq!(repaired.stores().len(), plan.stores().len());
+    let homes = |plan: &Plan| -> Vec<Option<Home>> {
+        // Of one pass alone, `composed` is no resident any more.
+        let others = plan.frame.resource_ids();
+        let others = others.filter(|&other| other != id(&frame, "composed"));
+        others.map(|id| plan.home_of(id)).collect()
+    };
+    assert_eq!(homes(&repaired), homes(&plan));
+    assert!(matches!(
+        repaired.resources[id(&frame, "hdr").index()].reason,
+        Reason::Arena(NotTile::Stored { .. })
+    ));
+}

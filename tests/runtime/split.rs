@@ -1,0 +1,290 @@
+//! Split lives on a real driver: what is stored out of tile memory is what was there, and the stores are the runtime's.
+
+use ash::vk;
+use tileheap::frame::{
+    Before, BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    PassId, Version,
+};
+use tileheap::plan::{Home, Ladder, PlanOptions};
+use tileheap::runtime::{Bound, FrameNumber, ImportedBuffer, Imports};
+use tileheap::units::Bytes;
+
+use crate::gpu::{Binding, Gpu, Pipeline, ways};
+
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 32,
+    height: 16,
+};
+const PIXELS: u64 = 32 * 16;
+/// `color`, `numbers`, `signs`, `depth`, `past` and `list`, one after the other.
+const WORDS: u64 = 6;
+
+/// The images of which a stretch is in tile memory: written by `draw`, read by `mix`, and read again in the next batch.
+const IMAGES: [&str; 5] = ["color", "numbers", "signs", "depth", "past"];
+
+/// ```text
+/// batch 0   draw: color numbers signs depth past   mix, count: read them all, make list   │ batch 1   gather: reads it all again
+/// ```
+/// `past` is a history, of which `draw` reads the previous version; `list` a buffer. In a heap that holds them they live there in
+/// batch 0, and are stored for batch 1 and the next frame.
+fn frame() -> Frame {
+    let mut frame = FrameBuilder::new("split", EXTENT);
+    let mut image =
+        |name: &str, format, lifetime| frame.resource(name, ImageDesc::new(format, EXTENT), lifetime);
+    let color = image("color", vk::Format::R8G8B8A8_UNORM, Lifetime::Transient);
+    let numbers = image("numbers", vk::Format::R32_UINT, Lifetime::Transient);
+    let signs = image("signs", vk::Format::R32_SINT, Lifetime::Transient);
+    let depth = image("depth", vk::Format::D32_SFLOAT, Lifetime::Transient);
+    let past = image("past", vk::Format::R32_UINT, Lifetime::History);
+    let list = frame.buffer("list", BufferDesc::new(Bytes(PIXELS * 4)));
+    let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
+    let words = BufferDesc::new(Bytes(PIXELS * 4 * WORDS));
+    let result = frame.resource("result", words, Lifetime::External(host));
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let scene = frame.command_buffer(batch, "scene");
+    (frame.render_pass(scene, "draw").sampled_previous(past))
+        .color(color, Before::Overwrite)
+        .color(numbers, Before::Overwrite)
+        .color(signs, Before::Overwrite)
+        .color(past, Before::Overwrite)
+        .depth(depth, Before::Clear(ClearValue::DepthStencil(0.0, 0)));
+    let mut mix = frame.compute_pass(scene, "mix").storage_write(list);
+    for id in [color, numbers, signs, depth, past] {
+        mix = mix.sampled(id);
+    }
+    mix.id();
+    let mut count = frame.compute_pass(scene, "count").storage_update(list);
+    for id in [color, numbers, signs, depth, past] {
+        count = count.sampled(id);
+    }
+    count.id();
+    let batch = frame.batch(submit);
+    let late = frame.command_buffer(batch, "late");
+    let mut gather = frame.compute_pass(late, "gather").storage_read(list);
+    for id in [color, numbers, signs, depth, past] {
+        gather = gather.sampled(id);
+    }
+    gather.storage_write(result);
+    frame.build().expect("a sound frame")
+}
+
+const DRAW: &str = "#version 460
+    #extension GL_EXT_samplerless_texture_functions : require
+    layout(set = 0, binding = 0) uniform utexture2D before;
+    layout(location = 0) out vec4 color;
+    layout(location = 1) out uint numbers;
+    layout(location = 2) out int signs;
+    layout(location = 3) out uint past;
+    void main() {
+        uvec2 at = uvec2(gl_FragCoord.xy);
+        uint n = at.y * 32u + at.x;
+        color = vec4(float(n % 256u), float(n / 256u), float(n * 7u % 256u), 255.0) / 255.0;
+        numbers = n * 2654435761u;
+        signs = -int(n) * 65537;
+        gl_FragDepth = float(n) / 1024.0;
+        past = texelFetch(before, ivec2(at), 0).r + n;
+    }";
+
+const MIX: &str = "#version 460
+    layout(local_size_x = 64) in;
+    layout(set = 0, binding = 0) buffer List { uint list[]; };
+    void main() {
+        list[gl_GlobalInvocationID.x] = gl_GlobalInvocationID.x * 3u;
+    }";
+
+const COUNT: &str = "#version 460
+    layout(local_size_x = 64) in;
+    layout(set = 0, binding = 0) buffer List { uint list[]; };
+    void main() {
+        list[gl_GlobalInvocationID.x] += 5u;
+    }";
+
+const GATHER: &str = "#version 460
+    #extension GL_EXT_samplerless_texture_functions : require
+    layout(local_size_x = 64) in;
+    layout(set = 0, binding = 0) uniform texture2D color;
+    layout(set = 0, binding = 1) uniform utexture2D numbers;
+    layout(set = 0, binding = 2) uniform itexture2D signs;
+    layout(set = 0, binding = 3) uniform texture2D depth;
+    layout(set = 0, binding = 4) uniform utexture2D past;
+    layout(set = 0, binding = 5) readonly buffer List { uint list[]; };
+    layout(set = 0, binding = 6) writeonly buffer Result { uint result[]; };
+    void main() {
+        uint n = gl_GlobalInvocationID.x;
+        ivec2 at = ivec2(n % 32u, n / 32u);
+        result[n * 6u] = packUnorm4x8(texelFetch(color, at, 0));
+        result[n * 6u + 1u] = texelFetch(numbers, at, 0).r;
+        result[n * 6u + 2u] = uint(texelFetch(signs, at, 0).r);
+        result[n * 6u + 3u] = floatBitsToUint(texelFetch(depth, at, 0).r);
+        result[n * 6u + 4u] = texelFetch(past, at, 0).r;
+        result[n * 6u + 5u] = list[n];
+    }";
+
+/// What `gather` finds in frame `number`.
+fn expected(number: u32) -> Vec<u32> {
+    let pixel = |n: u32| {
+        [
+            n % 256 | (n / 256) << 8 | (n * 7 % 256) << 16 | 255 << 24,
+            n.wrapping_mul(2_654_435_761),
+            (-(n as i32) * 65_537) as u32,
+            (n as f32 / 1024.0).to_bits(),
+            n * (number + 1),
+            n * 3 + 5,
+        ]
+    };
+    (0..PIXELS as u32).flat_map(pixel).collect()
+}
+
+/// The pipelines of the frame's passes, and the sets of the parity at hand.
+struct Drawn {
+    passes: Vec<(PassId, CommandBufferId, Pipeline)>,
+}
+
+impl Drawn {
+    fn new(gpu: &mut Gpu, frame: &Frame, bound: &Bound) -> Drawn {
+        let (sampled, storage) = (
+            vk::DescriptorType::SAMPLED_IMAGE,
+            vk::DescriptorType::STORAGE_BUFFER,
+        );
+        let pass = |name| frame.pass_named(name).expect("declared");
+        let mut all = vec![sampled; 5];
+        all.extend([storage; 2]);
+        let pipelines = [
+            (
+                "draw",
+                gpu.fullscreen(bound.target(pass("draw")), &[sampled], DRAW),
+            ),
+            ("mix", gpu.compute(&[storage], MIX)),
+            ("count", gpu.compute(&[storage], COUNT)),
+            ("gather", gpu.compute(&all, GATHER)),
+        ];
+        let with_commands = |(name, pipeline)| (pass(name), frame.pass(pass(name)).command_buffer, pipeline);
+        Drawn {
+            passes: pipelines.into_iter().map(with_commands).collect(),
+        }
+    }
+}
+
+/// Renders some frames and returns what the last one gathered.
+fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<String>) {
+    let frame = frame();
+    let plan = gpu.tile().plan(&frame, options).expect("a plan");
+    let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
+    let stores: Vec<String> = bound
+        .plan()
+        .stores()
+        .iter()
+        .map(|store| {
+            assert_eq!(bound.plan().home_of(store.from), Some(Home::Tile));
+            bound.plan().frame.resource(store.to).name.clone()
+        })
+        .collect();
+    let id = |name| frame.resource_named(name).expect("declared");
+    let drawn = Drawn::new(gpu, &frame, &bound);
+    let host = gpu.host_buffer(PIXELS * 4 * WORDS);
+    let command_buffers = gpu.primaries(2);
+    for number in 0..frames {
+        let imports = Imports {
+            buffers: &[ImportedBuffer {
+                resource: id("result"),
+                buffer: host.buffer,
+            }],
+            ..Imports::default()
+        };
+        let parity = bound.parity();
+        let sampled = vk::DescriptorType::SAMPLED_IMAGE;
+        let image = |pass, name: &str, version| {
+            let image = bound.image_in(pass, id(name), version, parity);
+            Binding::Image(sampled, image.view, bound.layout_in(pass, id(name), version))
+        };
+        let list = |pass| Binding::Storage(bound.buffer_in(pass, id("list"), Version::Current, parity));
+        let sets: Vec<vk::DescriptorSet> = drawn
+            .passes
+            .iter()
+            .map(|(pass, _, pipeline)| {
+                let bindings = match frame.pass(*pass).name.as_str() {
+                    "draw" => vec![image(*pass, "past", Version::Previous)],
+                    "gather" => {
+                        let read = |name: &&str| image(*pass, name, Version::Current);
+                        let mut bindings: Vec<Binding> = IMAGES.iter().map(read).collect();
+                        bindings.extend([list(*pass), Binding::Storage(host.buffer)]);
+                        bindings
+                    }
+                    _ => vec![list(*pass)],
+                };
+                gpu.set(pipeline, &bindings)
+            })
+            .collect();
+        // SAFETY: the buffer lives until `finish`.
+        let turn = unsafe { bound.begin(&imports) }.expect("a turn");
+        for (index, &command_buffer) in command_buffers.iter().enumerate() {
+            let id = frame.batches()[index].command_buffers.first;
+            let of_buffer =
+                |(_, commands, _): &&(PassId, CommandBufferId, Pipeline)| commands.index() == id as usize;
+            let first = drawn.passes.iter().find(of_buffer).expect("each has a pass");
+            // SAFETY: its last use is complete (waited for below).
+            let mut commands = unsafe { turn.record(command_buffer, first.1) }.expect("recording");
+            for ((pass, _, pipeline), &set) in
+                drawn.passes.iter().zip(&sets).filter(|(one, _)| of_buffer(one))
+            {
+                commands
+                    .pass(*pass, |recording| {
+                        let (device, handle) = (recording.device(), recording.command_buffer());
+                        pipeline.bind(device, handle, Some(set));
+                        if pipeline.bind_point == vk::PipelineBindPoint::GRAPHICS {
+                            // SAFETY: recording inside the render pass.
+                            unsafe { device.cmd_draw(handle, 3, 1, 0, 0) };
+                        } else {
+                            // SAFETY: recording outside render passes.
+                            unsafe { device.cmd_dispatch(handle, PIXELS as u32 / 64, 1, 1) };
+                        }
+                    })
+                    .expect("a pass in its turn");
+            }
+            commands.finish().expect("recorded, stores and all");
+        }
+        // SAFETY: the test has one thread.
+        let submitted = unsafe { turn.submit() }.expect("submitted");
+        assert_eq!(submitted, FrameNumber(number.into()));
+        assert!(bound.wait(submitted, u64::MAX).expect("waited"));
+    }
+    bound.retire();
+    assert_eq!(gpu.tile().collect().expect("collected"), 0);
+    (host.words(), stores)
+}
+
+#[test]
+fn what_is_stored_is_what_was_there() {
+    for (way, without) in ways() {
+        let mut gpu = Gpu::new(without);
+        let tile = gpu.tile().profile().tile;
+        for ladder in [Ladder::WherePays, Ladder::Always] {
+            let options = PlanOptions {
+                split: true,
+                ladder,
+                ..PlanOptions::default()
+            };
+            let (words, mut stores) = render(&mut gpu, &options, 3);
+            assert!(words == expected(2), "{way}, {ladder:?}");
+            stores.sort_unstable();
+            // A heap that holds some takes what is worth most; all of this is 20 KiB.
+            match tile {
+                None => assert!(stores.is_empty(), "{way}: {stores:?}"),
+                Some(_) if cfg!(feature = "shaders") => assert!(!stores.is_empty(), "{way}"),
+                Some(_) => assert!(stores.is_empty(), "{way}: {stores:?}"),
+            }
+            if tile.is_some_and(|tile| tile.size >= Bytes::mib(1)) && cfg!(feature = "shaders") {
+                assert_eq!(
+                    stores,
+                    ["color", "depth", "list", "numbers", "past", "signs"],
+                    "{way}"
+                );
+            }
+        }
+        let (words, stores) = render(&mut gpu, &PlanOptions::default(), 3);
+        assert!(words == expected(2) && stores.is_empty(), "{way}: without");
+        gpu.finish();
+    }
+}
