@@ -1,10 +1,18 @@
 //! The rule of NNC: tensors take over bytes along the edges of an allocation graph.
 //!
-//! Source: `papers/nnc_tensor_allocation.txt`, "Candidate Selection". Where the text is open: an edge may touch the dummy source
-//! or sink, but not both, or next to nothing would ever be reused; it must be wide enough for the whole tuple; of such edges the
-//! narrowest is taken; a tuple has two tensors at most, the second being the largest that fits the rule. So read, it reuses less
-//! than the port measured in `PLANNING.md` on the hard set (2.3 to 11 of the bound against 1.3 to 1.7): where lives differ, tensors
-//! come by their conflicts alone, and a slot that a small one opened is never widened.
+//! ```text
+//! a [0, 2) × 4, b [3, 5) × 6: a tuple that goes on the edge y ─8─► x as a string, the widest of it as its weight
+//!   y ─2─► x            what is left of the edge
+//!   y ─4─► a ─4─► b ─6─► x        b takes over what a had ...
+//!   y ─2─► b                      ... and the rest from y
+//! ```
+//! Source: `papers/nnc_tensor_allocation.txt`, "Candidate Selection". Where the text is open, what its implementation does
+//! (liuliu/ccv, `ccv_nnc_symbolic_graph_compile.c`): an edge may touch the dummy source or sink, but not both, or next to nothing would
+//! ever be reused; it must be wide enough for the whole tuple; of such edges the one with the fewest steps around the tuple is
+//! taken; conflicts are those with tensors that are not inserted yet. "Another tensor" that makes a candidate a pair, and one more that
+//! makes it a triple, is the largest that fits the rule. Lives differ in most problems, and then a single tensor has the most
+//! conflicts and comes first whatever its size: a slot that a small one opened is never widened, which is why later versions of
+//! the implementation begin with the largest.
 
 use std::cmp::Reverse;
 
@@ -17,21 +25,74 @@ use crate::units::Alignment;
 const NOBODY: u32 = u32::MAX;
 
 /// Bytes that are free from the death of `from` to the birth of `to`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Edge {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) offset: u64,
+    pub(super) width: u64,
+}
+
+/// Up to three tensors that live one after the other, in the order of their lives.
 #[derive(Clone, Copy, Debug)]
-struct Edge {
-    from: u32,
-    to: u32,
-    offset: u64,
-    width: u64,
+struct Tuple {
+    members: [u32; 3],
+    count: usize,
+    /// The largest of them.
+    size: u64,
+    /// Conflicts of all of them.
+    conflicts: u64,
+    /// The same for all of them: a common multiple may pass what the problem's sum allows for.
+    alignment: Alignment,
+}
+
+impl Tuple {
+    fn alone(problem: &Problem, index: u32, conflicts: u32) -> Tuple {
+        let unit = &problem.units[index as usize];
+        Tuple {
+            members: [index, NOBODY, NOBODY],
+            count: 1,
+            size: unit.size,
+            conflicts: u64::from(conflicts),
+            alignment: unit.alignment,
+        }
+    }
+
+    /// With one more, where it belongs in time.
+    fn with(mut self, problem: &Problem, index: u32, conflicts: u32) -> Tuple {
+        let members = self.members();
+        let at = members
+            .iter()
+            .position(|&other| problem.before(index, other))
+            .unwrap_or(members.len());
+        self.members.copy_within(at..self.count, at + 1);
+        self.members[at] = index;
+        self.count += 1;
+        self.size = self.size.max(problem.units[index as usize].size);
+        self.conflicts += u64::from(conflicts);
+        self
+    }
+
+    fn members(&self) -> &[u32] {
+        &self.members[..self.count]
+    }
+
+    fn first(&self) -> u32 {
+        self.members[0]
+    }
+
+    fn last(&self) -> u32 {
+        self.members[self.count - 1]
+    }
 }
 
 /// Scratch memory of the rule.
 #[derive(Debug, Default)]
 pub(super) struct Nnc {
-    edges: Vec<Edge>,
+    pub(super) edges: Vec<Edge>,
     conflicts: Conflicts,
     left: Vec<u32>,
-    candidates: Vec<(u32, u32)>,
+    candidates: Vec<Tuple>,
 }
 
 impl Nnc {
@@ -57,26 +118,27 @@ impl Nnc {
             let found = self
                 .candidates
                 .iter()
-                .find_map(|&tuple| Some((tuple, self.narrowest(problem, tuple)?)));
-            let ((a, b), edge) = found.unwrap_or_else(|| {
-                let (a, b) = self.candidates[0];
-                let alignment = tuple_alignment(problem, (a, b)).expect("tuples have a common alignment");
-                let offset = gap::align_up(height, alignment).expect(gap::ROOM);
-                let width = tuple_size(problem, (a, b));
-                height = offset + width;
+                .find_map(|tuple| Some((*tuple, self.tightest(problem, tuple)?)));
+            let (tuple, edge) = found.unwrap_or_else(|| {
+                let tuple = self.candidates[0];
+                let offset = gap::align_up(height, tuple.alignment).expect(gap::ROOM);
+                height = offset + tuple.size;
                 self.edges.push(Edge {
                     from: NOBODY,
                     to: NOBODY,
                     offset,
-                    width,
+                    width: tuple.size,
                 });
-                ((a, b), self.edges.len() - 1)
+                (tuple, self.edges.len() - 1)
             });
-            self.insert(problem, (a, b), edge, offsets);
-            for index in [a, b] {
-                if index != NOBODY {
-                    order.push(index);
-                    self.left.retain(|&other| other != index);
+            self.insert(problem, &tuple, edge, offsets);
+            for &index in tuple.members() {
+                order.push(index);
+                self.left.retain(|&other| other != index);
+                for &other in &self.left {
+                    if !problem.ordered(index, other) {
+                        self.conflicts.counts[other as usize] -= 1;
+                    }
                 }
             }
         }
@@ -89,102 +151,254 @@ impl Nnc {
         }
     }
 
-    /// The tensors with the most conflicts, alone and with a larger one beside; the largest first.
+    /// The tensors with the most conflicts, alone and with one or two larger ones beside; the largest first.
     fn gather(&mut self, problem: &Problem) {
-        let size = |index: u32| problem.units[index as usize].size;
         let counts = &self.conflicts.counts;
-        let count = |index: u32| {
-            if index == NOBODY {
-                0
-            } else {
-                counts[index as usize]
-            }
-        };
-        let most = self.left.iter().map(|&index| count(index)).max();
+        let most = self.left.iter().map(|&index| counts[index as usize]).max();
         self.candidates.clear();
-        for &a in self.left.iter().filter(|&&a| Some(count(a)) == most) {
-            self.candidates.push((a, NOBODY));
-            let fits = |&&b: &&u32| size(b) > size(a) && problem.ordered(a, b);
-            let beside = self.left.iter().filter(fits);
-            let best = beside.max_by_key(|&&b| (size(b), count(b), Reverse(b)));
-            if let Some(&b) = best
-                && tuple_alignment(problem, (a, b)).is_some()
+        for &a in self.left.iter().filter(|&&a| Some(counts[a as usize]) == most) {
+            let mut tuple = Tuple::alone(problem, a, counts[a as usize]);
+            self.candidates.push(tuple);
+            while tuple.count < 3
+                && let Some(b) = self.beside(problem, a, &tuple)
             {
-                self.candidates
-                    .push(if problem.before(a, b) { (a, b) } else { (b, a) });
+                tuple = tuple.with(problem, b, counts[b as usize]);
+                self.candidates.push(tuple);
             }
         }
         self.candidates
-            .sort_by_key(|&(a, b)| (Reverse(tuple_size(problem, (a, b))), Reverse(count(a) + count(b))));
+            .sort_by_key(|tuple| (Reverse(tuple.size), Reverse(tuple.conflicts), Reverse(tuple.count)));
     }
 
-    /// The narrowest edge that a tuple fits into.
-    fn narrowest(&self, problem: &Problem, (a, b): (u32, u32)) -> Option<usize> {
-        let (size, alignment) = (tuple_size(problem, (a, b)), tuple_alignment(problem, (a, b))?);
-        let last = if b == NOBODY { a } else { b };
-        let fits = |edge: &&(usize, &Edge)| {
-            let edge = edge.1;
-            let end = edge.offset + edge.width;
-            edge.width >= size
-                && (edge.from != NOBODY || edge.to != NOBODY)
-                && gap::align_up(edge.offset, alignment)
-                    .is_some_and(|offset| offset <= end && end - offset >= size)
-                && (edge.from == NOBODY || problem.before(edge.from, a))
-                && (edge.to == NOBODY || problem.before(last, edge.to))
+    /// The largest tensor that is larger than `a` and in conflict with none of the tuple.
+    fn beside(&self, problem: &Problem, a: u32, tuple: &Tuple) -> Option<u32> {
+        let unit = |index: u32| &problem.units[index as usize];
+        let fits = |&&b: &&u32| {
+            unit(b).size > unit(a).size
+                && unit(b).alignment == tuple.alignment
+                && tuple.members().iter().all(|&other| problem.ordered(b, other))
         };
-        let edges = self.edges.iter().enumerate();
+        let rank = |&&b: &&u32| (unit(b).size, self.conflicts.counts[b as usize], Reverse(b));
+        self.left.iter().filter(fits).max_by_key(rank).copied()
+    }
+
+    /// The edge with the fewest steps around a tuple that fits on it; of those the narrowest.
+    fn tightest(&self, problem: &Problem, tuple: &Tuple) -> Option<usize> {
+        let hull = |index: u32| problem.units[index as usize].hull;
+        let far = u64::from(u32::MAX);
+        let fits = |edge: &Edge| {
+            let end = edge.offset + edge.width;
+            edge.width >= tuple.size
+                && (edge.from != NOBODY || edge.to != NOBODY)
+                && gap::align_up(edge.offset, tuple.alignment)
+                    .is_some_and(|offset| offset <= end && end - offset >= tuple.size)
+                && (edge.from == NOBODY || problem.before(edge.from, tuple.first()))
+                && (edge.to == NOBODY || problem.before(tuple.last(), edge.to))
+        };
+        let around = |edge: &Edge| {
+            let before = match edge.from {
+                NOBODY => far,
+                from => u64::from(hull(tuple.first()).first.0 - hull(from).end.0),
+            };
+            let after = match edge.to {
+                NOBODY => far,
+                to => u64::from(hull(to).first.0 - hull(tuple.last()).end.0),
+            };
+            before + after
+        };
+        let edges = self.edges.iter().enumerate().filter(|(_, edge)| fits(edge));
         edges
-            .filter(|edge| fits(&edge))
-            .min_by_key(|&(_, edge)| edge.width)
+            .min_by_key(|(_, edge)| (around(edge), edge.width, edge.offset))
             .map(|(index, _)| index)
     }
 
     /// Puts a tuple on an edge, which is split around it.
-    fn insert(&mut self, problem: &Problem, (a, b): (u32, u32), edge: usize, offsets: &mut [u64]) {
-        let old = self.edges[edge];
+    fn insert(&mut self, problem: &Problem, tuple: &Tuple, edge: usize, offsets: &mut [u64]) {
+        let old = self.edges.swap_remove(edge);
         let size = |index: u32| problem.units[index as usize].size;
-        let alignment = tuple_alignment(problem, (a, b)).expect("tuples have a common alignment");
-        let offset = gap::align_up(old.offset, alignment).expect(gap::ROOM);
-        let width = tuple_size(problem, (a, b));
-        let mut add = |from: u32, to: u32, offset: u64, end: u64| {
-            if offset < end {
+        let offset = gap::align_up(old.offset, tuple.alignment).expect(gap::ROOM);
+        let mut add = |from: u32, to: u32, start: u64, end: u64| {
+            if start < end {
                 self.edges.push(Edge {
                     from,
                     to,
-                    offset,
-                    width: end - offset,
+                    offset: start,
+                    width: end - start,
                 });
             }
         };
         add(old.from, old.to, old.offset, offset);
-        add(old.from, old.to, offset + width, old.offset + old.width);
-        offsets[a as usize] = offset;
-        add(old.from, a, offset, offset + size(a));
-        if b == NOBODY {
-            add(a, old.to, offset, offset + size(a));
-        } else {
-            offsets[b as usize] = offset;
-            let shared = size(a).min(size(b));
-            add(a, b, offset, offset + shared);
-            add(old.from, b, offset + shared, offset + size(b));
-            add(a, old.to, offset + shared, offset + size(a));
-            add(b, old.to, offset, offset + size(b));
+        add(old.from, old.to, offset + tuple.size, old.offset + old.width);
+        let string = tuple.members();
+        let mut taken = 0;
+        for (at, &index) in string.iter().enumerate() {
+            offsets[index as usize] = offset;
+            // From before the tuple comes what none of the string before had.
+            add(old.from, index, offset + taken, offset + size(index));
+            taken = taken.max(size(index));
+            // Each byte goes to the next that is large enough to have it, else behind the tuple.
+            let mut given = 0;
+            for &next in &string[at + 1..] {
+                let until = size(index).min(size(next));
+                add(index, next, offset + given, offset + until);
+                given = given.max(until);
+            }
+            add(index, old.to, offset + given, offset + size(index));
         }
-        self.edges.swap_remove(edge);
     }
 }
 
-fn tuple_size(problem: &Problem, (a, b): (u32, u32)) -> u64 {
-    let size = |index: u32| problem.units.get(index as usize).map_or(0, |unit| unit.size);
-    size(a).max(size(b))
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pack::{AllocationEdge, AllocationGraph, Item, PackFault, Packing, Strategy, lower_bound, pack};
+    use crate::units::{Bytes, Span};
 
-fn tuple_alignment(problem: &Problem, (a, b): (u32, u32)) -> Option<Alignment> {
-    let alignment = problem.units[a as usize].alignment;
-    match problem.units.get(b as usize) {
-        None => Some(alignment),
-        // A common multiple may pass what the problem's sum allows for.
-        Some(other) if other.alignment != alignment => None,
-        Some(_) => Some(alignment),
+    fn problem(items: &[(u32, u32, u64)]) -> Problem {
+        let item = |&(first, end, size)| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+        Problem::new(items.iter().map(item).collect()).unwrap()
+    }
+
+    fn edge(from: u32, to: u32, offset: u64, size: u64) -> AllocationEdge {
+        let end = |index: u32| (index != NOBODY).then_some(index);
+        AllocationEdge {
+            from: end(from),
+            to: end(to),
+            offset: Bytes(offset),
+            size: Bytes(size),
+        }
+    }
+
+    /// Worked by hand.
+    ///
+    /// ```text
+    /// 9 ┤        ┌──r──┐   x has 3 conflicts and comes first: a new edge of 4, at 0. No edge is left to p, q and r, which
+    /// 7 ┤  ┌──q──┤     │   then have none: the triple (p, q, r), as wide as r, goes on a new edge of 5, at 4. p takes 2 from the
+    /// 6 ┤p─┤     │     │   source; q these 2 and 1 more; r these 3 and 2 more. The source gives 4 + 2 + 1 + 2 = 9.
+    /// 4 ┼──┴─────┴─────┤
+    /// 0 ┼─────── x ────┴
+    /// ```
+    #[test]
+    fn a_triple_follows_a_tensor_by_hand() {
+        const X: u32 = 0;
+        const P: u32 = 1;
+        const Q: u32 = 2;
+        const R: u32 = 3;
+        let problem = problem(&[(0, 6, 4), (0, 2, 2), (2, 4, 3), (4, 6, 5)]);
+        let packing = pack(&problem, Strategy::Nnc);
+        assert_eq!(packing.offsets, [0, 4, 4, 4].map(Bytes));
+        assert_eq!(packing.height, lower_bound(&problem));
+        let graph = AllocationGraph::of(&problem, &packing).unwrap();
+        assert_eq!(
+            graph.edges,
+            [
+                edge(NOBODY, X, 0, 4),
+                edge(NOBODY, P, 4, 2),
+                edge(NOBODY, Q, 6, 1),
+                edge(NOBODY, R, 7, 2),
+                edge(X, NOBODY, 0, 4),
+                edge(P, Q, 4, 2),
+                edge(Q, R, 4, 3),
+                edge(R, NOBODY, 4, 5),
+            ]
+        );
+        graph.check(&problem).unwrap();
+    }
+
+    /// Candidates as published: the one with the most conflicts alone, with a larger one beside, with one more.
+    #[test]
+    fn candidates_are_tuples_of_up_to_three_the_largest_first() {
+        let problem = problem(&[(0, 2, 2), (2, 4, 3), (4, 6, 5), (0, 6, 1)]);
+        let mut rule = Nnc {
+            left: vec![0, 1, 2],
+            ..Nnc::default()
+        };
+        rule.conflicts.count(&problem);
+        rule.gather(&problem);
+        let tuples: Vec<(&[u32], u64)> = rule
+            .candidates
+            .iter()
+            .map(|tuple| (tuple.members(), tuple.size))
+            .collect();
+        let expected: [(&[u32], u64); 6] = [
+            (&[0, 1, 2], 5),
+            (&[0, 2], 5),
+            (&[1, 2], 5),
+            (&[2], 5),
+            (&[1], 3),
+            (&[0], 2),
+        ];
+        assert_eq!(tuples, expected);
+    }
+
+    fn random(seed: u64, count: usize) -> Problem {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut next = |below: u64| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 33) % below
+        };
+        let items: Vec<_> = (0..count)
+            .map(|_| {
+                let first = next(20) as u32;
+                (first, first + 1 + next(6) as u32, next(9))
+            })
+            .collect();
+        problem(&items)
+    }
+
+    /// The edges that the rule leaves are the graph that follows from where it put everything.
+    #[test]
+    fn the_rules_own_edges_are_the_allocation_graph() {
+        let mut rule = Nnc::default();
+        for seed in 0..300 {
+            let problem = random(seed, 3 + seed as usize % 30);
+            let (mut order, mut offsets) = (Vec::new(), Vec::new());
+            rule.place(&problem, &mut order, &mut offsets);
+            let mut packing = Packing::default();
+            problem.write(&offsets, &mut packing);
+            let graph = AllocationGraph::of(&problem, &packing).unwrap();
+            graph.check(&problem).unwrap();
+            let bytes = |edges: &mut dyn Iterator<Item = AllocationEdge>| {
+                let mut bytes: Vec<_> = edges
+                    .flat_map(|edge| {
+                        (edge.offset.0..(edge.offset + edge.size).0).map(move |at| (at, edge.from, edge.to))
+                    })
+                    .collect();
+                bytes.sort_unstable();
+                bytes
+            };
+            let mut own = rule.edges.iter().map(|own| edge(own.from, own.to, own.offset, own.width));
+            assert_eq!(bytes(&mut own), bytes(&mut graph.edges.into_iter()), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn a_graph_that_loses_bytes_is_refused() {
+        let problem = random(7, 20);
+        let packing = pack(&problem, Strategy::Nnc);
+        let graph = AllocationGraph::of(&problem, &packing).unwrap();
+        for at in 0..graph.edges.len() {
+            let mut lost = graph.clone();
+            lost.edges.remove(at);
+            assert!(matches!(lost.check(&problem), Err(PackFault::Flow { .. })));
+            let mut grown = graph.clone();
+            grown.edges[at].size = grown.edges[at].size + Bytes(1);
+            assert!(matches!(grown.check(&problem), Err(PackFault::Flow { .. })));
+        }
+        let mut taller = graph.clone();
+        taller.height = taller.height + Bytes(1);
+        let said = taller.check(&problem).unwrap_err();
+        assert!(said.to_string().contains("the buffer"), "{said}");
+        // An edge against time.
+        let mut back = graph;
+        let inner = back
+            .edges
+            .iter_mut()
+            .find(|edge| edge.from.is_some() && edge.to.is_some())
+            .unwrap();
+        std::mem::swap(&mut inner.from, &mut inner.to);
+        assert!(matches!(back.check(&problem), Err(PackFault::Overlap { .. })));
     }
 }
