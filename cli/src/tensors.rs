@@ -3,8 +3,8 @@
 use serde_json::Value;
 use tileheap::tensor::tvm::TvmGraph;
 use tileheap::tensor::{
-    Graph, MemoryDesc, Space, SpaceItem, StorageChoice, StorageOptions, StoragePolicy, TensorPlan,
-    TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose, place, plan, read_graph,
+    Flow, Graph, MemoryDesc, Space, SpaceItem, StorageChoice, StorageOptions, StoragePolicy, TensorPlan,
+    TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose, flows, place, plan, read_graph,
     read_lines, read_records,
 };
 use tileheap::units::{Alignment, Bytes};
@@ -179,6 +179,8 @@ fn of_records(
             item.hull()
         )
     });
+    let timeline = Timeline::of_records(items, &regions);
+    let flows = dumped(flows(&timeline.occupants, &memories)?);
     Ok(Planned {
         size: memories.iter().map(|memory| memory.size).sum(),
         bound: memories.iter().map(|memory| memory.bound).sum(),
@@ -186,9 +188,9 @@ fn of_records(
             .iter()
             .map(|memory| (memory.name.clone(), memory.size, memory.bound, memory.capacity))
             .collect(),
-        timeline: Timeline::of_records(items, &regions),
+        timeline,
         notes: vec![format!("{} tensors", items.len())],
-        dump: format!("Tensors\n{}", rows.collect::<String>()),
+        dump: format!("Tensors\n{}{flows}", rows.collect::<String>()),
     })
 }
 
@@ -253,7 +255,8 @@ fn of_graph(
         );
         line
     });
-    let dump = format!("Tensors\n{}", rows.collect::<String>());
+    let flows = dumped(flows(&plan.slots, &plan.memories)?);
+    let dump = format!("Tensors\n{}{flows}", rows.collect::<String>());
     Ok(Planned {
         size: plan.size(),
         bound: plan.bound(),
@@ -266,6 +269,11 @@ fn of_graph(
         notes,
         dump,
     })
+}
+
+/// Who takes bytes over from whom, memory by memory.
+fn dumped(flows: Vec<Flow>) -> String {
+    flows.iter().map(ToString::to_string).collect()
 }
 
 fn ratio(size: Bytes, bound: Bytes) -> String {

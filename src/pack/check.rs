@@ -68,7 +68,7 @@ pub fn check(problem: &Problem, packing: &Packing) -> Result<(), PackFault> {
 }
 
 /// What each item takes: its own size, or its group's largest.
-fn sizes(items: &[Item]) -> Vec<Bytes> {
+pub(super) fn sizes(items: &[Item]) -> Vec<Bytes> {
     let of_group = |item: &Item| {
         let members = items.iter().filter(|other| other.together == item.together);
         members.map(|member| member.size).max().unwrap_or(item.size)

@@ -178,6 +178,18 @@ pub enum PackFault {
         /// Where its highest item ends.
         end: Bytes,
     },
+    /// An allocation graph that loses bytes or makes them.
+    #[error("allocation graph: {} has {size}, {into} come and {out} go", whose(*.item))]
+    Flow {
+        /// The item; `None` for the buffer itself, its source and its sink.
+        item: Option<u32>,
+        /// Bytes that come to it (to the sink).
+        into: Bytes,
+        /// Bytes that go from it (from the source).
+        out: Bytes,
+        /// Bytes that it has.
+        size: Bytes,
+    },
     /// A strategy's name that is none.
     #[error(
         "no packing strategy is called `{name}`: one of naive, greedy-by-size, first-fit-by-size, greedy-by-breadth, first-fit-by-birth, best-fit-by-birth, greedy-by-area, greedy-by-conflicts, executorch, nnc, nnc-article, hill-climb, exact, quick, auto"
@@ -196,6 +208,7 @@ impl PackFault {
             | PackFault::OffsetCount { .. }
             | PackFault::WrongHeight { .. }
             | PackFault::UnknownStrategy { .. } => None,
+            PackFault::Flow { item, .. } => item,
             PackFault::ConflictInGroup { a, .. }
             | PackFault::GroupFixedTwice { a, .. }
             | PackFault::FixedCollision { a, .. }
@@ -211,4 +224,8 @@ impl PackFault {
             | PackFault::OutOfBounds { item, .. } => Some(item),
         }
     }
+}
+
+fn whose(item: Option<u32>) -> String {
+    item.map_or("the buffer".to_owned(), |item| format!("item {item}"))
 }

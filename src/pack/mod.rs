@@ -15,7 +15,7 @@
 //! - [`pack()`]: what one [`Strategy`] finds; a [`Packer`] keeps the memory of all of these for the next problem.
 //!
 //! Each answer has a bound and a [`Verdict`]. [`lower_bound`] says what no packing can go below; [`check`] judges one without
-//! knowing how it was made. A [`Shelf`] is for planners that decide item by item whether something is placed at all.
+//! knowing how it was made; an [`AllocationGraph`] says who takes bytes over from whom. A [`Shelf`] is for planners that decide item by item whether something is placed at all.
 //!
 //! The same problem and budget of [`Steps`] give the same answer on every machine: nothing looks at a clock. A caller that has
 //! to, ends a search by its callback, and the answer says so.
@@ -51,6 +51,7 @@ mod exact;
 mod fault;
 mod few;
 mod fit;
+mod flow;
 mod gap;
 mod greedy;
 mod in_order;
@@ -59,6 +60,7 @@ mod minimise;
 mod nnc;
 mod objects;
 mod orders;
+mod owners;
 mod parts;
 mod problem;
 mod quest;
@@ -74,7 +76,9 @@ pub use bound::lower_bound;
 pub use check::check;
 pub use fault::PackFault;
 pub use fit::fit;
+pub use flow::{AllocationEdge, AllocationGraph};
 pub use minimise::minimise;
+pub(crate) use owners::Owners;
 pub use problem::{Item, Problem, ProblemDesc};
 pub(crate) use select::{Loads, prices_of};
 pub use select::{Selection, select};

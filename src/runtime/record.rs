@@ -313,6 +313,16 @@ impl PassCommands<'_> {
             .image_at(resource, self.place(resource, Version::Previous))
     }
 
+    /// The layout that the image of (the current version of) `resource` has during this pass.
+    ///
+    /// # Panics
+    /// If the pass declares no such access.
+    pub fn layout(&self, resource: ResourceId) -> vk::ImageLayout {
+        self.commands
+            .bound
+            .layout_in(self.pass, resource, Version::Current)
+    }
+
     /// The buffer that this pass uses for (the current version of) `resource`.
     ///
     /// # Panics

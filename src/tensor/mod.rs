@@ -9,17 +9,20 @@
 
 mod document;
 mod fault;
+mod flow;
 mod graph;
 pub mod layout;
 mod plan;
 pub mod pools;
 mod record;
+pub mod relay;
 mod storage;
 mod timeline;
 pub mod tvm;
 
 pub use document::read_graph;
 pub use fault::TensorFault;
+pub use flow::{Flow, flows};
 pub use graph::{
     Attribute, Block, BlockId, Bounding, Branch, Carry, Dim, ElementType, Exit, Graph, GraphBuilder, InPlace,
     Loop, Node, NodeId, NodeKind, Operator, Shape, Source, Symbol, SymbolId, Tensor, TensorId, View,
@@ -30,9 +33,9 @@ pub use layout::{
 };
 pub use plan::{
     CarryRule, CopyTime, Handover, Home, MemoryDesc, MemoryId, MemoryPlan, Moment, MultiView, Place,
-    PlacedTensor, Region, Space, SpaceAlgorithm, SpaceItem, TensorPlan, TensorPlanOptions,
+    PlacedTensor, Region, Slot, Space, SpaceAlgorithm, SpaceItem, TensorPlan, TensorPlanOptions,
     TensorRequirements, TensorStrategy, ValueCopy, place, place_by, plan,
 };
 pub use record::{read_lines, read_records};
 pub use storage::{CONVERT, ScopeLimits, StorageChoice, StorageOptions, StoragePolicy, adreno_scope, choose};
-pub use timeline::{Occupant, Timeline};
+pub use timeline::Timeline;

@@ -2,26 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::plan::Region;
+use super::plan::{Region, Slot};
 use super::{Graph, SpaceItem, TensorPlan};
-use crate::units::{Bytes, Span, Step};
-
-/// A placed thing by its name: what timelines are made of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Occupant {
-    /// Its name.
-    pub name: String,
-    /// Where it is.
-    pub region: Region,
-    /// When it lives.
-    pub lives: Vec<Span>,
-}
+use crate::units::{Bytes, Step};
 
 /// Who is where when, over all memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     /// Everything that is placed.
-    pub occupants: Vec<Occupant>,
+    pub occupants: Vec<Slot>,
     /// What runs at each step, by name; empty where that is not known.
     pub steps: Vec<String>,
 }
@@ -41,7 +30,7 @@ impl Timeline {
                 if regions[..index].contains(region) {
                     continue;
                 }
-                occupants.push(Occupant {
+                occupants.push(Slot {
                     name: graph.tensor(id).name.clone(),
                     region: *region,
                     lives: placed.lives.clone(),
@@ -60,7 +49,7 @@ impl Timeline {
 
     /// Of plain records.
     pub fn of_records(items: &[SpaceItem], regions: &[Region]) -> Timeline {
-        let occupants = items.iter().zip(regions).map(|(item, &region)| Occupant {
+        let occupants = items.iter().zip(regions).map(|(item, &region)| Slot {
             name: item.name.clone(),
             region,
             lives: item.lives.clone(),
@@ -123,12 +112,12 @@ impl Timeline {
     }
 
     /// The first step at which the most bytes are taken, and who lives there, the largest first.
-    pub fn peak(&self) -> Option<(Step, Bytes, Vec<&Occupant>)> {
+    pub fn peak(&self) -> Option<(Step, Bytes, Vec<&Slot>)> {
         let live = self.live_bytes();
         let most = *live.iter().max()?;
         let step = Step(live.iter().position(|&bytes| bytes == most)? as u32);
-        let alive = |occupant: &&Occupant| occupant.lives.iter().any(|life| life.contains(step));
-        let mut there: Vec<&Occupant> = self.occupants.iter().filter(alive).collect();
+        let alive = |occupant: &&Slot| occupant.lives.iter().any(|life| life.contains(step));
+        let mut there: Vec<&Slot> = self.occupants.iter().filter(alive).collect();
         there.sort_by_key(|occupant| (std::cmp::Reverse(occupant.region.size), occupant.region.offset));
         Some((step, most, there))
     }

@@ -101,6 +101,7 @@ pub fn unaliased(graph: &Graph, layouts: Vec<Layout>, needs: &[TensorRequirement
             capacity: None,
         }],
         tensors,
+        slots: Vec::new(),
         timeline: Vec::new(),
         handovers: Vec::new(),
         copies: Vec::new(),

@@ -4,6 +4,7 @@
 mod executorch;
 mod litert;
 mod nnc;
+mod relay;
 #[path = "../support/mod.rs"]
 mod support;
 mod tvm;
@@ -47,13 +48,14 @@ fn text(value: &Value) -> &str {
 /// Every file of the folder is read by a test here; what is not reproduced is listed as skipped, with the reason.
 #[test]
 fn what_is_not_reproduced_is_said() {
-    const READ: [&str; 9] = [
+    const READ: [&str; 10] = [
         "executorch_memory_planning.json",
         "executorch_vulkan_layout.json",
         "nnc.json",
         "tflite_gpu_memory_management.json",
         "tvm_flattening.json",
         "tvm_graph_plan.json",
+        "tvm_relay_storage_scopes.json",
         "tvm_scope_rule.json",
         "tvm_token_allocator_2d.json",
         "tvm_usmp.json",
@@ -73,9 +75,7 @@ fn what_is_not_reproduced_is_said() {
             .file_name()
             .to_string_lossy()
             .into_owned();
-        if name == "tvm_relay_storage_scopes.json" {
-            support::skip("tvm_relay_storage_scopes.json needs relay's layout rewriting and operator fusion");
-        } else if name.ends_with(".json") && name != ELSEWHERE && !READ.contains(&name.as_str()) {
+        if name.ends_with(".json") && name != ELSEWHERE && !READ.contains(&name.as_str()) {
             support::skip(&format!("{name} is of no schema that is known here"));
         }
     }

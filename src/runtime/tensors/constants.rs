@@ -7,15 +7,18 @@ use super::objects::Upload;
 use super::operators::small_inputs;
 use crate::Result;
 use crate::tensor::{
-    ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId, TensorPlan,
+    ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId,
 };
+
+/// The layout that was chosen for each tensor.
+pub(super) type LayoutOf<'a> = &'a dyn Fn(TensorId) -> &'a Layout;
 
 /// Every constant that a node reads, with the layout and texels it is uploaded with. Biases, and constants that the plan has
 /// in plain buffers, become buffers of vectors: along the outputs of weights of convolutions and dense layers, else along the
 /// last axis.
 pub(super) fn prepare(
     graph: &Graph,
-    plan: &TensorPlan,
+    layout_of: LayoutOf<'_>,
     values: &BTreeMap<TensorId, Vec<f32>>,
 ) -> Result<Vec<Upload>> {
     let mut layouts: BTreeMap<TensorId, Layout> = BTreeMap::new();
@@ -27,7 +30,7 @@ pub(super) fn prepare(
             if graph.tensor(input).source != Source::Constant {
                 continue;
             }
-            let placed = &plan.tensor(input).layout;
+            let placed = layout_of(input);
             let small = small_inputs(&operator.name).contains(&index);
             let plain = placed.rule.storage == Storage::Buffer && placed.rule.packs.is_empty();
             let outputs_first = matches!(operator.name.as_str(), "conv2d" | "dense") && index == 1;
@@ -70,12 +73,12 @@ pub(super) fn prepare(
             bytes,
         });
     }
-    prepared.extend(zeros(graph, plan)?);
+    prepared.extend(zeros(graph, layout_of)?);
     Ok(prepared)
 }
 
 /// Zeros for the biases of convolutions and dense layers without one, as many as the longest has.
-fn zeros(graph: &Graph, plan: &TensorPlan) -> Result<Option<Upload>> {
+fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
     let mut longest = 0;
     for node in graph.nodes() {
         let axis = match &node.kind {
@@ -87,7 +90,7 @@ fn zeros(graph: &Graph, plan: &TensorPlan) -> Result<Option<Upload>> {
             _ => continue,
         };
         for &output in &node.outputs {
-            let shape = &plan.tensor(output).layout.shape;
+            let shape = &layout_of(output).shape;
             let outputs = shape.get(axis.min(shape.len().saturating_sub(1)));
             // TVM's form counts vectors: four elements for each are enough in both.
             longest = longest.max(outputs.copied().unwrap_or(0).saturating_mul(4));

@@ -11,32 +11,39 @@
 //! write-only storage image. Barriers follow from that as a run is recorded, and so does a check of the plan: to read bytes
 //! that something else took is an error, not a wrong result.
 //!
+//! Beside a renderer a graph is passes of its frame ([`NetworkPasses`]): then the frame's planner places its tensors among the renderer's
+//! resources, in the same arenas and in tile memory.
+//!
 //! # Not done
 //! Tensors split in a grid of images, 3D images, layouts with reshaped or reordered axes; operators beyond those of
 //! `operators.rs`, unless the caller brings a kernel; elements that are no floats. Conditions of loops and branches are not read from
-//! the device: the caller says how many rounds a loop runs ([`Decision`]). Networks do not run as passes of a
-//! [`Frame`](crate::frame::Frame), so nothing of them lives in tile memory.
+//! the device: the caller says how many rounds a loop runs ([`Decision`]). As passes of a frame, graphs with loops or branches, and
+//! what is written in place: a frame's resources are one each.
 
 mod constants;
 mod descriptors;
 mod fault;
 mod hazards;
 mod host;
+mod invocation;
 mod kernel;
 mod lending;
 mod measure;
 mod network;
 mod objects;
 mod operators;
+mod passes;
 mod pipelines;
 mod recorder;
 mod scope;
 mod scratch;
+mod whereabouts;
 
 pub use fault::NetworkFault;
 pub use host::HostBuffer;
 pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
 pub use network::{Decision, Network, Recorded, Run};
+pub use passes::{NetworkPasses, NetworkPassesDesc, PassTensor};
 pub use pipelines::PipelineKey;
 pub use scope::{Held, Scope};
 pub use scratch::{

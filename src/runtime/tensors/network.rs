@@ -98,7 +98,7 @@ impl Network {
             plan.tensors.len(),
             "the plan is the graph's"
         );
-        let constants = constants::prepare(graph, plan, values)?;
+        let constants = constants::prepare(graph, &|id| &plan.tensor(id).layout, values)?;
         let inner = device.inner();
         let mut objects = Objects::default();
         let made = objects

@@ -37,6 +37,19 @@ pub(super) struct Pipeline {
     pub(super) kernel: Arc<Kernel>,
 }
 
+impl Pipeline {
+    /// Whether the kernel takes as many operands as a call has.
+    pub(super) fn check_operands(&self, made: &super::operators::Call, count: usize) -> Result<(), NetworkFault> {
+        match self.kernel.operands.len() {
+            own if own == count => Ok(()),
+            own => Err(NetworkFault::Kernel {
+                kernel: made.kernel.clone(),
+                problem: format!("it has {own} operands, and the node {count}"),
+            }),
+        }
+    }
+}
+
 /// Pipelines of a device that were asked for.
 #[derive(Default)]
 pub(super) struct Pipelines {

@@ -3,52 +3,50 @@
 use std::collections::BTreeMap;
 
 use ash::vk;
-use ash::vk::Handle;
 
 use super::descriptors::Bound;
 use super::fault::NetworkFault;
 use super::hazards::{ObjectId, Space, Touch, Tracker};
+use super::invocation::Invocation;
 use super::network::{Decision, Network, Recorded, Run};
-use super::objects::{Objects, Thing};
+use super::objects::Thing;
 use super::operators::{Call, Operand, call, copy_call, same_bytes, told};
-use super::pipelines::{PipelineKey, arguments_of, checked_groups, dispatch, local_size};
+use super::pipelines::{arguments_of, checked_groups, dispatch};
 use super::scope::{Held, Scope, Shaped, shaped};
 use crate::Result;
 use crate::frame::AccessKind;
-use crate::runtime::Buffer;
 use crate::runtime::create::whole;
 use crate::tensor::{
-    BlockId, CopyTime, ElementType, Home, Layout, Loop, NodeId, NodeKind, Place, Region, TensorId,
+    BlockId, CopyTime, ElementType, Home, Loop, NodeId, NodeKind, TensorId,
 };
-use crate::units::Bytes;
 
 pub(super) struct Recorder<'a> {
-    network: &'a mut Network,
-    commands: vk::CommandBuffer,
-    run: &'a Run<'a>,
-    tracker: Tracker,
-    known: BTreeMap<Identity, ObjectId>,
+    pub(super) network: &'a mut Network,
+    pub(super) commands: vk::CommandBuffer,
+    pub(super) run: &'a Run<'a>,
+    pub(super) tracker: Tracker,
+    pub(super) known: BTreeMap<Identity, ObjectId>,
     /// The round of each loop that is being recorded, outermost first.
-    rounds: Vec<u64>,
+    pub(super) rounds: Vec<u64>,
     /// Of each output of a loop that was left: by which exit, in which round.
-    left: BTreeMap<TensorId, (usize, u64)>,
-    recorded: Recorded,
+    pub(super) left: BTreeMap<TensorId, (usize, u64)>,
+    pub(super) recorded: Recorded,
 }
 
 /// What the tracker knows as one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Identity {
+pub(super) enum Identity {
     Image(u64),
     Bytes(Space, u64, u64),
 }
 
 /// A tensor in this run, at this round.
 #[derive(Clone, Debug)]
-struct Resolved {
-    thing: Thing,
-    object: ObjectId,
-    shape: Shaped,
-    element: ElementType,
+pub(super) struct Resolved {
+    pub(super) thing: Thing,
+    pub(super) object: ObjectId,
+    pub(super) shape: Shaped,
+    pub(super) element: ElementType,
 }
 
 impl<'a> Recorder<'a> {
@@ -195,7 +193,7 @@ impl<'a> Recorder<'a> {
         self.dispatch(node, &made, vec![source, target])
     }
 
-    fn fault(&self, node: NodeId, operator: &str, problem: String) -> NetworkFault {
+    pub(super) fn fault(&self, node: NodeId, operator: &str, problem: String) -> NetworkFault {
         NetworkFault::Node {
             node: self.network.graph.node(node).name.clone(),
             operator: operator.to_owned(),
@@ -294,225 +292,16 @@ impl<'a> Recorder<'a> {
         self.dispatch(node, &made, vec![source, target])
     }
 
-    fn given(&self, tensor: TensorId) -> Option<Buffer> {
-        let found = self.run.bound.iter().find(|(of, _)| *of == tensor);
-        found.map(|(_, buffer)| *buffer)
-    }
-
-    /// The layout of a tensor at this run's shapes.
-    fn layout(&self, tensor: TensorId) -> Result<Layout> {
-        let Network { graph, plan, .. } = &*self.network;
-        let constant = self.network.objects().constants.get(&tensor);
-        let layout = constant.map_or(&plan.tensor(tensor).layout, |constant| &constant.layout);
-        let dims = graph.shape_at(tensor, self.run.symbols)?;
-        if dims == layout.shape {
-            return Ok(layout.clone());
-        }
-        Ok(layout
-            .rule
-            .apply(&graph.tensor(tensor).name, &dims, layout.element)?)
-    }
-
-    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkFault> {
-        let name = &self.network.graph.tensor(tensor).name;
-        let layout = self.layout(tensor).map_err(|error| NetworkFault::Layout {
-            tensor: name.clone(),
-            problem: error.to_string(),
-        })?;
-        shaped(name, &layout)
-    }
-
-    /// Where a tensor is in this round.
-    fn place(&self, tensor: TensorId) -> Option<Place> {
-        let place = self.network.plan.tensor(tensor).place.as_ref()?;
-        match place.at(&self.rounds) {
-            Place::Left(exits) => {
-                let (exit, round) = self.left.get(&tensor)?;
-                Some(exits.get(*exit)?.at(&[*round]).clone())
-            }
-            place => Some(place.clone()),
-        }
-    }
-
-    fn resolve(&mut self, tensor: TensorId, node: NodeId) -> Result<Resolved> {
-        let layout = self.layout(tensor)?;
-        self.resolve_within(tensor, 0, tensor, &layout, node)
-    }
-
-    /// The tensor `of`, `offset` bytes into `tensor`.
-    fn resolve_within(
-        &mut self,
-        tensor: TensorId,
-        offset: u64,
-        of: TensorId,
-        layout: &Layout,
-        node: NodeId,
-    ) -> Result<Resolved> {
-        let graph = self.network.graph.clone();
-        let name = &graph.tensor(of).name;
-        let unplaced = |offset: u64, problem: String| NetworkFault::Place {
-            tensor: name.clone(),
-            offset: Bytes(offset),
-            problem,
-        };
-        if let Some(constant) = self.network.objects().constants.get(&tensor) {
-            let (thing, element) = (constant.thing, constant.layout.element);
-            if offset > 0 || of != tensor && constant.layout.rule != layout.rule {
-                let problem = format!("it is a part of constant `{}`", graph.tensor(tensor).name);
-                return Err(unplaced(offset, problem).into());
-            }
-            let object = self.object(thing, Space::Own(tensor.0 + 1), 0..1, true);
-            let shape = shaped(name, layout)?;
-            return Ok(Resolved {
-                thing,
-                object,
-                shape,
-                element,
-            });
-        }
-        match self.place(tensor) {
-            Some(Place::At(region)) => {
-                // Created at the plan's largest extent.
-                let placed = &self.network.plan.tensor(of).layout;
-                let region = Region {
-                    offset: Bytes(region.offset.0 + offset),
-                    size: if of == tensor { region.size } else { placed.bytes() },
-                    ..region
-                };
-                let Some(thing) = self.network.objects().at(region, placed) else {
-                    return Err(unplaced(region.offset.0, "no image was created there".to_owned()).into());
-                };
-                let (space, bytes) = Objects::bytes_at(region);
-                Ok(Resolved {
-                    thing,
-                    object: self.object(thing, space, bytes, false),
-                    shape: shaped(name, layout)?,
-                    element: layout.element,
-                })
-            }
-            Some(Place::Within {
-                tensor: base,
-                offset: more,
-            }) => self.resolve_within(base, offset + more.0, of, layout, node),
-            None if self.network.plan.tensor(tensor).home == Home::Caller => {
-                self.resolve_given(tensor, offset, of, layout)
-            }
-            _ => Err(self
-                .fault(node, "", format!("tensor `{name}` has no place in this round"))
-                .into()),
-        }
-    }
-
-    /// The tensor `of`, `offset` bytes into the buffer that the caller bound to `tensor`.
-    fn resolve_given(
-        &mut self,
-        tensor: TensorId,
-        offset: u64,
-        of: TensorId,
-        layout: &Layout,
-    ) -> Result<Resolved> {
-        let graph = self.network.graph.clone();
-        let Some(given) = self.given(tensor) else {
-            return Err(NetworkFault::unbound(&graph, tensor).into());
-        };
-        if layout.rule.storage.is_image() {
-            return Err(NetworkFault::Layout {
-                tensor: graph.tensor(of).name.clone(),
-                problem: "it is an image, and the caller gives a buffer: plan it".to_owned(),
-            }
-            .into());
-        }
-        let part = Buffer {
-            offset: given.offset + offset,
-            size: given.size.saturating_sub(offset),
-            ..given
-        };
-        self.lent(of, part, layout, graph.inputs().contains(&tensor))
-    }
-
-    fn lent(&mut self, tensor: TensorId, given: Buffer, layout: &Layout, holds: bool) -> Result<Resolved> {
-        let name = self.network.graph.tensor(tensor).name.clone();
-        let needed = layout.bytes();
-        if given.size < needed.0 {
-            let given = Bytes(given.size);
-            return Err(NetworkFault::TooSmall {
-                tensor: name,
-                needed,
-                given,
-            }
-            .into());
-        }
-        let thing = Thing::Buffer {
-            handle: given.handle,
-            offset: given.offset,
-            size: needed.0.max(4),
-        };
-        let bytes = given.offset..given.offset + needed.0;
-        let object = self.object(thing, Space::Given(given.handle.as_raw()), bytes, holds);
-        let shape = shaped(&name, layout)?;
-        Ok(Resolved {
-            thing,
-            object,
-            shape,
-            element: layout.element,
-        })
-    }
-
-    fn object(&mut self, thing: Thing, space: Space, bytes: std::ops::Range<u64>, holds: bool) -> ObjectId {
-        let (identity, layout) = match thing {
-            Thing::Image { handle, .. } => {
-                let layout = match holds {
-                    true => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
-                    false => vk::ImageLayout::UNDEFINED,
-                };
-                (Identity::Image(handle.as_raw()), Some(layout))
-            }
-            Thing::Buffer { .. } => (Identity::Bytes(space, bytes.start, bytes.end), None),
-        };
-        *self
-            .known
-            .entry(identity)
-            .or_insert_with(|| self.tracker.add(space, bytes, layout, holds))
-    }
-
     fn dispatch(&mut self, node: NodeId, made: &Call, operands: Vec<Resolved>) -> Result<()> {
-        let last = operands.last().expect("every kernel has an output");
-        let half = operands
-            .iter()
-            .any(|operand| operand.shape.lanes.is_some() && operand.element == ElementType::Float16);
         let bound = self.network.plan.tensor(match made.operands.last() {
             Some(Operand::Tensor(tensor)) => *tensor,
             _ => unreachable!("the last operand is the output"),
         });
-        // Made for the largest shape, so that every shape runs with the same pipeline.
-        let largest = shaped("", &bound.layout).map_or(last.shape.extent, |shape| match shape.lanes {
-            None => made.work,
-            Some(_) => shape.extent,
-        });
-        let mut largest = largest;
-        if let Some(axis) = made.along {
-            largest[axis] = 1;
-        }
-        let local = local_size(largest);
-        let key = PipelineKey {
-            kernel: made.kernel.clone(),
-            scopes: operands.iter().map(|operand| operand.shape.scope).collect(),
-            half,
-            way: made.way,
-            activation: made.activation,
-            local,
-        };
+        let forms = operands.iter().map(|operand| (operand.shape, operand.element));
+        let Invocation { key, format } = Invocation::new(made, forms, shaped("", &bound.layout).ok());
         let inner = self.network.inner.clone();
         let pipeline = self.network.pipelines.get(&inner, &key)?;
-        if pipeline.kernel.operands.len() != operands.len() {
-            let problem = format!(
-                "it has {} operands, and the node {}",
-                pipeline.kernel.operands.len(),
-                operands.len()
-            );
-            let kernel = made.kernel.clone();
-            return Err(NetworkFault::Kernel { kernel, problem }.into());
-        }
+        pipeline.check_operands(made, operands.len())?;
         let accesses = &pipeline.kernel.operands;
         let mut touches: Vec<Touch> = Vec::with_capacity(operands.len());
         for (operand, access) in operands.iter().zip(accesses) {
@@ -567,17 +356,13 @@ impl<'a> Recorder<'a> {
                     Thing::Image { .. } => touch.layout,
                     Thing::Buffer { .. } => vk::ImageLayout::UNDEFINED,
                 },
-                format: if half {
-                    vk::Format::R16G16B16A16_SFLOAT
-                } else {
-                    vk::Format::R32G32B32A32_SFLOAT
-                },
+                format,
             })
             .collect();
         let set = self.network.descriptors.get(&inner, &pipeline, &sets)?;
         let shapes = operands.iter().map(|operand| told(made, operand.shape));
         let arguments = arguments_of(shapes, &made.numbers);
-        let groups = checked_groups(&inner, &made.kernel, made.work, local)?;
+        let groups = checked_groups(&inner, &made.kernel, made.work, key.local)?;
         // SAFETY: recording outside of a render pass (the caller's duty); what the set refers to is the network's or bound.
         unsafe { dispatch(&inner, self.commands, &pipeline, set, &arguments, groups) };
         self.recorded.dispatches += 1;

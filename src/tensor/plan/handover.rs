@@ -4,33 +4,9 @@ use std::collections::BTreeMap;
 
 use super::expand::{Expansion, ValueId};
 use super::types::{Handover, Region};
+use crate::pack::Owners;
 use crate::tensor::TensorId;
 use crate::units::Step;
-
-/// Bytes of a memory and who wrote them last; ascending and apart.
-#[derive(Default)]
-struct Owners(Vec<(u64, u64, ValueId)>);
-
-impl Owners {
-    /// Takes a stretch of bytes over; gives those who had some of it.
-    fn take(&mut self, first: u64, end: u64, value: ValueId, lost: &mut Vec<ValueId>) {
-        let from = self.0.partition_point(|&(_, before, _)| before <= first);
-        let until = from + self.0[from..].partition_point(|&(after, _, _)| after < end);
-        let mut kept = Vec::with_capacity(3);
-        for &(start, stop, owner) in &self.0[from..until] {
-            lost.push(owner);
-            if start < first {
-                kept.push((start, first, owner));
-            }
-            if stop > end {
-                kept.push((end, stop, owner));
-            }
-        }
-        let at = kept.partition_point(|&(start, _, _)| start < first);
-        kept.insert(at, (first, end, value));
-        self.0.splice(from..until, kept);
-    }
-}
 
 /// Every hand-over, by step. What runs again, a body as the whole, finds what it left the last time.
 pub(super) fn handovers(expansion: &Expansion, regions: &[Option<Region>]) -> Vec<Handover> {
@@ -79,7 +55,7 @@ pub(super) fn handovers(expansion: &Expansion, regions: &[Option<Region>]) -> Ve
 
 struct Sweep<'a> {
     regions: &'a [Option<Region>],
-    owners: BTreeMap<u32, Owners>,
+    owners: BTreeMap<u32, Owners<ValueId>>,
     found: BTreeMap<(u32, ValueId), Vec<ValueId>>,
 }
 
@@ -95,7 +71,7 @@ impl Sweep<'_> {
             let owners = self.owners.entry(region.memory.0).or_default();
             owners.take(region.offset.0, end, value, &mut lost);
             let known = self.found.entry((step, value)).or_default();
-            for &from in lost.iter().filter(|&&from| from != value) {
+            for &(_, _, from) in lost.iter().filter(|&&(_, _, from)| from != value) {
                 if !known.contains(&from) {
                     known.push(from);
                 }

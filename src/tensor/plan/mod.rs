@@ -27,7 +27,7 @@ pub use space::{Space, SpaceAlgorithm, SpaceItem, place, place_by};
 pub use strategy::TensorStrategy;
 pub use types::{
     CopyTime, Handover, Home, MemoryId, MemoryPlan, Moment, MultiView, Place, PlacedTensor, Region,
-    TensorPlan, TensorRequirements, ValueCopy,
+    Slot, TensorPlan, TensorRequirements, ValueCopy,
 };
 
 use super::pools::PoolImage;
@@ -95,6 +95,15 @@ pub fn plan(
             .unroll
             .iter()
             .map(|(&node, &copies)| (node, copies))
+            .collect(),
+        slots: items
+            .into_iter()
+            .zip(space.regions)
+            .map(|(item, region)| Slot {
+                name: item.name,
+                region,
+                lives: item.lives,
+            })
             .collect(),
         timeline: united.expansion.timeline,
         memories: space.memories,

@@ -17,16 +17,28 @@ pub struct TensorPlan {
     pub memories: Vec<MemoryPlan>,
     /// One per tensor of the graph, by id.
     pub tensors: Vec<PlacedTensor>,
+    /// What was placed: a tensor, or several that share a place, with all of its lives.
+    pub slots: Vec<Slot>,
     /// What runs at each step: bodies in place of their nodes, loops as often as they are unrolled.
     pub timeline: Vec<Moment>,
     /// Where bytes change hands, by step.
     pub handovers: Vec<Handover>,
     /// Data that has to be moved from one round of a loop to the next, or out of a branch. Empty but for loops past the limit
-    /// Data that has to be moved from one round of a loop to the next, or out of a branch. Empty but for loops past the limit
     /// of unrolling and the baseline that was asked for.
     pub copies: Vec<ValueCopy>,
     /// How often each loop is unrolled, by node.
     pub unrolled: Vec<(NodeId, u32)>,
+}
+
+/// Something that has bytes, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    /// Its name; of several tensors in turn, that of the first.
+    pub name: String,
+    /// Where it is.
+    pub region: Region,
+    /// When it lives.
+    pub lives: Vec<Span>,
 }
 
 /// A memory and what the plan takes of it.
