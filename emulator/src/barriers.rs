@@ -15,14 +15,15 @@ pub(crate) unsafe fn before(recorder: &Recorder, first: *const vk::ImageMemoryBa
     // Most have none.
     if count > 0 {
         // SAFETY: The caller's promise.
-        for barrier in unsafe { elements(first, count) } {
-            transition(
-                recorder,
-                (barrier.old_layout, barrier.new_layout),
-                barrier.image,
-                barrier.subresource_range,
-            );
-        }
+        transitions(recorder, unsafe { elements(first, count) });
+    }
+}
+
+#[inline(never)]
+fn transitions(recorder: &Recorder, barriers: &[vk::ImageMemoryBarrier<'_>]) {
+    for barrier in barriers {
+        let layouts = (barrier.old_layout, barrier.new_layout);
+        transition(recorder, layouts, barrier.image, barrier.subresource_range);
     }
 }
 
@@ -47,7 +48,6 @@ pub(crate) unsafe fn before2(recorder: &Recorder, dependencies: &[vk::Dependency
 
 /// An image goes from one layout to another: what it holds ends with UNDEFINED, unless that is where it goes, too, which since
 /// synchronization2 is no transition.
-#[inline(never)]
 fn transition(
     recorder: &Recorder,
     (from, to): (vk::ImageLayout, vk::ImageLayout),

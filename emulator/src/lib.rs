@@ -9,7 +9,7 @@
 //! ```
 //! What an application sees and what the layer's settings are: `README.md`. What cannot be emulated: `LIMITS.md`.
 //!
-//! The only symbol exported is [`vkNegotiateLoaderLayerInterfaceVersion`]. Everything else is reached through look-ups:
+//! The only symbol exported is [`vkNegotiateLoaderLayerInterfaceVersion`], but on Android. Everything else is reached through look-ups:
 //! `hooks` holds the entry points by area, each of which calls a function of the module that does the work.
 
 mod barriers;

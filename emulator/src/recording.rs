@@ -1,7 +1,6 @@
 //! Command buffers while they are recorded: what is bound, what is discarded where, and what else goes wrong.
 
 use std::cell::Cell;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
@@ -99,7 +98,8 @@ static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
 #[derive(Clone, Copy)]
 struct Last {
     commands: vk::CommandBuffer,
-    recorder: NonNull<Recorder>,
+    /// A plain pointer: one that is never null would be looked at by `LocalKey`, whose errors it would stand for.
+    recorder: *const Recorder,
     /// [`FORGOTTEN`] before it was looked up.
     forgotten: u64,
 }
@@ -108,8 +108,8 @@ thread_local! {
     static LAST: Cell<Last> = const {
         Cell::new(Last {
             commands: vk::CommandBuffer::null(),
-            recorder: NonNull::dangling(), // Of no command buffer.
-            forgotten: 0,
+            recorder: std::ptr::null(), // Of no command buffer.
+            forgotten: u64::MAX, // Which the count never reaches.
         })
     };
 }
@@ -129,19 +129,22 @@ pub(crate) unsafe fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&
     let last = LAST.get();
     let forgotten = FORGOTTEN.load(Ordering::Acquire);
     let recorder = if (last.commands == commands) & (last.forgotten == forgotten) {
-        Some(last.recorder)
+        last.recorder
     } else {
         // What is forgotten from here on counts.
-        look_up(commands, forgotten)
+        look_up(commands, forgotten)?
     };
+    // SAFETY: What is found is a reference, and before anything is found nothing matches. Every command comes along here: the
+    // test would be made again for the answer.
+    unsafe { std::hint::assert_unchecked(!recorder.is_null()) };
     // SAFETY: A recorder that was there when `FORGOTTEN` was `forgotten`: none was forgotten since but by threads that do so
     // now, and by the caller's promise this one is not among those.
-    recorder.map(|recorder| unsafe { recorder.as_ref() })
+    Some(unsafe { &*recorder })
 }
 
 #[cold]
-fn look_up(commands: vk::CommandBuffer, forgotten: u64) -> Option<NonNull<Recorder>> {
-    let recorder = RECORDERS.with(commands.as_raw(), |recorder| NonNull::from(&**recorder))?;
+fn look_up(commands: vk::CommandBuffer, forgotten: u64) -> Option<*const Recorder> {
+    let recorder = RECORDERS.with(commands.as_raw(), Arc::as_ptr)?;
     LAST.set(Last {
         commands,
         recorder,

@@ -219,8 +219,10 @@ mod tests {
         let info2 = vk::RenderPassCreateInfo2::default()
             .attachments(&descriptions2)
             .subpasses(&subpasses2);
-        // SAFETY: Valid structures.
-        let (one, other) = unsafe { (read(&info), read2(&info2)) };
+        // SAFETY: A valid structure.
+        let one = unsafe { read(&info) };
+        // SAFETY: As above.
+        let other = unsafe { read2(&info2) };
         assert_eq!(
             (&one.attachments, &one.subpass_bytes),
             (&other.attachments, &other.subpass_bytes)

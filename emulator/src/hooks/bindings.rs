@@ -67,7 +67,9 @@ recorded_commands! {
         writes: *const vk::WriteDescriptorSet<'_>,
     ) => next |recorder| {
         // SAFETY: Valid usage.
-        unsafe { push(recorder, point, index, elements(writes, count)) };
+        let writes = unsafe { elements(writes, count) };
+        // SAFETY: As above.
+        unsafe { push(recorder, point, index, writes) };
     };
 
     /// The same, by stages.

@@ -3,6 +3,8 @@
 //! Each converts what Vulkan passes, calls a function of the layer and nothing else; a panic ends inside it.
 
 pub(crate) mod actions;
+#[cfg(target_os = "android")]
+mod android;
 pub(crate) mod bindings;
 pub(crate) mod descriptors;
 pub(crate) mod device;

@@ -81,8 +81,10 @@ impl Owned {
                 .color_attachment_formats(&formats)
                 .rasterization_samples(vk::SampleCountFlags::TYPE_1);
             rendering.p_next = (&raw const inherited).cast();
-            let mut inheritance = vk::CommandBufferInheritanceInfo::default();
-            inheritance.p_next = (&raw const rendering).cast();
+            let inheritance = vk::CommandBufferInheritanceInfo {
+                p_next: (&raw const rendering).cast(),
+                ..Default::default()
+            };
             let info = vk::CommandBufferBeginInfo {
                 p_next,
                 ..vk::CommandBufferBeginInfo::default()

@@ -21,8 +21,11 @@ pub(crate) struct Seen {
     pub(crate) signals: Vec<u64>,
 }
 
-/// What reached the driver by which queue, 0 or 1; `None` while nobody asks.
-pub(crate) static SUBMITTED: Mutex<Option<Vec<(usize, Vec<Seen>)>>> = Mutex::new(None);
+/// A call that reached the driver: by which queue, 0 or 1, and its batches.
+pub(crate) type Call = (usize, Vec<Seen>);
+
+/// What reached the driver; `None` while nobody asks.
+pub(crate) static SUBMITTED: Mutex<Option<Vec<Call>>> = Mutex::new(None);
 
 pub(crate) unsafe extern "system" fn get_device_queue(
     device: vk::Device,
@@ -92,25 +95,28 @@ pub(crate) unsafe extern "system" fn queue_submit(
                     commands: info.command_buffer_count as usize,
                     ..Seen::default()
                 };
-                // SAFETY: A valid chain; the application's own structure is of no known type.
-                if let Some(timeline) =
-                    unsafe { info.p_next.cast::<vk::TimelineSemaphoreSubmitInfo<'_>>().as_ref() }
-                    && timeline.s_type == vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO
-                {
-                    // SAFETY: As above.
-                    seen.waits.extend(unsafe {
-                        slice(
+                // SAFETY: Null, or a valid structure.
+                let base = unsafe { info.p_next.cast::<vk::BaseInStructure<'_>>().as_ref() };
+                let is_timeline = |base: &&vk::BaseInStructure<'_>| {
+                    base.s_type == vk::StructureType::TIMELINE_SEMAPHORE_SUBMIT_INFO
+                };
+                if base.filter(is_timeline).is_some() {
+                    // SAFETY: Of this type.
+                    let timeline = unsafe { &*info.p_next.cast::<vk::TimelineSemaphoreSubmitInfo<'_>>() };
+                    let (waits, signals) = (
+                        (
                             timeline.p_wait_semaphore_values,
                             timeline.wait_semaphore_value_count,
-                        )
-                    });
-                    // SAFETY: As above.
-                    seen.signals.extend(unsafe {
-                        slice(
+                        ),
+                        (
                             timeline.p_signal_semaphore_values,
                             timeline.signal_semaphore_value_count,
-                        )
-                    });
+                        ),
+                    );
+                    // SAFETY: The layer's arguments.
+                    seen.waits.extend(unsafe { slice(waits.0, waits.1) });
+                    // SAFETY: As above.
+                    seen.signals.extend(unsafe { slice(signals.0, signals.1) });
                 }
                 seen
             })

@@ -1,0 +1,40 @@
+//! What Android's loader looks for by name in a layer's library, since it does not negotiate. On other systems nothing but the
+//! negotiation is exported.
+//!
+//! Source: `LayerLibrary` in `frameworks/native/vulkan/libvulkan/layers_extensions.cpp`: a library without the two commands
+//! that list instance layers and instance extensions is passed over; look-ups go by the plain names where there are no names of
+//! the layer's own.
+
+use std::ffi::c_char;
+
+use ash::vk;
+
+use crate::hooks::{instance, look_up};
+
+macro_rules! exports {
+    ($($module:ident::$name:ident($($arg:ident: $type:ty),*) -> $answer:ty;)+) => {$(
+        /// # Safety
+        /// The arguments are those of the command.
+        #[allow(non_snake_case, reason = "Vulkan's names")]
+        #[unsafe(no_mangle)]
+        unsafe extern "system" fn $name($($arg: $type),*) -> $answer {
+            // SAFETY: The caller's promise.
+            unsafe { $module::$name($($arg),*) }
+        }
+    )+};
+}
+
+exports! {
+    instance::vkEnumerateInstanceLayerProperties(count: *mut u32, out: *mut vk::LayerProperties) -> vk::Result;
+    instance::vkEnumerateInstanceExtensionProperties(
+        layer: *const c_char, count: *mut u32, out: *mut vk::ExtensionProperties
+    ) -> vk::Result;
+    instance::vkEnumerateDeviceLayerProperties(
+        physical: vk::PhysicalDevice, count: *mut u32, out: *mut vk::LayerProperties
+    ) -> vk::Result;
+    instance::vkEnumerateDeviceExtensionProperties(
+        physical: vk::PhysicalDevice, layer: *const c_char, count: *mut u32, out: *mut vk::ExtensionProperties
+    ) -> vk::Result;
+    look_up::vkGetInstanceProcAddr(handle: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction;
+    look_up::vkGetDeviceProcAddr(handle: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction;
+}
