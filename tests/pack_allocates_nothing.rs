@@ -1,10 +1,12 @@
-//! The rules, and `auto` where it need not search, allocate nothing once a packer has seen problems of that size.
+//! Strategies allocate nothing once a packer has seen problems of that size: neither the rules nor the searches.
 
 #[path = "support/counting.rs"]
 mod counting;
 
+use std::ops::ControlFlow;
+
 use tileheap::frame::SplitMix64;
-use tileheap::pack::{Item, Packer, Packing, Problem, Strategy};
+use tileheap::pack::{Answer, Item, Packer, Packing, Problem, ProblemDesc, Progress, Steps, Strategy};
 use tileheap::units::{Alignment, Bytes, Span};
 
 fn exempt() -> bool {
@@ -52,6 +54,9 @@ fn rules_allocate_nothing_after_warm_up() {
             Strategy::BestFitByBirth,
             Strategy::GreedyByArea,
             Strategy::GreedyByConflicts,
+            Strategy::Executorch,
+            Strategy::Nnc,
+            Strategy::NncArticle,
             Strategy::Quick,
         ] {
             assert_eq!(allocations(&problems, strategy), 0, "{strategy}, {items} items");
@@ -59,11 +64,154 @@ fn rules_allocate_nothing_after_warm_up() {
     }
 }
 
-#[test]
-fn auto_allocates_nothing_where_a_rule_reaches_the_bound() {
+/// What a drawn problem has beside items.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    /// Sizes and offsets are in pages.
+    pages: bool,
+    alignments: bool,
+    /// Fixed offsets, bounds, and groups, most of which live with gaps.
+    odd: bool,
+    pairs: bool,
+}
+
+/// Problems of 16 items.
+fn of_kind(kind: Kind, count: usize) -> Vec<Problem> {
+    let mut random = SplitMix64::new(16);
+    let page = if kind.pages { 4096 } else { 1 };
+    let drawn = std::iter::from_fn(|| {
+        let mut desc = ProblemDesc::default();
+        for index in 0..16 {
+            let first = random.below(24) as u32;
+            let end = first + 1 + random.below(8) as u32;
+            let alignment = page * if kind.alignments { 1 + random.below(7) } else { 1 };
+            let aligned = Alignment::new(alignment).expect("it is not 0");
+            let mut item = Item::new(
+                Span::new(first, end),
+                Bytes((1 + random.below(64)) * page),
+                aligned,
+            );
+            match random.below(if kind.odd { 10 } else { 1 }) {
+                1 => item.fixed = Some(Bytes(random.below(40) * alignment)),
+                2 => item.lowest = Bytes(random.below(80) * page),
+                3 => item.highest = Some(Bytes((20 + random.below(200)) * page)),
+                4..6 => item.together = Some(random.below(2) as u32),
+                _ => {}
+            }
+            if kind.pairs && index > 0 && random.below(3) == 0 {
+                desc.conflicts.push((random.below(index) as u32, index as u32));
+            }
+            desc.items.push(item);
+        }
+        // What the validation refuses is drawn anew.
+        Some(desc.build().ok())
+    });
+    drawn.flatten().take(count).collect()
+}
+
+fn every_kind() -> impl Iterator<Item = Kind> {
+    let all = [false, true];
+    let kinds = all.map(|odd| all.map(|pairs| all.map(|alignments| (odd, pairs, alignments))));
+    kinds
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|(odd, pairs, alignments)| Kind {
+            pages: !alignments,
+            alignments,
+            odd,
+            pairs,
+        })
+}
+
+/// Problems of 16 items that no rule brings to the lower bound, in their own capacity and in one that is too small.
+fn beyond_the_rules(kind: Kind) -> Vec<Problem> {
     let mut packer = Packer::default();
-    let mut problems = problems(200, 16);
-    problems.retain(|problem| packer.pack(problem, Strategy::Quick).height == packer.lower_bound(problem));
-    assert!(problems.len() > 100, "{}", problems.len());
-    assert_eq!(allocations(&problems, Strategy::Auto), 0);
+    let mut beyond = Vec::new();
+    for problem in of_kind(kind, 50) {
+        let bound = packer.lower_bound(&problem);
+        let mut rules = Strategy::ALL.into_iter().filter(|&strategy| !searches(strategy));
+        if rules.any(|strategy| packer.pack(&problem, strategy).height == bound) {
+            continue;
+        }
+        let mut go_on = |_: Progress| ControlFlow::Continue(());
+        let answer = packer.minimise(&problem, Strategy::Auto, STEPS, &mut go_on);
+        let Some(Packing { height: best, .. }) = answer.packing else {
+            continue;
+        };
+        for capacity in [best, Bytes((bound.0 + best.0) / 2)] {
+            let desc = problem.clone().into_desc().capacity(capacity);
+            beyond.push(desc.build().expect("a capacity harms no problem"));
+        }
+    }
+    beyond
+}
+
+const STEPS: Steps = Steps(1000);
+
+fn searches(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::HillClimb | Strategy::Exact | Strategy::Auto)
+}
+
+/// Also where everything is searched: the cheap rules fail on all of these, some have no packing in their capacity, and some
+/// have parts that are searched alone.
+#[test]
+fn every_strategy_allocates_nothing_on_few_items_of_every_kind() {
+    for kind in every_kind() {
+        let problems = beyond_the_rules(kind);
+        let (mut packer, mut answer) = (Packer::default(), Answer::default());
+        let mut impossible = 0;
+        let mut all = || {
+            for problem in &problems {
+                for strategy in Strategy::ALL {
+                    let mut go_on = |_: Progress| ControlFlow::Continue(());
+                    packer.minimise_into(problem, strategy, STEPS, &mut go_on, &mut answer);
+                    packer.fit_into(problem, strategy, STEPS, &mut go_on, &mut answer);
+                    impossible += u32::from(answer.is_impossible());
+                }
+            }
+        };
+        all();
+        let before = counting::so_far();
+        all();
+        assert_eq!(counting::so_far() - before, 0, "{kind:?}");
+        assert!(problems.len() >= 4, "{kind:?}: {}", problems.len());
+        assert!(impossible > 0 || !(kind.odd || kind.alignments), "{kind:?}");
+    }
+}
+
+/// The search of everything, which few items seldom see, and what is done beside it: parts, and the large first.
+#[test]
+fn searching_many_items_allocates_nothing() {
+    let mut random = SplitMix64::new(5);
+    let mut items = Vec::new();
+    for part in 0..2 {
+        for index in 0..70 {
+            let first = part * 1000 + random.below(30) as u32;
+            let span = Span::new(first, first + 1 + random.below(20) as u32);
+            let size = Bytes((1 + random.below(50)) * if index % 3 == 0 { 100_000 } else { 7 });
+            let alignment = Alignment::new(1 + index % 4).expect("it is not 0");
+            items.push(Item::new(span, size, alignment));
+        }
+    }
+    let problem = Problem::new(items).expect("items alone are sound");
+    let (mut packer, mut answer) = (Packer::default(), Answer::default());
+    for strategy in [
+        Strategy::Auto,
+        Strategy::Exact,
+        Strategy::HillClimb,
+        Strategy::Nnc,
+        Strategy::Executorch,
+    ] {
+        let mut run = || {
+            let mut go_on = |_: Progress| ControlFlow::Continue(());
+            packer.minimise_into(&problem, strategy, Steps(20_000), &mut go_on, &mut answer);
+            answer.steps
+        };
+        let steps = run();
+        let before = counting::so_far();
+        assert_eq!(run(), steps, "{strategy}");
+        assert_eq!(counting::so_far() - before, 0, "{strategy}");
+        assert!(steps.0 > 1000 || strategy != Strategy::Exact, "{steps:?}");
+    }
 }

@@ -8,6 +8,8 @@ use tileheap::units::{Alignment, Bytes, Span};
 pub(crate) struct Table<'a> {
     header: Vec<&'a str>,
     rows: Vec<Vec<&'a str>>,
+    /// The line that each item is on.
+    lines: Vec<usize>,
     offset_column: Option<usize>,
     pub(crate) ids: Vec<&'a str>,
     pub(crate) items: Vec<Item>,
@@ -29,7 +31,7 @@ impl<'a> Table<'a> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let bad = |line: usize, what: String| BadLine { line, what };
         let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
-        let (_, header) = lines
+        let (top, header) = lines
             .by_ref()
             .find(|(_, line)| !line.trim().is_empty())
             .ok_or_else(|| bad(1, format!("the file is empty: {HEADER}")))?;
@@ -40,16 +42,17 @@ impl<'a> Table<'a> {
                 .enumerate()
                 .filter(|(_, field)| field.eq_ignore_ascii_case(name));
             match (found.next(), found.next()) {
-                (_, Some(_)) => Err(bad(1, format!("the header names `{name}` twice"))),
+                (_, Some(_)) => Err(bad(top, format!("the header names `{name}` twice"))),
                 (first, None) => Ok(first.map(|(index, _)| index)),
             }
         };
         let needed =
-            |name: &str| column(name)?.ok_or_else(|| bad(1, format!("no column `{name}`: {HEADER}")));
+            |name: &str| column(name)?.ok_or_else(|| bad(top, format!("no column `{name}`: {HEADER}")));
         let (id, lower, upper, size) = (needed("id")?, needed("lower")?, needed("upper")?, needed("size")?);
         let (alignment, offset, weight) = (column("alignment")?, column("offset")?, column("weight")?);
         let mut table = Table {
             rows: Vec::new(),
+            lines: Vec::new(),
             offset_column: offset,
             ids: Vec::new(),
             items: Vec::new(),
@@ -101,6 +104,7 @@ impl<'a> Table<'a> {
             table.items.push(item);
             table.weights.push(worth);
             table.rows.push(row);
+            table.lines.push(line);
         }
         set_spans(&mut table.items, &spans);
         Ok(table)
@@ -134,9 +138,9 @@ impl<'a> Table<'a> {
         text
     }
 
-    /// The line that an item is on, in a file without empty lines.
+    /// The line that an item is on.
     pub(crate) fn line_of(&self, item: usize) -> usize {
-        item + 2
+        self.lines[item]
     }
 }
 
@@ -179,6 +183,13 @@ mod tests {
             table.with_offsets(&[Some(Bytes(0))]),
             "id,lower,upper,size,offset\na,5000000000,6000000000,4,0\n"
         );
+    }
+
+    #[test]
+    fn empty_lines_count() {
+        let table = Table::read("\n\nid,lower,upper,size\r\n\r\na,0,1,4\r\n\nb,0,1,4").unwrap();
+        assert_eq!((table.line_of(0), table.line_of(1)), (5, 7));
+        assert_eq!(Table::read("\n\nid,lower,upper\n").unwrap_err().line, 3);
     }
 
     #[test]

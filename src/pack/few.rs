@@ -415,6 +415,13 @@ impl Few {
     }
 }
 
+/// Whether alignments may open gaps.
+pub(super) fn is_padded(problem: &Problem) -> bool {
+    let mut units = problem.units.iter().filter(|unit| unit.size > 0);
+    let grain = units.clone().fold(0, |grain, unit| gcd(grain, unit.size));
+    units.any(|unit| !grain.is_multiple_of(unit.alignment.get()))
+}
+
 /// The positions of the bits that are set, ascending.
 fn each(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

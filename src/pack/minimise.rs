@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use super::answer::{Answer, Steps, Watch};
 use super::exact::{Outcome, Switches};
+use super::few::is_padded;
 use super::in_order::UNPLACED;
 use super::quest::Quest;
 use super::strategy::FEW;
@@ -44,7 +45,7 @@ const CHEAP_FOR_FEW: [Strategy; 7] = [
 /// What these do not bring to the bound, a short search settles sooner than the others do.
 const CHEAPER_THAN_SEARCHING: usize = 2;
 /// Steps of a short search.
-const SHORT: u64 = 1000;
+const SHORT: u64 = 64;
 
 impl Packer {
     /// As [`minimise()`].
@@ -196,7 +197,9 @@ impl Packer {
 
     /// The large items exactly, then everything at ever other capacities, then a climb.
     fn search(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
-        if self.search_few(problem, quest.budget / 4, quest) {
+        // Where nothing holds items up but others, the general search is the better one.
+        let odd = problem.is_irregular() || !problem.conflicts().is_empty() || is_padded(problem);
+        if odd && self.search_few(problem, quest.budget / 4, quest) {
             return;
         }
         if quest.height != UNPLACED && self.search_parts(problem, quest) {
@@ -250,9 +253,7 @@ impl Packer {
         let budget = share.min(quest.budget - quest.steps);
         let fit = self
             .exact
-            .fit(capacity, Switches::DEFAULT, budget, &mut |steps| {
-                quest.ask(steps)
-            });
+            .fit(capacity, Switches::DEFAULT, budget, &mut |steps| quest.ask(steps));
         let (outcome, steps) = fit;
         quest.steps += steps;
         match outcome {

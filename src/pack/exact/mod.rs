@@ -73,15 +73,7 @@ impl Exact {
             for (number, way) in WAYS.into_iter().enumerate() {
                 let run = u64::from(round) * WAYS.len() as u64 + number as u64;
                 let noise = if round == 0 { 0 } else { 10 };
-                rank(
-                    model,
-                    capacity,
-                    way.first,
-                    noise,
-                    run,
-                    keys,
-                    &mut search.ranks,
-                );
+                rank(model, capacity, way.first, noise, run, keys, &mut search.ranks);
                 search.state.blame.clear();
                 let length = (unit * way.length) << (round / 4).min(30);
                 let limit = search.steps.saturating_add(length).min(budget);

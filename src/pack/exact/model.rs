@@ -189,10 +189,7 @@ impl Model {
                     continue;
                 }
                 let other = &self.pieces[b as usize];
-                if shares(
-                    piece.columns.of(&self.columns),
-                    other.columns.of(&self.columns),
-                ) {
+                if shares(piece.columns.of(&self.columns), other.columns.of(&self.columns)) {
                     continue;
                 }
                 self.conflicts.extend([(a as u32, column), (b, column)]);
@@ -255,7 +252,9 @@ impl Model {
         self.first_runs.clear();
         for column in 0..=width as u32 {
             let begins = self.by_first[begun..].iter();
-            begun += begins.take_while(|&&piece| pieces[piece as usize].first < column).count();
+            begun += begins
+                .take_while(|&&piece| pieces[piece as usize].first < column)
+                .count();
             self.first_runs.push(begun as u32);
         }
     }
