@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    AccessKind, Before, BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder,
+    AccessKind, Before, BufferDesc, ClearValue, CommandBufferId, Contents, ExternalDesc, Frame, FrameBuilder,
     ImageDesc, Lifetime, ResourceId,
 };
 use tileheap::units::Bytes;
@@ -567,6 +567,47 @@ fn the_same_faults_from_json() {
         assert!(message.starts_with(expected), "{message}\nwanted: {expected}");
         assert!(!message.contains('\n'));
     }
+}
+
+/// What the runtime is to record is a store, and nothing else.
+#[test]
+fn stores() {
+    type Reads = fn(&mut FrameBuilder) -> (ResourceId, ResourceId);
+    let refused_store = |resources: Reads, both: bool, why: &str| {
+        refused(
+            |frame, commands| {
+                let (from, to) = resources(frame);
+                frame.render_pass(commands, "draw").color(from, Before::Overwrite);
+                let pass = frame.render_pass(commands, "s").contents(Contents::Store);
+                let pass = pass.sampled(from);
+                if both {
+                    pass.color(to, Before::Overwrite);
+                }
+            },
+            &format!("pass `s` cannot be recorded by the runtime: {why}"),
+        );
+    };
+    refused_store(
+        |frame| (color(frame, "a"), color(frame, "b")),
+        false,
+        "a store reads one resource and overwrites another one, and does nothing else",
+    );
+    refused_store(
+        |frame| {
+            let srgb = ImageDesc::new(vk::Format::R8G8B8A8_SRGB, EXTENT);
+            (frame.image("a", srgb.clone()), frame.image("b", srgb))
+        },
+        true,
+        "sRGB is rounded on its way to linear and back",
+    );
+    refused_store(
+        |frame| {
+            let half = ImageDesc::scaled(vk::Format::R8G8B8A8_UNORM, 0.5, 0.5);
+            (color(frame, "a"), frame.image("b", half))
+        },
+        true,
+        "the resources of a store differ in format or size",
+    );
 }
 
 #[test]

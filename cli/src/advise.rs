@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         });
         let batches = fusions
             .iter()
-            .map(|&(batch, saves)| json!({ "first": name(batch), "second": name(batch) + 1, "saves_bytes": saves.0 }));
+            .map(|fusion| json!({ "first": name(fusion.first), "last": name(fusion.last), "saves_bytes": fusion.saves.0 }));
         let document = json!({
             "format": "tileheap-advice",
             "version": 1,
@@ -72,9 +72,10 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     }
     if !fusions.is_empty() {
         report += "\nBatches that could be one\n";
-        for (batch, saves) in &fusions {
-            let (first, second) = (name(*batch), name(*batch) + 1);
-            report += &format!("  batches {first} and {second}: saves {saves} a frame\n");
+        for fusion in &fusions {
+            let (first, last, saves) = (name(fusion.first), name(fusion.last), fusion.saves);
+            let between = if last == first + 1 { "and" } else { "to" };
+            report += &format!("  batches {first} {between} {last}: saves {saves} a frame\n");
         }
     }
     if !merges.is_empty() {

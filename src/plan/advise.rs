@@ -87,24 +87,63 @@ pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
     Ok(advice)
 }
 
-/// Pairs of batches that could be submitted as one, each with the DRAM traffic that this would save; the first of the pair
-/// is named, and only pairs that save something are.
+/// Batches in a row that could be submitted as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fusion {
+    /// The first of them.
+    pub first: BatchId,
+    /// The last of them.
+    pub last: BatchId,
+    /// Bytes of DRAM traffic that the whole frame has less then, every frame.
+    pub saves: Bytes,
+}
+
+/// Batches that could be submitted as one: every pair in a row, and all in a row of which no two are kept apart by a semaphore or a
+/// queue, where that saves DRAM traffic; and rows only where they save more than each of their pairs.
 ///
 /// # Errors
 /// As [`plan()`].
-pub fn fusions(plan: &Plan) -> crate::Result<Vec<(BatchId, Bytes)>> {
-    let mut gains = Vec::new();
-    for batch in (0..plan.frame.batches().len() as u32).map(BatchId) {
-        let Some(fused) = plan.described().fused(batch) else {
-            continue;
-        };
-        let saves = dram_traffic(plan)
-            .0
-            .saturating_sub(dram_traffic(&again(plan, &fused?, None)?).0);
-        if saves > 0 {
-            gains.push((batch, Bytes(saves)));
+pub fn fusions(plan: &Plan) -> crate::Result<Vec<Fusion>> {
+    let described = plan.described();
+    let now = dram_traffic(plan).0;
+    let saves = |frame: &Frame| -> crate::Result<Bytes> {
+        Ok(Bytes(
+            now.saturating_sub(dram_traffic(&again(plan, frame, None)?).0),
+        ))
+    };
+    let (mut gains, mut rows) = (Vec::new(), Vec::new());
+    let mut next = 0;
+    while next < described.batches().len() as u32 {
+        let first = BatchId(next);
+        // All that can be fused from here on, one after the other into the first.
+        let (mut row, mut most) = (described.clone(), Bytes::ZERO);
+        while let Some(fused) = row.fused(first) {
+            let pair = described.fused(BatchId(next)).transpose()?;
+            let gain = pair.as_ref().map_or(Ok(Bytes::ZERO), saves)?;
+            if gain > Bytes::ZERO {
+                gains.push(Fusion {
+                    first: BatchId(next),
+                    last: BatchId(next + 1),
+                    saves: gain,
+                });
+            }
+            most = most.max(gain);
+            row = fused?;
+            next += 1;
         }
+        if next > first.0 + 1 {
+            let all = saves(&row)?;
+            if all > most {
+                rows.push(Fusion {
+                    first,
+                    last: BatchId(next),
+                    saves: all,
+                });
+            }
+        }
+        next += 1;
     }
+    gains.extend(rows);
     Ok(gains)
 }
 

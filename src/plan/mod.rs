@@ -40,7 +40,7 @@ use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
 
-pub use advise::{Advice, Change, ChangeKind, Merge, advise, dram_traffic, fusions, merges};
+pub use advise::{Advice, Change, ChangeKind, Fusion, Merge, advise, dram_traffic, fusions, merges};
 pub use check::{
     BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
     OperationFault, ResidenceFault, SplitFault, StructureFault, TileRule, TotalFault, Touch,

@@ -66,9 +66,7 @@ pub(super) fn explain(
                 let first = collisions.len() as u32;
                 let life = frame.life_of(id);
                 let window = timeline.window_of(PassId(life.first.0));
-                let beside = residents.iter().filter(|r| {
-                    r.span.overlaps(life) && timeline.window_of(PassId(r.span.first.0)) == window
-                });
+                let beside = alive_in(residents, life, window, timeline);
                 let harm = match requirements.resources[id.index()].tile {
                     Some(tile) if options.strategy == Strategy::Optimal => {
                         let steps = (life.first.0..life.end.0).map(PassId);
@@ -96,6 +94,24 @@ pub(super) fn explain(
         resources.push(ResourcePlan { placements, reason });
     }
     (resources, collisions)
+}
+
+/// The residents of a window that are alive at some time of a life there. They are sorted by window and first step.
+fn alive_in<'a>(
+    residents: &'a [Resident],
+    life: Span,
+    window: u32,
+    timeline: &Timeline,
+) -> impl Iterator<Item = &'a Resident> + Clone + use<'a> {
+    let place = |resident: &Resident| {
+        let first = resident.span.first;
+        (timeline.window_of(PassId(first.0)), first)
+    };
+    let from = residents.partition_point(|resident| place(resident).0 < window);
+    let born = residents.partition_point(|resident| place(resident) < (window, life.end));
+    residents[from..born.max(from)]
+        .iter()
+        .filter(move |resident| resident.span.end > life.first)
 }
 
 /// The end of the lowest room for a resource beside residents that live at the same time, if there is any.
