@@ -166,8 +166,13 @@ impl Nnc {
                 self.candidates.push(tuple);
             }
         }
-        self.candidates
-            .sort_by_key(|tuple| (Reverse(tuple.size), Reverse(tuple.conflicts), Reverse(tuple.count)));
+        self.candidates.sort_by_key(|tuple| {
+            (
+                Reverse(tuple.size),
+                Reverse(tuple.conflicts),
+                Reverse(tuple.count),
+            )
+        });
     }
 
     /// The largest tensor that is larger than `a` and in conflict with none of the tuple.
@@ -251,7 +256,9 @@ impl Nnc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pack::{AllocationEdge, AllocationGraph, Item, PackFault, Packing, Strategy, lower_bound, pack};
+    use crate::pack::{
+        AllocationEdge, AllocationGraph, Item, PackFault, Packing, Strategy, lower_bound, pack,
+    };
     use crate::units::{Bytes, Span};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {
@@ -369,8 +376,15 @@ mod tests {
                 bytes.sort_unstable();
                 bytes
             };
-            let mut own = rule.edges.iter().map(|own| edge(own.from, own.to, own.offset, own.width));
-            assert_eq!(bytes(&mut own), bytes(&mut graph.edges.into_iter()), "seed {seed}");
+            let mut own = rule
+                .edges
+                .iter()
+                .map(|own| edge(own.from, own.to, own.offset, own.width));
+            assert_eq!(
+                bytes(&mut own),
+                bytes(&mut graph.edges.into_iter()),
+                "seed {seed}"
+            );
         }
     }
 
