@@ -112,9 +112,9 @@ judge_validation_log() {
     check validation-log awk -f scripts/judge-validation.awk tests/support/false_positives.txt "$logs/validation.log"
 }
 
-run pure cargo test --no-fail-fast --package tileheap --no-default-features
+run pure cargo test --no-fail-fast --package tileheap --no-default-features --features onnx
 check pack-fuzz bash scripts/fuzz.sh 60
-check benches cargo test --quiet --package tileheap --no-default-features --benches
+check benches cargo test --quiet --package tileheap --no-default-features --features onnx --benches
 check emulator-builds bash scripts/stage-emulator.sh
 on_lavapipe run lavapipe cargo test --no-fail-fast
 on_lavapipe run emulator cargo test --no-fail-fast --package tileheap-emulator

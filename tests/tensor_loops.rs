@@ -1,304 +1,51 @@
-//! Loops and branches: no carried value is copied where it need not be, and every pointer of every round is right, which an
-//! interpreter proves on random ones.
-
-use std::collections::BTreeMap;
+//! Loops and branches: no carried value is copied where it need not be, and every pointer of every round is right, which the
+//! judge proves on random ones.
 
 use tileheap::tensor::{
-    BlockId, CarryRule, CopyTime, ElementType, Graph, GraphBuilder, Home, InPlace, Layout, LayoutRule,
-    NodeKind, Operator, Place, Region, Shape, Source, TensorFault, TensorId, TensorPlan, TensorPlanOptions,
-    TensorRequirements, plan,
+    CarryRule, CopyTime, ElementType, Graph, GraphBuilder, InPlace, Layout, LayoutRule, Operator, Place,
+    Region, Shape, Tensor, TensorFault, TensorId, TensorPlan, TensorPlanOptions, TensorRequirements, check,
+    plan,
 };
 use tileheap::units::{Alignment, Bytes};
 
+fn layouts(graph: &Graph) -> Vec<Layout> {
+    let layout = |tensor: &Tensor| {
+        let shape = tensor.shape.fixed().unwrap();
+        LayoutRule::buffer()
+            .apply(&tensor.name, &shape, tensor.element)
+            .unwrap()
+    };
+    graph.tensors().iter().map(layout).collect()
+}
+
+fn needs(graph: &Graph) -> Vec<TensorRequirements> {
+    let layouts = layouts(graph);
+    let needs = layouts
+        .iter()
+        .map(|layout| TensorRequirements::of_layout(layout, Alignment::ONE));
+    needs.collect()
+}
+
 fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan, TensorFault> {
-    let layouts: Vec<Layout> = graph
-        .tensors()
-        .iter()
-        .map(|tensor| {
-            LayoutRule::buffer()
-                .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
-                .unwrap()
-        })
-        .collect();
-    let needs: Vec<TensorRequirements> = layouts
-        .iter()
-        .map(|layout| TensorRequirements::of_layout(layout, Alignment::ONE))
-        .collect();
-    plan(graph, &layouts, &needs, options)
+    plan(graph, &layouts(graph), &needs(graph), options)
 }
 
-/// Runs a planned graph on values that are numbers: each tensor's bytes hold the number of what was written there last.
-struct Machine<'a> {
-    graph: &'a Graph,
-    plan: &'a TensorPlan,
-    /// By memory and offset of each byte: the value.
-    memory: BTreeMap<(u32, u64), u64>,
-    /// Values of what the caller and the constants hold.
-    outside: BTreeMap<TensorId, u64>,
-    /// For outputs of loops: the exit and the round that they were left at.
-    left: BTreeMap<TensorId, (usize, u64)>,
-    /// How many rounds loops run, and which arms are taken.
-    random: u64,
-}
+/// Numbers that look random and are always the same.
+struct Random(u64);
 
-impl Machine<'_> {
+impl Random {
     fn next(&mut self, below: u64) -> u64 {
-        self.random = self
-            .random
+        self.0 = self
+            .0
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1_442_695_040_888_963_407);
-        (self.random >> 33) % below
-    }
-
-    /// Where a tensor is now: bytes, or another tensor outside.
-    fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Region, TensorId> {
-        let placed = self.plan.tensor(tensor);
-        if placed.home != Home::Planned {
-            return Err(tensor);
-        }
-        let mut place = placed
-            .place
-            .as_ref()
-            .expect("what is planned has a place")
-            .at(rounds);
-        loop {
-            place = match place {
-                Place::At(region) => return Ok(*region),
-                Place::Within { tensor: of, offset } if *of == tensor => panic!("{offset} within itself"),
-                Place::Within { tensor: of, .. } => return self.find(*of, rounds),
-                Place::Left(exits) => {
-                    let (exit, round) = self.left[&tensor];
-                    let depth = rounds.len().min(self.depth(tensor));
-                    let mut around = rounds[..depth].to_vec();
-                    around.push(round);
-                    match exits[exit].at(&around[depth..]) {
-                        Place::At(region) => return Ok(*region),
-                        // Of an inner loop's output, in the round in which the outer one was left.
-                        Place::Within { tensor: of, .. } => return self.find(*of, &around),
-                        other => other,
-                    }
-                }
-                Place::Rounds(_) => panic!(
-                    "{} has a place in round {rounds:?}",
-                    self.graph.tensor(tensor).name
-                ),
-            };
-        }
-    }
-
-    /// How many loops are around a tensor.
-    fn depth(&self, tensor: TensorId) -> usize {
-        let mut block = match self.graph.tensor(tensor).source {
-            Source::Node(node) => self.graph.node(node).block,
-            Source::Input(block) => block,
-            Source::Constant => BlockId::ROOT,
-        };
-        let mut depth = 0;
-        while block != BlockId::ROOT {
-            let node = self.graph.nodes().iter().find(|node| match &node.kind {
-                NodeKind::Loop(of) => of.body == block,
-                NodeKind::Branch(of) => of.arms.contains(&block),
-                NodeKind::Operator(_) => false,
-            });
-            let node = node.unwrap();
-            depth += usize::from(matches!(node.kind, NodeKind::Loop(_)));
-            block = node.block;
-        }
-        depth
-    }
-
-    fn read(&self, tensor: TensorId, rounds: &[u64]) -> u64 {
-        match self.find(tensor, rounds) {
-            Err(outside) => self.outside[&outside],
-            Ok(region) => {
-                let at = |offset| self.memory.get(&(region.memory.0, offset)).copied();
-                let first = at(region.offset.0);
-                let all =
-                    (region.offset.0..region.offset.0 + region.size.0).all(|offset| at(offset) == first);
-                assert!(
-                    all,
-                    "{} is whole in round {rounds:?}",
-                    self.graph.tensor(tensor).name
-                );
-                first.unwrap_or_else(|| {
-                    panic!("{} is there in round {rounds:?}", self.graph.tensor(tensor).name)
-                })
-            }
-        }
-    }
-
-    fn write(&mut self, tensor: TensorId, rounds: &[u64], value: u64) {
-        match self.find(tensor, rounds) {
-            Err(outside) => {
-                self.outside.insert(outside, value);
-            }
-            Ok(region) => {
-                for offset in region.offset.0..region.offset.0 + region.size.0 {
-                    self.memory.insert((region.memory.0, offset), value);
-                }
-            }
-        }
-    }
-
-    /// Runs a block, and checks whatever is read where it is read; `truth` holds the values as a machine with a cell for each tensor has them.
-    fn block(&mut self, block: BlockId, rounds: &[u64], truth: &mut BTreeMap<TensorId, u64>) {
-        for &node in &self.graph.block(block).nodes {
-            self.node(node.index(), rounds, truth);
-        }
-    }
-
-    fn check(&self, tensor: TensorId, rounds: &[u64], truth: &BTreeMap<TensorId, u64>) {
-        let name = &self.graph.tensor(tensor).name;
-        assert_eq!(
-            self.read(tensor, rounds),
-            truth[&tensor],
-            "{name} in round {rounds:?}"
-        );
-    }
-
-    fn copied(&self, node: usize, to: TensorId, time: CopyTime) -> bool {
-        let copies = &self.plan.copies;
-        copies
-            .iter()
-            .any(|copy| copy.node.index() == node && copy.to == to && copy.time == time)
-    }
-
-    fn node(&mut self, index: usize, rounds: &[u64], truth: &mut BTreeMap<TensorId, u64>) {
-        let node = &self.graph.nodes()[index];
-        for &input in &node.inputs {
-            self.check(input, rounds, truth);
-        }
-        match &node.kind {
-            NodeKind::Operator(_) => {
-                let made = node
-                    .inputs
-                    .iter()
-                    .fold(index as u64 + 1, |sum, input| sum.wrapping_mul(31) ^ truth[input]);
-                for &output in &node.outputs {
-                    truth.insert(output, made);
-                    self.write(output, rounds, made);
-                }
-            }
-            NodeKind::Branch(of) => {
-                let arm = of.arms[self.next(of.arms.len() as u64) as usize];
-                let body = self.graph.block(arm);
-                for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
-                    truth.insert(parameter, truth[&input]);
-                    self.check(parameter, rounds, truth);
-                }
-                self.block(arm, rounds, truth);
-                for (&result, &output) in body.outputs.iter().zip(&node.outputs) {
-                    self.check(result, rounds, truth);
-                    truth.insert(output, truth[&result]);
-                    let copied = self
-                        .plan
-                        .copies
-                        .iter()
-                        .any(|copy| copy.from == result && copy.to == output);
-                    if copied {
-                        self.write(output, rounds, truth[&result]);
-                    }
-                    self.check(output, rounds, truth);
-                }
-            }
-            NodeKind::Loop(of) => self.repeat(index, of, rounds, truth),
-        }
-    }
-
-    fn repeat(
-        &mut self,
-        index: usize,
-        of: &tileheap::tensor::Loop,
-        rounds: &[u64],
-        truth: &mut BTreeMap<TensorId, u64>,
-    ) {
-        let node = &self.graph.nodes()[index];
-        let body = self.graph.block(of.body);
-        for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
-            truth.insert(parameter, truth[&input]);
-        }
-        for &parameter in &body.inputs {
-            if self.copied(index, parameter, CopyTime::Enter) {
-                let mut first = rounds.to_vec();
-                first.push(0);
-                self.write(parameter, &first, truth[&parameter]);
-            }
-        }
-        let most = self.next(12);
-        let way_out = self.next(of.exits.len() as u64) as usize;
-        let mut round = 0;
-        loop {
-            let mut here = rounds.to_vec();
-            here.push(round);
-            for after in 0..=body.nodes.len() {
-                for (number, exit) in of
-                    .exits
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, exit)| exit.after as usize == after)
-                {
-                    self.check(exit.condition, &here, truth);
-                    if round >= most && number == way_out {
-                        for (&result, &output) in exit.results.iter().zip(&node.outputs) {
-                            self.check(result, &here, truth);
-                            truth.insert(output, truth[&result]);
-                            self.left.insert(output, (number, round));
-                        }
-                        for &output in &node.outputs {
-                            self.check(output, rounds, truth);
-                        }
-                        return;
-                    }
-                }
-                if let Some(&node) = body.nodes.get(after) {
-                    self.node(node.index(), &here, truth);
-                }
-            }
-            let next: Vec<(TensorId, u64)> = of
-                .carried
-                .iter()
-                .map(|carry| (carry.into, truth[&carry.value]))
-                .collect();
-            round += 1;
-            here.pop();
-            here.push(round);
-            for (into, value) in next {
-                if self.copied(index, into, CopyTime::Round) {
-                    self.write(into, &here, value);
-                }
-                truth.insert(into, value);
-            }
-        }
+        (self.0 >> 33) % below
     }
 }
 
 /// Runs a graph several times over, each time with other trip counts, arms and exits.
-fn prove(graph: &Graph, plan: &TensorPlan, runs: u64) {
-    for run in 0..runs {
-        let mut machine = Machine {
-            graph,
-            plan,
-            memory: BTreeMap::new(),
-            outside: BTreeMap::new(),
-            left: BTreeMap::new(),
-            random: run * 77 + 5,
-        };
-        let mut truth = BTreeMap::new();
-        for id in graph.tensor_ids() {
-            if matches!(
-                graph.tensor(id).source,
-                Source::Constant | Source::Input(BlockId::ROOT)
-            ) {
-                let value = 1_000_000 + u64::from(id.0);
-                truth.insert(id, value);
-                machine.write(id, &[], value);
-            }
-        }
-        machine.block(BlockId::ROOT, &[], &mut truth);
-        for &output in graph.outputs() {
-            machine.check(output, &[], &truth);
-        }
-    }
+fn prove(graph: &Graph, plan: &TensorPlan, runs: u32) {
+    check(graph, &needs(graph), plan, runs).unwrap_or_else(|fault| panic!("{}: {fault}", graph.name()));
 }
 
 fn op(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], in_place: bool) -> TensorId {
@@ -436,15 +183,14 @@ fn past_the_limit_it_is_copied_or_an_error() {
 fn random_body(
     graph: &mut GraphBuilder,
     there: &mut Vec<TensorId>,
-    random: &mut Machine<'_>,
+    random: &mut Random,
     depth: u32,
     count: &mut u32,
 ) {
     for _ in 0..1 + random.next(4) {
         *count += 1;
         let name = format!("n{count}");
-        let pick =
-            |random: &mut Machine<'_>, there: &[TensorId]| there[random.next(there.len() as u64) as usize];
+        let pick = |random: &mut Random, there: &[TensorId]| there[random.next(there.len() as u64) as usize];
         let kind = random.next(10);
         if kind < 2 && depth < 2 {
             let inputs: Vec<TensorId> = (0..1 + random.next(3)).map(|_| pick(random, there)).collect();
@@ -486,18 +232,9 @@ fn random_body(
 
 #[test]
 fn random_loops_are_right_in_every_round() {
-    let empty = GraphBuilder::new("empty").build().unwrap();
-    let nothing = planned(&empty, &TensorPlanOptions::default()).unwrap();
     let (mut copies, mut loops) = ([0, 0], 0);
     for seed in 0..1500u64 {
-        let mut random = Machine {
-            graph: &empty,
-            plan: &nothing,
-            memory: BTreeMap::new(),
-            outside: BTreeMap::new(),
-            left: BTreeMap::new(),
-            random: seed * 1_000_003 + 17,
-        };
+        let mut random = Random(seed * 1_000_003 + 17);
         let mut graph = GraphBuilder::new(format!("random {seed}"));
         let mut there = vec![
             graph.input("a", ElementType::UInt8, [4]),
@@ -554,4 +291,97 @@ fn arms_share_memory_and_their_results_are_not_copied() {
     assert_eq!(place("b0"), place("b1"));
     assert_eq!(place("b0"), place("if"));
     prove(&graph, &plan, 10);
+}
+
+/// The judge of plans refuses each of these, and says why.
+#[test]
+fn a_plan_that_is_wrong_is_refused() {
+    let graph = of_several_rounds_ago(2);
+    let good = planned(&graph, &TensorPlanOptions::default()).unwrap();
+    prove(&graph, &good, 40);
+    let refused = |what: &str, change: &dyn Fn(&mut TensorPlan), words: &[&str]| {
+        let mut plan = good.clone();
+        change(&mut plan);
+        let said = check(&graph, &needs(&graph), &plan, 40)
+            .expect_err(what)
+            .to_string();
+        assert!(words.iter().all(|word| said.contains(word)), "{what}: {said}");
+    };
+    let y = graph.find("y").unwrap().index();
+    let end = graph.find("end").unwrap().index();
+    let views = |plan: &mut TensorPlan, change: &dyn Fn(&mut Vec<Place>)| match &mut plan.tensors[y].place {
+        Some(Place::Rounds(views)) => change(&mut views.repeat),
+        other => panic!("{other:?} changes from round to round"),
+    };
+    refused(
+        "rounds that follow in another order",
+        &|plan| views(plan, &|repeat| repeat.reverse()),
+        &["hold"],
+    );
+    refused(
+        "a place for every round",
+        &|plan| views(plan, &|repeat| repeat.truncate(1)),
+        &["hold"],
+    );
+    let shift = |by: u64| {
+        move |plan: &mut TensorPlan| match &mut plan.tensors[end].place {
+            Some(Place::At(Region { offset, .. })) => *offset = *offset + Bytes(by),
+            other => panic!("{other:?} is one place"),
+        }
+    };
+    refused("beyond the memory", &shift(1 << 20), &["`end`", "ends after"]);
+    refused(
+        "another memory",
+        &|plan| plan.memories.clear(),
+        &["memory 0 of 0"],
+    );
+    refused(
+        "too small",
+        &|plan| plan.memories[0].size = Bytes(3),
+        &["ends after the 3 B"],
+    );
+    let mut large = needs(&graph);
+    large[end].size = Bytes(5);
+    assert!(
+        check(&graph, &large, &good, 1)
+            .unwrap_err()
+            .to_string()
+            .contains("`end`")
+    );
+    large[end].size = Bytes(4);
+    large[end].alignment = Alignment::new(64).unwrap();
+    let aligned = check(&graph, &large, &good, 1);
+    let at_zero = matches!(&good.tensors[end].place, Some(Place::At(region)) if region.offset == Bytes(0));
+    assert_eq!(aligned.is_ok(), at_zero);
+
+    // A chain whose third tensor takes the first one's bytes.
+    let mut graph = GraphBuilder::new("chain");
+    let mut last = graph.input("a", ElementType::UInt8, [4]);
+    for name in ["b", "c", "d", "e"] {
+        last = op(&mut graph, name, &[last], false);
+    }
+    graph.output(last);
+    let graph = graph.build().unwrap();
+    let good = planned(&graph, &TensorPlanOptions::default()).unwrap();
+    prove(&graph, &good, 1);
+    assert!(!good.handovers.is_empty());
+    let said = |plan: &TensorPlan| check(&graph, &needs(&graph), plan, 1).unwrap_err().to_string();
+    let mut bare = good.clone();
+    bare.handovers.clear();
+    assert!(said(&bare).contains("without a hand-over"), "{}", said(&bare));
+    let mut shared = good.clone();
+    let (c, d) = (graph.find("c").unwrap().index(), graph.find("d").unwrap().index());
+    shared.tensors[c].place = shared.tensors[d].place.clone();
+    assert!(said(&shared).contains('`'), "{}", said(&shared));
+
+    // Carried values that are copied, and are not.
+    let graph = convolution();
+    let options = TensorPlanOptions {
+        carry: CarryRule::Copy,
+        ..TensorPlanOptions::default()
+    };
+    let mut plan = planned(&graph, &options).unwrap();
+    prove(&graph, &plan, 10);
+    plan.copies.clear();
+    assert!(check(&graph, &needs(&graph), &plan, 10).is_err());
 }

@@ -6,9 +6,9 @@ mod support;
 
 use networks::networks;
 use tileheap::tensor::{
-    ElementType, Graph, GraphBuilder, Home, ImageLimits, MemoryDesc, Oversize, StorageChoice, StorageOptions,
-    StoragePolicy, TensorFault, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline,
-    choose, plan, read_graph,
+    Bounding, Dim, ElementType, Graph, GraphBuilder, Home, ImageLimits, MemoryDesc, Oversize, Shape,
+    StorageChoice, StorageOptions, StoragePolicy, Symbol, TensorFault, TensorPlan, TensorPlanOptions,
+    TensorRequirements, TensorStrategy, Timeline, choose, plan, read_graph,
 };
 use tileheap::units::{Alignment, Bytes};
 
@@ -253,4 +253,141 @@ fn images_over_the_limits_are_an_error_where_nothing_else_is_allowed() {
         ..options
     };
     assert!(choose(&graph, &split).is_ok());
+}
+
+/// Everything that a graph can have: symbols, constants, a view, pins, given ids, a loop with two exits, a branch.
+fn everything() -> Graph {
+    let mut graph = GraphBuilder::new("everything");
+    let batch = graph.symbol("batch", 1, 8);
+    let dim: Dim = batch.into();
+    let f32 = ElementType::Float32;
+    let x = graph.input(
+        "x",
+        f32,
+        Shape(vec![dim.clone(), (dim * 2 + 1).ceil_div(2).max(3), 4.into()]),
+    );
+    let scale = graph.constant("scale", f32, [4]);
+    let y = graph.operator("y", "mul", [], &[x, scale]).unwrap()[0];
+    let out = graph
+        .repeat("loop", &[y, scale], |body, p| {
+            body.leave_unless(p[1], &[p[0]]);
+            let z = body.operator("z", "relu", [], &[p[0]])?[0];
+            body.leave_unless(p[1], &[z]);
+            body.carry(z, p[0]);
+            Ok(())
+        })
+        .unwrap()[0];
+    let chosen = graph
+        .branch("if", &[out], 2, |arm, index, p| {
+            let what = if index == 0 { "tanh" } else { "exp" };
+            Ok(vec![arm.operator(&format!("arm{index}"), what, [], p)?[0]])
+        })
+        .unwrap()[0];
+    let flat = graph
+        .operator("flat", "flatten", [("axis", 1.into())], &[chosen])
+        .unwrap()[0];
+    graph.pin(y, "sram");
+    graph.storage(out, Some(3), Some("global.texture".to_owned()));
+    graph.output(flat);
+    graph.build().unwrap()
+}
+
+#[test]
+fn graphs_are_written_and_read_back() {
+    let mut graphs = networks(ElementType::Float16).unwrap();
+    graphs.extend([chain(), everything()]);
+    for graph in graphs {
+        let text = graph.to_json();
+        let again = read_graph(&text).unwrap_or_else(|fault| panic!("{}: {fault}", graph.name()));
+        assert_eq!(again.to_json().len(), text.len(), "{}", graph.name());
+        // Ids follow the text; names say what is the same.
+        let by_name = |graph: &Graph| {
+            let mut tensors: Vec<_> = graph
+                .tensors()
+                .iter()
+                .map(|tensor| {
+                    let view = tensor
+                        .view
+                        .map(|view| (graph.tensor(view.base).name.clone(), view.offset));
+                    let own = (
+                        tensor.element,
+                        tensor.storage_id,
+                        tensor.scope.clone(),
+                        tensor.memory.clone(),
+                    );
+                    (tensor.name.clone(), tensor.shape.clone(), view, own)
+                })
+                .collect();
+            tensors.sort_by(|a, b| a.0.cmp(&b.0));
+            tensors
+        };
+        assert_eq!(by_name(&again), by_name(&graph));
+        let nodes = |graph: &Graph| -> Vec<_> {
+            let names = |ids: &[tileheap::tensor::TensorId]| {
+                ids.iter()
+                    .map(|&id| graph.tensor(id).name.clone())
+                    .collect::<Vec<_>>()
+            };
+            graph
+                .nodes()
+                .iter()
+                .map(|node| {
+                    (
+                        node.name.clone(),
+                        names(&node.inputs),
+                        names(&node.outputs),
+                        node.in_place.clone(),
+                    )
+                })
+                .collect()
+        };
+        assert_eq!(nodes(&again), nodes(&graph), "{}", graph.name());
+        assert_eq!(again.symbols(), graph.symbols());
+    }
+}
+
+/// The older way: what the example inputs are, whatever the ranges; too little for larger inputs.
+#[test]
+fn shapes_are_bounded_by_examples_where_that_is_asked_for() {
+    let sized = |range: Option<(u64, u64)>, example: Option<u64>| {
+        let mut graph = GraphBuilder::new("examples");
+        let name = "rows".to_owned();
+        let rows = graph.add_symbol(Symbol { name, range, example });
+        let x = graph.input("x", ElementType::Float32, Shape(vec![rows.into(), 16.into()]));
+        let y = graph
+            .operator(
+                "y",
+                "reduce",
+                [("axes", vec![1].into()), ("keep", 1.into())],
+                &[x],
+            )
+            .unwrap()[0];
+        graph.output(y);
+        graph.build()
+    };
+    let bytes = |graph: &Graph, bounding: Bounding| {
+        let options = StorageOptions {
+            policy: StoragePolicy::Buffers,
+            bounding,
+            ..StorageOptions::default()
+        };
+        choose(graph, &options).map(|choice| planned(&choice, &TensorPlanOptions::default()).unwrap().size())
+    };
+    let both = sized(Some((1, 100)), Some(10)).unwrap();
+    let x = both.inputs()[0];
+    assert_eq!(both.shape_bound(x, Bounding::Ranges).unwrap(), [100, 16]);
+    assert_eq!(both.shape_bound(x, Bounding::Examples).unwrap(), [10, 16]);
+    let (ranges, examples) = (
+        bytes(&both, Bounding::Ranges).unwrap(),
+        bytes(&both, Bounding::Examples).unwrap(),
+    );
+    assert!(examples < ranges, "{examples} by examples, {ranges} by ranges");
+    // An example alone is enough to plan by examples, and for nothing else.
+    let alone = sized(None, Some(10)).unwrap();
+    assert_eq!(bytes(&alone, Bounding::Examples).unwrap(), examples);
+    let fault = bytes(&alone, Bounding::Ranges).unwrap_err().to_string();
+    assert!(fault.contains("`x`") && fault.contains("`rows`"), "{fault}");
+    let without = sized(Some((1, 100)), None).unwrap();
+    let fault = bytes(&without, Bounding::Examples).unwrap_err().to_string();
+    assert!(fault.contains("`x`") && fault.contains("`rows`"), "{fault}");
 }

@@ -311,7 +311,7 @@ pub(crate) struct PackArguments {
 /// Plan a network's tensors: bytes by strategy, the lower bound, live bytes over time, who is alive at the peak
 ///
 /// The file is a graph as JSON (\"format\": \"tileheap-graph\"), a TVM graph JSON, a network as lines of JSON, or plain records (CSV
-/// id,lower,upper,size; lower alive and upper not), told apart by what stands in it. Storage is chosen by a policy, sizes are estimated from
+/// id,lower,upper,size; lower alive and upper not), told apart by what stands in it; or an ONNX file (*.onnx) where that was built in. Storage is chosen by a policy, sizes are estimated from
 /// layouts; every strategy but the default reproduces what some system does.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -319,6 +319,7 @@ Examples:
   tileheap tensors network.jsonl                              the default: offsets in one block
   tileheap tensors graph.json --compare                       every strategy side by side
   tileheap tensors graph.json --memory sram=1MiB,dram         a small memory first, the rest spills
+  tileheap tensors records.csv --strategy nnc --dump          places, and the allocation graph
   tileheap tensors graph.json --trace trace.json              for chrome://tracing or Perfetto")]
 pub(crate) struct TensorsArguments {
     /// The graph or the records; - for standard input
@@ -336,7 +337,7 @@ pub(crate) struct TensorsArguments {
     /// Outputs take no operand's bytes over
     #[arg(long)]
     pub(crate) no_in_place: bool,
-    /// List every tensor with its place and lives
+    /// List every tensor with its place and lives, and who takes bytes over from whom (the allocation graph)
     #[arg(long)]
     pub(crate) dump: bool,
     /// Every strategy side by side
@@ -348,6 +349,13 @@ pub(crate) struct TensorsArguments {
     /// Write a TVM graph back with the storage scopes that the policy chose
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) scopes: Option<PathBuf>,
+    /// Write the graph as JSON ("format": "tileheap-graph")
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) graph: Option<PathBuf>,
+    /// The values of an open dimension of an ONNX file, both ends inside: batch=1..4
+    #[cfg(feature = "onnx")]
+    #[arg(long, value_name = "NAME=LEAST..MOST", value_delimiter = ',')]
+    pub(crate) range: Vec<String>,
 }
 
 fn packing_strategies() -> impl TypedValueParser<Value = tileheap::pack::Strategy> {

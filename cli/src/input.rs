@@ -13,8 +13,8 @@ use crate::failure::Failure;
 /// No description is larger; a mistaken path (a disk image, a device) need not fill the memory.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// The text of a file, or of standard input for `-`.
-pub(crate) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
+/// The bytes of a file, or of standard input for `-`. `form` is what the message asks for.
+pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let shown = shown(path);
     let read = if is_stdin(path) {
@@ -27,17 +27,27 @@ pub(crate) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
     };
     read.map_err(|error| {
         Failure::new(format!(
-            "cannot read {what} {shown}: {error}: give a JSON file, or - for standard input"
+            "cannot read {what} {shown}: {error}: give {form}, or - for standard input"
         ))
     })?;
     if bytes.len() as u64 > LARGEST_FILE {
         return Err(Failure::new(format!(
-            "{what} {shown} is larger than {}: give a JSON file",
+            "{what} {shown} is larger than {}: give {form}",
             Bytes(LARGEST_FILE)
         )));
     }
-    String::from_utf8(bytes)
-        .map_err(|_| Failure::new(format!("{what} {shown} is not UTF-8 text: give a JSON file")))
+    Ok(bytes)
+}
+
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
+    let bytes = read_bytes(path, what, "a JSON file")?;
+    String::from_utf8(bytes).map_err(|_| {
+        Failure::new(format!(
+            "{what} {} is not UTF-8 text: give a JSON file",
+            shown(path)
+        ))
+    })
 }
 
 /// A path as messages show it.

@@ -32,10 +32,24 @@ struct Planned {
 }
 
 pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
-    let text = read_text(&arguments.file, "graph")?;
     let failed =
         |error: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {error}", shown(&arguments.file)));
-    let input = read(&text).map_err(|fault| failed(&fault))?;
+    let is_onnx = arguments
+        .file
+        .extension()
+        .is_some_and(|extension| extension == "onnx");
+    let input = if is_onnx {
+        read_onnx(arguments)?
+    } else {
+        let text = read_text(&arguments.file, "graph")?;
+        read(&text).map_err(|fault| failed(&fault))?
+    };
+    if let Some(file) = &arguments.graph {
+        let (Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. })) = &input else {
+            return Err(Failure::bad_input("--graph writes a graph: records are none"));
+        };
+        Output::to(Some(file.clone())).write(&graph.to_json())?;
+    }
     let memories = memories(&arguments.memory)?;
     let chosen = match &input {
         Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) => {
@@ -116,6 +130,36 @@ pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
         report += &planned.dump;
     }
     Output::stdout().write_report(&report)
+}
+
+/// A model, with the ranges that it was given.
+#[cfg(feature = "onnx")]
+fn read_onnx(arguments: &TensorsArguments) -> Result<Input, Failure> {
+    use tileheap::tensor::onnx::{OnnxOptions, read_onnx};
+    let bytes = crate::input::read_bytes(&arguments.file, "model", "an ONNX file")?;
+    let mut options = OnnxOptions::default();
+    for form in &arguments.range {
+        let parsed = form.split_once('=').and_then(|(name, range)| {
+            let (least, most) = range.split_once("..").unwrap_or((range, range));
+            Some((name.to_owned(), (least.parse().ok()?, most.parse().ok()?)))
+        });
+        let (name, range) = parsed.ok_or_else(|| {
+            Failure::bad_input(format!("--range {form}: write NAME=LEAST..MOST, both inside"))
+        })?;
+        options.ranges.insert(name, range);
+    }
+    let graph = read_onnx(&bytes, &options);
+    graph
+        .map(Input::Graph)
+        .map_err(|fault| Failure::bad_input(format!("{}: {fault}", shown(&arguments.file))))
+}
+
+#[cfg(not(feature = "onnx"))]
+fn read_onnx(arguments: &TensorsArguments) -> Result<Input, Failure> {
+    Err(Failure::bad_input(format!(
+        "{} is an ONNX file, which this build does not read: cargo install with --features onnx",
+        shown(&arguments.file)
+    )))
 }
 
 /// By what stands in it: a table, lines of JSON, TVM's JSON or this crate's own.

@@ -124,7 +124,9 @@ impl AllocationGraph {
                 });
             }
         }
-        for ((index, item), (size, &(into, out))) in items.iter().enumerate().zip(sizes(items).iter().zip(&flow)) {
+        for ((index, item), (size, &(into, out))) in
+            items.iter().enumerate().zip(sizes(items).iter().zip(&flow))
+        {
             let size = if item.span.is_empty() { 0 } else { size.0 };
             if (into, out) != (size, size) {
                 return Err(PackFault::Flow {

@@ -101,6 +101,14 @@ pub enum TensorFault {
         /// What is wrong.
         problem: String,
     },
+    /// A plan that is wrong: what a judge says of it.
+    #[error("tensor `{tensor}` {problem}")]
+    Plan {
+        /// The tensor.
+        tensor: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// A layout that a tensor cannot have.
     #[error("tensor `{tensor}`: {problem}")]
     Layout {

@@ -37,7 +37,10 @@ pub fn flows(slots: &[Slot], memories: &[MemoryPlan]) -> Result<Vec<Flow>, Tenso
                 offsets.push(slot.region.offset);
             }
         }
-        let ends = items.iter().zip(&offsets).map(|(item, &offset)| offset + item.size);
+        let ends = items
+            .iter()
+            .zip(&offsets)
+            .map(|(item, &offset)| offset + item.size);
         let packing = Packing {
             height: ends.max().unwrap_or(Bytes::ZERO),
             offsets,
@@ -66,7 +69,11 @@ pub fn flows(slots: &[Slot], memories: &[MemoryPlan]) -> Result<Vec<Flow>, Tenso
 impl fmt::Display for Flow {
     /// A line an edge.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "Allocation graph of memory {}: {}", self.memory, self.graph.height)?;
+        writeln!(
+            f,
+            "Allocation graph of memory {}: {}",
+            self.memory, self.graph.height
+        )?;
         let name = |end: Option<u32>, other: &str| match end {
             None => other.to_owned(),
             Some(index) => {

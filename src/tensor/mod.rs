@@ -5,13 +5,16 @@
 //!            images or buffers       index maps both ways      of a driver,     offsets, lives,
 //!                                                              or estimated     hand-overs
 //! ```
-//! All of it is pure; what runs a planned graph is in the runtime.
+//! A separate judge ([`check()`]) accepts or refuses every plan. All of it is pure; what runs a planned graph is in the runtime.
 
+mod check;
 mod document;
 mod fault;
 mod flow;
 mod graph;
 pub mod layout;
+#[cfg(feature = "onnx")]
+pub mod onnx;
 mod plan;
 pub mod pools;
 mod record;
@@ -20,6 +23,7 @@ mod storage;
 mod timeline;
 pub mod tvm;
 
+pub use check::check;
 pub use document::read_graph;
 pub use fault::TensorFault;
 pub use flow::{Flow, flows};

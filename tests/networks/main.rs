@@ -14,6 +14,7 @@ mod validation;
 mod example;
 mod loops;
 mod operators;
+mod passes;
 mod refusals;
 mod rig;
 mod scratch;

@@ -374,3 +374,227 @@ fn layouts_on_vulkan() {
         }
     }
 }
+
+/// Which device each tensor of a case is on: the case files name the scenario, the published tests say what it is.
+fn devices(scenario: &str, count: usize) -> Option<Vec<&'static str>> {
+    let of = |index: usize| match scenario {
+        "all_cuda" => Some("cuda:0"),
+        "mixed" if index < count / 2 => Some("cpu"),
+        "mixed" => Some("cuda:0"),
+        "different_device_indices" => Some(["cuda:0", "cuda:1"].get(index).copied().unwrap_or("cpu")),
+        _ => None,
+    };
+    (0..count).map(of).collect()
+}
+
+/// A memory for each device that has a tensor, after that of the constants: the CPU first, then in the order of their first tensors.
+#[test]
+fn devices_have_memories_of_their_own() {
+    let Some(cases) = case("executorch_memory_planning.json") else {
+        return;
+    };
+    let model = text(&cases["reuse_expectation"]["ToyModelForMemPlanning"]["model"]);
+    let times: usize = model
+        .split(['x', ' '])
+        .find_map(|word| word.parse().ok())
+        .unwrap();
+    let rounds = (0..times).map(|round| {
+        let before = if round == 0 {
+            "a".to_owned()
+        } else {
+            format!("o{}", 2 * round)
+        };
+        format!(
+            "o{}={before}*a; o{}=o{}+b",
+            2 * round + 1,
+            2 * round + 2,
+            2 * round + 1
+        )
+    });
+    let graph = arithmetic(&rounds.collect::<Vec<_>>().join("; "), 10, &Value::Null);
+    for of in list(&cases["cases"]) {
+        let Some(scenario) = text(&of["name"]).strip_prefix("device_aware/") else {
+            continue;
+        };
+        let Some(devices) = devices(scenario, graph.tensors().len()) else {
+            crate::support::skip(&format!(
+                "device_aware/{scenario}: where its tensors are is not in the case"
+            ));
+            continue;
+        };
+        let mut memories = vec!["constants", "cpu"];
+        memories.retain(|&memory| memory == "constants" || devices.contains(&memory));
+        for device in &devices {
+            if !memories.contains(device) {
+                memories.push(device);
+            }
+        }
+        let of_device = |_: &Graph, id: tileheap::tensor::TensorId| Some(devices[id.index()].to_owned());
+        let options = TensorPlanOptions {
+            strategy: strategy("greedy"),
+            memories: memories.iter().map(|&memory| MemoryDesc::new(memory)).collect(),
+            memory_of: Some(&of_device),
+            in_place: false,
+            ..TensorPlanOptions::default()
+        };
+        let plan = planned(&graph, &options, 16);
+        let expect = &of["expect"];
+        assert_eq!(
+            plan.memories.len() as u64,
+            number(&expect["num_buffers"]),
+            "{scenario}"
+        );
+        assert_eq!(plan.memories[0].size.0, 0, "constants are outside");
+        assert!(
+            plan.memories[1..].iter().all(|memory| memory.size.0 > 0),
+            "{scenario}"
+        );
+        let memory_of = |device: &str| memories.iter().position(|memory| *memory == device).unwrap() as u64;
+        for (key, device) in [
+            ("cpu_mem_id", "cpu"),
+            ("cuda_mem_id", "cuda:0"),
+            ("buffer_idx", "cuda:0"),
+        ] {
+            if let Some(expected) = expect[key].as_u64() {
+                assert_eq!(memory_of(device), expected, "{scenario} {key}");
+            }
+        }
+        for id in graph.tensor_ids() {
+            let region = plan.tensor(id).place.as_ref().unwrap().region(&[]).unwrap();
+            assert_eq!(
+                u64::from(region.memory.0),
+                memory_of(devices[id.index()]),
+                "{scenario}"
+            );
+        }
+    }
+}
+
+/// Inputs that are filled when they are needed, and operators on them, in order; `share` says which tensors have one allocation.
+fn shared(of: &Value, share: &dyn Fn(&str) -> u32) -> Graph {
+    let sizes = numbers(&of["sizes"]);
+    let mut graph = GraphBuilder::new(text(&of["name"]));
+    let source = graph.constant("host", ElementType::UInt8, [1]);
+    let mut ids: BTreeMap<&str, tileheap::tensor::TensorId> = BTreeMap::new();
+    let mut last = None;
+    for op in list(&of["ops"]) {
+        let (operator, operands, output) = (text(&op[0]), list(&op[1]), text(&op[2]));
+        let make =
+            |graph: &mut GraphBuilder, name: &str, what: &str, inputs: &[tileheap::tensor::TensorId]| {
+                let made = vec![(name.to_owned(), ElementType::Float32, Shape::new(sizes.clone()))];
+                let operator = Operator {
+                    name: what.to_owned(),
+                    ..Operator::default()
+                };
+                let id = graph.node(name, operator, inputs, made, Vec::new())[0];
+                graph.storage(id, Some(share(name)), None);
+                id
+            };
+        let mut inputs = Vec::new();
+        for operand in operands.iter().map(text) {
+            if !ids.contains_key(operand) {
+                let id = make(&mut graph, operand, "fill", &[source]);
+                ids.insert(operand, id);
+            }
+            inputs.push(ids[operand]);
+        }
+        let id = make(&mut graph, output, operator, &inputs);
+        ids.insert(output, id);
+        last = Some(id);
+    }
+    graph.output(last.unwrap());
+    graph.build().unwrap()
+}
+
+/// How many allocations a plan's tensors are in.
+fn allocations(plan: &TensorPlan) -> u64 {
+    let mut offsets: Vec<_> = plan.slots.iter().map(|slot| slot.region.offset).collect();
+    offsets.sort_unstable();
+    offsets.dedup();
+    offsets.len() as u64
+}
+
+#[test]
+fn tensors_alias_as_they_do_on_vulkan() {
+    let Some(cases) = case("executorch_vulkan_layout.json") else {
+        return;
+    };
+    for of in list(&cases["aliasing"]) {
+        let name = text(&of["name"]);
+        if of["ops"].is_array() {
+            let groups = list(&of["share"]);
+            let share = |tensor: &str| match of["shared_object_idx"][tensor].as_u64() {
+                Some(object) => object as u32,
+                None => {
+                    let has = |group: &Value| list(group).iter().any(|other| text(other) == tensor);
+                    groups.iter().position(has).unwrap() as u32
+                }
+            };
+            let graph = shared(of, &share);
+            let expected = of["expect_allocations"]
+                .as_u64()
+                .or(of["expect_shared_object_allocations"].as_u64());
+            // As it was given, and as the rule finds it by itself.
+            for strategy in ["storage-ids", "executorch-objects"] {
+                let options = TensorPlanOptions {
+                    strategy: strategy.parse().unwrap(),
+                    in_place: false,
+                    ..TensorPlanOptions::default()
+                };
+                assert_eq!(
+                    Some(allocations(&planned(&graph, &options, 16))),
+                    expected,
+                    "{name} {strategy}"
+                );
+            }
+            // What is resized stays within what was planned.
+            let most = numbers(&of["sizes"]);
+            for sizes in list(&of["resize_to"]).iter().map(numbers) {
+                assert!(
+                    sizes.iter().zip(&most).all(|(size, most)| size <= most),
+                    "{name} {sizes:?}"
+                );
+            }
+        } else if let Some(copies) = of["copies"].as_u64() {
+            // All but the first are views of it.
+            let sizes = numbers(&of["sizes"]);
+            let mut graph = GraphBuilder::new(name);
+            let first = graph.input("first", ElementType::Float32, Shape::new(sizes.clone()));
+            for copy in 1..copies {
+                let made = vec![(
+                    format!("copy {copy}"),
+                    ElementType::Float32,
+                    Shape::new(sizes.clone()),
+                )];
+                let view = graph.node(
+                    format!("view {copy}"),
+                    Operator::default(),
+                    &[first],
+                    made,
+                    Vec::new(),
+                )[0];
+                graph.view(view, first, tileheap::units::Bytes(0));
+                graph.output(view);
+            }
+            let plan = planned(&graph.build().unwrap(), &TensorPlanOptions::default(), 16);
+            assert_eq!(allocations(&plan), number(&of["expect_allocations"]), "{name}");
+        } else {
+            // A plan allocates nothing; what binds it does, all at once.
+            let mut graph = GraphBuilder::new(name);
+            for tensor in 0..number(&of["tensors"]) {
+                let id = graph.input(
+                    format!("t{tensor}"),
+                    ElementType::Float32,
+                    Shape::new(numbers(&of["sizes"])),
+                );
+                graph.output(id);
+            }
+            let options = TensorPlanOptions {
+                strategy: strategy("naive"),
+                ..TensorPlanOptions::default()
+            };
+            let plan = planned(&graph.build().unwrap(), &options, 16);
+            assert_eq!(allocations(&plan), number(&of["allocations_after"]), "{name}");
+        }
+    }
+}

@@ -15,6 +15,12 @@ fn tensors_that_the_user_binds_take_no_arena() {
     let mut found = 0;
     for of in list(&cases["cases"]) {
         let Some(form) = of["graph"].as_str() else {
+            if let Some(form) = text(&of["name"]).strip_prefix("while ") {
+                carries_without_copies(form);
+            } else {
+                // A training graph of a network: a bound on its bytes, and no graph to plan.
+                crate::support::skip(&format!("nnc.json: {} gives no graph", of["name"]));
+            }
             continue;
         };
         let expected = text(&of["expect"]);
@@ -94,4 +100,51 @@ fn tensors_that_the_user_binds_take_no_arena() {
         found += 1;
     }
     assert!(found > 0);
+}
+
+/// `z = a*x+b (x<-z)`: a loop whose body makes `z` of the others, and carries it.
+fn carries_without_copies(form: &str) {
+    let (assignment, carried) = form.split_once('(').unwrap();
+    let (output, expression) = assignment.split_once('=').unwrap();
+    let (into, value) = carried.trim_end_matches([')', ' ']).split_once("<-").unwrap();
+    assert_eq!(output.trim(), value.trim());
+    let mut operands: Vec<&str> = expression
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|name| !name.is_empty())
+        .collect();
+    operands.dedup();
+    let mut graph = GraphBuilder::new("while");
+    let inputs: Vec<_> = operands
+        .iter()
+        .map(|name| graph.input(*name, ElementType::Float32, Shape::new([1u64])))
+        .collect();
+    let carried = operands.iter().position(|name| *name == into.trim()).unwrap();
+    let left = graph
+        .repeat("while", &inputs, |body, parameters| {
+            body.leave_unless(parameters[carried], &[parameters[carried]]);
+            let one = vec![(output.trim().to_owned(), ElementType::Float32, Shape::new([1u64]))];
+            let made = body.node(output.trim(), Operator::default(), parameters, one, Vec::new())[0];
+            body.carry(made, parameters[carried]);
+            Ok(())
+        })
+        .unwrap()[0];
+    graph.output(left);
+    let graph = graph.build().unwrap();
+    let layout = |tensor: &tileheap::tensor::Tensor| {
+        LayoutRule::buffer()
+            .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
+            .unwrap()
+    };
+    let layouts: Vec<_> = graph.tensors().iter().map(layout).collect();
+    let needs: Vec<_> = layouts
+        .iter()
+        .map(|layout| TensorRequirements::of_layout(layout, Alignment::ONE))
+        .collect();
+    let options = TensorPlanOptions {
+        strategy: "nnc".parse::<TensorStrategy>().unwrap(),
+        ..TensorPlanOptions::default()
+    };
+    let plan = plan(&graph, &layouts, &needs, &options).unwrap();
+    assert!(plan.copies.is_empty(), "{form}: {:?}", plan.copies);
+    tileheap::tensor::check(&graph, &needs, &plan, 20).unwrap();
 }

@@ -51,7 +51,11 @@ impl<'a> Program<'a> {
     }
 
     fn element(&self, named: &str) -> ElementType {
-        if self.half { ElementType::Float16 } else { named.parse().unwrap() }
+        if self.half {
+            ElementType::Float16
+        } else {
+            named.parse().unwrap()
+        }
     }
 
     fn call(&mut self, name: &str, operator: &str, op: &Value) -> TensorId {
@@ -64,13 +68,22 @@ impl<'a> Program<'a> {
                 // A number, in the type of what it stands beside.
                 number => {
                     let element = self.graph.tensor(inputs[0]).element;
-                    let constant = self.graph.constant(format!("{number} of {name}"), element, Shape(Vec::new()));
+                    let constant =
+                        self.graph
+                            .constant(format!("{number} of {name}"), element, Shape(Vec::new()));
                     inputs.push(constant);
                 }
             }
         }
         let kwargs = &op["kwargs"];
-        let numbers = |key: &str| Attribute::from(numbers(&kwargs[key]).into_iter().map(|n| n as i64).collect::<Vec<_>>());
+        let numbers = |key: &str| {
+            Attribute::from(
+                numbers(&kwargs[key])
+                    .into_iter()
+                    .map(|n| n as i64)
+                    .collect::<Vec<_>>(),
+            )
+        };
         let known = [
             ("strides", "strides"),
             ("padding", "padding"),
@@ -113,7 +126,8 @@ impl<'a> Program<'a> {
         };
         let element = self.graph.tensor(inputs[0]).element;
         let outputs = vec![(name.to_owned(), element, Shape::new(shape))];
-        self.graph.node(name, operator, inputs, outputs, Vec::<InPlace>::new())[0]
+        self.graph
+            .node(name, operator, inputs, outputs, Vec::<InPlace>::new())[0]
     }
 }
 
@@ -143,12 +157,15 @@ fn graphs_get_the_scopes_that_relay_gives_them() {
             let entries = storage_scopes(&graph, ScopeLimits::default()).unwrap();
             let scopes: Vec<&str> = entries.iter().map(|entry| entry.scope.as_str()).collect();
             let expected: Vec<&str> = list(&expected["scopes"]).iter().map(text).collect();
-            let scalar = text(&of["doc"]).contains("scalar") && !ops.iter().any(|op| {
-                list(&op["args"]).iter().any(Value::is_number) || text(&op["op"]).ends_with("const")
-            });
+            let scalar = text(&of["doc"]).contains("scalar")
+                && !ops.iter().any(|op| {
+                    list(&op["args"]).iter().any(Value::is_number) || text(&op["op"]).ends_with("const")
+                });
             if half && scalar {
                 // Numbers of 16 bits are values of their own, and the program is listed without the one it speaks of.
-                crate::support::skip(&format!("{name} at 16 bits: the number it multiplies by is not among its operators"));
+                crate::support::skip(&format!(
+                    "{name} at 16 bits: the number it multiplies by is not among its operators"
+                ));
                 continue;
             }
             assert_eq!(scopes, expected, "{name}, {half}: {entries:#?}");
@@ -172,8 +189,15 @@ fn numbers_of_16_bits_are_values_of_their_own() {
         graph.output(z);
         let entries = storage_scopes(&graph.build().unwrap(), ScopeLimits::default()).unwrap();
         let found = entries.iter().find(|entry| entry.name == "number");
-        assert_eq!(found.map(|entry| entry.scope.as_str()), expected.then_some("global"));
-        assert!(entries.iter().any(|entry| entry.name == "scaled" && entry.scope == "global.texture"));
+        assert_eq!(
+            found.map(|entry| entry.scope.as_str()),
+            expected.then_some("global")
+        );
+        assert!(
+            entries
+                .iter()
+                .any(|entry| entry.name == "scaled" && entry.scope == "global.texture")
+        );
     }
 }
 
@@ -183,7 +207,8 @@ fn a_value_with_readers_of_both_kinds_is_copied_for_the_one() {
     let mut graph = GraphBuilder::new("fork");
     let element = ElementType::Float32;
     let x = graph.input("x", element, [1, 8, 16, 16]);
-    let weights = [("u", 8), ("v", 8), ("w", 5)].map(|(name, out)| graph.constant(name, element, [out, 8, 1, 1]));
+    let weights =
+        [("u", 8), ("v", 8), ("w", 5)].map(|(name, out)| graph.constant(name, element, [out, 8, 1, 1]));
     let y = graph.operator("y", "conv2d", [], &[x, weights[0]]).unwrap()[0];
     let even = graph.operator("even", "conv2d", [], &[y, weights[1]]).unwrap()[0];
     let odd = graph.operator("odd", "conv2d", [], &[y, weights[2]]).unwrap()[0];

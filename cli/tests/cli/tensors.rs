@@ -23,6 +23,42 @@ fn records_are_placed_and_drawn() {
 }
 
 #[test]
+fn the_allocation_graph_is_dumped() {
+    let text = tileheap_with(RECORDS, &["tensors", "-", "--dump"]).good();
+    let graph: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Allocation graph of memory device: 128 B"))
+        .skip(1)
+        .filter_map(|line| line.split("  ").last())
+        .collect();
+    let expected = [
+        "source -> a [0, 2)",
+        "source -> b [1, 3)",
+        "a [0, 2) -> c [2, 4)",
+        "b [1, 3) -> sink",
+        "c [2, 4) -> sink",
+    ];
+    assert_eq!(graph, expected, "{text}");
+}
+
+#[test]
+fn a_graph_is_written_as_one_of_our_own_and_planned_alike() {
+    let file = scratch("tensors-graph.json");
+    let path = file.to_str().unwrap();
+    let of_tvm = tileheap_with(TVM, &["tensors", "-", "--graph", path]).good();
+    let ours = tileheap(&["tensors", path]).good();
+    let bytes = |text: &str| {
+        text.lines()
+            .find(|line| line.contains("in all"))
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(bytes(&of_tvm), bytes(&ours));
+    let message = tileheap_with(RECORDS, &["tensors", "-", "--graph", path]).bad(2);
+    assert!(message.contains("--graph"), "{message}");
+}
+
+#[test]
 fn strategies_are_compared_side_by_side() {
     let text = tileheap_with(RECORDS, &["tensors", "-", "--compare"]).good();
     for strategy in [

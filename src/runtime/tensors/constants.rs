@@ -6,9 +6,7 @@ use super::fault::NetworkFault;
 use super::objects::Upload;
 use super::operators::small_inputs;
 use crate::Result;
-use crate::tensor::{
-    ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId,
-};
+use crate::tensor::{ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId};
 
 /// The layout that was chosen for each tensor.
 pub(super) type LayoutOf<'a> = &'a dyn Fn(TensorId) -> &'a Layout;

@@ -117,7 +117,11 @@ impl NetworkPasses {
         desc: NetworkPassesDesc<'_>,
     ) -> Result<NetworkPasses> {
         let _span = tracing::info_span!("declare", graph = desc.graph.name()).entered();
-        assert_eq!(desc.graph.tensors().len(), desc.layouts.len(), "one layout per tensor");
+        assert_eq!(
+            desc.graph.tensors().len(),
+            desc.layouts.len(),
+            "one layout per tensor"
+        );
         let uploads = constants::prepare(desc.graph, &|id| &desc.layouts[id.index()], desc.values)?;
         let mut passes = NetworkPasses {
             inner: device.inner().clone(),
@@ -229,7 +233,11 @@ impl Step {
                     Part::Constant(thing) => (thing, vk::ImageLayout::UNDEFINED),
                 };
                 let format = self.format;
-                Bound { thing, layout, format }
+                Bound {
+                    thing,
+                    layout,
+                    format,
+                }
             })
             .collect();
         let set = descriptors.get(inner, &self.pipeline, &bound)?;
@@ -283,7 +291,8 @@ impl Declaring<'_, '_> {
                 return Err(NetworkFault::Node {
                     node: node.name.clone(),
                     operator: "loop or branch".to_owned(),
-                    problem: "passes of a frame are what they are declared: record a Network instead".to_owned(),
+                    problem: "passes of a frame are what they are declared: record a Network instead"
+                        .to_owned(),
                 }
                 .into());
             };
@@ -338,8 +347,12 @@ impl Declaring<'_, '_> {
         };
         let own = self.resolve(tensor)?;
         let (source, target) = if inwards { (caller, own) } else { (own, caller) };
-        let made = copy_call(tensor, source.shape, tensor, target.shape)
-            .map_err(|problem| NetworkFault::Layout { tensor: name.clone(), problem })?;
+        let made = copy_call(tensor, source.shape, tensor, target.shape).map_err(|problem| {
+            NetworkFault::Layout {
+                tensor: name.clone(),
+                problem,
+            }
+        })?;
         let what = if inwards { "in" } else { "out" };
         self.pass(&format!("{name} {what}"), &made, &[source, target])
     }
@@ -397,7 +410,10 @@ impl Declaring<'_, '_> {
         if let Some(&known) = self.resources.get(&tensor) {
             return Ok(known);
         }
-        let (of, layout) = (self.desc.graph.tensor(tensor), self.desc.layouts[tensor.index()].clone());
+        let (of, layout) = (
+            self.desc.graph.tensor(tensor),
+            self.desc.layouts[tensor.index()].clone(),
+        );
         let plain = |id: TensorId| self.desc.layouts[id.index()].rule == LayoutRule::buffer();
         let base = of.view.filter(|view| {
             let inside = self.desc.graph.tensor(view.base).source != Source::Constant;
@@ -444,7 +460,11 @@ impl Declaring<'_, '_> {
             .frame
             .compute_pass(self.commands, format!("{}/{name}", self.desc.name));
         for (resource, access) in accesses {
-            let before = if access.reads { Before::Load } else { Before::Overwrite };
+            let before = if access.reads {
+                Before::Load
+            } else {
+                Before::Overwrite
+            };
             pass = pass.access(resource, access.kind, access.reads, access.writes, before);
         }
         let pass = pass.id();
@@ -471,10 +491,16 @@ fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind, NetworkFau
         tensor: name.to_owned(),
         problem: problem.to_owned(),
     };
-    let info = image_info(format(name, layout.element)?, layout.extent, vk::ImageUsageFlags::empty());
+    let info = image_info(
+        format(name, layout.element)?,
+        layout.extent,
+        vk::ImageUsageFlags::empty(),
+    );
     // A frame's image of one layer is viewed as no array.
     if layout.rule.storage == Storage::ImageArray && info.array_layers == 1 {
-        return Err(fault("an image array of one layer is a 2D image in a frame: lay it out as one"));
+        return Err(fault(
+            "an image array of one layer is a 2D image in a frame: lay it out as one",
+        ));
     }
     if layout.rule.storage == Storage::Image3d {
         return Err(fault("kernels have no 3D images"));

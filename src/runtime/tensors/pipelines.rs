@@ -39,7 +39,11 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// Whether the kernel takes as many operands as a call has.
-    pub(super) fn check_operands(&self, made: &super::operators::Call, count: usize) -> Result<(), NetworkFault> {
+    pub(super) fn check_operands(
+        &self,
+        made: &super::operators::Call,
+        count: usize,
+    ) -> Result<(), NetworkFault> {
         match self.kernel.operands.len() {
             own if own == count => Ok(()),
             own => Err(NetworkFault::Kernel {

@@ -16,9 +16,7 @@ use super::scope::{Held, Scope, Shaped, shaped};
 use crate::Result;
 use crate::frame::AccessKind;
 use crate::runtime::create::whole;
-use crate::tensor::{
-    BlockId, CopyTime, ElementType, Home, Loop, NodeId, NodeKind, TensorId,
-};
+use crate::tensor::{BlockId, CopyTime, ElementType, Home, Loop, NodeId, NodeKind, TensorId};
 
 pub(super) struct Recorder<'a> {
     pub(super) network: &'a mut Network,

@@ -151,7 +151,13 @@ impl Recorder<'_> {
         self.lent(of, part, layout, graph.inputs().contains(&tensor))
     }
 
-    pub(super) fn lent(&mut self, tensor: TensorId, given: Buffer, layout: &Layout, holds: bool) -> Result<Resolved> {
+    pub(super) fn lent(
+        &mut self,
+        tensor: TensorId,
+        given: Buffer,
+        layout: &Layout,
+        holds: bool,
+    ) -> Result<Resolved> {
         let name = self.network.graph.tensor(tensor).name.clone();
         let needed = layout.bytes();
         if given.size < needed.0 {
@@ -179,7 +185,13 @@ impl Recorder<'_> {
         })
     }
 
-    pub(super) fn object(&mut self, thing: Thing, space: Space, bytes: std::ops::Range<u64>, holds: bool) -> ObjectId {
+    pub(super) fn object(
+        &mut self,
+        thing: Thing,
+        space: Space,
+        bytes: std::ops::Range<u64>,
+        holds: bool,
+    ) -> ObjectId {
         let (identity, layout) = match thing {
             Thing::Image { handle, .. } => {
                 let layout = match holds {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::expand::{Expansion, ValueId};
+use super::expansion::{Expansion, ValueId};
 use super::types::{Handover, Region};
 use crate::pack::Owners;
 use crate::tensor::TensorId;

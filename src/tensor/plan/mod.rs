@@ -8,6 +8,7 @@
 //! Not done: what one exit of a loop leaves and what another leaves never share bytes after it; a view of an image is a copy.
 
 mod expand;
+mod expansion;
 mod handover;
 mod options;
 mod places;
@@ -18,7 +19,7 @@ mod unite;
 
 use std::collections::BTreeMap;
 
-use expand::{Rules, ValueKind};
+use expansion::{Rules, ValueKind};
 pub(crate) use space::check_regions;
 use unite::{United, unite};
 
@@ -26,8 +27,8 @@ pub use options::{CarryRule, MemoryDesc, TensorPlanOptions};
 pub use space::{Space, SpaceAlgorithm, SpaceItem, place, place_by};
 pub use strategy::TensorStrategy;
 pub use types::{
-    CopyTime, Handover, Home, MemoryId, MemoryPlan, Moment, MultiView, Place, PlacedTensor, Region,
-    Slot, TensorPlan, TensorRequirements, ValueCopy,
+    CopyTime, Handover, Home, MemoryId, MemoryPlan, Moment, MultiView, Place, PlacedTensor, Region, Slot,
+    TensorPlan, TensorRequirements, ValueCopy,
 };
 
 use super::pools::PoolImage;
@@ -117,7 +118,7 @@ fn items(
     options: &TensorPlanOptions<'_>,
 ) -> (Vec<SpaceItem>, Vec<Option<usize>>) {
     let United { expansion, classes } = united;
-    let images = |value: &expand::Value| rules.requirements[value.tensor.index()].image;
+    let images = |value: &expansion::Value| rules.requirements[value.tensor.index()].image;
     let mixed = options.granularity.get() > 1 && expansion.values.iter().any(images);
     let mut items = Vec::new();
     let mut item_of = vec![None; expansion.values.len()];

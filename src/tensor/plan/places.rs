@@ -1,6 +1,6 @@
 //! Places of tensors: regions of their values, from round to round.
 
-use super::expand::{Bind, Expansion, Rules, ValueKind};
+use super::expansion::{Bind, Expansion, Rules, ValueKind};
 use super::merged;
 use super::types::{Home, MultiView, Place, PlacedTensor, Region};
 use crate::tensor::{BlockId, NodeId, NodeKind, Source, TensorId};

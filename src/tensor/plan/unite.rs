@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::expand::{Bind, Chance, Expander, Expansion, Rules, Value, ValueId, ValueKind, WayOut};
+use super::expand::Expander;
+use super::expansion::{Bind, Chance, Expansion, Rules, Value, ValueId, ValueKind, WayOut};
 use super::options::CarryRule;
 use super::types::CopyTime;
 use crate::tensor::{BlockId, Graph, NodeId, NodeKind, TensorFault, TensorId};

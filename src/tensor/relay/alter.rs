@@ -29,11 +29,19 @@ pub(super) fn alter(graph: &Graph) -> Result<Module, TensorFault> {
         exprs: Vec::new(),
         known: BTreeMap::new(),
     };
-    let inputs = graph.inputs().iter().map(|&input| altered.take(input, Form::Plain)).collect();
+    let inputs = graph
+        .inputs()
+        .iter()
+        .map(|&input| altered.take(input, Form::Plain))
+        .collect();
     for &id in &graph.block(crate::tensor::BlockId::ROOT).nodes {
         altered.node(graph.node(id));
     }
-    let outputs = graph.outputs().iter().map(|&output| altered.take(output, Form::Plain)).collect();
+    let outputs = graph
+        .outputs()
+        .iter()
+        .map(|&output| altered.take(output, Form::Plain))
+        .collect();
     Ok(Module {
         exprs: altered.exprs,
         inputs,
@@ -112,7 +120,12 @@ impl Altered<'_> {
 
     fn node(&mut self, node: &Node) {
         let NodeKind::Operator(operator) = &node.kind else {
-            return self.call(node, "control", &vec![Form::Plain; node.inputs.len()], Form::Plain);
+            return self.call(
+                node,
+                "control",
+                &vec![Form::Plain; node.inputs.len()],
+                Form::Plain,
+            );
         };
         let forms = self.forms(node, operator);
         let (inputs, output) = match &forms {
@@ -164,15 +177,19 @@ impl Altered<'_> {
                 is_packed(*first).then(|| vec![DATA; node.inputs.len()])
             }
             Pattern::Elementwise => is_packed(*first).then(|| vec![DATA; node.inputs.len()]),
-            // Scalars are as they are; what is plain is transformed, if it can be.
+            // As the first operand that is computed; scalars are as they are.
             Pattern::Broadcast => {
                 let form = |id: TensorId| match self.shape(id).len() {
                     0 => Some(Form::Plain),
                     _ => self.fits(id, DATA).then_some(DATA),
                 };
-                let any = node.inputs.iter().any(|&input| is_packed(input) && !self.is_constant(input));
+                let computed = node
+                    .inputs
+                    .iter()
+                    .copied()
+                    .find(|&input| !self.is_constant(input));
                 let forms: Option<Vec<Form>> = node.inputs.iter().map(|&input| form(input)).collect();
-                forms.filter(|_| any)
+                forms.filter(|_| computed.is_some_and(is_packed))
             }
             Pattern::Injective if operator.name == "concat" => {
                 let along = operator.attributes.get("axis") == Some(&Attribute::Int(1));

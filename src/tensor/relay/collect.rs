@@ -104,7 +104,10 @@ impl Info<'_> {
     fn entry_of_textures(&self, function: &Function) -> Option<usize> {
         let found = function.body.iter().rev().copied().find(|&expr| {
             let outside = |arg: &usize| function.args.contains(arg);
-            let ExprKind::Call { operator, pattern, .. } = &self.expr(expr).kind else {
+            let ExprKind::Call {
+                operator, pattern, ..
+            } = &self.expr(expr).kind
+            else {
                 return false;
             };
             let packed = self.expr(expr).shape.len() == 5;

@@ -101,7 +101,11 @@ impl Partition {
             pattern = pattern.max(read);
             let mut other = reader;
             while common != other {
-                let deeper = if self.depth[common] < self.depth[other] { &mut other } else { &mut common };
+                let deeper = if self.depth[common] < self.depth[other] {
+                    &mut other
+                } else {
+                    &mut common
+                };
                 let (behind, read) = self.behind[*deeper]?;
                 *deeper = behind;
                 pattern = pattern.max(read);
@@ -135,7 +139,9 @@ impl Partition {
             P::Elementwise | P::Broadcast => (reads <= P::Reduce, P::Injective, &|pattern| {
                 pattern <= P::OutElementwise
             }),
-            P::Injective => (phase == Phase::Injective, P::Injective, &|pattern| pattern <= P::Injective),
+            P::Injective => (phase == Phase::Injective, P::Injective, &|pattern| {
+                pattern <= P::Injective
+            }),
             P::Reduce | P::Opaque => return,
         };
         let between = self.between(expr, sink);
@@ -180,7 +186,12 @@ fn functions(module: &Module, partition: &mut Partition) -> Vec<Function> {
     let mut of_group = vec![usize::MAX; module.exprs.len()];
     // The first operand first: the order in which functions are rewritten and their parameters numbered.
     let mut seen = vec![false; module.exprs.len()];
-    let mut open: Vec<(usize, bool)> = module.outputs.iter().rev().map(|&output| (output, false)).collect();
+    let mut open: Vec<(usize, bool)> = module
+        .outputs
+        .iter()
+        .rev()
+        .map(|&output| (output, false))
+        .collect();
     while let Some((expr, is_expanded)) = open.pop() {
         if !is_expanded {
             if module.exprs[expr].is_call() && !std::mem::replace(&mut seen[expr], true) {

@@ -96,14 +96,13 @@ enum Pattern {
 impl Pattern {
     fn of(operator: &str) -> Pattern {
         match operator {
-            "relu" | "relu6" | "hard_swish" | "hard_sigmoid" | "sigmoid" | "tanh" | "exp" | "log" | "sqrt" | "rsqrt"
-            | "erf" | "gelu" | "silu" | "neg" | "abs" | "clip" | "leaky_relu" | "elu" | "cast" | "copy" | "not" => {
-                Pattern::Elementwise
-            }
-            "add" | "sub" | "mul" | "div" | "max" | "min" | "pow" | "mod" | "less" | "less_equal" | "greater" | "equal"
-            | "and" | "or" | "batch_norm" => Pattern::Broadcast,
-            "reshape" | "flatten" | "transpose" | "concat" | "slice" | "split" | "pad" | "layout_transform"
-            | "resize2d" => Pattern::Injective,
+            "relu" | "relu6" | "hard_swish" | "hard_sigmoid" | "sigmoid" | "tanh" | "exp" | "log"
+            | "sqrt" | "rsqrt" | "erf" | "gelu" | "silu" | "neg" | "abs" | "clip" | "leaky_relu" | "elu"
+            | "cast" | "copy" | "not" => Pattern::Elementwise,
+            "add" | "sub" | "mul" | "div" | "max" | "min" | "pow" | "mod" | "less" | "less_equal"
+            | "greater" | "equal" | "and" | "or" | "batch_norm" => Pattern::Broadcast,
+            "reshape" | "flatten" | "transpose" | "concat" | "slice" | "split" | "pad"
+            | "layout_transform" | "resize2d" => Pattern::Injective,
             "reduce" => Pattern::Reduce,
             "conv2d" | "conv2d_transpose" | "dense" | "matmul" | "max_pool2d" | "avg_pool2d"
             | "global_avg_pool2d" => Pattern::OutElementwise,

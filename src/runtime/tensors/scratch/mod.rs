@@ -8,6 +8,7 @@
 //! out again at once, with the barrier between its last reader and its next writer.
 
 mod books;
+mod create;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,23 +16,20 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 
-use books::{Choice, Sides, choose, within};
+use books::{Choice, Sides, choose};
 pub use books::{Growth, StagingCost};
 
 use super::descriptors::{Bound, Descriptors};
 use super::fault::NetworkFault;
 use super::hazards::{ObjectId, Space, Touch, Tracker};
 use super::kernel::KernelSet;
-use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info};
+use super::measure::format;
 use super::objects::Thing;
 use super::pipelines::{PipelineKey, Pipelines, arguments_of, checked_groups, dispatch, local_size};
 use super::scope::{Held, Scope, Shaped, shaped};
 use crate::Result;
-use crate::plan::{Home, Object};
 use crate::runtime::create::whole;
 use crate::runtime::device::Inner;
-use crate::runtime::fault::Called;
-use crate::runtime::memory::{BlockDesc, Dedication};
 use crate::runtime::owned::Owned;
 use crate::runtime::{Buffer, Device};
 use crate::tensor::{Convention, ElementType, Generation, ImageExtent, Layout, LayoutRule, Pack, Storage};
@@ -419,126 +417,6 @@ impl ScratchPool {
                 Ok((thing, object, vectors("buffer", &layout, shape)?))
             }
         }
-    }
-
-    fn make(&mut self, name: &str, kind: (Storage, ElementType), sides: Sides) -> Result<Entry> {
-        let inner = self.inner.clone();
-        let mut owned = Owned::default();
-        let made = self.make_into(&inner, name, kind, sides, &mut owned);
-        match made {
-            Ok((thing, size)) => {
-                let layout = matches!(thing, Thing::Image { .. }).then_some(vk::ImageLayout::UNDEFINED);
-                let object = self.tracker.add(Space::Own(0), 0..0, layout, false);
-                Ok(Entry {
-                    thing,
-                    object,
-                    kind,
-                    sides,
-                    size,
-                    owned,
-                    free: false,
-                })
-            }
-            Err(error) => {
-                // SAFETY: just created, and used by nothing.
-                unsafe { owned.destroy(&inner) };
-                Err(error)
-            }
-        }
-    }
-
-    fn make_into(
-        &self,
-        inner: &Inner,
-        name: &str,
-        (storage, element): (Storage, ElementType),
-        sides: Sides,
-        owned: &mut Owned,
-    ) -> Result<(Thing, Bytes)> {
-        let texel_format = format(name, element)?;
-        let extent = ImageExtent {
-            width: sides.width,
-            height: sides.height,
-            layers: sides.layers,
-        };
-        let (bare, answer) = if storage.is_image() {
-            let info = image_info(texel_format, extent, IMAGE_USAGE);
-            if !inner.image_fits(name, &info)? {
-                let (tensor, limit) = (name.to_owned(), inner.limits().max_image_dimension2_d);
-                let problem = format!("{extent:?} is over the device's limits (sides of {limit})");
-                return Err(NetworkFault::Layout { tensor, problem }.into());
-            }
-            // SAFETY: within the device's limits.
-            let handle =
-                unsafe { inner.device.create_image(&info, None) }.called("vkCreateImage", || name)?;
-            owned.images.push(handle);
-            let view = vk::ImageView::null();
-            (
-                Thing::Image { handle, view },
-                inner.ask_created_image(handle, false),
-            )
-        } else {
-            let size = extent.texels().saturating_mul(4 * element.bytes()).max(16);
-            let info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE);
-            // SAFETY: the size is not 0.
-            let handle =
-                unsafe { inner.device.create_buffer(&info, None) }.called("vkCreateBuffer", || name)?;
-            owned.buffers.push(handle);
-            let thing = Thing::Buffer {
-                handle,
-                offset: 0,
-                size,
-            };
-            (thing, inner.ask_created_buffer(handle, false))
-        };
-        let (held, cap) = (self.held(), self.desc.cap);
-        if !within(held, answer.size, cap) {
-            let wanted = answer.size;
-            return Err(NetworkFault::Scratch { wanted, held, cap }.into());
-        }
-        let types = answer.memory_type_bits & inner.profile.ordinary_type_bits();
-        let desc = BlockDesc {
-            name: "scratch",
-            object: Object {
-                home: Home::Arena,
-                memory_type: types.trailing_zeros(),
-                size: answer.size,
-            },
-            alignment: answer.alignment.get(),
-            dedication: Dedication::None,
-            device_address: false,
-        };
-        let block = inner.memory.allocate(&inner.device, &inner.profile, &desc)?;
-        let (memory, offset) = block.place();
-        owned.blocks.push(block);
-        let thing = match bare {
-            Thing::Buffer { handle, .. } => {
-                // SAFETY: both just created; size, alignment and type are what the buffer asked for.
-                unsafe { inner.device.bind_buffer_memory(handle, memory, offset) }
-                    .called("vkBindBufferMemory", || name)?;
-                bare
-            }
-            Thing::Image { handle, .. } => {
-                // SAFETY: both just created; size, alignment and type are what the image asked for.
-                unsafe { inner.device.bind_image_memory(handle, memory, offset) }
-                    .called("vkBindImageMemory", || name)?;
-                let info = vk::ImageViewCreateInfo::default()
-                    .image(handle)
-                    .view_type(if storage == Storage::ImageArray {
-                        vk::ImageViewType::TYPE_2D_ARRAY
-                    } else {
-                        vk::ImageViewType::TYPE_2D
-                    })
-                    .format(texel_format)
-                    .subresource_range(whole(vk::ImageAspectFlags::COLOR));
-                // SAFETY: the image is alive and bound.
-                let view = unsafe { inner.device.create_image_view(&info, None) }
-                    .called("vkCreateImageView", || name)?;
-                owned.views.push(view);
-                Thing::Image { handle, view }
-            }
-        };
-        Ok((thing, answer.size))
     }
 
     /// Forgets a buffer that was an operand, before the caller destroys it.

@@ -1,11 +1,13 @@
 //! Graphs as JSON: `"format": "tileheap-graph"`.
 //!
 //! Tensors and nodes go by name. An operator whose outputs are not among `tensors` has their shapes derived, and its one output is
-//! called after it unless `outputs` says otherwise.
+//! called after it unless `outputs` says otherwise. What is written describes every tensor, and is read back as it was.
+
+mod write;
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Attribute, Dim, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, Symbol, SymbolId,
@@ -14,42 +16,43 @@ use super::{
 use crate::json::{clip, read};
 use crate::units::Bytes;
 
-#[derive(Deserialize)]
+const FORMAT: &str = "tileheap-graph";
+const VERSION: u64 = 1;
+
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
-    #[allow(dead_code)] // Checked before anything else.
     format: String,
-    #[allow(dead_code)]
     version: u64,
     name: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     symbols: Vec<Symbol>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     tensors: Vec<DocumentTensor>,
     inputs: Vec<String>,
     outputs: Vec<String>,
     nodes: Vec<DocumentNode>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DocumentTensor {
     name: String,
     element: String,
     shape: Vec<DocumentDim>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     constant: bool,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     view: Option<DocumentView>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     memory: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     storage_id: Option<u32>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     scope: Option<String>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DocumentView {
     of: String,
@@ -57,7 +60,7 @@ struct DocumentView {
 }
 
 /// A number, a symbol's name, or an operation on two.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 enum DocumentDim {
     Fixed(i64),
@@ -65,38 +68,38 @@ enum DocumentDim {
     Of(BTreeMap<String, [Box<DocumentDim>; 2]>),
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DocumentNode {
     name: String,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     operator: Option<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<String, Attribute>,
     inputs: Vec<String>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     outputs: Vec<String>,
     /// Output and input, by place.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     in_place: Vec<[u32; 2]>,
-    #[serde(default, rename = "loop")]
+    #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
     repeat: Option<DocumentLoop>,
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     branch: Option<Vec<DocumentArm>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DocumentLoop {
     parameters: Vec<String>,
     nodes: Vec<DocumentNode>,
     /// Value, and the parameter that it becomes.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     carried: Vec<[String; 2]>,
     exits: Vec<DocumentExit>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DocumentExit {
     /// After how many of the body's nodes.
@@ -105,7 +108,7 @@ struct DocumentExit {
     results: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DocumentArm {
     parameters: Vec<String>,
@@ -122,7 +125,7 @@ pub fn read_graph(text: &str) -> Result<Graph, TensorFault> {
         form: "graph",
         problem,
     };
-    let document: Document = read(text, "tileheap-graph", 1).map_err(wrong)?;
+    let document: Document = read(text, FORMAT, VERSION).map_err(wrong)?;
     let mut reader = Reader {
         graph: GraphBuilder::new(document.name),
         ids: BTreeMap::new(),

@@ -1,0 +1,528 @@
+//! The judge: runs a planned graph on names of values in place of values, and looks whether every read finds what it should.
+//!
+//! ```text
+//! x ─► f ─► y ─► g ─► z      bytes [0, 8) after f: y's first value; g reads y's place: there it is
+//! ```
+//! It shares nothing with the planner: it knows nothing of lives, only of places, copies and hand-overs as the plan has them.
+
+use std::collections::BTreeMap;
+
+use super::{
+    BlockId, CopyTime, Graph, Home, Loop, NodeId, NodeKind, Place, Region, Source, TensorFault, TensorId,
+    TensorPlan, TensorRequirements,
+};
+use crate::units::Alignment;
+
+/// Accepts or refuses a plan, by running it `runs` times over, each time with other numbers of rounds, arms and exits.
+///
+/// Every place is within its memory, at its alignment and as large as `requirements` say; every operand, condition, result and output
+/// is where the plan has it when it is read, in every round; and whoever writes where another node's value was has a hand-over that
+/// names it. Complexity: nodes that run, times the pieces that their bytes are in.
+///
+/// # Errors
+/// [`TensorFault::Plan`] with the tensor, and what is wrong with it.
+pub fn check(
+    graph: &Graph,
+    requirements: &[TensorRequirements],
+    plan: &TensorPlan,
+    runs: u32,
+) -> Result<(), TensorFault> {
+    check_places(graph, requirements, plan)?;
+    for run in 0..runs {
+        let mut machine = Machine {
+            graph,
+            plan,
+            memory: BTreeMap::new(),
+            outside: BTreeMap::new(),
+            left: BTreeMap::new(),
+            truth: BTreeMap::new(),
+            written: 0,
+            random: u64::from(run) * 77 + 5,
+        };
+        machine.run()?;
+    }
+    Ok(())
+}
+
+fn refused(graph: &Graph, tensor: TensorId, problem: impl Into<String>) -> TensorFault {
+    TensorFault::Plan {
+        tensor: graph.tensor(tensor).name.clone(),
+        problem: problem.into(),
+    }
+}
+
+fn check_places(
+    graph: &Graph,
+    requirements: &[TensorRequirements],
+    plan: &TensorPlan,
+) -> Result<(), TensorFault> {
+    let count = graph.tensors().len();
+    if (plan.tensors.len(), requirements.len()) != (count, count) {
+        let problem = format!(
+            "{} places and {} requirements for {count} tensors",
+            plan.tensors.len(),
+            requirements.len()
+        );
+        let tensor = graph.name().to_owned();
+        return Err(TensorFault::Plan { tensor, problem });
+    }
+    for id in graph.tensor_ids() {
+        let (placed, needs) = (plan.tensor(id), &requirements[id.index()]);
+        let is_part = graph.tensor(id).view.is_some();
+        for region in placed.place.iter().flat_map(Place::regions) {
+            let Some(memory) = plan.memories.get(region.memory.0 as usize) else {
+                return Err(refused(
+                    graph,
+                    id,
+                    format!("is in memory {} of {}", region.memory.0, plan.memories.len()),
+                ));
+            };
+            let end = region.offset.0.checked_add(region.size.0);
+            let limit = memory.capacity.unwrap_or(memory.size).min(memory.size);
+            if !is_part && end.is_none_or(|end| end > limit.0) {
+                return Err(refused(
+                    graph,
+                    id,
+                    format!(
+                        "{} at {} ends after the {limit} of memory `{}`",
+                        region.size, region.offset, memory.name
+                    ),
+                ));
+            }
+            let aligned = |alignment: Alignment| region.offset.is_aligned(alignment);
+            if !is_part
+                && (region.size < needs.size || !aligned(needs.alignment) || !aligned(memory.alignment))
+            {
+                return Err(refused(
+                    graph,
+                    id,
+                    format!(
+                        "{} at {} is not the {} at a multiple of {} that it needs",
+                        region.size, region.offset, needs.size, needs.alignment
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value by the number of its writing, who wrote it, and which byte of it this is the first of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    first: u64,
+    end: u64,
+    value: u64,
+    writer: TensorId,
+    at: u64,
+}
+
+/// Pieces of a memory or of a tensor, ascending and apart.
+type Pieces = Vec<Piece>;
+
+struct Machine<'a> {
+    graph: &'a Graph,
+    plan: &'a TensorPlan,
+    memory: BTreeMap<u32, Pieces>,
+    /// What the caller and the constants hold.
+    outside: BTreeMap<TensorId, Pieces>,
+    /// By which exit, and in which round, each output of a loop was left.
+    left: BTreeMap<TensorId, (usize, u64)>,
+    /// What each tensor is, as if it had a cell of its own.
+    truth: BTreeMap<TensorId, Pieces>,
+    written: u64,
+    random: u64,
+}
+
+/// Where a tensor is now.
+enum Spot {
+    Bytes(Region),
+    /// So many bytes into what the caller or a constant holds.
+    Outside(TensorId, u64),
+}
+
+impl Machine<'_> {
+    fn run(&mut self) -> Result<(), TensorFault> {
+        for id in self.graph.tensor_ids() {
+            let from_outside = matches!(
+                self.graph.tensor(id).source,
+                Source::Constant | Source::Input(BlockId::ROOT)
+            );
+            if from_outside {
+                let value = self.fresh(id);
+                self.write(id, &[], &value, None)?;
+                self.truth.insert(id, value);
+            }
+        }
+        self.block(BlockId::ROOT, &[])?;
+        self.graph
+            .outputs()
+            .iter()
+            .try_for_each(|&output| self.check(output, &[]))
+    }
+
+    fn next(&mut self, below: usize) -> usize {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.random >> 33) as usize % below.max(1)
+    }
+
+    /// The bytes of a tensor that matter: an image's are the driver's.
+    fn size(&self, tensor: TensorId) -> u64 {
+        let placed = self.plan.tensor(tensor);
+        match placed.layout.rule.storage.is_image() {
+            true => placed.size.0.max(1),
+            false => placed.layout.bytes().0,
+        }
+    }
+
+    fn fresh(&mut self, writer: TensorId) -> Pieces {
+        self.written += 1;
+        vec![Piece {
+            first: 0,
+            end: self.size(writer),
+            value: self.written,
+            writer,
+            at: 0,
+        }]
+    }
+
+    fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Spot, TensorFault> {
+        let placed = self.plan.tensor(tensor);
+        let place = match &placed.place {
+            Some(place) if placed.home == Home::Planned => place.at(rounds),
+            _ => return Ok(Spot::Outside(tensor, 0)),
+        };
+        self.spot(tensor, place, rounds)
+    }
+
+    fn spot(&self, tensor: TensorId, place: &Place, rounds: &[u64]) -> Result<Spot, TensorFault> {
+        match place {
+            Place::At(region) => Ok(Spot::Bytes(*region)),
+            Place::Within { tensor: of, .. } if *of == tensor => {
+                Err(refused(self.graph, tensor, "is a part of itself"))
+            }
+            Place::Within { tensor: of, offset } => Ok(match self.find(*of, rounds)? {
+                Spot::Bytes(region) => Spot::Bytes(Region {
+                    offset: region.offset + *offset,
+                    ..region
+                }),
+                Spot::Outside(of, more) => Spot::Outside(of, more + offset.0),
+            }),
+            Place::Left(exits) => {
+                let way = self
+                    .left
+                    .get(&tensor)
+                    .and_then(|&(exit, round)| Some((exits.get(exit)?, round)));
+                let Some((exit, round)) = way else {
+                    return Err(refused(self.graph, tensor, "is read before its loop was left"));
+                };
+                // Of an inner loop's output, in the round in which the outer one was left.
+                let around: Vec<u64> = self
+                    .around(tensor, rounds)
+                    .iter()
+                    .copied()
+                    .chain([round])
+                    .collect();
+                self.spot(tensor, exit.at(&[round]), &around)
+            }
+            Place::Rounds(_) => Err(refused(
+                self.graph,
+                tensor,
+                format!("has no place in round {rounds:?}"),
+            )),
+        }
+    }
+
+    /// The rounds of the loops around a tensor.
+    fn around<'r>(&self, tensor: TensorId, rounds: &'r [u64]) -> &'r [u64] {
+        let mut block = match self.graph.tensor(tensor).source {
+            Source::Node(node) => self.graph.node(node).block,
+            Source::Input(block) => block,
+            Source::Constant => BlockId::ROOT,
+        };
+        let mut depth = 0;
+        while block != BlockId::ROOT {
+            let owner = self.graph.nodes().iter().find(|node| match &node.kind {
+                NodeKind::Loop(of) => of.body == block,
+                NodeKind::Branch(of) => of.arms.contains(&block),
+                NodeKind::Operator(_) => false,
+            });
+            let owner = owner.expect("every block has a node");
+            depth += usize::from(matches!(owner.kind, NodeKind::Loop(_)));
+            block = owner.block;
+        }
+        &rounds[..depth.min(rounds.len())]
+    }
+
+    /// Puts a value where its tensor is. A node that runs there needs a hand-over for what it takes from others.
+    fn write(
+        &mut self,
+        tensor: TensorId,
+        rounds: &[u64],
+        value: &Pieces,
+        node: Option<NodeId>,
+    ) -> Result<(), TensorFault> {
+        let (graph, plan) = (self.graph, self.plan);
+        let (pieces, start) = match self.find(tensor, rounds)? {
+            Spot::Bytes(region) => (self.memory.entry(region.memory.0).or_default(), region.offset.0),
+            Spot::Outside(of, offset) => (self.outside.entry(of).or_default(), offset),
+        };
+        let end = start + value.last().map_or(0, |piece| piece.end);
+        if let Some(node) = node {
+            let lost = pieces
+                .iter()
+                .filter(|piece| piece.first < end && start < piece.end);
+            for piece in lost.filter(|piece| piece.writer != tensor) {
+                let made_here = |id: TensorId| matches!(graph.tensor(id).source, Source::Node(_));
+                let said = plan.handovers.iter().any(|handover| {
+                    handover.node == node && handover.to == tensor && handover.from.contains(&piece.writer)
+                });
+                let planned = plan.tensor(piece.writer).home == Home::Planned
+                    && plan.tensor(tensor).home == Home::Planned;
+                if !said && made_here(piece.writer) && planned {
+                    let from = &graph.tensor(piece.writer).name;
+                    return Err(refused(
+                        graph,
+                        tensor,
+                        format!(
+                            "takes bytes of `{from}` at node `{}` without a hand-over",
+                            graph.node(node).name
+                        ),
+                    ));
+                }
+            }
+        }
+        put(pieces, start, value);
+        Ok(())
+    }
+
+    /// Whether a tensor is what it should be.
+    fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<(), TensorFault> {
+        let nothing = Pieces::new();
+        let (pieces, start) = match self.find(tensor, rounds)? {
+            Spot::Bytes(region) => (
+                self.memory.get(&region.memory.0).unwrap_or(&nothing),
+                region.offset.0,
+            ),
+            Spot::Outside(of, offset) => (self.outside.get(&of).unwrap_or(&nothing), offset),
+        };
+        let size = self.size(tensor);
+        let found = part(pieces, start, size);
+        let expected = self.truth.get(&tensor).map(|pieces| part(pieces, 0, size));
+        if expected.as_ref() == Some(&found) {
+            return Ok(());
+        }
+        let holds = match found.first() {
+            None => "nothing".to_owned(),
+            Some(piece) => {
+                let odd = expected
+                    .iter()
+                    .flatten()
+                    .zip(&found)
+                    .find(|(expected, found)| expected != found);
+                format!(
+                    "`{}`",
+                    self.graph
+                        .tensor(odd.map_or(piece, |(_, found)| found).writer)
+                        .name
+                )
+            }
+        };
+        Err(refused(
+            self.graph,
+            tensor,
+            format!("is read in round {rounds:?}, and its bytes hold {holds}"),
+        ))
+    }
+
+    fn copied(&self, node: NodeId, to: TensorId, time: CopyTime) -> bool {
+        let mut copies = self.plan.copies.iter();
+        copies.any(|copy| copy.node == node && copy.to == to && copy.time == time)
+    }
+
+    /// A tensor becomes what another is.
+    fn pass_on(&mut self, from: TensorId, to: TensorId) {
+        let value = self.truth.get(&from).cloned().unwrap_or_default();
+        self.truth.insert(to, value);
+    }
+
+    fn block(&mut self, block: BlockId, rounds: &[u64]) -> Result<(), TensorFault> {
+        let graph = self.graph;
+        graph
+            .block(block)
+            .nodes
+            .iter()
+            .try_for_each(|&node| self.node(node, rounds))
+    }
+
+    fn node(&mut self, id: NodeId, rounds: &[u64]) -> Result<(), TensorFault> {
+        let graph = self.graph;
+        let node = graph.node(id);
+        for &input in &node.inputs {
+            self.check(input, rounds)?;
+        }
+        match &node.kind {
+            NodeKind::Operator(_) => node
+                .outputs
+                .iter()
+                .try_for_each(|&output| self.make(id, output, rounds)),
+            NodeKind::Branch(of) => {
+                let arm = of.arms[self.next(of.arms.len())];
+                let body = graph.block(arm);
+                for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
+                    self.pass_on(input, parameter);
+                    self.check(parameter, rounds)?;
+                }
+                self.block(arm, rounds)?;
+                for (&result, &output) in body.outputs.iter().zip(&node.outputs) {
+                    self.check(result, rounds)?;
+                    self.pass_on(result, output);
+                    let mut copies = self.plan.copies.iter();
+                    if copies.any(|copy| copy.from == result && copy.to == output) {
+                        self.write(output, rounds, &self.truth[&output].clone(), None)?;
+                    }
+                    self.check(output, rounds)?;
+                }
+                Ok(())
+            }
+            NodeKind::Loop(of) => self.repeat(id, of, rounds),
+        }
+    }
+
+    /// An output: a new value, or where it is a view of an operand that part of it.
+    fn make(&mut self, id: NodeId, output: TensorId, rounds: &[u64]) -> Result<(), TensorFault> {
+        let node = self.graph.node(id);
+        let view = self
+            .graph
+            .tensor(output)
+            .view
+            .filter(|view| node.inputs.contains(&view.base));
+        let shares = |id: TensorId| self.plan.tensor(id).layout.rule == super::LayoutRule::buffer();
+        if let Some(view) = view.filter(|view| shares(output) && shares(view.base)) {
+            let size = self.size(output);
+            let base = self.truth.get(&view.base).cloned().unwrap_or_default();
+            self.truth.insert(output, part(&base, view.offset.0, size));
+            return self.check(output, rounds);
+        }
+        let value = self.fresh(output);
+        self.write(output, rounds, &value, Some(id))?;
+        // A part of something larger that is made of such parts.
+        if let Some(view) = self.graph.tensor(output).view {
+            put(self.truth.entry(view.base).or_default(), view.offset.0, &value);
+        }
+        self.truth.insert(output, value);
+        Ok(())
+    }
+
+    fn repeat(&mut self, id: NodeId, of: &Loop, rounds: &[u64]) -> Result<(), TensorFault> {
+        let graph = self.graph;
+        let (node, body) = (graph.node(id), graph.block(of.body));
+        for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
+            self.pass_on(input, parameter);
+        }
+        let mut here: Vec<u64> = rounds.iter().copied().chain([0]).collect();
+        for &parameter in &body.inputs {
+            if self.copied(id, parameter, CopyTime::Enter) {
+                self.write(parameter, &here, &self.truth[&parameter].clone(), None)?;
+            }
+        }
+        let (most, way_out) = (self.next(12) as u64, self.next(of.exits.len()));
+        loop {
+            let round = here[rounds.len()];
+            for after in 0..=body.nodes.len() {
+                let exits = of.exits.iter().enumerate();
+                for (number, exit) in exits.filter(|(_, exit)| exit.after as usize == after) {
+                    self.check(exit.condition, &here)?;
+                    if round < most || number != way_out {
+                        continue;
+                    }
+                    for (&result, &output) in exit.results.iter().zip(&node.outputs) {
+                        self.check(result, &here)?;
+                        self.pass_on(result, output);
+                        self.left.insert(output, (number, round));
+                    }
+                    return node
+                        .outputs
+                        .iter()
+                        .try_for_each(|&output| self.check(output, rounds));
+                }
+                if let Some(&node) = body.nodes.get(after) {
+                    self.node(node, &here)?;
+                }
+            }
+            let next: Vec<(TensorId, Pieces)> = of
+                .carried
+                .iter()
+                .map(|carry| {
+                    (
+                        carry.into,
+                        self.truth.get(&carry.value).cloned().unwrap_or_default(),
+                    )
+                })
+                .collect();
+            here[rounds.len()] += 1;
+            for (into, value) in next {
+                if self.copied(id, into, CopyTime::Round) {
+                    self.write(into, &here, &value, None)?;
+                }
+                self.truth.insert(into, value);
+            }
+        }
+    }
+}
+
+/// Puts a value's pieces at an address, over whatever was there.
+fn put(pieces: &mut Pieces, start: u64, value: &Pieces) {
+    let end = start + value.last().map_or(0, |piece| piece.end);
+    let mut kept = Pieces::with_capacity(pieces.len() + 2);
+    for &piece in pieces.iter() {
+        if piece.first < start {
+            let end = piece.end.min(start);
+            kept.push(Piece { end, ..piece });
+        }
+        if piece.end > end {
+            let first = piece.first.max(end);
+            let at = piece.at + (first - piece.first);
+            kept.push(Piece { first, at, ..piece });
+        }
+    }
+    kept.extend(value.iter().map(|piece| Piece {
+        first: piece.first + start,
+        end: piece.end + start,
+        ..*piece
+    }));
+    kept.retain(|piece| piece.first < piece.end);
+    kept.sort_unstable_by_key(|piece| piece.first);
+    *pieces = kept;
+}
+
+/// What lies at an address, from 0 on; pieces that go on in the next are one.
+fn part(pieces: &Pieces, start: u64, size: u64) -> Pieces {
+    let end = start + size;
+    let mut found = Pieces::new();
+    for piece in pieces
+        .iter()
+        .filter(|piece| piece.first < end && start < piece.end)
+    {
+        let first = piece.first.max(start);
+        let cut = Piece {
+            first: first - start,
+            end: piece.end.min(end) - start,
+            at: piece.at + (first - piece.first),
+            ..*piece
+        };
+        match found.last_mut() {
+            Some(last)
+                if (last.value, last.end, last.at + (last.end - last.first))
+                    == (cut.value, cut.first, cut.at) =>
+            {
+                last.end = cut.end;
+            }
+            _ => found.push(cut),
+        }
+    }
+    found
+}
