@@ -121,12 +121,14 @@ impl PolicyKind {
         }
     }
 
-    /// Whether textures are stored whole and stay where they were put, as images that are bound to memory have to.
+    /// Whether the levels of a texture lie together, as those of an image do.
+    pub const fn keeps_whole(self) -> bool {
+        !matches!(self, PolicyKind::FirstAttempt)
+    }
+
+    /// Whether textures moreover stay where they were put, with all levels that they were put there with.
     pub const fn keeps_places(self) -> bool {
-        !matches!(
-            self,
-            PolicyKind::FirstAttempt | PolicyKind::LruCompacting | PolicyKind::Coherent
-        )
+        self.keeps_whole() && !matches!(self, PolicyKind::LruCompacting | PolicyKind::Coherent)
     }
 
     /// The policy with its defaults.
