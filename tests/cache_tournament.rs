@@ -22,7 +22,9 @@ fn ours_is_the_best_of_the_online_policies() {
             let cells = field.contest(scenario, budget);
             let text = format!("{} at {budget} %: {cells:#?}", scenario.name());
             let ours = cells[PolicyKind::Coherent.name()].mean;
-            let others = PolicyKind::ALL.into_iter().filter(|&kind| kind != PolicyKind::Coherent);
+            let others = PolicyKind::ALL
+                .into_iter()
+                .filter(|&kind| kind != PolicyKind::Coherent);
             let best = others.map(|kind| cells[kind.name()].mean).min().expect("others");
             assert!(ours * 100 <= best * 105, "{text}");
             for (name, cell) in &cells {

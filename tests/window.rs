@@ -175,7 +175,10 @@ fn pixels(screen: &RustConnection, window: Window, (width, height): (u16, u16)) 
         .reply()
         .expect("pixels");
     let (texels, rest) = image.data.as_chunks::<4>();
-    assert_eq!((texels.len(), rest.len()), (usize::from(width) * usize::from(height), 0));
+    assert_eq!(
+        (texels.len(), rest.len()),
+        (usize::from(width) * usize::from(height), 0)
+    );
     texels.iter().map(|&[b, g, r, _]| [r, g, b]).collect()
 }
 
@@ -216,7 +219,12 @@ fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
     // A letter of the monitor's title.
     let title = |pixels: &[[u8; 3]]| {
         let panel = pixels.chunks(usize::from(SIZE.0)).skip(22).take(10);
-        let white = panel.map(|row| row[70..].iter().filter(|pixel| pixel.iter().all(|&byte| byte > 220)).count());
+        let white = panel.map(|row| {
+            row[70..]
+                .iter()
+                .filter(|pixel| pixel.iter().all(|&byte| byte > 220))
+                .count()
+        });
         white.sum::<usize>() > 100
     };
     let shown = wait_for_pixels(&screen, window, SIZE, "the overlay", title);

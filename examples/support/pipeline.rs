@@ -67,8 +67,7 @@ impl Drawing<'_> {
             .cull_mode(self.culls)
             .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
             .line_width(1.0);
-        let samples =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
+        let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
         let depth = vk::PipelineDepthStencilStateCreateInfo::default()
             .depth_test_enable(target.depth_format != vk::Format::UNDEFINED)
             .depth_write_enable(self.writes_depth)

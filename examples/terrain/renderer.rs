@@ -447,7 +447,11 @@ impl window::Painter for Renderer {
         let budget = match key {
             ' ' => {
                 self.moving = !self.moving;
-                println!("{} at {}", if self.moving { "flies on" } else { "stands still" }, self.at);
+                println!(
+                    "{} at {}",
+                    if self.moving { "flies on" } else { "stands still" },
+                    self.at
+                );
                 return Ok(());
             }
             'o' | 'O' => {

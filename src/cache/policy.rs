@@ -82,13 +82,15 @@ pub enum PolicyKind {
     SlabRebalancing,
     /// Our own.
     Coherent,
+    /// Our own, which moreover uploads only the levels that are missing when a texture comes at a finer one.
+    CoherentLevels,
     /// Our own, for who cannot move textures within the cache.
     CoherentStill,
 }
 
 impl PolicyKind {
     /// All of them.
-    pub const ALL: [PolicyKind; 12] = [
+    pub const ALL: [PolicyKind; 13] = [
         PolicyKind::Arenas,
         PolicyKind::FirstAttempt,
         PolicyKind::Ring,
@@ -100,6 +102,7 @@ impl PolicyKind {
         PolicyKind::Slab,
         PolicyKind::SlabRebalancing,
         PolicyKind::Coherent,
+        PolicyKind::CoherentLevels,
         PolicyKind::CoherentStill,
     ];
 
@@ -117,6 +120,7 @@ impl PolicyKind {
             PolicyKind::Slab => "slab",
             PolicyKind::SlabRebalancing => "slab-rebalancing",
             PolicyKind::Coherent => "coherent",
+            PolicyKind::CoherentLevels => "coherent-levels",
             PolicyKind::CoherentStill => "coherent-still",
         }
     }
@@ -126,9 +130,18 @@ impl PolicyKind {
         !matches!(self, PolicyKind::FirstAttempt)
     }
 
+    /// Whether textures moreover come whole, all their levels from outside: then [`floor`](super::floor) holds.
+    pub const fn uploads_whole(self) -> bool {
+        !matches!(self, PolicyKind::FirstAttempt | PolicyKind::CoherentLevels)
+    }
+
     /// Whether textures moreover stay where they were put, with all levels that they were put there with.
     pub const fn keeps_places(self) -> bool {
-        self.keeps_whole() && !matches!(self, PolicyKind::LruCompacting | PolicyKind::Coherent)
+        self.keeps_whole()
+            && !matches!(
+                self,
+                PolicyKind::LruCompacting | PolicyKind::Coherent | PolicyKind::CoherentLevels
+            )
     }
 
     /// The policy with its defaults.
@@ -151,6 +164,9 @@ impl PolicyKind {
             PolicyKind::Slab => Box::new(Slab::new(geometry, budget, false)?),
             PolicyKind::SlabRebalancing => Box::new(Slab::new(geometry, budget, true)?),
             PolicyKind::Coherent => Box::new(Coherent::new(geometry, budget, CoherentDesc::default())?),
+            PolicyKind::CoherentLevels => {
+                Box::new(Coherent::new(geometry, budget, CoherentDesc::keeping_levels())?)
+            }
             PolicyKind::CoherentStill => Box::new(Coherent::new(geometry, budget, CoherentDesc::still())?),
         })
     }

@@ -119,9 +119,15 @@ fn check(policy: PolicyKind) {
         let at = if frame < 20 { frame } else { 40 - frame } as u32 * 2;
         cache.begin(frame, frame - 1).expect("in turn");
         books.levelled.begin_frame();
-        for (_, budget) in [(24, 250), (32, 420)].into_iter().filter(|&(when, _)| when == frame) {
+        for (_, budget) in [(24, 250), (32, 420)]
+            .into_iter()
+            .filter(|&(when, _)| when == frame)
+        {
             cache.set_budget(Bytes::kib(budget)).expect("it is another");
-            books.levelled.set_budget(Bytes::kib(budget)).expect("it is another");
+            books
+                .levelled
+                .set_budget(Bytes::kib(budget))
+                .expect("it is another");
         }
         let shown: Vec<TextureId> = (at..at + 14).map(TextureId).collect();
         for &texture in &shown {

@@ -71,7 +71,11 @@ impl Moves {
         let profile = &inner.profile;
         let allowed = needs.memory_type_bits & profile.ordinary_type_bits();
         let local = profile.type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
-        let preferred = if allowed & local == 0 { allowed } else { allowed & local };
+        let preferred = if allowed & local == 0 {
+            allowed
+        } else {
+            allowed & local
+        };
         self.memory = allocate(device, Bytes(needs.size), preferred.trailing_zeros(), what)?;
         // SAFETY: of the size and type that the buffer asked for, and both are new.
         unsafe { device.bind_buffer_memory(self.buffer, self.memory, 0) }
@@ -113,7 +117,7 @@ impl TextureCache {
         moves.leaving.clear();
         moves.out.clear();
         moves.back.clear();
-        let mut end = 0;
+        let mut end = 0_u64;
         for index in 0..moves.listed.len() {
             let texture = moves.listed[index];
             let slot = &mut self.slots[texture.0 as usize];
@@ -218,7 +222,8 @@ impl TextureCache {
         for arrival in self.moves.arrivals.drain(..) {
             let slot = &mut self.slots[arrival.texture.0 as usize];
             let former = slot.live.replace(arrival.live);
-            self.images.retire(self.frame, former.expect("it was there to move"));
+            self.images
+                .retire(self.frame, former.expect("it was there to move"));
             self.changed.push(arrival.texture);
         }
         self.forget_moves();

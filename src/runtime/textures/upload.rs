@@ -249,7 +249,7 @@ impl Scratch {
     }
 
     /// The barriers around the copies to an image: from nothing, to reading.
-    fn add(&mut self, image: vk::Image) {
+    pub(super) fn add(&mut self, image: vk::Image) {
         use vk::ImageLayout as L;
         let (none, copied) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
         let before = image_barrier(image, (L::UNDEFINED, L::TRANSFER_DST_OPTIMAL), (none, copied));
