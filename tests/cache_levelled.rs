@@ -32,7 +32,8 @@ fn frame(cache: &mut Levelled<Box<dyn Policy>>, requests: &[Request]) -> Vec<Ser
 #[test]
 fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
     // Fixed slabs have no room for so many of one size.
-    let kinds = (PolicyKind::ALL.into_iter()).filter(|kind| kind.keeps_whole() && *kind != PolicyKind::Slab);
+    let kinds =
+        (PolicyKind::ALL.into_iter()).filter(|kind| kind.uploads_whole() && *kind != PolicyKind::Slab);
     for kind in kinds {
         let (mut cache, mut textures) = levelled(kind, Bytes::mib(4), Bytes(110_000));
         let requests = requests(&mut textures, 20, 7);

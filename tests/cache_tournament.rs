@@ -22,15 +22,22 @@ fn ours_is_the_best_of_the_online_policies() {
             let cells = field.contest(scenario, budget);
             let text = format!("{} at {budget} %: {cells:#?}", scenario.name());
             let ours = cells[PolicyKind::Coherent.name()].mean;
-            let others = PolicyKind::ALL
-                .into_iter()
-                .filter(|&kind| kind != PolicyKind::Coherent);
-            let best = others.map(|kind| cells[kind.name()].mean).min().expect("others");
-            assert!(ours * 100 <= best * 105, "{text}");
-            for (name, cell) in &cells {
+            let best = |whole: bool| {
+                let others = PolicyKind::ALL
+                    .into_iter()
+                    .filter(|kind| !kind.name().starts_with("coherent") && (kind.uploads_whole() || !whole));
+                others.map(|kind| cells[kind.name()].mean).min().expect("others")
+            };
+            assert!(ours * 100 <= best(true) * 105, "{text}");
+            // And who uploads single levels is beaten by ours that does.
+            let levels = cells[PolicyKind::CoherentLevels.name()].mean;
+            assert!(levels * 100 <= best(false) * 105, "{text}");
+            assert!(levels * 100 <= ours * 105, "{text}");
+            for kind in PolicyKind::ALL.into_iter().filter(|kind| kind.uploads_whole()) {
                 assert!(
-                    *name == PolicyKind::FirstAttempt.name() || cell.mean >= cells[FLOOR].mean,
-                    "{name}, {text}"
+                    cells[kind.name()].mean >= cells[FLOOR].mean,
+                    "{}, {text}",
+                    kind.name()
                 );
             }
         }

@@ -74,10 +74,10 @@ fn parse_policy(name: &str) -> Result<PolicyKind, String> {
     let kind: PolicyKind = name
         .parse()
         .map_err(|fault: tileheap::cache::CacheFault| fault.to_string())?;
-    if kind.keeps_whole() {
+    if kind.uploads_whole() {
         return Ok(kind);
     }
-    Err("it splits textures, and the levels of an image are bound as one".to_owned())
+    Err("it uploads single levels, and a texture is one image here, which is filled at once".to_owned())
 }
 
 fn parse_bytes(text: &str) -> Result<Bytes, String> {

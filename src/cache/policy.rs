@@ -125,23 +125,14 @@ impl PolicyKind {
         }
     }
 
-    /// Whether the levels of a texture lie together, as those of an image do.
-    pub const fn keeps_whole(self) -> bool {
-        !matches!(self, PolicyKind::FirstAttempt)
-    }
-
-    /// Whether textures moreover come whole, all their levels from outside: then [`floor`](super::floor) holds.
+    /// Whether a texture is uploaded with all its levels at a time, into one block: then [`floor`](super::floor) holds.
     pub const fn uploads_whole(self) -> bool {
         !matches!(self, PolicyKind::FirstAttempt | PolicyKind::CoherentLevels)
     }
 
     /// Whether textures moreover stay where they were put, with all levels that they were put there with.
     pub const fn keeps_places(self) -> bool {
-        self.keeps_whole()
-            && !matches!(
-                self,
-                PolicyKind::LruCompacting | PolicyKind::Coherent | PolicyKind::CoherentLevels
-            )
+        self.uploads_whole() && !matches!(self, PolicyKind::LruCompacting | PolicyKind::Coherent)
     }
 
     /// The policy with its defaults.

@@ -154,10 +154,10 @@ pub enum RuntimeFault {
     },
     /// A policy that images in memory cannot follow.
     #[error(
-        "policy `{policy}` splits textures, and the levels of an image are bound as one: take one of {}",
-        names(PolicyKind::keeps_whole)
+        "policy `{policy}` uploads single levels, and a texture is one image here, which is filled at once: take one of {}",
+        names(PolicyKind::uploads_whole)
     )]
-    SplittingPolicy {
+    LevelsPolicy {
         /// Its name.
         policy: &'static str,
     },

@@ -32,15 +32,17 @@ fn impossible_caches_are_refused_by_name() {
     ));
     let large = fault(Config::modern(), &desc(Bytes(5 << 30)));
     assert!(large.to_string().contains("heap"), "{large}");
-    let splitting = TextureCacheDesc {
-        policy: PolicyKind::FirstAttempt,
-        ..desc(Bytes::mib(1))
-    };
-    let text = fault(Config::modern(), &splitting).to_string();
-    assert!(
-        text.contains("`first-attempt` splits") && text.contains("coherent,"),
-        "{text}"
-    );
+    for policy in [PolicyKind::FirstAttempt, PolicyKind::CoherentLevels] {
+        let levels = TextureCacheDesc {
+            policy,
+            ..desc(Bytes::mib(1))
+        };
+        let text = fault(Config::modern(), &levels).to_string();
+        assert!(
+            text.contains(policy.name()) && text.contains("coherent,"),
+            "{text}"
+        );
+    }
     let refusing = Config {
         refused_formats: vec![vk::Format::R8_UINT],
         ..Config::modern()

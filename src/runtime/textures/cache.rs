@@ -34,7 +34,7 @@ pub struct TextureCacheDesc<'a> {
     pub least: Bytes,
     /// Bytes of device memory that a frame's uploads fill, or more where a single texture is larger.
     pub uploads: Bytes,
-    /// Who goes: one that [keeps textures whole](PolicyKind::keeps_whole).
+    /// Who goes: one that [uploads textures whole](PolicyKind::uploads_whole).
     pub policy: PolicyKind,
     /// For policies that move textures: the size of a buffer beside the cache that they move through, at least the largest
     /// texture. What a frame moves beyond that is uploaded again.
@@ -129,12 +129,12 @@ impl TextureCache {
     /// Measures the shapes, and makes the allocation and the staging ring.
     ///
     /// # Errors
-    /// If a shape is not supported or the budget does not hold its largest; if the policy splits textures, or moves them and
+    /// If a shape is not supported or the budget does not hold its largest; if the policy uploads single levels, or moves textures and
     /// there is a transfer queue; if the device is out of memory. Nothing is left behind then.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
         let policy = desc.policy.name();
-        if !desc.policy.keeps_whole() {
-            return Err(RuntimeFault::SplittingPolicy { policy }.into());
+        if !desc.policy.uploads_whole() {
+            return Err(RuntimeFault::LevelsPolicy { policy }.into());
         }
         if !desc.policy.keeps_places() && desc.transfer.is_some() {
             return Err(RuntimeFault::MovingPolicy { policy }.into());

@@ -62,8 +62,8 @@
 //! gets an image at its new place, and its texels go by way of a buffer of [`TextureCacheDesc::moves`]. Its descriptor set changes.
 //!
 //! # Not done
-//! Sparse residency; policies that split textures ([`PolicyKind::keeps_whole`](crate::cache::PolicyKind::keeps_whole)), since the
-//! levels of an image are bound as one; policies that move textures beside a transfer queue; several threads.
+//! Sparse residency; policies that upload single levels ([`PolicyKind::uploads_whole`](crate::cache::PolicyKind::uploads_whole) says
+//! which do not), since a texture is one image here; policies that move textures beside a transfer queue; several threads.
 
 mod budget;
 mod cache;
