@@ -32,7 +32,8 @@ fn frame(cache: &mut Levelled<Box<dyn Policy>>, requests: &[Request]) -> Vec<Ser
 #[test]
 fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
     // Fixed slabs have no room for so many of one size.
-    let kinds = (PolicyKind::ALL.into_iter()).filter(|kind| kind.keeps_places() && *kind != PolicyKind::Slab);
+    let kinds =
+        (PolicyKind::ALL.into_iter()).filter(|kind| kind.uploads_whole() && *kind != PolicyKind::Slab);
     for kind in kinds {
         let (mut cache, mut textures) = levelled(kind, Bytes::mib(4), Bytes(110_000));
         let requests = requests(&mut textures, 20, 7);
@@ -92,7 +93,12 @@ fn what_is_refused_is_served_coarser_and_not_asked_for_in_every_frame() {
 fn traffic_is_level_on_every_scenario() {
     for scenario in Scenario::ALL {
         let entries = scenario.entries(3, 60);
-        for kind in [PolicyKind::Arenas, PolicyKind::CoherentStill, PolicyKind::Lru] {
+        for kind in [
+            PolicyKind::Arenas,
+            PolicyKind::Coherent,
+            PolicyKind::CoherentStill,
+            PolicyKind::Lru,
+        ] {
             let uploads = 64_000;
             let geometry = scenario.geometry();
             let policy = kind.build(&geometry, Bytes::mib(2), 1).expect("2 MiB");

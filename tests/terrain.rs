@@ -123,7 +123,7 @@ fn fault(arguments: &[&str]) -> String {
 fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--budget", "100K"]).contains("102,400 B"));
     assert!(fault(&["--budget", "24X"]).contains("24M"));
-    assert!(fault(&["--policy", "coherent"]).contains("bound"));
+    assert!(fault(&["--policy", "first-attempt"]).contains("one image"));
     assert!(fault(&["--policy", "best"]).contains("coherent-still"));
     assert!(fault(&["--size", "8x8"]).contains("960x540"));
     assert!(fault(&["--frames", "0"]).contains("--frames"));

@@ -52,7 +52,7 @@ fn frames(rig: &mut Rig, textures: &[TextureId], count: u64) -> Vec<(usize, u32)
 
 #[test]
 fn frames_that_upload_and_evict_allocate_nothing() {
-    for policy in PolicyKind::ALL.into_iter().filter(|kind| kind.keeps_places()) {
+    for policy in PolicyKind::ALL.into_iter().filter(|kind| kind.uploads_whole()) {
         let desc = TextureCacheDesc {
             policy,
             ..desc(Bytes(16 * 24_576 + 90_112))

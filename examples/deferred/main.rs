@@ -36,7 +36,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use ash::vk;
-use clap::Parser;
 use tileheap::plan::{Ladder, PlanOptions, Strategy, Totals, plan};
 use tileheap::profile::{DeviceProfile, estimate};
 use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
@@ -48,25 +47,11 @@ use crate::renderer::Renderer;
 use crate::scene::Scene;
 use crate::support::fault::{Fault, Result, create_file, file};
 use crate::support::output::Output;
+use crate::support::program::{report, start};
 use crate::support::window::{self, WindowDesc};
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
-        Ok(args) => args,
-        Err(error) if !error.use_stderr() => error.exit(),
-        Err(error) => {
-            // Its other lines point to --help.
-            eprintln!("{}", error.to_string().lines().next().unwrap_or_default());
-            return ExitCode::from(2);
-        }
-    };
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            eprintln!("error: {fault}");
-            ExitCode::FAILURE
-        }
-    }
+    start(run)
 }
 
 fn run(args: &Args) -> Result<()> {
@@ -94,17 +79,6 @@ fn run(args: &Args) -> Result<()> {
         render(args, &desc)?
     };
     report(&messages)
-}
-
-/// What Vulkan had to say.
-fn report(messages: &[Message]) -> Result<()> {
-    for message in messages {
-        eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
-    }
-    match messages.len() {
-        0 => Ok(()),
-        count => Err(Fault::Validation(count)),
-    }
 }
 
 /// Renders to a window.

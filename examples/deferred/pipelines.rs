@@ -10,6 +10,7 @@ use tileheap::runtime::{Bound, Target};
 use crate::frame::{Deferred, Passes};
 use crate::mesh::Vertex;
 use crate::support::fault::{Called, Result};
+use crate::support::pipeline::{Drawing, Module};
 
 mod spirv {
     include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
@@ -235,35 +236,6 @@ fn create_sampler(device: &ash::Device) -> Result<vk::Sampler> {
     unsafe { device.create_sampler(&info, None) }.called("vkCreateSampler")
 }
 
-/// A shader module that lives as long as a pipeline is created from it.
-struct Module<'a> {
-    device: &'a ash::Device,
-    handle: vk::ShaderModule,
-}
-
-impl<'a> Module<'a> {
-    fn new(device: &'a ash::Device, code: &[u32]) -> Result<Module<'a>> {
-        let info = vk::ShaderModuleCreateInfo::default().code(code);
-        // SAFETY: the build compiled the code for Vulkan 1.1.
-        let handle = unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")?;
-        Ok(Module { device, handle })
-    }
-
-    fn stage(&self, stage: vk::ShaderStageFlags) -> vk::PipelineShaderStageCreateInfo<'_> {
-        vk::PipelineShaderStageCreateInfo::default()
-            .stage(stage)
-            .module(self.handle)
-            .name(c"main")
-    }
-}
-
-impl Drop for Module<'_> {
-    fn drop(&mut self) {
-        // SAFETY: pipelines do not need their modules once they exist.
-        unsafe { self.device.destroy_shader_module(self.handle, None) };
-    }
-}
-
 fn compute_pipeline(device: &ash::Device, layout: vk::PipelineLayout, code: &[u32]) -> Result<vk::Pipeline> {
     let module = Module::new(device, code)?;
     let info = vk::ComputePipelineCreateInfo::default()
@@ -291,15 +263,6 @@ fn render_pipeline(
     let meshes = matches!(program, Program::Objects { .. });
     let blends = matches!(program, Program::Halos { .. });
 
-    let vertex = Module::new(device, vertex)?;
-    let fragment = fragment.map(|code| Module::new(device, code)).transpose()?;
-    let mut stages = vec![vertex.stage(vk::ShaderStageFlags::VERTEX)];
-    stages.extend(
-        fragment
-            .as_ref()
-            .map(|module| module.stage(vk::ShaderStageFlags::FRAGMENT)),
-    );
-
     let bindings = [vk::VertexInputBindingDescription {
         binding: 0,
         stride: size_of::<Vertex>() as u32,
@@ -319,54 +282,26 @@ fn render_pipeline(
             .vertex_binding_descriptions(&bindings)
             .vertex_attribute_descriptions(attributes);
     }
-    let assembly =
-        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let viewport = vk::PipelineViewportStateCreateInfo::default()
-        .viewport_count(1)
-        .scissor_count(1);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-        .cull_mode(if meshes {
-            vk::CullModeFlags::BACK
-        } else {
-            vk::CullModeFlags::NONE
-        })
-        .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
-        .line_width(1.0);
-    let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
-    let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-        .depth_test_enable(target.depth_format != vk::Format::UNDEFINED)
-        .depth_write_enable(meshes)
-        .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
     let blend = vk::PipelineColorBlendAttachmentState::default()
-        .blend_enable(blends)
         .src_color_blend_factor(vk::BlendFactor::ONE)
         .dst_color_blend_factor(vk::BlendFactor::ONE)
         .src_alpha_blend_factor(vk::BlendFactor::ONE)
-        .dst_alpha_blend_factor(vk::BlendFactor::ONE)
-        .color_write_mask(vk::ColorComponentFlags::RGBA);
-    let blends = vec![blend; target.color_formats.len()];
-    let color_blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let dynamic_states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
-    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic_states);
-
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&vertex_input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&samples)
-        .depth_stencil_state(&depth)
-        .color_blend_state(&color_blend)
-        .dynamic_state(&dynamic)
-        .layout(layout);
-    let mut rendering = target.rendering();
-    let info = target.attach(info, &mut rendering);
-    // SAFETY: the state is complete, the target that of the pass, the layout has what the shaders use.
-    unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) }
-        .map(|pipelines| pipelines[0])
-        .map_err(|(_, result)| result)
-        .called("vkCreateGraphicsPipelines")
+        .dst_alpha_blend_factor(vk::BlendFactor::ONE);
+    let drawing = Drawing {
+        layout,
+        target,
+        vertex,
+        fragment,
+        input: vertex_input,
+        culls: if meshes {
+            vk::CullModeFlags::BACK
+        } else {
+            vk::CullModeFlags::NONE
+        },
+        writes_depth: meshes,
+        blend: blends.then_some(blend),
+    };
+    drawing.create(device)
 }
 
 #[cfg(all(test, feature = "reflect"))]

@@ -1,4 +1,4 @@
-//! What the examples that draw share: faults in one line, memory of their own, where pictures go, windows.
+//! What the examples that draw share: faults in one line, memory of their own, pipelines, where pictures go, windows.
 
 #![allow(dead_code)] // No program uses all of it.
 
@@ -6,6 +6,8 @@ pub(crate) mod fault;
 pub(crate) mod memory;
 pub(crate) mod output;
 pub(crate) mod picture;
+pub(crate) mod pipeline;
+pub(crate) mod program;
 pub(crate) mod swapchain;
 pub(crate) mod window;
 

@@ -10,8 +10,9 @@ use tileheap::frame::ResourceId;
 use tileheap::runtime::{Context, ContextDesc, ImportedImage, ImportedSemaphore, Imports, Message};
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
-use winit::event::WindowEvent;
+use winit::event::{ElementState, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
+use winit::keyboard::{Key, NamedKey};
 use winit::window::{Window, WindowId};
 
 use super::fault::{Called, Fault, Result};
@@ -34,6 +35,11 @@ pub(crate) trait Painter {
     /// # Safety
     /// What is handed in is in its declared entry state, and lives until the frame is complete.
     unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()>;
+
+    /// A key was pressed that writes a character: between two frames.
+    fn press(&mut self, _key: char) -> Result<()> {
+        Ok(())
+    }
 
     /// The queue that frames run on.
     fn queue(&self) -> vk::Queue;
@@ -112,6 +118,16 @@ where
         let Some(shown) = &mut self.shown else { return };
         match event {
             WindowEvent::CloseRequested => event_loop.exit(),
+            WindowEvent::KeyboardInput { event, .. } if event.state == ElementState::Pressed => {
+                let key = match &event.logical_key {
+                    Key::Named(NamedKey::Escape) => return event_loop.exit(),
+                    Key::Named(NamedKey::Space) => Some(' '),
+                    Key::Character(text) => text.chars().next(),
+                    _ => None,
+                };
+                let outcome = key.map_or(Ok(()), |key| shown.painter.press(key));
+                self.keep(event_loop, outcome);
+            }
             WindowEvent::Resized(size) => shown.fits &= shown.swapchain.extent == extent_of(size),
             WindowEvent::RedrawRequested => {
                 let outcome = shown.draw();

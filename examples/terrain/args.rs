@@ -11,7 +11,8 @@ use tileheap::units::Bytes;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "terrain")]
 pub(crate) struct Args {
-    /// Who goes when the cache is full: arenas, coherent-still, lru, clock, random, frame-mru, ring, slab or slab-rebalancing
+    /// Who goes when the cache is full: arenas, coherent, coherent-still, lru, lru-compacting, clock, random, frame-mru,
+    /// ring, slab or slab-rebalancing
     #[arg(long, value_name = "NAME", default_value = "arenas", value_parser = parse_policy)]
     pub(crate) policy: PolicyKind,
     /// Memory for textures: bytes, or with K, M or G behind
@@ -41,7 +42,7 @@ pub(crate) struct Args {
     /// Writes what every frame asked for, for `tileheap replay`
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Shows the flight in a window instead
+    /// Shows the flight in a window instead: space stops it, O hides the overlay, - and + change the budget, escape ends
     #[arg(long, conflicts_with_all = ["output", "every", "compare"])]
     pub(crate) window: bool,
     /// Leaves the overlay out
@@ -73,10 +74,10 @@ fn parse_policy(name: &str) -> Result<PolicyKind, String> {
     let kind: PolicyKind = name
         .parse()
         .map_err(|fault: tileheap::cache::CacheFault| fault.to_string())?;
-    if kind.keeps_places() {
+    if kind.uploads_whole() {
         return Ok(kind);
     }
-    Err("it moves textures or splits them, and images stay whole where they are bound".to_owned())
+    Err("it uploads single levels, and a texture is one image here, which is filled at once".to_owned())
 }
 
 fn parse_bytes(text: &str) -> Result<Bytes, String> {
@@ -115,7 +116,7 @@ mod tests {
             assert!(parse_bytes(text).is_err(), "{text}");
         }
         assert_eq!(parse_policy("lru"), Ok(PolicyKind::Lru));
-        assert!(parse_policy("coherent").is_err() && parse_policy("best").is_err());
+        assert!(parse_policy("first-attempt").is_err() && parse_policy("best").is_err());
         assert!(parse_size("15x20").is_err() && parse_size("20").is_err());
     }
 }

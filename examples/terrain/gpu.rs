@@ -9,6 +9,7 @@ use crate::overlay::{MOST, Rectangle};
 use crate::support::SLOTS;
 use crate::support::fault::{Called, Result};
 use crate::support::memory::HostBuffer;
+use crate::support::pipeline::Drawing;
 
 mod spirv {
     include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
@@ -124,27 +125,38 @@ impl Pipelines {
             write(device, set, 2, T::STORAGE_BUFFER, palette);
             write(device, set, 4, T::STORAGE_BUFFER, slot.rectangles);
         }
-        let land = |fragment| pipeline(device, layout, target, (spirv::LAND_VERT, fragment), true, false);
+        let drawing = |vertex, fragment| Drawing {
+            layout,
+            target,
+            vertex,
+            fragment: Some(fragment),
+            input: vk::PipelineVertexInputStateCreateInfo::default(),
+            culls: vk::CullModeFlags::NONE,
+            writes_depth: false,
+            blend: None,
+        };
+        let land = |fragment| {
+            let land = Drawing {
+                writes_depth: true,
+                ..drawing(spirv::LAND_VERT, fragment)
+            };
+            land.create(device)
+        };
+        let over = vk::PipelineColorBlendAttachmentState::default()
+            .src_color_blend_factor(vk::BlendFactor::SRC_ALPHA)
+            .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
+            .src_alpha_blend_factor(vk::BlendFactor::ZERO)
+            .dst_alpha_blend_factor(vk::BlendFactor::ONE);
+        let overlay = Drawing {
+            blend: Some(over),
+            ..drawing(spirv::OVERLAY_VERT, spirv::OVERLAY_FRAG)
+        };
         Ok(Pipelines {
             palette: land(spirv::LAND_PALETTE_FRAG)?,
             rgba: land(spirv::LAND_RGBA_FRAG)?,
             plain: land(spirv::LAND_PLAIN_FRAG)?,
-            sky: pipeline(
-                device,
-                layout,
-                target,
-                (spirv::FULLSCREEN_VERT, spirv::LAND_SKY_FRAG),
-                false,
-                false,
-            )?,
-            overlay: pipeline(
-                device,
-                layout,
-                target,
-                (spirv::OVERLAY_VERT, spirv::OVERLAY_FRAG),
-                false,
-                true,
-            )?,
+            sky: drawing(spirv::FULLSCREEN_VERT, spirv::LAND_SKY_FRAG).create(device)?,
+            overlay: overlay.create(device)?,
             device: device.clone(),
             shared,
             layout,
@@ -222,75 +234,4 @@ fn create_sampler(
         .address_mode_w(vk::SamplerAddressMode::CLAMP_TO_EDGE);
     // SAFETY: the info is complete and uses no feature.
     unsafe { device.create_sampler(&info, None) }.called("vkCreateSampler")
-}
-
-fn module(device: &ash::Device, code: &[u32]) -> Result<vk::ShaderModule> {
-    let info = vk::ShaderModuleCreateInfo::default().code(code);
-    // SAFETY: the build compiled the code for Vulkan 1.1.
-    unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")
-}
-
-fn pipeline(
-    device: &ash::Device,
-    layout: vk::PipelineLayout,
-    target: &Target,
-    (vertex, fragment): (&[u32], &[u32]),
-    writes_depth: bool,
-    blends: bool,
-) -> Result<vk::Pipeline> {
-    let modules = [module(device, vertex)?, module(device, fragment)?];
-    let stage = |stage, module| {
-        vk::PipelineShaderStageCreateInfo::default()
-            .stage(stage)
-            .module(module)
-            .name(c"main")
-    };
-    let stages = [
-        stage(vk::ShaderStageFlags::VERTEX, modules[0]),
-        stage(vk::ShaderStageFlags::FRAGMENT, modules[1]),
-    ];
-    let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly =
-        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let viewport = vk::PipelineViewportStateCreateInfo::default()
-        .viewport_count(1)
-        .scissor_count(1);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
-    let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-        .depth_test_enable(true)
-        .depth_write_enable(writes_depth)
-        .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
-    let blend = [vk::PipelineColorBlendAttachmentState::default()
-        .blend_enable(blends)
-        .src_color_blend_factor(vk::BlendFactor::SRC_ALPHA)
-        .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
-        .src_alpha_blend_factor(vk::BlendFactor::ZERO)
-        .dst_alpha_blend_factor(vk::BlendFactor::ONE)
-        .color_write_mask(vk::ColorComponentFlags::RGBA)];
-    let color_blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blend);
-    let dynamic_states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
-    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic_states);
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&samples)
-        .depth_stencil_state(&depth)
-        .color_blend_state(&color_blend)
-        .dynamic_state(&dynamic)
-        .layout(layout);
-    let mut rendering = target.rendering();
-    let info = target.attach(info, &mut rendering);
-    // SAFETY: the state is complete, the target that of the pass, the layout has what the shaders use.
-    let made = unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    for module in modules {
-        // SAFETY: pipelines do not need their modules once they exist.
-        unsafe { device.destroy_shader_module(module, None) };
-    }
-    made.map(|pipelines| pipelines[0])
-        .map_err(|(_, result)| result)
-        .called("vkCreateGraphicsPipelines")
 }

@@ -7,7 +7,8 @@
 //!
 //! ```text
 //! cargo run --release --example terrain                        pictures and a plot, target/terrain/
-//! cargo run --release --example terrain -- --window            a window
+//! cargo run --release --example terrain -- --window            a window: space stops the flight, O hides the overlay,
+//!                                                              - and + give the cache less memory and more, escape ends
 //! cargo run --release --example terrain -- --policy coherent-still --budget 12M
 //! cargo run --release --example terrain -- --compare           is what it ends with what it should be?
 //! cargo run --release --example terrain -- --trace flight.trace && tileheap replay flight.trace --all --budget 24M
@@ -36,7 +37,6 @@ use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::Parser;
 use tileheap::runtime::{Context, ContextDesc, Device, DeviceChoice, Message};
 use tileheap::units::Bytes;
 
@@ -46,25 +46,11 @@ use crate::streamer::FrameRecord;
 use crate::support::fault::{Fault, Result};
 use crate::support::output::Output;
 use crate::support::picture::{Canvas, Rendered};
+use crate::support::program::{report, start};
 use crate::support::window::{self, WindowDesc};
 
 fn main() -> ExitCode {
-    let args = match Args::try_parse() {
-        Ok(args) => args,
-        Err(error) if !error.use_stderr() => error.exit(),
-        Err(error) => {
-            // Its other lines point to --help.
-            eprintln!("{}", error.to_string().lines().next().unwrap_or_default());
-            return ExitCode::from(2);
-        }
-    };
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            eprintln!("error: {fault}");
-            ExitCode::FAILURE
-        }
-    }
+    start(run)
 }
 
 fn run(args: &Args) -> Result<()> {
@@ -85,17 +71,6 @@ fn run(args: &Args) -> Result<()> {
         context.destroy()
     };
     report(&messages)
-}
-
-/// What Vulkan had to say.
-fn report(messages: &[Message]) -> Result<()> {
-    for message in messages {
-        eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
-    }
-    match messages.len() {
-        0 => Ok(()),
-        count => Err(Fault::Validation(count)),
-    }
 }
 
 /// Flies in a window.

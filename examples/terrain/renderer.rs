@@ -443,6 +443,34 @@ impl window::Painter for Renderer {
         unsafe { self.draw_frame(imports) }
     }
 
+    fn press(&mut self, key: char) -> Result<()> {
+        let budget = match key {
+            ' ' => {
+                self.moving = !self.moving;
+                println!(
+                    "{} at {}",
+                    if self.moving { "flies on" } else { "stands still" },
+                    self.at
+                );
+                return Ok(());
+            }
+            'o' | 'O' => {
+                self.overlay = !self.overlay;
+                println!("overlay {}", if self.overlay { "on" } else { "off" });
+                return Ok(());
+            }
+            '-' => Bytes(self.streamer.cache.budget().0 / 4 * 3),
+            '+' | '=' => Bytes(self.streamer.cache.budget().0 / 3 * 4),
+            _ => return Ok(()),
+        };
+        // A budget that cannot be is no reason to end the flight.
+        match self.streamer.cache.set_budget(budget) {
+            Ok(()) => println!("budget {budget}"),
+            Err(fault) => eprintln!("budget stays: {fault}"),
+        }
+        Ok(())
+    }
+
     fn queue(&self) -> vk::Queue {
         self.bound.queue(self.landscape.graphics).handle
     }

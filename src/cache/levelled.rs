@@ -44,7 +44,7 @@ pub struct FrameUploads {
 /// A texture that the policy refuses at the level asked for is served with the finest level that it takes. Where it lost what it
 /// had by that (policies free the old block first), it is not offered in full again for [`PATIENCE`] frames.
 ///
-/// For policies that keep textures whole, and where they are ([`PolicyKind::keeps_places`](super::PolicyKind::keeps_places)).
+/// For policies that upload textures whole ([`PolicyKind::uploads_whole`](super::PolicyKind::uploads_whole)).
 #[derive(Clone, Debug)]
 pub struct Levelled<P> {
     policy: P,

@@ -82,13 +82,15 @@ pub enum PolicyKind {
     SlabRebalancing,
     /// Our own.
     Coherent,
+    /// Our own, which moreover uploads only the levels that are missing when a texture comes at a finer one.
+    CoherentLevels,
     /// Our own, for who cannot move textures within the cache.
     CoherentStill,
 }
 
 impl PolicyKind {
     /// All of them.
-    pub const ALL: [PolicyKind; 12] = [
+    pub const ALL: [PolicyKind; 13] = [
         PolicyKind::Arenas,
         PolicyKind::FirstAttempt,
         PolicyKind::Ring,
@@ -100,6 +102,7 @@ impl PolicyKind {
         PolicyKind::Slab,
         PolicyKind::SlabRebalancing,
         PolicyKind::Coherent,
+        PolicyKind::CoherentLevels,
         PolicyKind::CoherentStill,
     ];
 
@@ -117,16 +120,19 @@ impl PolicyKind {
             PolicyKind::Slab => "slab",
             PolicyKind::SlabRebalancing => "slab-rebalancing",
             PolicyKind::Coherent => "coherent",
+            PolicyKind::CoherentLevels => "coherent-levels",
             PolicyKind::CoherentStill => "coherent-still",
         }
     }
 
-    /// Whether textures are stored whole and stay where they were put, as images that are bound to memory have to.
+    /// Whether a texture is uploaded with all its levels at a time, into one block: then [`floor`](super::floor) holds.
+    pub const fn uploads_whole(self) -> bool {
+        !matches!(self, PolicyKind::FirstAttempt | PolicyKind::CoherentLevels)
+    }
+
+    /// Whether textures moreover stay where they were put, with all levels that they were put there with.
     pub const fn keeps_places(self) -> bool {
-        !matches!(
-            self,
-            PolicyKind::FirstAttempt | PolicyKind::LruCompacting | PolicyKind::Coherent
-        )
+        self.uploads_whole() && !matches!(self, PolicyKind::LruCompacting | PolicyKind::Coherent)
     }
 
     /// The policy with its defaults.
@@ -149,6 +155,9 @@ impl PolicyKind {
             PolicyKind::Slab => Box::new(Slab::new(geometry, budget, false)?),
             PolicyKind::SlabRebalancing => Box::new(Slab::new(geometry, budget, true)?),
             PolicyKind::Coherent => Box::new(Coherent::new(geometry, budget, CoherentDesc::default())?),
+            PolicyKind::CoherentLevels => {
+                Box::new(Coherent::new(geometry, budget, CoherentDesc::keeping_levels())?)
+            }
             PolicyKind::CoherentStill => Box::new(Coherent::new(geometry, budget, CoherentDesc::still())?),
         })
     }

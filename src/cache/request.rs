@@ -94,7 +94,8 @@ pub enum Event {
         offset: Bytes,
         /// Size of the block.
         block: Bytes,
-        /// What is to be uploaded.
+        /// What is to be uploaded. Less than the chain where the texture keeps the levels that it had in the block that it left for
+        /// this one in the same request, with [`Reason::Upgraded`]: those are copied.
         upload: Bytes,
     },
     /// A block's contents are copied to another place. Only policies that compact do that.

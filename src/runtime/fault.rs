@@ -154,8 +154,18 @@ pub enum RuntimeFault {
     },
     /// A policy that images in memory cannot follow.
     #[error(
-        "policy `{policy}` moves textures or splits them, and images stay whole where they are bound: take one of {}",
-        followed()
+        "policy `{policy}` uploads single levels, and a texture is one image here, which is filled at once: take one of {}",
+        names(PolicyKind::uploads_whole)
+    )]
+    LevelsPolicy {
+        /// Its name.
+        policy: &'static str,
+    },
+    /// A policy that moves textures, and uploads on a queue that comes too early for that.
+    #[error(
+        "policy `{policy}` moves textures, which is done on the queue that draws, and uploads on a queue of their own do not wait for \
+         it: take one of {}, or no transfer queue",
+        names(PolicyKind::keeps_places)
     )]
     MovingPolicy {
         /// Its name.
@@ -188,9 +198,9 @@ pub enum RuntimeFault {
     },
 }
 
-/// The policies that images can follow.
-fn followed() -> String {
-    let names = PolicyKind::ALL.into_iter().filter(|kind| kind.keeps_places());
+/// The policies of a kind.
+fn names(kind: fn(PolicyKind) -> bool) -> String {
+    let names = PolicyKind::ALL.into_iter().filter(|&policy| kind(policy));
     names.map(PolicyKind::name).collect::<Vec<_>>().join(", ")
 }
 

@@ -32,18 +32,14 @@ fn impossible_caches_are_refused_by_name() {
     ));
     let large = fault(Config::modern(), &desc(Bytes(5 << 30)));
     assert!(large.to_string().contains("heap"), "{large}");
-    for policy in [
-        PolicyKind::Coherent,
-        PolicyKind::FirstAttempt,
-        PolicyKind::LruCompacting,
-    ] {
-        let moving = TextureCacheDesc {
+    for policy in [PolicyKind::FirstAttempt, PolicyKind::CoherentLevels] {
+        let levels = TextureCacheDesc {
             policy,
             ..desc(Bytes::mib(1))
         };
-        let text = fault(Config::modern(), &moving).to_string();
+        let text = fault(Config::modern(), &levels).to_string();
         assert!(
-            text.contains(policy.name()) && text.contains("coherent-still"),
+            text.contains(policy.name()) && text.contains("coherent,"),
             "{text}"
         );
     }
@@ -61,6 +57,31 @@ fn impossible_caches_are_refused_by_name() {
         fault(Config::modern(), &nothing),
         Error::Cache(CacheFault::ChainCount { chains: 0 })
     ));
+}
+
+/// Uploads on a queue of their own do not wait for copies of the frame that they belong to.
+#[test]
+fn moving_policies_want_no_transfer_queue() {
+    for policy in [PolicyKind::Coherent, PolicyKind::LruCompacting] {
+        let rig = Rig::bare(Config::modern());
+        let queues = rig.context().queues().to_vec();
+        let desc = TextureCacheDesc {
+            policy,
+            family: queues[0].family,
+            transfer: Some(tileheap::runtime::TransferQueue {
+                queue: queues[1],
+                frames: rig.frames,
+            }),
+            ..desc(Bytes::mib(1))
+        };
+        let fault = TextureCache::new(rig.context().tile(), &desc).expect_err("it moves");
+        let text = fault.to_string();
+        assert!(
+            text.contains(policy.name()) && text.contains("coherent-still"),
+            "{text}"
+        );
+        rig.finish();
+    }
 }
 
 #[test]
@@ -97,13 +118,18 @@ fn misuse_is_refused_and_changes_nothing() {
 /// Each call that making a cache comes to, failing.
 #[test]
 fn a_cache_that_cannot_be_made_leaves_nothing() {
-    for transfer in [false, true] {
+    for (transfer, policy) in [
+        (false, PolicyKind::Lru),
+        (true, PolicyKind::Lru),
+        (false, PolicyKind::Coherent),
+    ] {
         let mut failed = 0;
         for nth in 0.. {
             let rig = Rig::bare(Config::modern());
             let before = rig.driver.live_below_device();
             let queues = rig.context().queues().to_vec();
             let desc = TextureCacheDesc {
+                policy,
                 family: queues[0].family,
                 transfer: transfer.then_some(tileheap::runtime::TransferQueue {
                     queue: queues[1],
@@ -134,10 +160,17 @@ fn a_cache_that_cannot_be_made_leaves_nothing() {
 /// Each call of frames that upload and evict, failing once: the fault is said, and the next frame makes up for it.
 #[test]
 fn a_frame_that_fails_is_made_up_for() {
-    for transfer in [false, true] {
+    for (transfer, policy) in [
+        (false, PolicyKind::Lru),
+        (true, PolicyKind::Lru),
+        (false, PolicyKind::LruCompacting),
+    ] {
         let mut failed = 0;
         for nth in 0.. {
-            let desc = desc(Bytes(12 * 24_576));
+            let desc = TextureCacheDesc {
+                policy,
+                ..desc(Bytes(12 * 24_576))
+            };
             let config = Config {
                 asynchronous: true,
                 ..Config::modern()

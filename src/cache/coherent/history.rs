@@ -6,6 +6,10 @@ use crate::cache::list::NONE;
 /// Who is overdue counts as gone if fewer come back after all, in 1024ths.
 const OVERDUE: u64 = 256;
 
+/// What a texture that never came back counts as: so many returns in 1024ths, and so many frames.
+const PRIOR: u64 = 512;
+const CALM: u64 = 32;
+
 impl Coherent {
     /// Counts a texture once a frame; whether the last frame had it too.
     pub(super) fn ask(&mut self, key: usize) -> bool {
@@ -18,6 +22,10 @@ impl Coherent {
         let slot = &mut self.slots[key];
         let (asked, place) = (slot.asked, u64::from(slot.place));
         if asked != self.frame {
+            if asked != 0 && asked + 1 < self.frame {
+                slot.returns += 1;
+                slot.absent += self.frame - asked - 1;
+            }
             slot.asked = self.frame;
             slot.place = self.asked as u32;
             self.asked += 1;
@@ -49,6 +57,13 @@ impl Coherent {
             1 => u64::from(slot.place) < self.passed && self.lateness < OVERDUE,
             _ => true,
         }
+    }
+
+    /// How likely it is that who is gone comes back in a frame, in 2^20ths: how often it did, over the frames without it.
+    pub(super) fn hazard(&self, key: u32) -> u64 {
+        let slot = &self.slots[key as usize];
+        let absent = u64::from(slot.absent) + u64::from(self.frame - slot.asked);
+        ((u64::from(slot.returns) << 20) + (PRIOR << 10)) / (absent + CALM)
     }
 
     /// What it costs to evict who is in a node, in 1024ths of bytes; `None` for who was used in this frame.

@@ -15,6 +15,11 @@ use crate::units::Bytes;
 pub struct CoherentDesc {
     /// Whether textures may be moved within the cache to make a hole out of several. Copies within memory are not traffic.
     pub moving: bool,
+    /// Whether a texture that comes at a finer level keeps the coarser ones that it has, which are copied within the cache, and has
+    /// the finer ones alone uploaded. Otherwise it is uploaded whole, as in the paper.
+    pub keeps_levels: bool,
+    /// How many of the longest unused textures are compared for the one that is least likely to come back.
+    pub elders: u32,
     /// How many of the longest unused textures are looked at as the start of a window.
     pub seeds: u32,
     /// How many blocks are looked at for a window when those have none.
@@ -34,12 +39,22 @@ impl CoherentDesc {
             ..CoherentDesc::default()
         }
     }
+
+    /// Coarser levels are kept where finer ones come.
+    pub fn keeping_levels() -> CoherentDesc {
+        CoherentDesc {
+            keeps_levels: true,
+            ..CoherentDesc::default()
+        }
+    }
 }
 
 impl Default for CoherentDesc {
     fn default() -> CoherentDesc {
         CoherentDesc {
             moving: true,
+            keeps_levels: false,
+            elders: 64,
             seeds: 32,
             looks: 48,
             accept: 768,
@@ -60,8 +75,14 @@ struct Slot {
     /// At which level, and how much that is in bytes.
     wanted_level: Level,
     wanted: u64,
+    /// The same before it is rounded up, and what it has of that where it is resident.
+    wanted_texels: u64,
+    held: u64,
     /// Whether it is there at a finer level than that.
     is_over: bool,
+    /// How often it came back after frames without it, and how many those were in all.
+    returns: u32,
+    absent: u32,
 }
 
 const NEVER: Slot = Slot {
@@ -71,7 +92,11 @@ const NEVER: Slot = Slot {
     place: 0,
     wanted_level: Level(0),
     wanted: 0,
+    wanted_texels: 0,
+    held: 0,
     is_over: false,
+    returns: 0,
+    absent: 0,
 };
 
 /// Memory goes to the bytes that the next frame most likely asks for.
@@ -226,6 +251,8 @@ impl Policy for Coherent {
         let again = self.ask(key as usize);
         self.slots[key as usize].wanted = size;
         self.slots[key as usize].wanted_level = request.level;
+        self.slots[key as usize].wanted_texels = request.size.0;
+        let mut kept = 0;
         let slot = self.slots[key as usize];
         if slot.node != NONE {
             if slot.level >= request.level {
@@ -236,13 +263,13 @@ impl Policy for Coherent {
                 };
             }
             self.evict(key, Reason::Upgraded, journal);
+            kept = if self.desc.keeps_levels { slot.held } else { 0 };
         }
         let node = self.heap.best_fit(size).or_else(|| {
             let worth = size * self.coherence.max(512);
-            let most = if again {
-                worth / 1024 * self.desc.accept
-            } else {
-                worth
+            let most = match again {
+                true => worth / 1024 * self.desc.accept,
+                false => worth,
             };
             if !self.desc.moving {
                 let window = self.window(size, most)?;
@@ -263,6 +290,7 @@ impl Policy for Coherent {
         self.heap.take(node, size, key);
         self.slots[key as usize].node = node;
         self.slots[key as usize].level = request.level;
+        self.slots[key as usize].held = request.size.0;
         self.links.push_back(&mut self.recency, key);
         if self.first_now == NONE {
             self.first_now = key;
@@ -274,7 +302,7 @@ impl Policy for Coherent {
             level: request.level,
             offset,
             block: Bytes(size),
-            upload: request.size,
+            upload: request.size - Bytes(kept),
         });
         Outcome::Upload { offset }
     }

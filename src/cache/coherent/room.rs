@@ -32,8 +32,9 @@ impl Coherent {
         if free < size && !self.choose_due(size - free, most, &mut due) {
             return false;
         }
-        while self.recency.first != stale {
-            self.evict(self.recency.first, Reason::Replaced, journal);
+        while self.heap.free() < size {
+            let Some(victim) = self.least_likely() else { break };
+            self.evict(victim, Reason::Replaced, journal);
         }
         for key in due.into_iter().filter(|&key| key != NONE) {
             self.evict(key, Reason::Replaced, journal);
@@ -46,6 +47,22 @@ impl Coherent {
             self.shrink(key, journal);
         }
         true
+    }
+
+    /// Of the longest unused that are gone, who is the least likely to come back.
+    fn least_likely(&self) -> Option<u32> {
+        let (mut key, mut best) = (self.recency.first, None);
+        for _ in 0..self.desc.elders {
+            if key == NONE || !self.is_gone(key) {
+                break;
+            }
+            let hazard = self.hazard(key);
+            if best.is_none_or(|(least, _)| hazard < least) {
+                best = Some((hazard, key));
+            }
+            key = self.links.next(key);
+        }
+        best.map(|(_, key)| key)
     }
 
     /// Of those that are due in this frame the last ones, as many as it takes; false if they cost more than `most`.
@@ -100,6 +117,7 @@ impl Coherent {
         self.set_over(key, false);
         let slot = &mut self.slots[key as usize];
         slot.level = slot.wanted_level;
+        slot.held = slot.wanted_texels;
         let &Node { offset, size, .. } = self.heap.at(slot.node);
         if slot.wanted < size {
             self.heap.shrink(slot.node, slot.wanted);

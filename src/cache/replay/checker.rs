@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::cache::{CacheFault, Event, Gauges, Geometry, Level, Outcome, Reason, Request, TextureId};
+use crate::cache::{
+    CacheFault, ChainId, Event, Gauges, Geometry, Level, Outcome, Reason, Request, TextureId,
+};
 use crate::units::Bytes;
 
 /// What a policy did wrong.
@@ -126,16 +128,20 @@ struct Block {
 #[derive(Clone, Debug)]
 pub(super) struct Checker {
     budget: Bytes,
-    unit: u64,
+    geometry: Geometry,
     /// By offset.
     blocks: BTreeMap<u64, Block>,
     /// By texture: which parts are there.
     residents: Vec<Resident>,
     taken: u64,
+    /// Who left a block for a larger one, and what was in it.
+    upgraded: Option<(TextureId, Bytes)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Resident {
+    /// Which sizes it has, as of the request that placed it.
+    chain: ChainId,
     /// Bit n: part n is there.
     parts: u32,
     /// Of part 0, where textures have one part.
@@ -146,10 +152,11 @@ impl Checker {
     pub(super) fn new(geometry: &Geometry, budget: Bytes) -> Checker {
         Checker {
             budget,
-            unit: geometry.unit().get(),
+            geometry: geometry.clone(),
             blocks: BTreeMap::new(),
             residents: Vec::new(),
             taken: 0,
+            upgraded: None,
         }
     }
 
@@ -192,8 +199,15 @@ impl Checker {
                 part,
                 offset,
                 block,
-                reason: _,
-            } => self.remove(texture, part, offset, block).map(drop),
+                reason,
+            } => {
+                if reason == Reason::Upgraded {
+                    let former = self.residents.get(texture.index());
+                    let size = former.and_then(|former| self.geometry.size(former.chain, former.level));
+                    self.upgraded = size.map(|size| (texture, size));
+                }
+                self.remove(texture, part, offset, block).map(drop)
+            }
             Event::Move {
                 texture,
                 from,
@@ -222,7 +236,7 @@ impl Checker {
 
     /// Judges an outcome, after the events that led to it.
     pub(super) fn judge(
-        &self,
+        &mut self,
         request: Request,
         outcome: Outcome,
         events: &[Event],
@@ -268,9 +282,17 @@ impl Checker {
                 found: format!("{resident:?} after {count} uploads"),
             });
         }
-        let whole = resident.parts == 1 && count == 1;
-        if whole && matches!(outcome, Outcome::Upload { .. }) && bytes != request.size && request.level.0 > 0
-        {
+        let upgraded = self.upgraded.take();
+        if !matches!(outcome, Outcome::Upload { .. }) {
+            return Ok(());
+        }
+        self.residents[request.texture.index()].chain = request.chain;
+        let kept = upgraded.map_or(Bytes::ZERO, |(texture, size)| match texture == request.texture {
+            true => size,
+            false => Bytes::ZERO,
+        });
+        let whole = resident.parts == 1 && count == 1 && request.level.0 > 0;
+        if whole && bytes != request.size && bytes + kept != request.size {
             return Err(ReplayFault::Upload {
                 texture: request.texture,
                 found: bytes,
@@ -322,11 +344,12 @@ impl Checker {
                 budget: self.budget,
             });
         };
-        if !offset.0.is_multiple_of(self.unit) {
+        let unit = self.geometry.unit().get();
+        if !offset.0.is_multiple_of(unit) {
             return Err(ReplayFault::Misaligned {
                 texture,
                 offset,
-                unit: Bytes(self.unit),
+                unit: Bytes(unit),
             });
         }
         if let Some((_, other)) = self.blocks.range(..end).next_back()

@@ -7,7 +7,9 @@ pub use checker::ReplayFault;
 pub use figures::{FrameFigures, Levels, Summary};
 
 use super::trace::Entry;
-use super::{ArenaView, CacheFault, Event, Gauges, Geometry, Journal, Outcome, Policy, Request, TextureId};
+use super::{
+    ArenaView, CacheFault, Event, Gauges, Geometry, Journal, Outcome, Policy, Reason, Request, TextureId,
+};
 use crate::units::Bytes;
 use checker::{Checker, chosen};
 
@@ -104,7 +106,7 @@ impl<P: Policy> Replay<P> {
             Entry::Use(request) => {
                 let outcome = self.policy.request(request, &mut self.journal);
                 self.note_use(request.texture);
-                self.heed()?;
+                self.heed_of(Some(request))?;
                 self.checker.judge(request, outcome, self.journal.events())?;
                 self.count(request, outcome);
             }
@@ -156,7 +158,13 @@ impl<P: Policy> Replay<P> {
 
     /// Checks and counts the events of the journal.
     fn heed(&mut self) -> Result<(), ReplayFault> {
+        self.heed_of(None)
+    }
+
+    /// The same of events that a request led to.
+    fn heed_of(&mut self, request: Option<Request>) -> Result<(), ReplayFault> {
         let now = self.summary.frames + 1;
+        let mut upgraded = false;
         for &event in self.journal.events() {
             self.checker.apply(event)?;
             match event {
@@ -172,11 +180,16 @@ impl<P: Policy> Replay<P> {
                     self.frame.reloads_1 += u64::from(left > 0 && ago <= 1);
                     self.frame.reloads_8 += u64::from(left > 0 && ago <= 8);
                     self.frame.reloads_60 += u64::from(left > 0 && ago <= 60);
-                    self.lost[texture.index()] += (block - upload).0;
-                    self.internal += (block - upload).0;
+                    // What is kept is in the block, too.
+                    let kept = request.filter(|request| upgraded && request.texture == texture);
+                    let holds = kept.map_or(upload, |request| request.size);
+                    self.lost[texture.index()] += (block - holds).0;
+                    self.internal += (block - holds).0;
+                    self.frame.moved += holds - upload;
                 }
                 Event::Evict { texture, reason, .. } => {
                     let (used, left) = &mut self.used[texture.index()];
+                    upgraded |= reason == Reason::Upgraded;
                     if chosen(reason) {
                         *left = now;
                         self.frame.wrongful += u64::from(*used == now);

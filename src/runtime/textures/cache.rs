@@ -7,6 +7,7 @@ use ash::vk;
 
 use super::budget::{self, HeapUse};
 use super::image::{Images, Live};
+use super::moves::Moves;
 use super::shape::{Shape, TextureShape, measure};
 use super::staging::Staging;
 use super::transfer::{Transfer, TransferQueue};
@@ -33,8 +34,11 @@ pub struct TextureCacheDesc<'a> {
     pub least: Bytes,
     /// Bytes of device memory that a frame's uploads fill, or more where a single texture is larger.
     pub uploads: Bytes,
-    /// Who goes: one that [keeps places](PolicyKind::keeps_places).
+    /// Who goes: one that [uploads textures whole](PolicyKind::uploads_whole).
     pub policy: PolicyKind,
+    /// For policies that move textures: the size of a buffer beside the cache that they move through, at least the largest
+    /// texture. What a frame moves beyond that is uploaded again.
+    pub moves: Bytes,
     /// What policies that draw lots draw them from.
     pub seed: u64,
     /// The most frames that are under way at a time: the staging ring is made for them.
@@ -56,6 +60,7 @@ impl<'a> TextureCacheDesc<'a> {
             least: Bytes(budget.0 / 8),
             uploads: Bytes(budget.0 / 32),
             policy: PolicyKind::CoherentStill,
+            moves: Bytes(budget.0 / 16),
             seed: 0,
             frames_in_flight: 2,
             readers: vk::PipelineStageFlags::FRAGMENT_SHADER,
@@ -88,6 +93,8 @@ pub(super) struct Slot {
     pub(super) live: Option<Live>,
     /// Whether it is in the list of those to be uploaded.
     pub(super) listed: bool,
+    /// Whether it is in the list of those that move.
+    pub(super) moving: bool,
 }
 
 /// Textures in device memory; see the [module](super).
@@ -100,6 +107,7 @@ pub struct TextureCache {
     pub(super) images: Images,
     pub(super) staging: Staging,
     pub(super) transfer: Option<Transfer>,
+    pub(super) moves: Moves,
     pub(super) memory: vk::DeviceMemory,
     pub(super) memory_type: u32,
     /// Allocations that the cache moves out of, in the next frame that is recorded.
@@ -121,14 +129,15 @@ impl TextureCache {
     /// Measures the shapes, and makes the allocation and the staging ring.
     ///
     /// # Errors
-    /// If a shape is not supported or the budget does not hold its largest; if the policy moves textures or splits them; if the
-    /// device is out of memory. Nothing is left behind then.
+    /// If a shape is not supported or the budget does not hold its largest; if the policy uploads single levels, or moves textures and
+    /// there is a transfer queue; if the device is out of memory. Nothing is left behind then.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
-        if !desc.policy.keeps_places() {
-            return Err(RuntimeFault::MovingPolicy {
-                policy: desc.policy.name(),
-            }
-            .into());
+        let policy = desc.policy.name();
+        if !desc.policy.uploads_whole() {
+            return Err(RuntimeFault::LevelsPolicy { policy }.into());
+        }
+        if !desc.policy.keeps_places() && desc.transfer.is_some() {
+            return Err(RuntimeFault::MovingPolicy { policy }.into());
         }
         let inner = device.inner();
         let measured = measure(inner, desc.shapes)?;
@@ -154,6 +163,7 @@ impl TextureCache {
             images: Images::none(),
             staging: Staging::none(),
             transfer: desc.transfer.map(|queue| Transfer::new(queue, desc.family)),
+            moves: Moves::none(),
             memory: vk::DeviceMemory::null(),
             memory_type: types.trailing_zeros(),
             former: Vec::new(),
@@ -188,6 +198,10 @@ impl TextureCache {
         let largest = self.textures.geometry().largest().0;
         let size = Bytes((desc.uploads.0 + desc.uploads.0 / 8) * frames + 2 * largest);
         self.staging.make(&self.inner, size, frames as usize + 1)?;
+        if !desc.policy.keeps_places() {
+            self.moves
+                .make(&self.inner, desc.moves.max(Bytes(largest + 4 * 32)))?;
+        }
         match &mut self.transfer {
             Some(transfer) => transfer.make(&self.inner),
             None => Ok(()),
@@ -240,6 +254,7 @@ impl TextureCache {
             self.fresh.reserve(textures - self.fresh.len());
             self.changed
                 .reserve((2 * textures).saturating_sub(self.changed.len()));
+            self.moves.reserve(textures);
         }
         self.slots[index].chain = shape;
         Ok(())
@@ -392,6 +407,8 @@ impl TextureCache {
         unsafe { self.images.destroy_all(device) };
         // SAFETY: as above.
         unsafe { self.staging.destroy(device) };
+        // SAFETY: as above.
+        unsafe { self.moves.destroy(device) };
         if let Some(transfer) = &mut self.transfer {
             // SAFETY: as above.
             unsafe { transfer.destroy(device) };

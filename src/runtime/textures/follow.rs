@@ -1,7 +1,17 @@
 //! What the policy decided becomes what the cache has to do.
 
 use super::cache::{Slot, TextureCache};
-use crate::cache::Event;
+use crate::cache::{Event, Level, TextureId};
+
+impl Slot {
+    /// Another place or fewer levels. What is not there yet just comes there.
+    fn go_to(&mut self, place: (u64, Level), texture: TextureId, moving: &mut Vec<TextureId>) {
+        self.place = Some(place);
+        if self.live.is_some() && !std::mem::replace(&mut self.moving, true) {
+            moving.push(texture);
+        }
+    }
+}
 
 impl TextureCache {
     /// Goes through the policy's events: images of those that went wait for this frame, those that came are to be uploaded.
@@ -28,8 +38,19 @@ impl TextureCache {
                         self.fresh.push(texture);
                     }
                 }
-                Event::Move { .. } | Event::Shrink { .. } => {
-                    unreachable!("policies that keep places alone are let in")
+                Event::Move { texture, to, .. } => {
+                    let slot = &mut self.slots[texture.0 as usize];
+                    let (_, level) = slot.place.expect("who moves is there");
+                    slot.go_to((to.0, level), texture, &mut self.moves.listed);
+                }
+                Event::Shrink {
+                    texture,
+                    level,
+                    offset,
+                    ..
+                } => {
+                    let slot = &mut self.slots[texture.0 as usize];
+                    slot.go_to((offset.0, level), texture, &mut self.moves.listed);
                 }
                 Event::Walls { .. } => {}
             }

@@ -57,14 +57,19 @@
 //! (`VK_EXT_memory_budget`) and shrinks the cache while the system is short of memory. Another size is another allocation: what
 //! stays is copied on the device, at its old offset, and for some frames both are there.
 //!
+//! # Moves
+//! Policies that move textures within the cache, or drop their finest levels, work by copies on the device: each texture that moves
+//! gets an image at its new place, and its texels go by way of a buffer of [`TextureCacheDesc::moves`]. Its descriptor set changes.
+//!
 //! # Not done
-//! Sparse residency; policies that move textures within the cache
-//! ([`PolicyKind::keeps_places`](crate::cache::PolicyKind::keeps_places)), since images cannot be bound anew; several threads.
+//! Sparse residency; policies that upload single levels ([`PolicyKind::uploads_whole`](crate::cache::PolicyKind::uploads_whole) says
+//! which do not), since a texture is one image here; policies that move textures beside a transfer queue; several threads.
 
 mod budget;
 mod cache;
 mod follow;
 mod image;
+mod moves;
 mod relocate;
 mod shape;
 mod staging;

@@ -85,6 +85,7 @@ impl TextureCache {
             self.images.retire(self.frame, former.expect("it was there"));
             self.changed.push(crate::cache::TextureId(index as u32));
         }
+        self.forget_moves();
         for memory in self.former.drain(..) {
             self.images.retire_memory(self.frame, memory);
         }
@@ -97,7 +98,8 @@ impl TextureCache {
         let device = &self.inner.device;
         let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.readers);
         let (source, target) = (L::TRANSFER_SRC_OPTIMAL, L::TRANSFER_DST_OPTIMAL);
-        let former = |index: usize| self.slots[index].live.expect("it was there").image;
+        let live_of = |index: usize| self.slots[index].live.expect("it was there");
+        let former = |index: usize| live_of(index).image;
         let before: Vec<_> = (moves.iter())
             .flat_map(|&(index, live)| {
                 let from = (L::SHADER_READ_ONLY_OPTIMAL, source);
@@ -114,17 +116,19 @@ impl TextureCache {
         barrier(device, commands, (reading | copying, copying), &before);
         for &(index, live) in moves {
             let shape = &self.shapes[usize::from(self.slots[index].chain.0)].shape;
+            // Levels that it has lost meanwhile.
+            let dropped = live_of(index).level.0 - live.level.0;
             let copies: Vec<_> = (0..=live.level.0)
                 .map(|mip| {
-                    let layers = vk::ImageSubresourceLayers {
+                    let layers = |mip: u8| vk::ImageSubresourceLayers {
                         aspect_mask: vk::ImageAspectFlags::COLOR,
                         mip_level: mip.into(),
                         base_array_layer: 0,
                         layer_count: 1,
                     };
                     vk::ImageCopy {
-                        src_subresource: layers,
-                        dst_subresource: layers,
+                        src_subresource: layers(dropped + mip),
+                        dst_subresource: layers(mip),
                         extent: shape.extent_at(Level(live.level.0 - mip)).into(),
                         ..Default::default()
                     }

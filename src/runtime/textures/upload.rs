@@ -28,6 +28,8 @@ impl<F: FnMut(TextureId, Level, &mut [u8])> TexelSource for F {
 pub struct Recorded {
     /// Images that were filled.
     pub images: u32,
+    /// Images that were moved within the cache, or lost levels.
+    pub moved: u32,
     /// Texels that were written to the staging ring, in bytes.
     pub texels: u64,
     /// What the frame's submission has to wait for in the stages that read textures: a timeline semaphore and its value, where
@@ -65,26 +67,31 @@ impl TextureCache {
         let mark = self.staging.mark();
         let mut recorded = Recorded::default();
         self.scratch.clear();
+        self.prepare_moves()?;
         let staged = match self.stage(source, &mut recorded) {
             Ok(staged) => staged,
             Err((staged, error)) => {
+                self.take_back_moves();
                 self.take_back(staged);
                 self.staging.take_back(&mark);
                 return Err(error);
             }
         };
-        if staged == 0 {
+        if staged == 0 && self.moves.count() == 0 {
+            self.forget_moves();
             return Ok(recorded);
         }
         // SAFETY: the caller's duty.
         match unsafe { self.upload(commands, staged) } {
             Ok(wait) => recorded.wait = wait,
             Err(error) => {
+                self.take_back_moves();
                 self.take_back(staged);
                 self.staging.take_back(&mark);
                 return Err(error);
             }
         }
+        recorded.moved = self.finish_moves();
         for index in 0..staged {
             let texture = self.fresh[index];
             let slot = &mut self.slots[texture.0 as usize];
@@ -167,6 +174,8 @@ impl TextureCache {
         let device = &self.inner.device;
         let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.readers);
         let Some(transfer) = &mut self.transfer else {
+            self.record_departures(commands);
+            let device = &self.inner.device;
             // Behind what earlier frames read in these bytes, under other images.
             barrier(
                 device,
@@ -174,6 +183,7 @@ impl TextureCache {
                 (reading | copying, copying),
                 &self.scratch.before,
             );
+            self.record_arrivals(commands);
             self.copy_all(commands, staged);
             barrier(
                 &self.inner.device,
@@ -207,7 +217,7 @@ impl TextureCache {
 
     fn copy_all(&self, commands: vk::CommandBuffer, staged: usize) {
         let mut copies = &self.scratch.copies[..];
-        let mut images = self.scratch.before.iter();
+        let mut images = self.scratch.before.iter().skip(self.moves.count());
         for texture in &self.fresh[..staged] {
             let Some(live) = self.slots[texture.0 as usize].live else {
                 continue;
@@ -239,7 +249,7 @@ impl Scratch {
     }
 
     /// The barriers around the copies to an image: from nothing, to reading.
-    fn add(&mut self, image: vk::Image) {
+    pub(super) fn add(&mut self, image: vk::Image) {
         use vk::ImageLayout as L;
         let (none, copied) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
         let before = image_barrier(image, (L::UNDEFINED, L::TRANSFER_DST_OPTIMAL), (none, copied));
@@ -278,7 +288,7 @@ pub(super) fn barrier(
     unsafe { device.cmd_pipeline_barrier(commands, before, after, none, &[], &[], images) };
 }
 
-fn copy(extent: &vk::Extent2D, mip: u32, offset: u64) -> vk::BufferImageCopy {
+pub(super) fn copy(extent: &vk::Extent2D, mip: u32, offset: u64) -> vk::BufferImageCopy {
     vk::BufferImageCopy {
         buffer_offset: offset,
         image_subresource: vk::ImageSubresourceLayers {

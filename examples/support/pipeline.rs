@@ -1,0 +1,103 @@
+//! Shader modules, and pipelines that draw triangles.
+
+use ash::vk;
+use tileheap::runtime::Target;
+
+use super::fault::{Called, Result};
+
+/// A shader module that lives as long as a pipeline is created from it.
+pub(crate) struct Module<'a> {
+    device: &'a ash::Device,
+    handle: vk::ShaderModule,
+}
+
+impl<'a> Module<'a> {
+    pub(crate) fn new(device: &'a ash::Device, code: &[u32]) -> Result<Module<'a>> {
+        let info = vk::ShaderModuleCreateInfo::default().code(code);
+        // SAFETY: the build compiled the code for Vulkan 1.1.
+        let handle = unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")?;
+        Ok(Module { device, handle })
+    }
+
+    pub(crate) fn stage(&self, stage: vk::ShaderStageFlags) -> vk::PipelineShaderStageCreateInfo<'_> {
+        vk::PipelineShaderStageCreateInfo::default()
+            .stage(stage)
+            .module(self.handle)
+            .name(c"main")
+    }
+}
+
+impl Drop for Module<'_> {
+    fn drop(&mut self) {
+        // SAFETY: pipelines do not need their modules once they exist.
+        unsafe { self.device.destroy_shader_module(self.handle, None) };
+    }
+}
+
+/// A pipeline that draws triangles over a target's whole extent, nearer ones (greater depths) first.
+pub(crate) struct Drawing<'a> {
+    pub(crate) layout: vk::PipelineLayout,
+    pub(crate) target: &'a Target,
+    pub(crate) vertex: &'a [u32],
+    pub(crate) fragment: Option<&'a [u32]>,
+    pub(crate) input: vk::PipelineVertexInputStateCreateInfo<'a>,
+    pub(crate) culls: vk::CullModeFlags,
+    pub(crate) writes_depth: bool,
+    /// Of colours; alpha is replaced by what comes, or added up, alike.
+    pub(crate) blend: Option<vk::PipelineColorBlendAttachmentState>,
+}
+
+impl Drawing<'_> {
+    pub(crate) fn create(&self, device: &ash::Device) -> Result<vk::Pipeline> {
+        let target = self.target;
+        let vertex = Module::new(device, self.vertex)?;
+        let fragment = self.fragment.map(|code| Module::new(device, code)).transpose()?;
+        let mut stages = vec![vertex.stage(vk::ShaderStageFlags::VERTEX)];
+        stages.extend(
+            fragment
+                .as_ref()
+                .map(|module| module.stage(vk::ShaderStageFlags::FRAGMENT)),
+        );
+        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+            .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+        let viewport = vk::PipelineViewportStateCreateInfo::default()
+            .viewport_count(1)
+            .scissor_count(1);
+        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+            .cull_mode(self.culls)
+            .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
+            .line_width(1.0);
+        let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
+        let depth = vk::PipelineDepthStencilStateCreateInfo::default()
+            .depth_test_enable(target.depth_format != vk::Format::UNDEFINED)
+            .depth_write_enable(self.writes_depth)
+            .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
+        let blend = self
+            .blend
+            .unwrap_or_default()
+            .blend_enable(self.blend.is_some())
+            .color_write_mask(vk::ColorComponentFlags::RGBA);
+        let blends = vec![blend; target.color_formats.len()];
+        let color_blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
+        let dynamic_states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic_states);
+        let info = vk::GraphicsPipelineCreateInfo::default()
+            .stages(&stages)
+            .vertex_input_state(&self.input)
+            .input_assembly_state(&assembly)
+            .viewport_state(&viewport)
+            .rasterization_state(&rasterization)
+            .multisample_state(&samples)
+            .depth_stencil_state(&depth)
+            .color_blend_state(&color_blend)
+            .dynamic_state(&dynamic)
+            .layout(self.layout);
+        let mut rendering = target.rendering();
+        let info = target.attach(info, &mut rendering);
+        // SAFETY: the state is complete, the target that of the pass, the layout has what the shaders use.
+        unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) }
+            .map(|pipelines| pipelines[0])
+            .map_err(|(_, result)| result)
+            .called("vkCreateGraphicsPipelines")
+    }
+}

@@ -1,0 +1,39 @@
+//! What a program of these does from its first line to its last.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use tileheap::runtime::Message;
+
+use super::fault::{Fault, Result};
+
+/// Reads arguments and runs; what goes wrong is said in one line.
+pub(crate) fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
+    let args = match A::try_parse() {
+        Ok(args) => args,
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            // Its other lines point to --help.
+            eprintln!("{}", error.to_string().lines().next().unwrap_or_default());
+            return ExitCode::from(2);
+        }
+    };
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("error: {fault}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What Vulkan had to say.
+pub(crate) fn report(messages: &[Message]) -> Result<()> {
+    for message in messages {
+        eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
+    }
+    match messages.len() {
+        0 => Ok(()),
+        count => Err(Fault::Validation(count)),
+    }
+}
