@@ -1,9 +1,12 @@
-//! What a report shows: memory over steps, as plain data.
+//! What a report shows: memory over steps, curves and tables, as plain data. `page` and `svg` draw it.
 //!
 //! ```text
-//! Chart   panels   one per heap or block: bytes up
-//!         steps    passes, nodes, events: time across
+//! Chart   steps    passes, nodes, events: time across
+//!         lanes    what steps are part of: windows, command buffers, the peak
+//!         panels   one per heap or memory: bytes up
 //!         items    what lives somewhere, with what is to be said of it
+//!         curves   numbers over steps, frames or sizes
+//!         tables   strategies, policies, who is alive at the peak
 //! boxes   item × steps × bytes, in a panel
 //! ```
 
@@ -13,11 +16,18 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// Name and value, for the head of the chart.
+    /// Name and value, for the head of the chart; the most important first.
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) steps: Vec<Step>,
+    pub(crate) lanes: Vec<Lane>,
+    /// Steps that are marked, and why.
+    pub(crate) marks: Vec<(usize, String)>,
     pub(crate) panels: Vec<Panel>,
     pub(crate) items: Vec<Item>,
+    pub(crate) curves: Vec<Curve>,
+    pub(crate) tables: Vec<Table>,
+    /// What the lines of steps are, on demand: a name, and one for each cell.
+    pub(crate) lines: (String, Vec<String>),
     /// Sentences below the chart.
     pub(crate) notes: Vec<String>,
 }
@@ -26,31 +36,84 @@ pub(crate) struct Chart {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Step {
     pub(crate) name: String,
-    /// What it is part of: a rule is drawn where this changes.
-    pub(crate) part: String,
-    /// What happens before it, on demand.
-    pub(crate) lines: Vec<String>,
+    /// Name and value.
+    pub(crate) facts: Vec<(String, String)>,
+    /// What happens there, on demand; cells as in [`Chart::lines`].
+    pub(crate) lines: Vec<Vec<String>>,
 }
 
-/// A range of bytes.
+/// A row above the panels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lane {
+    pub(crate) name: String,
+    /// Apart from one another, ascending.
+    pub(crate) spans: Vec<LaneSpan>,
+    /// Whether the begin of a span is drawn through the panels.
+    pub(crate) ruled: bool,
+}
+
+/// Steps of a lane, half-open.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneSpan {
+    pub(crate) first: usize,
+    pub(crate) end: usize,
+    pub(crate) name: String,
+}
+
+impl Lane {
+    /// Steps that follow one another and are part of the same thing are a span; things by number and name.
+    pub(crate) fn of(name: &str, ruled: bool, parts: impl Iterator<Item = (u64, String)>) -> Lane {
+        let mut spans: Vec<LaneSpan> = Vec::new();
+        let mut before = None;
+        for (step, part) in parts.enumerate() {
+            match spans.last_mut() {
+                Some(last) if before.as_ref() == Some(&part) => last.end = step + 1,
+                _ => spans.push(LaneSpan {
+                    first: step,
+                    end: step + 1,
+                    name: part.1.clone(),
+                }),
+            }
+            before = Some(part);
+        }
+        Lane {
+            name: name.to_owned(),
+            spans,
+            ruled,
+        }
+    }
+}
+
+/// A range of bytes; or rows, where there are no bytes to be known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panel {
     pub(crate) name: String,
-    /// The bytes that there are.
+    /// Bytes from the bottom to the top.
     pub(crate) size: u64,
+    /// Offsets are rows: of what is in the caller's memory.
+    pub(crate) rows: bool,
     pub(crate) boxes: Vec<Area>,
     /// Bytes from 0 that are reserved in each step; empty where nothing is.
     pub(crate) reserved: Vec<u64>,
+    /// Lines across: where objects begin, the lower bound, the capacity.
+    pub(crate) rules: Vec<(u64, String)>,
 }
 
 /// Bytes of an item over steps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Area {
     pub(crate) item: usize,
     /// The first step, and the one after the last.
     pub(crate) steps: (usize, usize),
     pub(crate) offset: u64,
     pub(crate) size: u64,
+}
+
+impl Area {
+    /// Whether two share bytes, at whatever time.
+    pub(crate) fn meets(&self, other: &Area) -> bool {
+        self.offset < other.offset.saturating_add(other.size) && other.offset < self.offset.saturating_add(self.size)
+    }
 }
 
 /// Something that lives in memory.
@@ -66,6 +129,98 @@ pub(crate) struct Item {
     pub(crate) changed: bool,
 }
 
+/// Numbers over something, each series on ground of its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Curve {
+    pub(crate) title: String,
+    /// What is across, in a word: `heap`, `frame`.
+    pub(crate) across: String,
+    /// What each position is.
+    pub(crate) at: Vec<String>,
+    pub(crate) unit: Unit,
+    pub(crate) form: Form,
+    /// The top of the axis; 0 for the largest value.
+    pub(crate) top: u64,
+    pub(crate) series: Vec<Series>,
+    /// A position that is marked, and why.
+    pub(crate) mark: Option<(usize, String)>,
+}
+
+/// One line of numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    /// As many as there are positions.
+    pub(crate) values: Vec<u64>,
+    /// What else is said of it, beside the name.
+    pub(crate) note: String,
+}
+
+/// What numbers are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Unit {
+    #[default]
+    Bytes,
+    /// Thousandths of a whole.
+    Share,
+}
+
+impl Unit {
+    pub(crate) fn shown(self, value: u64) -> String {
+        match self {
+            Unit::Bytes => amount(value),
+            Unit::Share => format!("{}.{} %", value / 10, value % 10),
+        }
+    }
+}
+
+/// How numbers are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A line, the ground below it shaded.
+    #[default]
+    Line,
+    /// A bar for each.
+    Bars,
+    /// All series on one ground: each from where the one before ends to its own value.
+    Bands,
+}
+
+/// Rows of words and numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// The row that is drawn above, if one is.
+    pub(crate) chosen: Option<usize>,
+}
+
+/// A word, or a number with how it is written; numbers sort as such.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cell {
+    Word(String),
+    Number(u64, String),
+}
+
+impl Cell {
+    pub(crate) fn word(text: impl Into<String>) -> Cell {
+        Cell::Word(text.into())
+    }
+
+    pub(crate) fn bytes(bytes: u64) -> Cell {
+        Cell::Number(bytes, amount(bytes))
+    }
+
+    pub(crate) fn count(count: u64) -> Cell {
+        Cell::Number(count, count.to_string())
+    }
+
+    pub(crate) fn share(thousandths: u64) -> Cell {
+        Cell::Number(thousandths, Unit::Share.shown(thousandths))
+    }
+}
+
 /// What an item is drawn as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -74,11 +229,21 @@ pub(crate) enum Kind {
     Arena,
     #[default]
     Own,
+    Buffer,
+    Texture,
     Discarded,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 5] = [Kind::Tile, Kind::Lazy, Kind::Arena, Kind::Own, Kind::Discarded];
+    pub(crate) const ALL: [Kind; 7] = [
+        Kind::Tile,
+        Kind::Lazy,
+        Kind::Arena,
+        Kind::Own,
+        Kind::Buffer,
+        Kind::Texture,
+        Kind::Discarded,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -86,30 +251,77 @@ impl Kind {
             Kind::Lazy => "lazily allocated",
             Kind::Arena => "arena",
             Kind::Own => "own or the caller's",
+            Kind::Buffer => "buffer",
+            Kind::Texture => "texture",
             Kind::Discarded => "discarded",
         }
     }
 
-    /// Fill and edge on light ground; the fill takes dark text.
+    /// Fill and edge, on light ground and on dark; the fill takes dark text.
     pub(crate) const fn colours(self) -> (&'static str, &'static str) {
         match self {
             Kind::Tile => ("#f2b134", "#8a5a00"),
             Kind::Lazy => ("#8fd19e", "#2b6e3b"),
             Kind::Arena => ("#9cc3e6", "#28587f"),
             Kind::Own => ("#cfcfd6", "#5c5c66"),
+            Kind::Buffer => ("#7fd0c8", "#1f6f68"),
+            Kind::Texture => ("#c9b4f2", "#5a4396"),
             Kind::Discarded => ("#ff7bff", "#8a008a"),
         }
     }
 }
 
 impl Chart {
+    /// The panels in which there is something to see.
+    pub(crate) fn drawn_panels(&self) -> impl Iterator<Item = &Panel> {
+        let seen = |panel: &&Panel| !panel.boxes.is_empty() || panel.reserved.iter().any(|&bytes| bytes > 0);
+        self.panels.iter().filter(seen)
+    }
+
+    /// Says of every item with whom it takes turns in the same bytes.
+    pub(crate) fn name_sharers(&mut self) {
+        const NAMED: usize = 12;
+        let mut sharers: Vec<Vec<usize>> = vec![Vec::new(); self.items.len()];
+        for panel in self.panels.iter().filter(|panel| !panel.rows) {
+            let mut areas: Vec<&Area> = panel.boxes.iter().collect();
+            areas.sort_by_key(|area| area.offset);
+            for (index, one) in areas.iter().enumerate() {
+                // Those behind it begin where it ends or later.
+                let behind = areas[index + 1..].iter();
+                for other in behind.take_while(|other| other.offset < one.offset.saturating_add(one.size)) {
+                    if one.item != other.item && one.meets(other) {
+                        sharers[one.item].push(other.item);
+                        sharers[other.item].push(one.item);
+                    }
+                }
+            }
+        }
+        for (item, mut others) in sharers.into_iter().enumerate() {
+            others.sort_unstable();
+            others.dedup();
+            if others.is_empty() {
+                continue;
+            }
+            let named: Vec<&str> = others.iter().take(NAMED).map(|&other| self.items[other].name.as_str()).collect();
+            let mut words = named.join(", ");
+            if others.len() > NAMED {
+                words += &format!(" and {} more", others.len() - NAMED);
+            }
+            self.items[item].facts.push(("takes turns with".to_owned(), words));
+        }
+    }
+
     /// As the page's script reads it.
     pub(crate) fn to_json(&self) -> Value {
         let steps = self
             .steps
             .iter()
-            .map(|step| json!({ "name": step.name, "part": step.part, "lines": step.lines }));
-        let panels = self.panels.iter().map(|panel| {
+            .map(|step| json!({ "name": step.name, "facts": step.facts, "lines": step.lines }));
+        let lanes = self.lanes.iter().map(|lane| {
+            let spans = lane.spans.iter().map(|span| json!([span.first, span.end, span.name]));
+            json!({ "name": lane.name, "ruled": lane.ruled, "spans": spans.collect::<Vec<_>>() })
+        });
+        let panels = self.drawn_panels().map(|panel| {
             let boxes = panel
                 .boxes
                 .iter()
@@ -117,8 +329,10 @@ impl Chart {
             json!({
                 "name": panel.name,
                 "size": panel.size,
+                "rows": panel.rows,
                 "boxes": boxes.collect::<Vec<_>>(),
                 "reserved": panel.reserved,
+                "rules": panel.rules,
             })
         });
         let items = self.items.iter().map(|item| {
@@ -130,13 +344,46 @@ impl Chart {
                 "changed": item.changed,
             })
         });
+        let tables = self.tables.iter().map(|table| {
+            let cell = |cell: &Cell| match cell {
+                Cell::Word(text) => json!(text),
+                Cell::Number(number, text) => json!([number, text]),
+            };
+            let rows = table.rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>());
+            json!({
+                "title": table.title,
+                "columns": table.columns,
+                "rows": rows.collect::<Vec<_>>(),
+                "chosen": table.chosen,
+            })
+        });
         json!({
             "title": self.title,
             "facts": self.facts,
             "steps": steps.collect::<Vec<_>>(),
+            "lanes": lanes.collect::<Vec<_>>(),
+            "marks": self.marks,
             "panels": panels.collect::<Vec<_>>(),
             "items": items.collect::<Vec<_>>(),
+            "curves": self.curves.iter().map(Curve::to_json).collect::<Vec<_>>(),
+            "tables": tables.collect::<Vec<_>>(),
+            "lines": self.lines,
             "notes": self.notes,
+        })
+    }
+}
+
+impl Curve {
+    /// The drawing, and the numbers as they are read out.
+    fn to_json(&self) -> Value {
+        let series = self.series.iter().map(|series| json!({ "name": series.name, "values": series.values }));
+        json!({
+            "title": self.title,
+            "across": self.across,
+            "at": self.at,
+            "share": self.unit == Unit::Share,
+            "series": series.collect::<Vec<_>>(),
+            "svg": super::curve::for_page(self),
         })
     }
 }
@@ -155,4 +402,54 @@ pub(crate) fn amount(bytes: u64) -> String {
         }
     }
     format!("{bytes} B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ```text
+    /// 4 ─┬───┬───┐
+    /// 2 ─┤ b │ c │   c has bytes of both, a and b have none in common
+    /// 0 ─┤ a │   │
+    /// ```
+    #[test]
+    fn sharers_are_named_once() {
+        let area = |item, offset, size| Area {
+            item,
+            steps: (item, item + 1),
+            offset,
+            size,
+        };
+        let item = |name: &str| Item {
+            name: name.to_owned(),
+            ..Item::default()
+        };
+        let mut chart = Chart {
+            items: vec![item("a"), item("b"), item("c")],
+            panels: vec![Panel {
+                size: 4,
+                boxes: vec![area(0, 0, 2), area(1, 2, 2), area(2, 0, 4), area(2, 1, 3)],
+                ..Panel::default()
+            }],
+            ..Chart::default()
+        };
+        chart.name_sharers();
+        let said: Vec<&str> = chart.items.iter().map(|item| item.facts[0].1.as_str()).collect();
+        assert_eq!(said, ["c", "c", "a, b"]);
+    }
+
+    #[test]
+    fn steps_of_one_part_are_one_span() {
+        let parts = [(0, "a"), (0, "a"), (0, "b"), (1, "b")];
+        let lane = Lane::of("windows", true, parts.into_iter().map(|(number, name)| (number, name.to_owned())));
+        let spans: Vec<_> = lane.spans.iter().map(|span| (span.first, span.end, span.name.as_str())).collect();
+        assert_eq!(spans, [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")]);
+    }
+
+    #[test]
+    fn amounts_have_a_tenth() {
+        assert_eq!((amount(1023), amount(1536), amount(1 << 20)), ("1023 B".into(), "1.5 KiB".into(), "1 MiB".into()));
+        assert_eq!(Unit::Share.shown(691), "69.1 %");
+    }
 }
