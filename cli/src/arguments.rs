@@ -247,7 +247,12 @@ pub(crate) struct ReportArguments {
     #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = crate::tensors::policies(), help_heading = "Tensors")]
     pub(crate) storage: tileheap::tensor::StoragePolicy,
     /// Memories in order of preference: sram=1MiB,dram
-    #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',', help_heading = "Tensors")]
+    #[arg(
+        long,
+        value_name = "NAME=BYTES",
+        value_delimiter = ',',
+        help_heading = "Tensors"
+    )]
     pub(crate) memory: Vec<String>,
     /// The memory of the texture cache: 2097152, 2MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true, help_heading = "Texture caches")]

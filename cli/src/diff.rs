@@ -144,7 +144,11 @@ fn between(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Ve
     };
     let changed = old.iter().filter(|(name, before)| new.get(*name) != Some(before));
     let added = new.keys().filter(|name| !old.contains_key(*name));
-    changed.map(|(name, _)| name).chain(added).map(difference).collect()
+    changed
+        .map(|(name, _)| name)
+        .chain(added)
+        .map(difference)
+        .collect()
 }
 
 fn section(report: &mut String, title: &str, differences: &[Difference]) {

@@ -59,9 +59,10 @@ fn points(what: &What, text: &str, sweep: Sweep) -> Result<Vec<Point>, Failure> 
             }
         };
         let (at, size) = match (sweep, extent) {
-            (Sweep::Size(..), Some((width, height))) => {
-                (format!("{width} x {height}"), u64::from(width) * u64::from(height))
-            }
+            (Sweep::Size(..), Some((width, height))) => (
+                format!("{width} x {height}"),
+                u64::from(width) * u64::from(height),
+            ),
             _ => {
                 let heap = profile.tile.map_or(0, |tile| tile.size.0);
                 (format!("{heap} B"), heap)

@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::Value;
 use tileheap::tensor::tvm::TvmGraph;
 use tileheap::tensor::{
-    Graph, Home, MemoryDesc, MemoryPlan, Region, Space, SpaceItem, StorageChoice, StorageOptions, StoragePolicy, TensorPlan,
-    TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose, place, plan, read_graph,
-    read_lines, read_records,
+    Graph, Home, MemoryDesc, MemoryPlan, Region, Space, SpaceItem, StorageChoice, StorageOptions,
+    StoragePolicy, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose,
+    place, plan, read_graph, read_lines, read_records,
 };
 use tileheap::units::{Alignment, Bytes, Span};
 
@@ -69,8 +69,7 @@ struct Network {
 
 impl Network {
     fn read(text: &str, path: &Path, how: &TensorHow) -> Result<Network, Failure> {
-        let failed =
-            |error: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {error}", shown(path)));
+        let failed = |error: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {error}", shown(path)));
         let input = read(text).map_err(|fault| failed(&fault))?;
         let choice = match &input {
             Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) => {
@@ -174,8 +173,12 @@ pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
     }
     report += &format!("{} by {}\n", shown(&arguments.file), arguments.strategy);
     for memory in &planned.memories {
-        let MemoryPlan { name, size, bound, .. } = memory;
-        let capacity = memory.capacity.map_or(String::new(), |capacity| format!(", of {capacity}"));
+        let MemoryPlan {
+            name, size, bound, ..
+        } = memory;
+        let capacity = memory
+            .capacity
+            .map_or(String::new(), |capacity| format!(", of {capacity}"));
         report += &format!(
             "  memory {name:<12} {size:>18}   bound {bound}, ratio {}{capacity}\n",
             ratio(*size, *bound)
@@ -356,7 +359,9 @@ fn dump(rows: &[Row]) -> String {
             ([], Home::Planned) => "within another".to_owned(),
             ([], home) => format!("{home:?}").to_lowercase(),
             (regions, _) => {
-                let at = regions.iter().map(|region| format!("{}+{}", region.memory.0, region.offset.0));
+                let at = regions
+                    .iter()
+                    .map(|region| format!("{}+{}", region.memory.0, region.offset.0));
                 at.collect::<Vec<_>>().join(" ")
             }
         };

@@ -15,7 +15,11 @@ pub(super) fn write_all(folder: &Path, played: &Played) -> Result<(), Failure> {
         ))
     };
     std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-    let stem = played.trace.file_stem().unwrap_or(played.trace.as_os_str()).to_string_lossy();
+    let stem = played
+        .trace
+        .file_stem()
+        .unwrap_or(played.trace.as_os_str())
+        .to_string_lossy();
     let document = table::document(played);
     for policy in document["policies"].as_array().into_iter().flatten() {
         let mut alone = document.clone();

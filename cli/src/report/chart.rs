@@ -112,7 +112,8 @@ pub(crate) struct Area {
 impl Area {
     /// Whether two share bytes, at whatever time.
     pub(crate) fn meets(&self, other: &Area) -> bool {
-        self.offset < other.offset.saturating_add(other.size) && other.offset < self.offset.saturating_add(self.size)
+        self.offset < other.offset.saturating_add(other.size)
+            && other.offset < self.offset.saturating_add(self.size)
     }
 }
 
@@ -142,6 +143,8 @@ pub(crate) struct Curve {
     /// The top of the axis; 0 for the largest value.
     pub(crate) top: u64,
     pub(crate) series: Vec<Series>,
+    /// It is drawn as wide as a chart: positions are its steps.
+    pub(crate) wide: bool,
     /// A position that is marked, and why.
     pub(crate) mark: Option<(usize, String)>,
 }
@@ -302,12 +305,18 @@ impl Chart {
             if others.is_empty() {
                 continue;
             }
-            let named: Vec<&str> = others.iter().take(NAMED).map(|&other| self.items[other].name.as_str()).collect();
+            let named: Vec<&str> = others
+                .iter()
+                .take(NAMED)
+                .map(|&other| self.items[other].name.as_str())
+                .collect();
             let mut words = named.join(", ");
             if others.len() > NAMED {
                 words += &format!(" and {} more", others.len() - NAMED);
             }
-            self.items[item].facts.push(("takes turns with".to_owned(), words));
+            self.items[item]
+                .facts
+                .push(("takes turns with".to_owned(), words));
         }
     }
 
@@ -318,7 +327,10 @@ impl Chart {
             .iter()
             .map(|step| json!({ "name": step.name, "facts": step.facts, "lines": step.lines }));
         let lanes = self.lanes.iter().map(|lane| {
-            let spans = lane.spans.iter().map(|span| json!([span.first, span.end, span.name]));
+            let spans = lane
+                .spans
+                .iter()
+                .map(|span| json!([span.first, span.end, span.name]));
             json!({ "name": lane.name, "ruled": lane.ruled, "spans": spans.collect::<Vec<_>>() })
         });
         let panels = self.drawn_panels().map(|panel| {
@@ -349,7 +361,10 @@ impl Chart {
                 Cell::Word(text) => json!(text),
                 Cell::Number(number, text) => json!([number, text]),
             };
-            let rows = table.rows.iter().map(|row| row.iter().map(cell).collect::<Vec<_>>());
+            let rows = table
+                .rows
+                .iter()
+                .map(|row| row.iter().map(cell).collect::<Vec<_>>());
             json!({
                 "title": table.title,
                 "columns": table.columns,
@@ -376,16 +391,35 @@ impl Chart {
 impl Curve {
     /// The drawing, and the numbers as they are read out.
     fn to_json(&self) -> Value {
-        let series = self.series.iter().map(|series| json!({ "name": series.name, "values": series.values }));
+        let series = self
+            .series
+            .iter()
+            .map(|series| json!({ "name": series.name, "values": series.values }));
         json!({
             "title": self.title,
             "across": self.across,
+            "wide": self.wide,
             "at": self.at,
             "share": self.unit == Unit::Share,
             "series": series.collect::<Vec<_>>(),
             "svg": super::curve::for_page(self),
         })
     }
+}
+
+/// As much of a name as `room` characters hold: of a path the end, of others the begin.
+pub(crate) fn cut(name: &str, room: usize) -> String {
+    let count = name.chars().count();
+    if count <= room {
+        return name.to_owned();
+    }
+    let kept = room.saturating_sub(1);
+    if name.contains('/') {
+        return std::iter::once('…')
+            .chain(name.chars().skip(count - kept))
+            .collect();
+    }
+    name.chars().take(kept).chain(['…']).collect()
 }
 
 /// Bytes with a unit, three digits or so.
@@ -442,14 +476,34 @@ mod tests {
     #[test]
     fn steps_of_one_part_are_one_span() {
         let parts = [(0, "a"), (0, "a"), (0, "b"), (1, "b")];
-        let lane = Lane::of("windows", true, parts.into_iter().map(|(number, name)| (number, name.to_owned())));
-        let spans: Vec<_> = lane.spans.iter().map(|span| (span.first, span.end, span.name.as_str())).collect();
+        let lane = Lane::of(
+            "windows",
+            true,
+            parts.into_iter().map(|(number, name)| (number, name.to_owned())),
+        );
+        let spans: Vec<_> = lane
+            .spans
+            .iter()
+            .map(|span| (span.first, span.end, span.name.as_str()))
+            .collect();
         assert_eq!(spans, [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")]);
     }
 
     #[test]
+    fn names_are_cut_where_they_say_least() {
+        assert_eq!(
+            (cut("depth", 5), cut("depth", 4)),
+            ("depth".into(), "dep…".into())
+        );
+        assert_eq!(cut("/layer1/conv3", 6), "…conv3");
+    }
+
+    #[test]
     fn amounts_have_a_tenth() {
-        assert_eq!((amount(1023), amount(1536), amount(1 << 20)), ("1023 B".into(), "1.5 KiB".into(), "1 MiB".into()));
+        assert_eq!(
+            (amount(1023), amount(1536), amount(1 << 20)),
+            ("1023 B".into(), "1.5 KiB".into(), "1 MiB".into())
+        );
         assert_eq!(Unit::Share.shown(691), "69.1 %");
     }
 }

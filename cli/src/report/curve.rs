@@ -13,14 +13,14 @@ use std::ops::Range;
 use super::chart::{Curve, Form, Series, Unit};
 use super::svg::escaped;
 
-/// Width of the numbers at the left, where the drawing begins.
-const LEFT: f64 = 66.0;
-const RIGHT: f64 = 10.0;
+const RIGHT: f64 = 14.0;
 const TITLE: f64 = 26.0;
 const NAME: f64 = 16.0;
 const FOOT: f64 = 20.0;
-/// Width on the page, in its own units: it is drawn as wide as there is room.
-const PAGE_WIDTH: f64 = 640.0;
+/// Width of the numbers at the left, where the drawing begins, and of all: on the page, in its own units, for it is drawn as wide as
+/// there is room; and of one that is as wide as a chart.
+const PAGE_SIZE: (f64, f64) = (66.0, 640.0);
+const WIDE_SIZE: (f64, f64) = (84.0, 1200.0);
 const BANDS: [&str; 9] = [
     "#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f",
 ];
@@ -56,25 +56,31 @@ const PAGE: Inks = Inks {
 /// The whole element. The script finds positions by `data-left` and `data-right`.
 pub(crate) fn for_page(curve: &Curve) -> String {
     let mut body = String::new();
-    let height = draw(&mut body, curve, PAGE_WIDTH, &PAGE);
+    let size = if curve.wide { WIDE_SIZE } else { PAGE_SIZE };
+    let height = draw(&mut body, curve, size, &PAGE);
+    let (left, width) = size;
     format!(
-        "<svg viewBox=\"0 0 {PAGE_WIDTH} {height:.0}\" font-size=\"11\" \
-         data-left=\"{LEFT}\" data-right=\"{}\" data-top=\"{TITLE}\" data-bottom=\"{}\">{body}</svg>",
-        PAGE_WIDTH - RIGHT,
+        "<svg viewBox=\"0 0 {width} {height:.0}\" font-size=\"11\" data-left=\"{left}\" data-right=\"{}\" data-top=\"{TITLE}\" \
+         data-bottom=\"{}\">{body}</svg>",
+        width - RIGHT,
         height - FOOT,
     )
 }
 
-/// Within a document, `top` below its begin; gives the height.
-pub(crate) fn for_document(out: &mut String, curve: &Curve, top: f64, width: f64) -> f64 {
+/// Within a document, `top` below its begin, numbers as wide as those of charts; gives the height.
+pub(crate) fn for_document(out: &mut String, curve: &Curve, top: f64, size: (f64, f64)) -> f64 {
     let mut body = String::new();
-    let height = draw(&mut body, curve, width, &DOCUMENT);
+    let height = draw(&mut body, curve, size, &DOCUMENT);
     *out += &format!("<g transform=\"translate(0 {top:.1})\">\n{body}</g>\n");
     height
 }
 
-fn draw(out: &mut String, curve: &Curve, width: f64, inks: &Inks) -> f64 {
-    let strips = if curve.form == Form::Bands { 1 } else { curve.series.len() };
+fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks) -> f64 {
+    let strips = if curve.form == Form::Bands {
+        1
+    } else {
+        curve.series.len()
+    };
     let tall = match (curve.form, strips) {
         (Form::Bands, _) => 200.0,
         (_, 0..=1) => 150.0,
@@ -82,14 +88,28 @@ fn draw(out: &mut String, curve: &Curve, width: f64, inks: &Inks) -> f64 {
         _ => 40.0,
     };
     let largest = curve.series.iter().flat_map(|series| &series.values).max();
-    let top_value = if curve.top > 0 { curve.top } else { largest.copied().unwrap_or(0).max(1) };
-    text(out, (LEFT, 16.0), inks.ink, "font-size=\"13\" font-weight=\"bold\"", &curve.title);
+    let top_value = if curve.top > 0 {
+        curve.top
+    } else {
+        largest.copied().unwrap_or(0).max(1)
+    };
+    text(
+        out,
+        (left, 16.0),
+        inks.ink,
+        "font-size=\"13\" font-weight=\"bold\"",
+        &curve.title,
+    );
+    if curve.form == Form::Bands {
+        band_names(out, curve, width - RIGHT, inks);
+    }
     let mut y = TITLE;
     for strip in 0..strips {
         let ground = Ground {
+            left,
             top: y + if curve.form == Form::Bands { 4.0 } else { NAME },
             tall,
-            wide: width - LEFT - RIGHT,
+            wide: width - left - RIGHT,
             value: top_value,
             count: curve.at.len(),
         };
@@ -99,7 +119,7 @@ fn draw(out: &mut String, curve: &Curve, width: f64, inks: &Inks) -> f64 {
         } else {
             let series = &curve.series[strip];
             let right = "text-anchor=\"end\"";
-            text(out, (LEFT, y + 12.0), inks.ink, "", &series.name);
+            text(out, (left, y + 12.0), inks.ink, "", &series.name);
             text(out, (width - RIGHT, y + 12.0), inks.soft, right, &series.note);
             match curve.form {
                 Form::Bars => bars(out, series, curve.unit, &ground, inks),
@@ -117,12 +137,35 @@ fn draw(out: &mut String, curve: &Curve, width: f64, inks: &Inks) -> f64 {
         }
         y = ground.top + tall + 8.0;
     }
-    feet(out, curve, width, y + 6.0, inks);
+    feet(out, curve, (left, width - RIGHT), y + 6.0, inks);
     y + FOOT
+}
+
+/// What the colours of bands are, up to `right`.
+fn band_names(out: &mut String, curve: &Curve, right: f64, inks: &Inks) {
+    const APART: f64 = 30.0;
+    let mut x = right - APART * curve.series.len() as f64;
+    text(
+        out,
+        (x - 6.0, 16.0),
+        inks.soft,
+        "text-anchor=\"end\"",
+        "the smallest blocks below",
+    );
+    for (number, _) in curve.series.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "<rect x=\"{x:.1}\" y=\"7\" width=\"10\" height=\"10\" fill=\"{}\"/>",
+            BANDS[number % BANDS.len()]
+        );
+        text(out, (x + 13.0, 16.0), inks.soft, "", &number.to_string());
+        x += APART;
+    }
 }
 
 /// Where a strip is.
 struct Ground {
+    left: f64,
     top: f64,
     tall: f64,
     wide: f64,
@@ -134,7 +177,7 @@ struct Ground {
 
 impl Ground {
     fn x(&self, position: f64) -> f64 {
-        LEFT + self.wide * position / self.count.max(1) as f64
+        self.left + self.wide * position / self.count.max(1) as f64
     }
 
     fn y(&self, value: u64) -> f64 {
@@ -142,10 +185,10 @@ impl Ground {
     }
 
     fn draw(&self, out: &mut String, unit: Unit, inks: &Inks) {
-        let (top, tall, wide) = (self.top, self.tall, self.wide);
+        let (left, top, tall, wide) = (self.left, self.top, self.tall, self.wide);
         let _ = writeln!(
             out,
-            "<rect x=\"{LEFT}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{tall:.1}\" fill=\"{}\"/>",
+            "<rect x=\"{left}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{tall:.1}\" fill=\"{}\"/>",
             inks.field
         );
         let parts = if tall > 100.0 { 4 } else { 1 };
@@ -154,11 +197,17 @@ impl Ground {
             let y = self.y(value);
             let _ = writeln!(
                 out,
-                "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"{}\"/>",
-                LEFT + wide,
+                "<line x1=\"{left}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"{}\"/>",
+                left + wide,
                 inks.line
             );
-            text(out, (LEFT - 6.0, y + 4.0), inks.soft, "text-anchor=\"end\"", &unit.shown(value));
+            text(
+                out,
+                (left - 6.0, y + 4.0),
+                inks.soft,
+                "text-anchor=\"end\"",
+                &unit.shown(value),
+            );
         }
     }
 
@@ -199,10 +248,15 @@ fn bars(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &I
 
 fn line(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &Inks) {
     let mut path = String::new();
-    let (mut first, mut last) = (None, LEFT);
+    let (mut first, mut last) = (None, ground.left);
     for (x, range) in ground.columns() {
         let value = together(series.values.get(range).unwrap_or_default(), unit);
-        let _ = write!(path, "{}{x:.1} {:.1}", if path.is_empty() { 'M' } else { 'L' }, ground.y(value));
+        let _ = write!(
+            path,
+            "{}{x:.1} {:.1}",
+            if path.is_empty() { 'M' } else { 'L' },
+            ground.y(value)
+        );
         first.get_or_insert(x);
         last = x;
     }
@@ -220,7 +274,7 @@ fn line(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &I
 fn bands(out: &mut String, curve: &Curve, ground: &Ground) {
     let base = ground.top + ground.tall;
     for (number, series) in curve.series.iter().enumerate().rev() {
-        let mut path = format!("M{LEFT} {base:.1}");
+        let mut path = format!("M{} {base:.1}", ground.left);
         for (_, range) in ground.columns() {
             let (first, end) = (ground.x(range.start as f64), ground.x(range.end as f64));
             let y = ground.y(series.values.get(range.start).copied().unwrap_or(0));
@@ -236,9 +290,8 @@ fn bands(out: &mut String, curve: &Curve, ground: &Ground) {
 }
 
 /// The first, the middle and the last position by name; and what is marked.
-fn feet(out: &mut String, curve: &Curve, width: f64, y: f64, inks: &Inks) {
+fn feet(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, inks: &Inks) {
     let count = curve.at.len();
-    let (left, right) = (LEFT, width - RIGHT);
     let marked = curve.mark.as_ref().map(|(at, why)| {
         let x = left + (right - left) * (*at as f64 + 0.5) / count.max(1) as f64;
         (x, why.as_str())
@@ -262,15 +315,29 @@ fn feet(out: &mut String, curve: &Curve, width: f64, y: f64, inks: &Inks) {
         }
     }
     for (index, (x, anchor, name)) in shown.iter().enumerate() {
-        let ink = if index == 0 && marked.is_some() { inks.mark } else { inks.soft };
-        text(out, (*x, y + 8.0), ink, &format!("text-anchor=\"{anchor}\""), name);
+        let ink = if index == 0 && marked.is_some() {
+            inks.mark
+        } else {
+            inks.soft
+        };
+        text(
+            out,
+            (*x, y + 8.0),
+            ink,
+            &format!("text-anchor=\"{anchor}\""),
+            name,
+        );
     }
 }
 
 fn text(out: &mut String, at: (f64, f64), ink: &str, more: &str, words: &str) {
     if !words.is_empty() {
         let (x, y) = at;
-        let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{ink}\" {more}>{}</text>", escaped(words));
+        let _ = writeln!(
+            out,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{ink}\" {more}>{}</text>",
+            escaped(words)
+        );
     }
 }
 
@@ -299,8 +366,15 @@ mod tests {
         for form in [Form::Bars, Form::Line] {
             let drawn = for_page(&curve(form, values.clone()));
             let top = TITLE + NAME;
-            assert!(drawn.contains(&format!("{top:.1}M")) || drawn.contains(&format!("{top:.1}L")), "{form:?}");
-            assert!(drawn.len() < 60_000, "as many columns as can be seen: {}", drawn.len());
+            assert!(
+                drawn.contains(&format!("{top:.1}M")) || drawn.contains(&format!("{top:.1}L")),
+                "{form:?}"
+            );
+            assert!(
+                drawn.len() < 60_000,
+                "as many columns as can be seen: {}",
+                drawn.len()
+            );
         }
     }
 
@@ -309,7 +383,10 @@ mod tests {
         for form in [Form::Bars, Form::Line, Form::Bands] {
             for count in [0, 1] {
                 let drawn = for_page(&curve(form, vec![0; count]));
-                assert!(drawn.contains("a &amp; b") && !drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+                assert!(
+                    drawn.contains("a &amp; b") && !drawn.contains("NaN") && !drawn.contains("inf"),
+                    "{drawn}"
+                );
             }
         }
     }

@@ -26,7 +26,10 @@ pub(crate) fn chart(plan: &Value, advice: &BTreeMap<String, Vec<String>>) -> Cha
                 offset: bytes(&place["offset"]),
                 size: bytes(&place["size"]),
             };
-            match place["object"].as_u64().and_then(|object| panels.of.get(object as usize)) {
+            match place["object"]
+                .as_u64()
+                .and_then(|object| panels.of.get(object as usize))
+            {
                 Some(&(panel, base)) => {
                     area.offset = area.offset.saturating_add(base);
                     let boxes = &mut panels.all[panel].boxes;
@@ -135,7 +138,9 @@ fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
     }
     let by_submit = plan["profile"]["tile"]["queueSubmitBoundary"] == true;
     let whole = plan["options"]["windows"] == "whole-frame";
-    let queues = passes.iter().any(|pass| pass["within"]["queue"] != passes[0]["within"]["queue"]);
+    let queues = passes
+        .iter()
+        .any(|pass| pass["within"]["queue"] != passes[0]["within"]["queue"]);
     let windows = passes.iter().map(|pass| {
         let within = &pass["within"];
         let unit = if by_submit { "submit" } else { "batch" };
@@ -143,14 +148,24 @@ fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
         if whole {
             return (0, "the whole frame".to_owned());
         }
-        let on = if queues { format!(" on {}", text(&within["queue"])) } else { String::new() };
+        let on = if queues {
+            format!(" on {}", text(&within["queue"]))
+        } else {
+            String::new()
+        };
         (number, format!("{unit} {number}{on}"))
     });
     let commands = passes.iter().map(|pass| {
         let within = &pass["within"];
-        (bytes(&within["batch"]), text(&within["command_buffer"]).to_owned())
+        (
+            bytes(&within["batch"]),
+            text(&within["command_buffer"]).to_owned(),
+        )
     });
-    vec![Lane::of("window", true, windows), Lane::of("commands", true, commands)]
+    vec![
+        Lane::of("window", true, windows),
+        Lane::of("commands", true, commands),
+    ]
 }
 
 fn facts(plan: &Value) -> Vec<(String, String)> {
@@ -160,9 +175,15 @@ fn facts(plan: &Value) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     if eligible > 0 {
-        fact("of eligible traffic kept on chip", crate::gate::percent(kept, eligible));
+        fact(
+            "of eligible traffic kept on chip",
+            crate::gate::percent(kept, eligible),
+        );
     }
-    fact("traffic saved a frame", format!("{} of {}", amount(kept), amount(eligible)));
+    fact(
+        "traffic saved a frame",
+        format!("{} of {}", amount(kept), amount(eligible)),
+    );
     fact("tile memory bound at most", total("tile_bytes"));
     fact(
         "reserved, summed over passes",
@@ -170,11 +191,23 @@ fn facts(plan: &Value) -> Vec<(String, String)> {
     );
     fact(
         "arenas",
-        format!("{}, {} without aliasing", total("arena_bytes"), total("arena_bytes_without_aliasing")),
+        format!(
+            "{}, {} without aliasing",
+            total("arena_bytes"),
+            total("arena_bytes_without_aliasing")
+        ),
     );
-    let barriers = |side: &str| list(&plan["passes"]).iter().map(|pass| list(&pass[side]).len()).sum::<usize>();
+    let barriers = |side: &str| {
+        list(&plan["passes"])
+            .iter()
+            .map(|pass| list(&pass[side]).len())
+            .sum::<usize>()
+    };
     let count = barriers("barriers_before") + barriers("barriers_after");
-    fact("barriers", format!("{count} in {} passes", list(&plan["passes"]).len()));
+    fact(
+        "barriers",
+        format!("{count} in {} passes", list(&plan["passes"]).len()),
+    );
     fact("harm of reservations a frame", amount(bytes(&plan["harm_bytes"])));
     let strategy = text(&plan["options"]["strategy"]);
     let found = &plan["optimality"];

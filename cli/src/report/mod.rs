@@ -94,7 +94,10 @@ fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
         return played(arguments, path);
     }
     let text = read_text(path, "input")?;
-    let name = || path.file_stem().map_or("input".into(), |name| name.to_string_lossy());
+    let name = || {
+        path.file_stem()
+            .map_or("input".into(), |name| name.to_string_lossy())
+    };
     // Tables and lines of JSON are no JSON.
     let document: Value = match serde_json::from_str(&text) {
         Ok(document) => document,
@@ -139,7 +142,11 @@ fn played(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
     };
     let how = ReplayHow {
         budget,
-        kinds: if arguments.policy.is_empty() { PolicyKind::ALL.to_vec() } else { arguments.policy.clone() },
+        kinds: if arguments.policy.is_empty() {
+            PolicyKind::ALL.to_vec()
+        } else {
+            arguments.policy.clone()
+        },
         seed: 1,
         bound: true,
     };
@@ -195,7 +202,9 @@ fn planned(arguments: &ReportArguments, what: &What, text: &str) -> Result<Input
         };
         chart.curves = sweep::curves(&crate::sweep::swept(what, text, over)?, here);
     }
-    chart.tables.extend(Some(help).filter(|help| !help.rows.is_empty()));
+    chart
+        .tables
+        .extend(Some(help).filter(|help| !help.rows.is_empty()));
     chart.notes = notes;
     Ok(Input {
         chart,
@@ -217,17 +226,32 @@ fn advised(plan: &Plan) -> Result<(BTreeMap<String, Vec<String>>, Table), Failur
         let changes = of.entry(name.clone()).or_default();
         for change in &advised.changes {
             let words = crate::advise::in_words(plan, change.kind);
-            changes.push(format!("{words}: saves {} a frame", chart::amount(change.saves.0)));
-            all.push((change.saves, format!("{name}: {words}"), format!("{name} on chip")));
+            changes.push(format!(
+                "{words}: saves {} a frame",
+                chart::amount(change.saves.0)
+            ));
+            all.push((
+                change.saves,
+                format!("{name}: {words}"),
+                format!("{name} on chip"),
+            ));
         }
     }
     for (batch, saves) in fusions(plan)? {
         let (first, second) = (batch.index(), batch.index() + 1);
-        all.push((saves, format!("batches {first} and {second} as one"), "longer lives on chip".to_owned()));
+        all.push((
+            saves,
+            format!("batches {first} and {second} as one"),
+            "longer lives on chip".to_owned(),
+        ));
     }
     for merge in merges(plan)? {
         let pass = |index: usize| plan.frame.passes()[index].name.as_str();
-        let inside: Vec<&str> = merge.inside.iter().map(|&id| plan.frame.resource(id).name.as_str()).collect();
+        let inside: Vec<&str> = merge
+            .inside
+            .iter()
+            .map(|&id| plan.frame.resource(id).name.as_str())
+            .collect();
         let first = merge.first.index();
         all.push((
             merge.saves,
@@ -236,10 +260,14 @@ fn advised(plan: &Plan) -> Result<(BTreeMap<String, Vec<String>>, Table), Failur
         ));
     }
     all.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
-    let rows = all.into_iter().map(|(saves, change, what)| vec![Cell::word(change), Cell::word(what), Cell::bytes(saves.0)]);
+    let rows = all
+        .into_iter()
+        .map(|(saves, change, what)| vec![Cell::word(change), Cell::word(what), Cell::bytes(saves.0)]);
     let table = Table {
         title: "What would help, each change tried by itself".to_owned(),
-        columns: ["change", "what it brings", "saves a frame"].map(str::to_owned).to_vec(),
+        columns: ["change", "what it brings", "saves a frame"]
+            .map(str::to_owned)
+            .to_vec(),
         rows: rows.collect(),
         chosen: None,
     };
@@ -258,16 +286,20 @@ fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
         return Vec::new();
     };
     let moved = crate::diff::moved(old, new);
-    let tables = crate::diff::differences(old, new).into_iter().map(|(title, differences)| {
-        let said = |side: Option<String>| Cell::word(side.unwrap_or_else(|| "–".to_owned()));
-        let rows = differences.into_iter().map(|one| vec![Cell::word(one.name), said(one.old), said(one.new)]);
-        Table {
-            title: title.to_owned(),
-            columns: ["name", "first plan", "second plan"].map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-            chosen: None,
-        }
-    });
+    let tables = crate::diff::differences(old, new)
+        .into_iter()
+        .map(|(title, differences)| {
+            let said = |side: Option<String>| Cell::word(side.unwrap_or_else(|| "–".to_owned()));
+            let rows = differences
+                .into_iter()
+                .map(|one| vec![Cell::word(one.name), said(one.old), said(one.new)]);
+            Table {
+                title: title.to_owned(),
+                columns: ["name", "first plan", "second plan"].map(str::to_owned).to_vec(),
+                rows: rows.collect(),
+                chosen: None,
+            }
+        });
     let tables = tables.collect();
     for index in [first, second] {
         for item in &mut inputs[index].chart.items {

@@ -123,7 +123,7 @@ function showLines(view, show) {
 }
 
 function makeCurve(curve) {
-  const figure = element("figure"), count = curve.at.length;
+  const figure = element("figure", { className: curve.wide ? "across" : "" }), count = curve.at.length;
   // Drawn by the command that made this page, names escaped.
   figure.innerHTML = curve.svg;
   const svg = figure.firstElementChild, { left, right, top, bottom } = svg.dataset;

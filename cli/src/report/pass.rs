@@ -16,7 +16,11 @@ pub(super) fn step(pass: &Value) -> Step {
     fact(
         "reserved",
         match pass["bound_object"].as_u64() {
-            Some(object) => format!("{} of tile memory, object {object}; {} alive", amount(bound), amount(alive)),
+            Some(object) => format!(
+                "{} of tile memory, object {object}; {} alive",
+                amount(bound),
+                amount(alive)
+            ),
             None => "no tile memory".to_owned(),
         },
     );
@@ -32,13 +36,18 @@ pub(super) fn step(pass: &Value) -> Step {
             ),
         );
     }
-    let uses = list(&pass["accesses"]).iter().map(|access| format!("{}{}", text(&access["resource"]), operations(access)));
+    let uses = list(&pass["accesses"])
+        .iter()
+        .map(|access| format!("{}{}", text(&access["resource"]), operations(access)));
     let uses: Vec<String> = uses.collect();
     if !uses.is_empty() {
         fact("uses", uses.join(", "));
     }
     let (before, after) = (list(&pass["barriers_before"]), list(&pass["barriers_after"]));
-    fact("barriers", format!("{} before, {} after", before.len(), after.len()));
+    fact(
+        "barriers",
+        format!("{} before, {} after", before.len(), after.len()),
+    );
     let sides = [("before", before), ("after", after)].into_iter();
     let lines = sides.flat_map(|(side, barriers)| barriers.iter().map(move |barrier| line(side, barrier)));
     Step {
@@ -50,14 +59,25 @@ pub(super) fn step(pass: &Value) -> Step {
 
 fn line(side: &str, barrier: &Value) -> Vec<String> {
     let flags = |name: &str| {
-        let flags = list(&barrier[name]).iter().map(|flag| plainly(text(flag), "VK_PIPELINE_STAGE_2_"));
+        let flags = list(&barrier[name])
+            .iter()
+            .map(|flag| plainly(text(flag), "VK_PIPELINE_STAGE_2_"));
         let flags: Vec<String> = flags.collect();
-        if flags.is_empty() { "none".to_owned() } else { flags.join(" + ") }
+        if flags.is_empty() {
+            "none".to_owned()
+        } else {
+            flags.join(" + ")
+        }
     };
     let layout = |name: &str| plainly(text(&barrier[name]), "VK_IMAGE_LAYOUT_");
     let queues = &barrier["transfer"];
     let transfer = if queues.is_object() {
-        format!(", {} of {} → {}", text(&queues["half"]), text(&queues["from"]), text(&queues["to"]))
+        format!(
+            ", {} of {} → {}",
+            text(&queues["half"]),
+            text(&queues["from"]),
+            text(&queues["to"])
+        )
     } else {
         String::new()
     };

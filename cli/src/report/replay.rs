@@ -14,16 +14,29 @@ pub(crate) fn chart(replay: &Value) -> Chart {
         fact("frames", frames.to_string()),
         fact("uses", bytes(&replay["uses"]).to_string()),
     ];
-    let best = policies.iter().min_by_key(|policy| bytes(&policy["traffic"]["mean"]));
+    let best = policies
+        .iter()
+        .min_by_key(|policy| bytes(&policy["traffic"]["mean"]));
     if let Some(best) = best.filter(|_| policies.len() > 1) {
         let mean = amount(bytes(&best["traffic"]["mean"]));
-        facts.insert(0, fact("uploads least", format!("{}, {mean} a frame", text(&best["policy"]))));
+        facts.insert(
+            0,
+            fact(
+                "uploads least",
+                format!("{}, {mean} a frame", text(&best["policy"])),
+            ),
+        );
     }
     if let Some(mean) = replay["bound"]["mean"].as_u64() {
-        facts.push(fact("no policy can go below", format!("{} a frame", amount(mean))));
+        facts.push(fact(
+            "no policy can go below",
+            format!("{} a frame", amount(mean)),
+        ));
     }
     let name = text(&replay["trace"]);
-    let name = std::path::Path::new(name).file_name().map_or(name.into(), |name| name.to_string_lossy());
+    let name = std::path::Path::new(name)
+        .file_name()
+        .map_or(name.into(), |name| name.to_string_lossy());
     Chart {
         title: format!("{name} through caches of {}", amount(budget)),
         facts,
@@ -34,7 +47,10 @@ pub(crate) fn chart(replay: &Value) -> Chart {
 }
 
 fn curves(replay: &Value, policies: &[Value], frames: usize) -> Vec<Curve> {
-    let numbers = |list: &Value| list.as_array().map(|list| list.iter().map(bytes).collect::<Vec<u64>>());
+    let numbers = |list: &Value| {
+        list.as_array()
+            .map(|list| list.iter().map(bytes).collect::<Vec<u64>>())
+    };
     let at: Vec<String> = (0..frames).map(|frame| format!("frame {frame}")).collect();
     let traffic = policies.iter().filter_map(|policy| {
         let levels = &policy["traffic"];
@@ -42,7 +58,12 @@ fn curves(replay: &Value, policies: &[Value], frames: usize) -> Vec<Curve> {
         Some(Series {
             name: text(&policy["policy"]).to_owned(),
             values: numbers(&policy["frame_bytes"])?,
-            note: format!("mean {}, p99 {}, most {}", level("mean"), level("p99"), level("max")),
+            note: format!(
+                "mean {}, p99 {}, most {}",
+                level("mean"),
+                level("p99"),
+                level("max")
+            ),
         })
     });
     let uses = numbers(&replay["frame_uses"]).unwrap_or_default();
@@ -51,9 +72,16 @@ fn curves(replay: &Value, policies: &[Value], frames: usize) -> Vec<Curve> {
         let share = |hits: u64, uses: u64| (u128::from(hits) * 1000 / u128::from(uses.max(1))) as u64;
         Some(Series {
             name: text(&policy["policy"]).to_owned(),
-            note: format!("{} of all uses", Unit::Share.shown(share(hits.iter().sum(), uses.iter().sum()))),
+            note: format!(
+                "{} of all uses",
+                Unit::Share.shown(share(hits.iter().sum(), uses.iter().sum()))
+            ),
             // A frame that asks for nothing misses nothing.
-            values: hits.iter().zip(&uses).map(|(&hits, &uses)| if uses == 0 { 1000 } else { share(hits, uses) }).collect(),
+            values: hits
+                .iter()
+                .zip(&uses)
+                .map(|(&hits, &uses)| if uses == 0 { 1000 } else { share(hits, uses) })
+                .collect(),
         })
     });
     let mut curves = vec![
@@ -101,7 +129,16 @@ fn curves(replay: &Value, policies: &[Value], frames: usize) -> Vec<Curve> {
 
 fn table(replay: &Value, policies: &[Value]) -> Table {
     let columns = [
-        "policy", "mean a frame", "p99", "most", "hits", "byte hits", "wrongful", "bypasses", "reloads within 8", "moved",
+        "policy",
+        "mean a frame",
+        "p99",
+        "most",
+        "hits",
+        "byte hits",
+        "wrongful",
+        "bypasses",
+        "reloads within 8",
+        "moved",
         "ns a use",
     ];
     let share = |part: &Value, whole: &Value| {

@@ -28,7 +28,10 @@ pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Op
     if kind == Kind::Tile && places.len() > 1 {
         let objects = places.iter().filter_map(|place| place["object"].as_u64());
         let objects: Vec<String> = objects.map(|object| object.to_string()).collect();
-        fact("alias images", format!("one in each of the objects {}", objects.join(", ")));
+        fact(
+            "alias images",
+            format!("one in each of the objects {}", objects.join(", ")),
+        );
     }
     fact("why", text(&resource["reason"]["text"]).to_owned());
     if let Some(worth) = resource["reason"]["worth"].as_u64() {
@@ -36,10 +39,14 @@ pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Op
     }
     match advice {
         Some([]) => fact("would admit it", "no single change that was tried".to_owned()),
-        Some(changes) => changes.iter().for_each(|change| fact("would admit it", change.clone())),
+        Some(changes) => changes
+            .iter()
+            .for_each(|change| fact("would admit it", change.clone())),
         None => {}
     }
-    let uses = list(&resource["accesses"]).iter().map(|access| used(passes, resource, access));
+    let uses = list(&resource["accesses"])
+        .iter()
+        .map(|access| used(passes, resource, access));
     fact("used in", uses.collect::<Vec<_>>().join("; "));
     Item {
         name: text(&resource["name"]).to_owned(),
@@ -90,8 +97,14 @@ fn stays(places: &[Value]) -> Vec<String> {
 fn used(passes: &BTreeMap<&str, &Value>, resource: &Value, access: &Value) -> String {
     let name = text(&access["pass"]);
     let planned = passes.get(name).map_or(&[][..], |pass| list(&pass["accesses"]));
-    let planned = planned.iter().find(|planned| planned["resource"] == resource["name"]);
-    let previous = if access["version"] == "previous" { ", the frame before's" } else { "" };
+    let planned = planned
+        .iter()
+        .find(|planned| planned["resource"] == resource["name"]);
+    let previous = if access["version"] == "previous" {
+        ", the frame before's"
+    } else {
+        ""
+    };
     format!(
         "{name}: {}{previous}{}",
         text(&access["kind"]).replace('_', " "),

@@ -1,6 +1,6 @@
 //! A chart as SVG, for documents; and as PNG.
 
-use super::chart::{Chart, Kind, Lane, Panel, amount};
+use super::chart::{Chart, Kind, Lane, Panel, amount, cut};
 use super::curve;
 use crate::failure::Failure;
 
@@ -8,7 +8,6 @@ const LEFT: f64 = 96.0;
 const RIGHT: f64 = 16.0;
 const HEAD: f64 = 34.0;
 const LANE: f64 = 17.0;
-const NAMES: f64 = 96.0;
 const PANEL: f64 = 220.0;
 /// A row of a panel without bytes.
 const ROW: f64 = 17.0;
@@ -25,7 +24,7 @@ pub(crate) fn draw(charts: &[Chart]) -> String {
     for chart in charts {
         top += draw_chart(&mut body, chart, top, column);
         for curve in &chart.curves {
-            top += curve::for_document(&mut body, curve, top, width) + 18.0;
+            top += curve::for_document(&mut body, curve, top, (LEFT, width)) + 18.0;
         }
     }
     format!(
@@ -66,7 +65,12 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
             escaped(&cut(&named.name, 20))
         );
     }
-    y += NAMES;
+    let longest = chart
+        .steps
+        .iter()
+        .map(|step| step.name.chars().count().min(20))
+        .max();
+    y += 24.0 + 4.6 * longest.unwrap_or(0) as f64;
     draw_legend(out, chart, y);
     y + LEGEND - top
 }
@@ -80,7 +84,10 @@ fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
         escaped(&lane.name)
     );
     for span in &lane.spans {
-        let (x, wide) = (LEFT + column * span.first as f64, column * (span.end - span.first) as f64);
+        let (x, wide) = (
+            LEFT + column * span.first as f64,
+            column * (span.end - span.first) as f64,
+        );
         *out += &format!(
             "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" fill=\"#e9e9ef\"/>\n",
             x + 1.0,
@@ -127,10 +134,18 @@ fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f
 
 /// Draws a panel from `y` on; gives its height.
 fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f64) -> f64 {
-    let tall = if panel.rows { (ROW * panel.size as f64).min(PANEL) } else { PANEL };
+    let tall = if panel.rows {
+        (ROW * panel.size as f64).min(PANEL)
+    } else {
+        PANEL
+    };
     let right = LEFT + column * chart.steps.len() as f64;
     let at = |bytes: u64| y + tall - tall * (bytes as f64 / panel.size.max(1) as f64).min(1.0);
-    let size = if panel.rows { String::new() } else { format!(", {}", amount(panel.size)) };
+    let size = if panel.rows {
+        String::new()
+    } else {
+        format!(", {}", amount(panel.size))
+    };
     *out += &format!(
         "<text x=\"{LEFT}\" y=\"{:.1}\" font-weight=\"bold\">{}{size}</text>\n\
          <rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{tall:.1}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
@@ -213,13 +228,6 @@ fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
             x += 40.0 + 7.0 * kind.name().len() as f64;
         }
     }
-}
-
-fn cut(name: &str, room: usize) -> String {
-    if name.chars().count() <= room {
-        return name.to_owned();
-    }
-    name.chars().take(room - 1).chain(['…']).collect()
 }
 
 /// Text as XML and HTML take it.

@@ -11,13 +11,22 @@ pub(crate) fn curves(sweep: &Value, here: Option<u64>) -> Vec<Curve> {
     let over_heap = sweep["over"] == "heap";
     let size = |point: &Value| bytes(&point["size"]);
     let at = points.iter().map(|point| {
-        if over_heap && point["size"].is_u64() { amount(size(point)) } else { text(&point["at"]).to_owned() }
+        if over_heap && point["size"].is_u64() {
+            amount(size(point))
+        } else {
+            text(&point["at"]).to_owned()
+        }
     });
     let at: Vec<String> = at.collect();
     // The point that is nearest.
-    let nearest = here.and_then(|here| (0..points.len()).min_by_key(|&index| size(&points[index]).abs_diff(here)));
+    let nearest =
+        here.and_then(|here| (0..points.len()).min_by_key(|&index| size(&points[index]).abs_diff(here)));
     let mark = nearest.map(|index| (index, format!("this plan, {}", at[index])));
-    let what = if over_heap { "size of the tile heap" } else { "extent" };
+    let what = if over_heap {
+        "size of the tile heap"
+    } else {
+        "extent"
+    };
     let curve = |title: String, unit: Unit, top: u64, values: Vec<u64>| Curve {
         title,
         across: what.to_owned(),
@@ -31,6 +40,7 @@ pub(crate) fn curves(sweep: &Value, here: Option<u64>) -> Vec<Curve> {
             note: String::new(),
         }],
         mark: mark.clone(),
+        wide: false,
     };
     let share = |point: &Value| {
         let (kept, eligible) = (bytes(&point["on_chip_bytes"]), bytes(&point["eligible_bytes"]));

@@ -59,8 +59,15 @@ pub(crate) fn chart(trace: &Value, name: &str) -> Chart {
             }
             other => other.to_owned(),
         };
-        let words = |name: &str| event[name].as_str().map(|value| (name.to_owned(), value.to_owned()));
-        let mut facts: Vec<(String, String)> = ["why", "commandBuffer", "queue"].into_iter().filter_map(words).collect();
+        let words = |name: &str| {
+            event[name]
+                .as_str()
+                .map(|value| (name.to_owned(), value.to_owned()))
+        };
+        let mut facts: Vec<(String, String)> = ["why", "commandBuffer", "queue"]
+            .into_iter()
+            .filter_map(words)
+            .collect();
         facts.insert(0, ("bound".to_owned(), amount(reserved)));
         steps.push(Step {
             name,

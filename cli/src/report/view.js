@@ -1,7 +1,7 @@
 "use strict";
 // One chart of memory over steps, on two canvases: what lives where, drawn when that changes; and on glass above it what is
 // chosen, drawn when the mouse moves. Neither draws what is scrolled away, and the mouse asks only the boxes near it.
-const LEFT = 84, RIGHT = 14, PANEL = 230, ROW = 19, GAP = 44, LANE = 19, NAMES = 106, BUCKETS = 256;
+const LEFT = 84, RIGHT = 14, PANEL = 230, ROW = 19, GAP = 44, LANE = 19, NAMES = 128, BUCKETS = 256;
 const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 
 function amount(bytes) {
@@ -49,6 +49,11 @@ class View {
   }
   // By panel and stretch of steps, the boxes that are there.
   index() {
+    // As high as the longest name needs, turned.
+    const g = document.createElement("canvas").getContext("2d");
+    g.font = "11px " + FONT;
+    const longest = this.chart.steps.reduce((most, step) => step.name.length > most.length ? step.name : most, "");
+    this.names = 24 + Math.ceil(Math.min(NAMES, g.measureText(longest).width) * Math.SQRT1_2);
     this.stretch = Math.max(1, Math.ceil(this.chart.steps.length / BUCKETS));
     this.buckets = this.chart.panels.map(() => []);
     this.boxes.forEach(box => {
@@ -73,7 +78,7 @@ class View {
       y += tall + GAP;
     }
     this.bottom = y - GAP;
-    this.height = this.bottom + NAMES;
+    this.height = this.bottom + this.names;
   }
   x(step) { return LEFT + this.column * step; }
   y(row, bytes) {
@@ -190,7 +195,9 @@ class View {
     if (width === undefined) this.widths.set(name, width = g.measureText(name).width);
     if (width <= room) return name;
     const fits = Math.floor(name.length * room / width) - 1;
-    return fits >= 2 ? name.slice(0, fits) + "…" : "";
+    if (fits < 2) return "";
+    // Of a path the end says most.
+    return name.includes("/") ? "…" + name.slice(-fits) : name.slice(0, fits) + "…";
   }
   drawLanes(g) {
     const [first, end] = this.visible();
@@ -247,7 +254,7 @@ class View {
       g.rotate(-Math.PI / 4);
       g.textAlign = "right";
       // A name that would begin left of the chart loses its end, not its begin.
-      g.fillText(this.cut(g, name, Math.min(128, x * Math.SQRT2 - 4)), 0, 0);
+      g.fillText(this.cut(g, name, Math.min(NAMES, x * Math.SQRT2 - 4)), 0, 0);
       g.restore();
     }
   }

@@ -33,7 +33,9 @@ pub(super) fn document(
         })
     });
     let strategies = compared.iter().map(|(strategy, planned)| match planned {
-        Ok(planned) => json!({ "strategy": strategy.name(), "size": planned.size.0, "bound": planned.bound.0 }),
+        Ok(planned) => {
+            json!({ "strategy": strategy.name(), "size": planned.size.0, "bound": planned.bound.0 })
+        }
         Err(fault) => json!({ "strategy": strategy.name(), "fault": fault }),
     });
     let live = planned.timeline.live_bytes();
@@ -57,9 +59,10 @@ pub(super) fn document(
 }
 
 fn tensor(row: &Row) -> Value {
-    let regions = row.regions.iter().map(|region| {
-        json!({ "memory": region.memory.0, "offset": region.offset.0, "size": region.size.0 })
-    });
+    let regions = row
+        .regions
+        .iter()
+        .map(|region| json!({ "memory": region.memory.0, "offset": region.offset.0, "size": region.size.0 }));
     let lives = row.lives.iter().map(|life| json!([life.first.0, life.end.0]));
     json!({
         "name": row.name,

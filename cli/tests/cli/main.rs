@@ -1,11 +1,13 @@
 //! The `tileheap` command as its users meet it: a process, its output, its exit status.
 
 mod advice;
+mod browser;
 mod checks;
 mod devices;
 mod errors;
 mod frames;
 mod packs;
+mod pictures;
 mod replay;
 mod report;
 mod run;

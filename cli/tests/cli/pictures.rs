@@ -1,0 +1,169 @@
+//! Pictures of pages against references, so coarse that fonts and versions of a browser do not matter, and so fine that what is drawn
+//! does.
+//!
+//! A picture is averaged over squares of [`CELL`] pixels; references are stored so. They are compared tile by tile: what moves, is missing or
+//! has another colour changes some tile by much, another font changes all of them by little.
+
+use std::path::{Path, PathBuf};
+
+use resvg::tiny_skia::{IntSize, Pixmap};
+
+use crate::run::scratch;
+
+/// Pixels to a cell, along each side.
+const CELL: u32 = 8;
+/// Cells to a tile, along each side.
+const TILE: u32 = 6;
+/// By how much the mean of a tile may differ, of 255.
+const TOLERANCE: f64 = 16.0;
+
+/// A picture of cells, colours of three channels.
+pub(crate) struct Coarse {
+    width: u32,
+    height: u32,
+    cells: Vec<[u8; 3]>,
+}
+
+impl Coarse {
+    /// Of a PNG, cells at its edges that are not whole left out.
+    pub(crate) fn of(png: &[u8]) -> Coarse {
+        let pixels = Pixmap::decode_png(png).expect("a PNG");
+        let (width, height) = (pixels.width() / CELL, pixels.height() / CELL);
+        let mut cells = Vec::new();
+        for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+            let mut sums = [0u32; 3];
+            for (down, right) in (0..CELL).flat_map(|down| (0..CELL).map(move |right| (down, right))) {
+                let pixel = pixels.pixel(x * CELL + right, y * CELL + down).expect("inside");
+                for (sum, value) in sums.iter_mut().zip([pixel.red(), pixel.green(), pixel.blue()]) {
+                    *sum += u32::from(value);
+                }
+            }
+            cells.push(sums.map(|sum| (sum / (CELL * CELL)) as u8));
+        }
+        Coarse { width, height, cells }
+    }
+
+    fn read(path: &Path) -> Coarse {
+        let png =
+            std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}: {REFRESH}", path.display()));
+        let pixels = Pixmap::decode_png(&png).expect("a PNG");
+        Coarse {
+            width: pixels.width(),
+            height: pixels.height(),
+            cells: pixels
+                .pixels()
+                .iter()
+                .map(|pixel| [pixel.red(), pixel.green(), pixel.blue()])
+                .collect(),
+        }
+    }
+
+    fn write(&self, path: &Path) {
+        let data = self
+            .cells
+            .iter()
+            .flat_map(|&[red, green, blue]| [red, green, blue, 255])
+            .collect();
+        let size = IntSize::from_wh(self.width, self.height).expect("a picture has cells");
+        let pixels = Pixmap::from_vec(data, size).expect("as many bytes");
+        std::fs::write(path, pixels.encode_png().expect("a PNG")).expect("a reference");
+    }
+
+    /// The largest mean difference of a tile, and where its middle is in pixels. Rows that only one of the two has count as
+    /// different altogether.
+    pub(crate) fn difference(&self, other: &Coarse) -> (f64, (u32, u32)) {
+        assert_eq!(self.width, other.width, "pictures of windows of one width");
+        let mut worst = (0.0, (0, 0));
+        let height = self.height.max(other.height);
+        for (y, x) in
+            (0..height.div_ceil(TILE)).flat_map(|y| (0..self.width.div_ceil(TILE)).map(move |x| (y, x)))
+        {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for (down, right) in (0..TILE).flat_map(|down| (0..TILE).map(move |right| (down, right))) {
+                let (row, column) = (y * TILE + down, x * TILE + right);
+                if row >= height || column >= self.width {
+                    continue;
+                }
+                let at = (row * self.width + column) as usize;
+                sum += match (self.cells.get(at), other.cells.get(at)) {
+                    (Some(one), Some(two)) => {
+                        let channels = one
+                            .iter()
+                            .zip(two)
+                            .map(|(one, two)| f64::from(one.abs_diff(*two)));
+                        channels.fold(0.0, f64::max)
+                    }
+                    _ => 255.0,
+                };
+                count += 1.0;
+            }
+            if sum / count > worst.0 {
+                worst = (
+                    sum / count,
+                    ((x * TILE + TILE / 2) * CELL, (y * TILE + TILE / 2) * CELL),
+                );
+            }
+        }
+        worst
+    }
+
+    pub(crate) fn looks_like(&self, other: &Coarse) -> bool {
+        self.difference(other).0 <= TOLERANCE
+    }
+}
+
+const REFRESH: &str =
+    "TILEHEAP_REFRESH_PICTURES=1 draws all references anew; look at them before they are kept";
+
+/// Compares with the reference of this name, or draws it anew.
+pub(crate) fn assert_looks_like_reference(png: &[u8], name: &str) {
+    let reference = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/references")
+        .join(format!("{name}.png"));
+    let seen = Coarse::of(png);
+    let full = scratch(&format!("{name}.png"));
+    std::fs::write(&full, png).expect("a scratch file");
+    if std::env::var_os("TILEHEAP_REFRESH_PICTURES").is_some() {
+        seen.write(&reference);
+    }
+    let (difference, (x, y)) = seen.difference(&Coarse::read(&reference));
+    eprintln!("{name}: differs by {difference:.1} of {TOLERANCE} at most");
+    assert!(
+        difference <= TOLERANCE,
+        "{} differs from {} by {difference:.1} about ({x}, {y}): {REFRESH}",
+        full.display(),
+        reference.display()
+    );
+}
+
+#[test]
+fn what_moves_is_missing_or_has_another_colour_is_seen() {
+    let picture = |left: u32, colour: [u8; 3]| {
+        let inside = |x: u32, y: u32| (left..left + 12).contains(&x) && (10..16).contains(&y);
+        let cells = (0..60u32 * 40).map(|at| {
+            if inside(at % 60, at / 60) {
+                colour
+            } else {
+                [245; 3]
+            }
+        });
+        Coarse {
+            width: 60,
+            height: 40,
+            cells: cells.collect(),
+        }
+    };
+    let orange = [242, 177, 52];
+    let one = picture(20, orange);
+    assert!(
+        one.looks_like(&picture(20, [236, 180, 60])),
+        "another browser's colours"
+    );
+    assert!(!one.looks_like(&picture(24, orange)), "moved");
+    assert!(!one.looks_like(&picture(20, [245; 3])), "missing");
+    assert!(!one.looks_like(&picture(20, [156, 195, 230])), "another colour");
+    let mut taller = picture(20, orange);
+    taller.cells.extend([[245; 3]; 120]);
+    taller.height += 2;
+    assert!(!one.looks_like(&taller), "taller");
+}
