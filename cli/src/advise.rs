@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::gate::percent;
 use crate::output::Output;
 use crate::plan::{frame_of, plan_of, read_profile};
+use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     let what = &arguments.what;
@@ -16,10 +17,13 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         return crate::sweep::run(what, sweep, arguments.json);
     }
     let imported = frame_of(what, what.how.size)?;
+    let progress = Progress::new("planning", 0);
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
+    progress.say("trying what would help");
     let advice = advise(&plan)?;
     let fusions = fusions(&plan)?;
     let merges = merges(&plan)?;
+    drop(progress);
     let name = |batch: tileheap::frame::BatchId| batch.index();
     if arguments.json {
         let resources = advice.iter().map(|advice| {

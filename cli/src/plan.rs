@@ -13,11 +13,14 @@ use crate::arguments::{PlanArguments, Sizes, What};
 use crate::failure::Failure;
 use crate::input::{self, read_text, shown};
 use crate::output::Output;
+use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let imported = frame_of(&arguments.what, arguments.what.how.size)?;
     let profile = read_profile(&arguments.what)?;
+    let progress = Progress::new("planning", 0);
     let plan = plan_of(&arguments.what, &imported, &profile)?;
+    drop(progress);
     let output = Output::to(arguments.output.clone());
     if arguments.json {
         return output.write(&plan.to_json());

@@ -1,5 +1,6 @@
 //! How far something is that takes more than a second: on a terminal, on standard error, and gone when it is done.
 
+use std::borrow::Cow;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -48,7 +49,7 @@ impl Progress {
     }
 
     /// What is going on now.
-    pub(crate) fn say(&self, what: String) {
+    pub(crate) fn say(&self, what: impl Into<Cow<'static, str>>) {
         self.bar.set_message(what);
     }
 }

@@ -98,7 +98,7 @@ fn play(path: &Path, how: &ReplayHow) -> Result<Played, Failure> {
         }
     }
     // Again without the checker's books between requests.
-    progress.say("timing".to_owned());
+    progress.say("timing");
     for run in &mut runs {
         run.time(open(path)?, path)?;
     }

@@ -123,7 +123,7 @@ fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks)
             text(out, (width - RIGHT, y + 12.0), inks.soft, right, &series.note);
             match curve.form {
                 Form::Bars => bars(out, series, curve.unit, &ground, inks),
-                _ => line(out, series, curve.unit, &ground, inks),
+                _ => line(out, series, curve, &ground, inks),
             }
         }
         if let Some((at, _)) = &curve.mark {
@@ -246,19 +246,23 @@ fn bars(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &I
     );
 }
 
-fn line(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &Inks) {
+/// From position to position; what is as wide as a chart holds over each of its steps.
+fn line(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks: &Inks) {
     let mut path = String::new();
     let (mut first, mut last) = (None, ground.left);
-    for (x, range) in ground.columns() {
-        let value = together(series.values.get(range).unwrap_or_default(), unit);
-        let _ = write!(
-            path,
-            "{}{x:.1} {:.1}",
-            if path.is_empty() { 'M' } else { 'L' },
-            ground.y(value)
-        );
-        first.get_or_insert(x);
-        last = x;
+    for (middle, range) in ground.columns() {
+        let (from, end) = (ground.x(range.start as f64), ground.x(range.end as f64));
+        let y = ground.y(together(series.values.get(range).unwrap_or_default(), curve.unit));
+        let go = if path.is_empty() { 'M' } else { 'L' };
+        let (left, right) = if curve.wide {
+            let _ = write!(path, "{go}{from:.1} {y:.1}H{end:.1}");
+            (from, end)
+        } else {
+            let _ = write!(path, "{go}{middle:.1} {y:.1}");
+            (middle, middle)
+        };
+        first.get_or_insert(left);
+        last = right;
     }
     let Some(first) = first else { return };
     let base = ground.top + ground.tall;

@@ -179,7 +179,7 @@ fn planned(arguments: &ReportArguments, what: &What, text: &str) -> Result<Input
     let mut notes = imported.notes;
     let (mut advice, mut help) = (BTreeMap::new(), Table::default());
     if thorough {
-        progress.say("trying what would help".to_owned());
+        progress.say("trying what would help");
         (advice, help) = advised(&plan)?;
     } else if arguments.detail == Detail::Auto {
         notes.push(format!(

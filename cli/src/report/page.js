@@ -255,7 +255,9 @@ if (data.differences) {
   const tables = data.differences.filter(table => table.rows.length);
   const section = named(element("section", { id: "differences" }, element("h2", { textContent: "What the second plan does differently" })), { "aria-label": "Differences" });
   section.append(...(tables.length ? tables.map(showTable) : [element("p", { textContent: "The plans put everything in the same places." })]));
-  main.prepend(section);
+  main.append(section);
+  const counts = tables.map(table => `${table.rows.length} under “${table.title}”`).join(", ");
+  side.before(element("p", { className: "hint" }, element("a", { href: "#differences", textContent: tables.length ? `Differences: ${counts}` : "No differences" })));
 }
 const lines = document.getElementById("lines");
 const kinds = new Set(views.filter(view => view.chart.steps.some(step => step.lines.length)).map(view => view.chart.lines[0].toLowerCase()));

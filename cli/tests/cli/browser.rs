@@ -56,12 +56,23 @@ impl Browser {
             assert!(made.success(), "a pipe at {}", pipe.display());
         }
         let _ = std::fs::remove_dir_all(&profile);
+        // One family of fonts, that of the references, whatever else the machine has.
+        let fonts = scratch("browser.fonts");
+        let family = Path::new("/usr/share/fonts/truetype/dejavu");
+        let folder = if family.exists() {
+            family
+        } else {
+            Path::new("/usr/share/fonts")
+        };
+        let listed = format!("<fontconfig><dir>{}</dir></fontconfig>", folder.display());
+        std::fs::write(&fonts, listed).expect("a list of fonts");
         // Chromium listens on descriptor 3 and answers on 4.
         let script = "exec timeout 900 \"$0\" --headless --no-sandbox --disable-gpu --hide-scrollbars --force-color-profile=srgb \
                       --remote-debugging-pipe --user-data-dir=\"$3\" about:blank 3<\"$1\" 4>\"$2\"";
         Command::new("sh")
             .args(["-c", script, program])
             .args([&to, &from, &profile])
+            .env("FONTCONFIG_FILE", &fonts)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

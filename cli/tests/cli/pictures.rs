@@ -1,8 +1,9 @@
 //! Pictures of pages against references, so coarse that fonts and versions of a browser do not matter, and so fine that what is drawn
 //! does.
 //!
-//! A picture is averaged over squares of [`CELL`] pixels; references are stored so. They are compared tile by tile: what moves, is missing or
-//! has another colour changes some tile by much, another font changes all of them by little.
+//! A picture is averaged over squares of [`CELL`] pixels; references are stored so. A cell differs by what it differs from the one
+//! most like it among its neighbours, for letters move by less than that. Tile by tile: what moves, is missing or has another colour
+//! changes some tile by much, another way to set letters changes all of them by little.
 
 use std::path::{Path, PathBuf};
 
@@ -84,17 +85,9 @@ impl Coarse {
                 if row >= height || column >= self.width {
                     continue;
                 }
-                let at = (row * self.width + column) as usize;
-                sum += match (self.cells.get(at), other.cells.get(at)) {
-                    (Some(one), Some(two)) => {
-                        let channels = one
-                            .iter()
-                            .zip(two)
-                            .map(|(one, two)| f64::from(one.abs_diff(*two)));
-                        channels.fold(0.0, f64::max)
-                    }
-                    _ => 255.0,
-                };
+                sum += self
+                    .nearest(other, row, column)
+                    .max(other.nearest(self, row, column));
                 count += 1.0;
             }
             if sum / count > worst.0 {
@@ -105,6 +98,26 @@ impl Coarse {
             }
         }
         worst
+    }
+
+    fn cell(&self, row: u32, column: u32) -> Option<[u8; 3]> {
+        let inside = row < self.height && column < self.width;
+        inside.then(|| self.cells[(row * self.width + column) as usize])
+    }
+
+    /// By how much a cell differs from the one there, or beside it, in another picture.
+    fn nearest(&self, other: &Coarse, row: u32, column: u32) -> f64 {
+        let Some(cell) = self.cell(row, column) else {
+            return 255.0;
+        };
+        let around = (0..3).flat_map(|down| (0..3).map(move |right| (row + down, column + right)));
+        let beside =
+            around.filter_map(|(row, column)| other.cell(row.checked_sub(1)?, column.checked_sub(1)?));
+        let differences = beside.map(|beside| {
+            let channels = cell.iter().zip(beside).map(|(one, two)| one.abs_diff(two));
+            channels.max().unwrap_or(0)
+        });
+        f64::from(differences.min().unwrap_or(255))
     }
 
     pub(crate) fn looks_like(&self, other: &Coarse) -> bool {
