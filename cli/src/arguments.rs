@@ -32,7 +32,11 @@ Examples:
   tileheap report frame.json -o report.html      its plan as a page to look at
   tileheap check frame.json plan.json            whether a plan keeps the rules
   tileheap pack buffers.csv                      lives and sizes into the smallest block
-  tileheap replay strafe.trace --budget 2MiB --all   what texture caches make of a trace")]
+  tileheap tensors network.jsonl --compare       what a network's tensors take, by every strategy
+  tileheap trace strafe -o strafe.trace          what a camera asks of a texture cache
+  tileheap report strafe.trace --cache 2MiB -o cache.html   … and what every policy makes of it
+
+Exit status: 0 done; 1 it could not be done; 2 the command line or a table was wrong; 3 no answer within a budget.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -54,7 +58,13 @@ pub(crate) enum Command {
     Trace(TraceArguments),
     /// Print a completion script for a shell
     ///
-    /// For bash, for instance: tileheap completions bash > ~/.local/share/bash-completion/completions/tileheap
+    /// Subcommands, options, and the names that options take are completed with the tabulator key.
+    #[command(after_help = "\
+Examples:
+  tileheap completions bash > ~/.local/share/bash-completion/completions/tileheap
+  tileheap completions zsh > ~/.zfunc/_tileheap          with fpath+=~/.zfunc in ~/.zshrc, before compinit
+  tileheap completions fish > ~/.config/fish/completions/tileheap.fish
+  tileheap completions powershell >> $PROFILE")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -103,7 +113,7 @@ pub(crate) struct PlanArguments {
 /// What is planned, for which device, and how.
 #[derive(Debug, Args)]
 pub(crate) struct What {
-    /// The frame as JSON, native (\"format\": \"tileheap-frame\") or loose; - for standard input
+    /// The frame as JSON, native ("format": "tileheap-frame") or loose; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) frame: PathBuf,
     #[command(flatten)]
@@ -137,7 +147,7 @@ pub(crate) struct How {
     /// Where several tile memory objects serve one run of lives; always with --sizes raw
     #[arg(long, value_parser = ladders())]
     pub(crate) ladder: Option<Ladder>,
-    /// Measured worths of accesses in place of the model's, as JSON (\"format\": \"tileheap-weights\")
+    /// Measured worths of accesses in place of the model's, as JSON ("format": "tileheap-weights")
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
     /// A resource that must live in tile memory; an error says which rule it would break. May be repeated
@@ -200,7 +210,7 @@ pub(crate) struct DiffArguments {
     pub(crate) new: PathBuf,
 }
 
-/// Make a page to look at, of frames, tensors, texture caches and traces, side by side if you like
+/// Make a page to look at: of plans, networks, texture caches and traces, side by side
 ///
 /// One HTML file that needs no network. Of a frame: every heap with passes across and offsets up, windows and command buffers,
 /// what is reserved in each pass, every resource with its life, home, reason and worth, and what would admit it; barriers on demand; and
@@ -257,7 +267,7 @@ pub(crate) struct ReportArguments {
     /// The memory of the texture cache: 2097152, 2MiB
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true, help_heading = "Texture caches")]
     pub(crate) cache: Option<Bytes>,
-    /// Its policies, all of them without this: coherent,arenas,lru
+    /// Its policies, all of them without this: coherent,arenas,lru (see `tileheap replay --help`)
     #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = policies(), help_heading = "Texture caches")]
     pub(crate) policy: Vec<PolicyKind>,
 }
@@ -350,9 +360,9 @@ pub(crate) struct PackArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Plan a network's tensors: bytes by strategy, the lower bound, live bytes over time, who is alive at the peak
+/// Plan a network's tensors: bytes by strategy, the lower bound, who is alive at the peak
 ///
-/// The file is a graph as JSON (\"format\": \"tileheap-graph\"), a TVM graph JSON, a network as lines of JSON, or plain records (CSV
+/// The file is a graph as JSON ("format": "tileheap-graph"), a TVM graph JSON, a network as lines of JSON, or plain records (CSV
 /// id,lower,upper,size; lower alive and upper not), told apart by what stands in it. Storage is chosen by a policy, sizes are estimated from
 /// layouts; every strategy but the default reproduces what some system does.
 #[derive(Debug, Args)]
@@ -361,13 +371,14 @@ Examples:
   tileheap tensors network.jsonl                              the default: offsets in one block
   tileheap tensors graph.json --compare                       every strategy side by side
   tileheap tensors graph.json --memory sram=1MiB,dram         a small memory first, the rest spills
-  tileheap tensors graph.json --trace trace.json              for chrome://tracing or Perfetto")]
+  tileheap tensors graph.json --trace trace.json              for chrome://tracing or Perfetto
+  tileheap tensors graph.json --json | tileheap report - -o graph.html   as a page to look at")]
 pub(crate) struct TensorsArguments {
     /// The graph or the records; - for standard input
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// How tensors get their bytes
-    #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = crate::tensors::strategies())]
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = crate::tensors::strategies())]
     pub(crate) strategy: tileheap::tensor::TensorStrategy,
     /// How images and buffers are chosen
     #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = crate::tensors::policies())]
@@ -418,8 +429,8 @@ pub(crate) enum Sizes {
 #[command(after_help = "\
 Examples:
   tileheap trace strafe -o strafe.trace && tileheap replay strafe.trace --budget 2MiB --all
-  tileheap replay strafe.trace --budget 2MiB --policy arenas --plot target/plots
-  tileheap replay strafe.trace --budget 2MiB --all --bound --json | jq '.policies[] | {policy, traffic}'")]
+  tileheap replay strafe.trace --budget 2MiB --policy arenas --plot plots
+  tileheap replay strafe.trace --budget 2MiB --all --json | tileheap report - -o strafe.html")]
 pub(crate) struct ReplayArguments {
     /// The trace, as `tileheap trace` or the library's `TraceWriter` writes it
     #[arg(value_hint = ValueHint::FilePath)]

@@ -66,8 +66,7 @@ function makeLegend(view) {
     if (view.boxes.some(box => chart.items[box.item].kind === index)) entry({ background: kind.fill, borderColor: kind.edge }, kind.name);
   });
   if (chart.panels.some(panel => panel.reserved.some(bytes => bytes > 0))) entry({ background: "var(--held)", borderColor: "var(--line)" }, "reserved in the pass");
-  chart.lanes.filter(lane => lane.ruled && lane.spans.length > 1)
-    .forEach((lane, index) => entry({ borderColor: index ? "var(--soft)" : "var(--mark)" }, `another ${lane.name.replace("commands", "command buffer")} begins`, true));
+  chart.lanes.filter(lane => lane.ruled).forEach((lane, index) => lane.spans.length > 1 && entry({ borderColor: index ? "var(--soft)" : "var(--mark)" }, `another ${lane.name.replace("commands", "command buffer")} begins`, true));
   if (chart.items.some(item => item.changed)) entry({ background: "none", borderColor: "var(--mark)" }, "elsewhere in the other plan");
   return legend;
 }
@@ -178,21 +177,22 @@ function makeSection(chart, number) {
     facts.append(element("div", {}, element("dt", { textContent: name }), element("dd", { textContent: value })));
   const section = named(element("section"), { "aria-label": chart.title });
   if (data.charts.length > 1) section.append(element("h2", { textContent: chart.title }));
-  section.append(facts);
+  const body = element("div", { className: "body" });
+  section.append(facts, body);
   if (chart.panels.length) {
     const view = new View(chart, data.kinds, number, said);
     view.lines = element("div");
-    section.append(view.stage, makeLegend(view), view.lines);
+    body.append(view.stage, makeLegend(view), view.lines);
     views.push(view);
   }
-  if (chart.curves.length) section.append(element("div", { className: "curves" }, ...chart.curves.map(makeCurve)));
-  for (const table of chart.tables) section.append(showTable(table));
+  if (chart.curves.length) body.append(element("div", { className: "curves" }, ...chart.curves.map(makeCurve)));
+  for (const table of chart.tables) body.append(showTable(table));
   if (chart.notes.length)
-    section.append(element("ul", { className: "notes" }, ...chart.notes.map(note => element("li", { textContent: note }))));
+    body.append(element("ul", { className: "notes" }, ...chart.notes.map(note => element("li", { textContent: note }))));
   if (chart.panels.length) {
     const view = views[views.length - 1];
     view.details = makeItems(view);
-    section.append(view.details);
+    body.append(view.details);
   }
   return section;
 }
