@@ -6,6 +6,7 @@ pub(crate) mod fault;
 pub(crate) mod memory;
 pub(crate) mod output;
 pub(crate) mod picture;
+pub(crate) mod progress;
 pub(crate) mod swapchain;
 pub(crate) mod window;
 

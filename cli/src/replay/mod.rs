@@ -121,17 +121,18 @@ pub(crate) fn generate(arguments: &TraceArguments) -> Result<(), Failure> {
         ))
     };
     let scenario = arguments.scenario;
+    let progress = Progress::new("writing", 0);
     let file = BufWriter::new(File::create(path).map_err(failed)?);
     let mut writer = TraceWriter::new(file, &scenario.geometry()).map_err(failed)?;
     let mut written = Ok(());
-    let progress = Progress::new("writing", 0);
     scenario.generate(arguments.seed, arguments.frames, |record| {
         if written.is_ok() {
             written = writer.write(record);
         }
     });
+    let finished = written.and_then(|()| writer.finish());
     drop(progress);
-    written.and_then(|()| writer.finish()).map_err(failed)?;
+    finished.map_err(failed)?;
     Ok(())
 }
 

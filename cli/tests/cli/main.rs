@@ -14,3 +14,4 @@ mod run;
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 mod tensors;
+mod terminal;
