@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::{Value, json};
@@ -13,6 +13,8 @@ use crate::support;
 
 /// A browser with one page.
 pub(crate) struct Browser {
+    /// Not waited for: it ends when this process does, and its pipe is closed.
+    _process: Child,
     to: File,
     from: BufReader<File>,
     calls: u64,
@@ -43,7 +45,6 @@ pub(crate) fn browser() -> Option<MutexGuard<'static, Browser>> {
 }
 
 impl Browser {
-    /// It ends with this process: its pipe is closed then.
     fn start(program: &str) -> Browser {
         let (to, from, profile) = (
             scratch("browser.to"),
@@ -69,7 +70,7 @@ impl Browser {
         // Chromium listens on descriptor 3 and answers on 4.
         let script = "exec timeout 900 \"$0\" --headless --no-sandbox --disable-gpu --hide-scrollbars --force-color-profile=srgb \
                       --remote-debugging-pipe --user-data-dir=\"$3\" about:blank 3<\"$1\" 4>\"$2\"";
-        Command::new("sh")
+        let process = Command::new("sh")
             .args(["-c", script, program])
             .args([&to, &from, &profile])
             .env("FONTCONFIG_FILE", &fonts)
@@ -80,6 +81,7 @@ impl Browser {
             .expect("a shell starts");
         let open = |path: &PathBuf, write: bool| File::options().read(!write).write(write).open(path);
         let mut browser = Browser {
+            _process: process,
             to: open(&to, true).expect("the browser's ear"),
             from: BufReader::new(open(&from, false).expect("the browser's voice")),
             calls: 0,
