@@ -10,7 +10,7 @@
 //! boxes   item × steps × bytes, in a panel
 //! ```
 
-use serde_json::{Value, json};
+use super::numbers::{Curve, Table};
 
 /// One picture of memory over time, and the words that go with it.
 #[derive(Clone, Debug, Default)]
@@ -130,100 +130,6 @@ pub(crate) struct Item {
     pub(crate) changed: bool,
 }
 
-/// Numbers over something, each series on ground of its own.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Curve {
-    pub(crate) title: String,
-    /// What is across, in a word: `heap`, `frame`.
-    pub(crate) across: String,
-    /// What each position is.
-    pub(crate) at: Vec<String>,
-    pub(crate) unit: Unit,
-    pub(crate) form: Form,
-    /// The top of the axis; 0 for the largest value.
-    pub(crate) top: u64,
-    pub(crate) series: Vec<Series>,
-    /// It is drawn as wide as a chart: positions are its steps.
-    pub(crate) wide: bool,
-    /// A position that is marked, and why.
-    pub(crate) mark: Option<(usize, String)>,
-}
-
-/// One line of numbers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Series {
-    pub(crate) name: String,
-    /// As many as there are positions.
-    pub(crate) values: Vec<u64>,
-    /// What else is said of it, beside the name.
-    pub(crate) note: String,
-}
-
-/// What numbers are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Unit {
-    #[default]
-    Bytes,
-    /// Thousandths of a whole.
-    Share,
-}
-
-impl Unit {
-    pub(crate) fn shown(self, value: u64) -> String {
-        match self {
-            Unit::Bytes => amount(value),
-            Unit::Share => format!("{}.{} %", value / 10, value % 10),
-        }
-    }
-}
-
-/// How numbers are drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// A line, the ground below it shaded.
-    #[default]
-    Line,
-    /// A bar for each.
-    Bars,
-    /// All series on one ground: each from where the one before ends to its own value.
-    Bands,
-}
-
-/// Rows of words and numbers.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Table {
-    pub(crate) title: String,
-    pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<Vec<Cell>>,
-    /// The row that is drawn above, if one is.
-    pub(crate) chosen: Option<usize>,
-}
-
-/// A word, or a number with how it is written; numbers sort as such.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Cell {
-    Word(String),
-    Number(u64, String),
-}
-
-impl Cell {
-    pub(crate) fn word(text: impl Into<String>) -> Cell {
-        Cell::Word(text.into())
-    }
-
-    pub(crate) fn bytes(bytes: u64) -> Cell {
-        Cell::Number(bytes, amount(bytes))
-    }
-
-    pub(crate) fn count(count: u64) -> Cell {
-        Cell::Number(count, count.to_string())
-    }
-
-    pub(crate) fn share(thousandths: u64) -> Cell {
-        Cell::Number(thousandths, Unit::Share.shown(thousandths))
-    }
-}
-
 /// What an item is drawn as.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -318,92 +224,6 @@ impl Chart {
                 .facts
                 .push(("takes turns with".to_owned(), words));
         }
-    }
-
-    /// As the page's script reads it.
-    pub(crate) fn to_json(&self) -> Value {
-        let steps = self
-            .steps
-            .iter()
-            .map(|step| json!({ "name": step.name, "facts": step.facts, "lines": step.lines }));
-        let lanes = self.lanes.iter().map(|lane| {
-            let spans = lane
-                .spans
-                .iter()
-                .map(|span| json!([span.first, span.end, span.name]));
-            json!({ "name": lane.name, "ruled": lane.ruled, "spans": spans.collect::<Vec<_>>() })
-        });
-        let panels = self.drawn_panels().map(|panel| {
-            let boxes = panel
-                .boxes
-                .iter()
-                .map(|area| json!([area.item, area.steps.0, area.steps.1, area.offset, area.size]));
-            json!({
-                "name": panel.name,
-                "size": panel.size,
-                "rows": panel.rows,
-                "boxes": boxes.collect::<Vec<_>>(),
-                "reserved": panel.reserved,
-                "rules": panel.rules,
-            })
-        });
-        let items = self.items.iter().map(|item| {
-            json!({
-                "name": item.name,
-                "kind": item.kind as usize,
-                "size": item.size,
-                "facts": item.facts,
-                "changed": item.changed,
-            })
-        });
-        let tables = self.tables.iter().map(|table| {
-            let cell = |cell: &Cell| match cell {
-                Cell::Word(text) => json!(text),
-                Cell::Number(number, text) => json!([number, text]),
-            };
-            let rows = table
-                .rows
-                .iter()
-                .map(|row| row.iter().map(cell).collect::<Vec<_>>());
-            json!({
-                "title": table.title,
-                "columns": table.columns,
-                "rows": rows.collect::<Vec<_>>(),
-                "chosen": table.chosen,
-            })
-        });
-        json!({
-            "title": self.title,
-            "facts": self.facts,
-            "steps": steps.collect::<Vec<_>>(),
-            "lanes": lanes.collect::<Vec<_>>(),
-            "marks": self.marks,
-            "panels": panels.collect::<Vec<_>>(),
-            "items": items.collect::<Vec<_>>(),
-            "curves": self.curves.iter().map(Curve::to_json).collect::<Vec<_>>(),
-            "tables": tables.collect::<Vec<_>>(),
-            "lines": self.lines,
-            "notes": self.notes,
-        })
-    }
-}
-
-impl Curve {
-    /// The drawing, and the numbers as they are read out.
-    fn to_json(&self) -> Value {
-        let series = self
-            .series
-            .iter()
-            .map(|series| json!({ "name": series.name, "values": series.values }));
-        json!({
-            "title": self.title,
-            "across": self.across,
-            "wide": self.wide,
-            "at": self.at,
-            "share": self.unit == Unit::Share,
-            "series": series.collect::<Vec<_>>(),
-            "svg": super::curve::for_page(self),
-        })
     }
 }
 
@@ -504,6 +324,5 @@ mod tests {
             (amount(1023), amount(1536), amount(1 << 20)),
             ("1023 B".into(), "1.5 KiB".into(), "1 MiB".into())
         );
-        assert_eq!(Unit::Share.shown(691), "69.1 %");
     }
 }

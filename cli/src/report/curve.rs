@@ -10,7 +10,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use super::chart::{Curve, Form, Series, Unit};
+use super::numbers::{Curve, Form, Series, Unit};
 use super::svg::escaped;
 
 const RIGHT: f64 = 14.0;

@@ -11,6 +11,7 @@
 mod chart;
 mod curve;
 mod frame;
+mod numbers;
 mod page;
 mod pass;
 mod replay;
@@ -35,7 +36,8 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::replay::ReplayHow;
 use crate::tensors::TensorHow;
-use chart::{Cell, Chart, Table};
+use chart::Chart;
+use numbers::{Cell, Table};
 
 /// With `--detail auto`, larger frames are not planned again and again.
 const SMALL_FRAME: usize = 200;

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::chart::{Cell, Chart, Curve, Form, Series, Table, Unit, amount};
+use super::chart::{Chart, amount};
 use super::frame::{bytes, list, text};
+use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
 
 pub(crate) fn chart(replay: &Value) -> Chart {
     let policies = list(&replay["policies"]);

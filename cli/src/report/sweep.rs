@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::chart::{Chart, Curve, Form, Series, Unit, amount};
+use super::chart::{Chart, amount};
 use super::frame::{bytes, list, text};
+use super::numbers::{Curve, Form, Series, Unit};
 
 /// Of a plan at `here`, which is marked: the size of its heap, or its texels.
 pub(crate) fn curves(sweep: &Value, here: Option<u64>) -> Vec<Curve> {

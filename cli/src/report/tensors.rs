@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
-use super::chart::{Area, Cell, Chart, Curve, Form, Item, Kind, Panel, Series, Step, Table, amount};
+use super::chart::{Area, Chart, Item, Kind, Panel, Step, amount};
 use super::frame::{bytes, list, text};
+use super::numbers::{Cell, Curve, Form, Series, Table};
 
 pub(crate) fn chart(plan: &Value) -> Chart {
     let tensors = list(&plan["tensors"]);

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use resvg::tiny_skia::{IntSize, Pixmap};
 
-use crate::run::scratch;
+use crate::browser::browser;
+use crate::report::{RECORDS, renderer, reported, texture_trace};
+use crate::run::{file, scratch};
 
 /// Pixels to a cell, along each side.
 const CELL: u32 = 8;
@@ -19,7 +21,7 @@ const TILE: u32 = 6;
 const TOLERANCE: f64 = 16.0;
 
 /// A picture of cells, colours of three channels.
-pub(crate) struct Coarse {
+struct Coarse {
     width: u32,
     height: u32,
     cells: Vec<[u8; 3]>,
@@ -27,7 +29,7 @@ pub(crate) struct Coarse {
 
 impl Coarse {
     /// Of a PNG, cells at its edges that are not whole left out.
-    pub(crate) fn of(png: &[u8]) -> Coarse {
+    fn of(png: &[u8]) -> Coarse {
         let pixels = Pixmap::decode_png(png).expect("a PNG");
         let (width, height) = (pixels.width() / CELL, pixels.height() / CELL);
         let mut cells = Vec::new();
@@ -72,7 +74,7 @@ impl Coarse {
 
     /// The largest mean difference of a tile, and where its middle is in pixels. Rows that only one of the two has count as
     /// different altogether.
-    pub(crate) fn difference(&self, other: &Coarse) -> (f64, (u32, u32)) {
+    fn difference(&self, other: &Coarse) -> (f64, (u32, u32)) {
         assert_eq!(self.width, other.width, "pictures of windows of one width");
         let mut worst = (0.0, (0, 0));
         let height = self.height.max(other.height);
@@ -120,7 +122,7 @@ impl Coarse {
         f64::from(differences.min().unwrap_or(255))
     }
 
-    pub(crate) fn looks_like(&self, other: &Coarse) -> bool {
+    fn looks_like(&self, other: &Coarse) -> bool {
         self.difference(other).0 <= TOLERANCE
     }
 }
@@ -129,7 +131,7 @@ const REFRESH: &str =
     "TILEHEAP_REFRESH_PICTURES=1 draws all references anew; look at them before they are kept";
 
 /// Compares with the reference of this name, or draws it anew.
-pub(crate) fn assert_looks_like_reference(png: &[u8], name: &str) {
+fn assert_looks_like_reference(png: &[u8], name: &str) {
     let reference = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/references")
         .join(format!("{name}.png"));
@@ -179,4 +181,76 @@ fn what_moves_is_missing_or_has_another_colour_is_seen() {
     taller.cells.extend([[245; 3]; 120]);
     taller.height += 2;
     assert!(!one.looks_like(&taller), "taller");
+}
+
+/// Light, dark, narrow and on paper; tensors and caches: as the references show them, and not when something is wrong.
+#[test]
+fn pages_look_as_they_should() {
+    let frame = file("pictured page.json", &renderer());
+    let page = reported("pictured-page.html", &[&frame]);
+    let records = reported("pictured-records.html", &[&file("pictured.csv", RECORDS)]);
+    let trace = texture_trace("pictured");
+    let replay = reported(
+        "pictured-replay.html",
+        &[&trace, "--cache", "2MiB", "--policy", "arenas,lru"],
+    );
+    let Some(mut browser) = browser() else { return };
+    for (page, name, size, media, scheme) in [
+        (&page, "frame-light", (1200, 1000), "", "light"),
+        (&page, "frame-dark", (1200, 1000), "", "dark"),
+        (&page, "frame-narrow", (480, 1000), "", "light"),
+        (&page, "frame-paper", (1040, 1000), "print", "dark"),
+        (&records, "tensors", (1200, 900), "", "light"),
+        (&replay, "replay", (1200, 700), "", "light"),
+    ] {
+        browser.open(page, size);
+        browser.show_as(media, scheme);
+        let picture = browser.picture();
+        assert_looks_like_reference(&picture, name);
+    }
+    browser.assert_no_faults();
+    // What can go wrong with a page, done to it.
+    browser.open(&page, (1200, 1000));
+    let right = Coarse::of(&browser.picture());
+    for (what, script) in [
+        (
+            "a resource in another colour",
+            "data.kinds[0].fill = '#9cc3e6'; drawAll()",
+        ),
+        (
+            "a resource left out",
+            "const view = views[0]; view.boxes.shift(); view.draw()",
+        ),
+        (
+            "offsets upside down",
+            "View.prototype.y = function (row, bytes) { return this.tops[row] + this.talls[row] * bytes / this.chart.panels[row].size; }; drawAll()",
+        ),
+        (
+            "lives one pass late",
+            "const x = View.prototype.x; View.prototype.x = function (step) { return x.call(this, step + 1); }; drawAll()",
+        ),
+        (
+            "nothing reserved",
+            "views[0].chart.panels[0].reserved = []; drawAll()",
+        ),
+        ("no windows", "views[0].chart.lanes = []; drawAll()"),
+        ("no canvas", "document.querySelector('.glass').hidden = true"),
+        ("no facts", "document.querySelector('.facts').remove()"),
+        (
+            "a theme half applied",
+            "document.body.style.background = '#16161a'",
+        ),
+    ] {
+        browser.open(&page, (1200, 1000));
+        browser.run(script);
+        let wrong = Coarse::of(&browser.picture());
+        eprintln!("{what}: differs by {:.1}", wrong.difference(&right).0);
+        assert!(!wrong.looks_like(&right), "{what} is not seen");
+    }
+    // Another way to set letters is no other page.
+    browser.open(&page, (1200, 1000));
+    browser.run("document.body.style.letterSpacing = '.2px'; document.body.style.color = '#333338'; document.body.style.fontWeight = 500");
+    let letters = Coarse::of(&browser.picture());
+    eprintln!("other letters: differs by {:.1}", letters.difference(&right).0);
+    assert!(letters.looks_like(&right));
 }

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use tileheap::frame::{SyntheticDesc, synthetic};
 
 use crate::browser::{Browser, browser};
-use crate::pictures::{Coarse, assert_looks_like_reference};
 use crate::run::{FRAME, file, scratch, tileheap};
 
 fn place(name: &str) -> String {
@@ -13,7 +12,7 @@ fn place(name: &str) -> String {
 }
 
 /// A report in a file.
-fn reported(name: &str, arguments: &[&str]) -> String {
+pub(crate) fn reported(name: &str, arguments: &[&str]) -> String {
     let page = place(name);
     let all = [&["report"], arguments, &["-o", &page]].concat();
     assert_eq!(tileheap(&all).good(), "");
@@ -21,7 +20,7 @@ fn reported(name: &str, arguments: &[&str]) -> String {
 }
 
 /// Nine passes in two batches of which the first has two command buffers; a ladder, aliases, a caller's image.
-fn renderer() -> String {
+pub(crate) fn renderer() -> String {
     let image = |name: &str, format: &str, scale: f64| json!({ "name": name, "image": { "format": format, "scale": [scale, scale] } });
     let drawn = |resource: &str| json!({ "resource": resource, "kind": "color_attachment", "writes": true, "before": "overwrite" });
     let depth = json!({ "resource": "depth", "kind": "depth_stencil_attachment", "writes": true, "before": { "clear": { "depth_stencil": [1.0, 0] } } });
@@ -58,6 +57,14 @@ fn renderer() -> String {
         ] }],
     })
     .to_string()
+}
+
+/// What a camera asks of a texture cache, in a file.
+pub(crate) fn texture_trace(name: &str) -> String {
+    let path = place(&format!("{name}.trace"));
+    let arguments = ["trace", "insertion", "--frames", "80", "--seed", "3", "-o", &path];
+    assert_eq!(tileheap(&arguments).good(), "");
+    path
 }
 
 /// Where the middle of a resource's first box is in the window.
@@ -354,7 +361,7 @@ fn two_thousand_resources_stay_smooth() {
     browser.assert_no_faults();
 }
 
-const RECORDS: &str = "id,lower,upper,size\nx,0,2,4096\nconv,1,4,8192\nrelu,3,6,8192\nskip,1,7,2048\npool,5,8,4096\ndense,7,9,1024\n";
+pub(crate) const RECORDS: &str = "id,lower,upper,size\nx,0,2,4096\nconv,1,4,8192\nrelu,3,6,8192\nskip,1,7,2048\npool,5,8,4096\ndense,7,9,1024\n";
 
 #[test]
 fn a_tensor_plan_is_shown_from_records_and_from_its_document() {
@@ -409,18 +416,7 @@ fn a_tensor_plan_is_shown_from_records_and_from_its_document() {
 
 #[test]
 fn a_replay_is_shown_from_a_trace_and_from_its_document() {
-    let trace = place("shown.trace");
-    tileheap(&[
-        "trace",
-        "insertion",
-        "--frames",
-        "80",
-        "--seed",
-        "3",
-        "-o",
-        &trace,
-    ])
-    .good();
+    let trace = texture_trace("shown");
     assert!(tileheap(&["report", &trace]).bad(2).contains("--cache"));
     let page = reported(
         "shown.html",
@@ -458,89 +454,6 @@ fn a_sweep_is_shown_by_itself() {
         page.contains("over the extent") && page.contains("1920 x 1080"),
         "{page}"
     );
-}
-
-/// Light, dark, narrow and on paper; tensors and caches: as the references show them, and not when something is wrong.
-#[test]
-fn pages_look_as_they_should() {
-    let frame = file("pictured page.json", &renderer());
-    let page = reported("pictured-page.html", &[&frame]);
-    let records = reported("pictured-records.html", &[&file("pictured.csv", RECORDS)]);
-    let trace = place("pictured.trace");
-    tileheap(&[
-        "trace",
-        "insertion",
-        "--frames",
-        "80",
-        "--seed",
-        "3",
-        "-o",
-        &trace,
-    ])
-    .good();
-    let replay = reported(
-        "pictured-replay.html",
-        &[&trace, "--cache", "2MiB", "--policy", "arenas,lru"],
-    );
-    let Some(mut browser) = browser() else { return };
-    for (page, name, size, media, scheme) in [
-        (&page, "frame-light", (1200, 1000), "", "light"),
-        (&page, "frame-dark", (1200, 1000), "", "dark"),
-        (&page, "frame-narrow", (480, 1000), "", "light"),
-        (&page, "frame-paper", (1040, 1000), "print", "dark"),
-        (&records, "tensors", (1200, 900), "", "light"),
-        (&replay, "replay", (1200, 700), "", "light"),
-    ] {
-        browser.open(page, size);
-        browser.show_as(media, scheme);
-        let picture = browser.picture();
-        assert_looks_like_reference(&picture, name);
-    }
-    browser.assert_no_faults();
-    // What can go wrong with a page, done to it.
-    browser.open(&page, (1200, 1000));
-    let right = Coarse::of(&browser.picture());
-    for (what, script) in [
-        (
-            "a resource in another colour",
-            "data.kinds[0].fill = '#9cc3e6'; drawAll()",
-        ),
-        (
-            "a resource left out",
-            "const view = views[0]; view.boxes.shift(); view.draw()",
-        ),
-        (
-            "offsets upside down",
-            "View.prototype.y = function (row, bytes) { return this.tops[row] + this.talls[row] * bytes / this.chart.panels[row].size; }; drawAll()",
-        ),
-        (
-            "lives one pass late",
-            "const x = View.prototype.x; View.prototype.x = function (step) { return x.call(this, step + 1); }; drawAll()",
-        ),
-        (
-            "nothing reserved",
-            "views[0].chart.panels[0].reserved = []; drawAll()",
-        ),
-        ("no windows", "views[0].chart.lanes = []; drawAll()"),
-        ("no canvas", "document.querySelector('.glass').hidden = true"),
-        ("no facts", "document.querySelector('.facts').remove()"),
-        (
-            "a theme half applied",
-            "document.body.style.background = '#16161a'",
-        ),
-    ] {
-        browser.open(&page, (1200, 1000));
-        browser.run(script);
-        let wrong = Coarse::of(&browser.picture());
-        eprintln!("{what}: differs by {:.1}", wrong.difference(&right).0);
-        assert!(!wrong.looks_like(&right), "{what} is not seen");
-    }
-    // Another way to set letters is no other page.
-    browser.open(&page, (1200, 1000));
-    browser.run("document.body.style.letterSpacing = '.2px'; document.body.style.color = '#333338'; document.body.style.fontWeight = 500");
-    let letters = Coarse::of(&browser.picture());
-    eprintln!("other letters: differs by {:.1}", letters.difference(&right).0);
-    assert!(letters.looks_like(&right));
 }
 
 #[test]
