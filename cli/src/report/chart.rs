@@ -24,6 +24,8 @@ pub(crate) struct Chart {
     pub(crate) marks: Vec<(usize, String)>,
     pub(crate) panels: Vec<Panel>,
     pub(crate) items: Vec<Item>,
+    /// What items are: `tensors`; resources where it is empty.
+    pub(crate) what: &'static str,
     pub(crate) curves: Vec<Curve>,
     pub(crate) tables: Vec<Table>,
     /// What the lines of steps are, on demand: a name, and one for each cell.
@@ -227,19 +229,20 @@ impl Chart {
     }
 }
 
-/// As much of a name as `room` characters hold: of a path the end, of others the begin.
+/// As much of a name as `room` characters hold: of a path the last part, with what is before it if there is room.
 pub(crate) fn cut(name: &str, room: usize) -> String {
     let count = name.chars().count();
     if count <= room {
         return name.to_owned();
     }
     let kept = room.saturating_sub(1);
-    if name.contains('/') {
+    let last = name.rsplit('/').next().unwrap_or(name);
+    if last.len() < name.len() && last.chars().count() <= kept {
         return std::iter::once('…')
             .chain(name.chars().skip(count - kept))
             .collect();
     }
-    name.chars().take(kept).chain(['…']).collect()
+    last.chars().take(kept).chain(['…']).collect()
 }
 
 /// Bytes with a unit, three digits or so.
@@ -315,7 +318,10 @@ mod tests {
             (cut("depth", 5), cut("depth", 4)),
             ("depth".into(), "dep…".into())
         );
-        assert_eq!(cut("/layer1/conv3", 6), "…conv3");
+        assert_eq!(
+            (cut("/layer1/conv3", 7), cut("/layer1/conv3", 5)),
+            ("…/conv3".into(), "conv…".into())
+        );
     }
 
     #[test]

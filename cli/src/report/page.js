@@ -65,7 +65,7 @@ function makeLegend(view) {
   data.kinds.forEach((kind, index) => {
     if (view.boxes.some(box => chart.items[box.item].kind === index)) entry({ background: kind.fill, borderColor: kind.edge }, kind.name);
   });
-  if (chart.panels.some(panel => panel.reserved.some(bytes => bytes > 0))) entry({ background: "var(--held)", borderColor: "var(--line)" }, "reserved in the pass");
+  if (chart.panels.some(panel => panel.reserved.some(bytes => bytes > 0))) entry({ background: "var(--held)", borderColor: "var(--line)" }, "reserved");
   chart.lanes.filter(lane => lane.ruled).forEach((lane, index) => lane.spans.length > 1 && entry({ borderColor: index ? "var(--soft)" : "var(--mark)" }, `another ${lane.name.replace("commands", "command buffer")} begins`, true));
   if (chart.items.some(item => item.changed)) entry({ background: "none", borderColor: "var(--mark)" }, "elsewhere in the other plan");
   return legend;
@@ -77,7 +77,7 @@ function makeItems(view) {
     .filter(name => chart.items.some(item => item.facts.some(fact => fact[0] === name)));
   const value = (item, name) => item.facts.filter(fact => fact[0] === name).map(fact => fact[1]).join("; ");
   const rows = chart.items.map(item => [item.name, data.kinds[item.kind].name, [item.size, amount(item.size)], ...columns.map(name => value(item, name))]);
-  const title = chart.items.length + (chart.items.length === 1 ? " resource" : " resources") + " as a table";
+  const title = `${chart.items.length} ${chart.items.length === 1 ? chart.what.slice(0, -1) : chart.what} as a table`;
   return folded(title, chart.items.length <= 40, () => {
     const { made, frame } = makeTable(["name", "where", "size", ...columns], rows, title);
     frame.removeAttribute("tabindex");

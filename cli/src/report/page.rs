@@ -88,6 +88,7 @@ fn in_json(chart: &Chart) -> Value {
         "lanes": lanes.collect::<Vec<_>>(),
         "marks": chart.marks,
         "panels": panels.collect::<Vec<_>>(),
+        "what": if chart.what.is_empty() { "resources" } else { chart.what },
         "items": items.collect::<Vec<_>>(),
         "curves": chart.curves.iter().map(curve_in_json).collect::<Vec<_>>(),
         "tables": chart.tables.iter().map(table_in_json).collect::<Vec<_>>(),

@@ -61,6 +61,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
             .into_iter()
             .collect(),
         panels,
+        what: "tensors",
         items: tensors.iter().map(|tensor| item(plan, tensor, &steps)).collect(),
         curves: vec![Curve {
             title: "Alive at each step".to_owned(),

@@ -99,6 +99,7 @@ pub(crate) fn chart(trace: &Value, name: &str) -> Chart {
         steps,
         lanes: vec![Lane::of("submission", true, submissions.into_iter())],
         panels: vec![panel],
+        what: "discards",
         items,
         lines: ("Events".to_owned(), vec!["as recorded".to_owned()]),
         notes: notes.collect(),

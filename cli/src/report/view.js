@@ -35,7 +35,7 @@ class View {
     this.base = named(element("canvas"), { "aria-hidden": "true" });
     this.canvas = named(element("canvas", { tabIndex: 0, id: "chart-" + number }), {
       role: "application", "aria-roledescription": "memory chart", "aria-describedby": "keys",
-      "aria-label": `${chart.title}: ${chart.steps.length} steps, ${chart.items.length} resources in ${chart.panels.length} panels. The table below says the same.`,
+      "aria-label": `${chart.title}: ${chart.steps.length} steps, ${chart.items.length} ${chart.what} in ${chart.panels.length} panels. The table below says the same.`,
     });
     this.glass = element("div", { className: "glass" }, this.base, this.canvas);
     this.spacer = element("div");
@@ -161,7 +161,7 @@ class View {
       g.fillStyle = kind.fill;
       g.fillRect(x, y, width, height);
       g.strokeStyle = item.changed ? this.inks.mark : kind.edge;
-      g.lineWidth = item.changed ? 2 : Math.min(1, width / 3, height / 2);
+      g.lineWidth = item.changed ? 2 : Math.min(1, width / 4, height / 4);
       g.strokeRect(x + .5, y + .5, Math.max(0, width - 1), Math.max(0, height - 1));
       if (height >= 12 && width >= 24) {
         // What is scrolled away at the left takes no part of the name with it.
@@ -196,8 +196,9 @@ class View {
     if (width <= room) return name;
     const fits = Math.floor(name.length * room / width) - 1;
     if (fits < 2) return "";
-    // Of a path the end says most.
-    return name.includes("/") ? "…" + name.slice(-fits) : name.slice(0, fits) + "…";
+    // Of a path the last part, with what is before it if there is room.
+    const last = name.slice(name.lastIndexOf("/") + 1);
+    return last !== name && last.length <= fits ? "…" + name.slice(-fits) : last.slice(0, fits) + "…";
   }
   drawLanes(g) {
     const [first, end] = this.visible();
@@ -208,9 +209,11 @@ class View {
       g.beginPath();
       g.roundRect(x + 1, y, Math.max(.5, width - 2), LANE - 3, 3);
       g.fill();
-      const left = Math.max(x, this.from + LEFT);
+      const left = Math.max(x, this.from + LEFT), room = x + width - left - 8;
+      // Where there is no room for `batch 12`, perhaps there is for `12`.
+      const short = this.cut(g, name, room), last = name.split(" ").pop();
       g.fillStyle = this.inks.ink;
-      g.fillText(this.cut(g, name, x + width - left - 10), left + 6, y + 12);
+      g.fillText(short.length < 5 && short !== name ? (this.cut(g, last, room) === last ? last : "") : short, left + 5, y + 12);
     }));
   }
   drawRules(g) {
@@ -221,9 +224,10 @@ class View {
       g.beginPath(); g.moveTo(Math.round(x) + .5, from); g.lineTo(Math.round(x) + .5, this.bottom + 4); g.stroke();
       g.setLineDash([]);
     };
-    const ruled = this.chart.lanes.filter(lane => lane.ruled);
+    // Lines that would be all there is to see are left out: what begins is seen above.
+    const ruled = this.chart.lanes.filter((lane, index) => lane.ruled && (index === 0 || this.width / lane.spans.length > 40));
     [...ruled].reverse().forEach(lane => lane.spans.forEach(([from]) => {
-      if (from > 0 && from >= first && from < end) line(this.x(from), [5, 3], lane === ruled[0] ? this.inks.mark : this.inks.soft);
+      if (from > 0 && from >= first && from < end) line(this.x(from), [5, 3], lane === this.chart.lanes[0] ? this.inks.mark : this.inks.soft);
     }));
     this.chart.marks.forEach(([step, why]) => {
       line(this.x(step + .5), [], this.inks.mark, this.head + 4);
@@ -261,7 +265,13 @@ class View {
   drawAxis(g, panel, row) {
     g.fillStyle = this.inks.ink;
     g.font = "bold 12px " + FONT;
-    g.fillText(panel.rows ? panel.name : `${panel.name}, ${amount(panel.size)}`, LEFT, this.tops[row] - 7);
+    const title = panel.rows ? panel.name : `${panel.name}, ${amount(panel.size)}`;
+    // Lines end where the name stands.
+    g.strokeStyle = this.inks.ground;
+    g.lineWidth = 5;
+    g.strokeText(title, LEFT, this.tops[row] - 7);
+    g.lineWidth = 1;
+    g.fillText(title, LEFT, this.tops[row] - 7);
     g.font = "11px " + FONT;
     if (panel.rows) return;
     g.textAlign = "right";

@@ -399,7 +399,7 @@ fn a_tensor_plan_is_shown_from_records_and_from_its_document() {
             "Alive at the peak, step 3",
             "Pools",
             "Bytes by strategy",
-            "6 resources as a table"
+            "6 tensors as a table"
         ]
     );
     assert!(
