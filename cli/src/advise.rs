@@ -2,26 +2,28 @@
 
 use serde_json::{Value, json};
 use tileheap::frame::names;
-use tileheap::plan::{Advice, Change, ChangeKind, Plan, advise, fusions, merges};
-use tileheap::units::Bytes;
+use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions, merges};
 
-use crate::arguments::{AdviseArguments, What};
+use crate::arguments::AdviseArguments;
 use crate::failure::Failure;
 use crate::gate::percent;
-use crate::input::Sweep;
 use crate::output::Output;
 use crate::plan::{frame_of, plan_of, read_profile};
+use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     if let Some(sweep) = arguments.sweep {
-        return run_sweep(what, sweep, arguments.json);
+        return crate::sweep::run(what, sweep, arguments.json);
     }
     let imported = frame_of(what, what.how.size)?;
+    let progress = Progress::new("planning", 0);
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
+    progress.say("trying what would help");
     let advice = advise(&plan)?;
     let fusions = fusions(&plan)?;
     let merges = merges(&plan)?;
+    drop(progress);
     let name = |batch: tileheap::frame::BatchId| batch.index();
     if arguments.json {
         let resources = advice.iter().map(|advice| {
@@ -131,85 +133,4 @@ pub(crate) fn in_words(plan: &Plan, change: ChangeKind) -> String {
         }
         _ => "another change".to_owned(),
     }
-}
-
-/// Points of a sweep.
-const POINTS: u32 = 23;
-
-/// One plan of a sweep.
-struct Point {
-    at: String,
-    kept: Bytes,
-    eligible: Bytes,
-    proved: Option<bool>,
-}
-
-fn run_sweep(what: &What, sweep: Sweep, as_json: bool) -> Result<(), Failure> {
-    let between =
-        |from: u64, to: u64, step: u32| from + (to - from) * u64::from(step) / u64::from(POINTS - 1);
-    let mut points = Vec::new();
-    for step in 0..POINTS {
-        let (profile, size, at) = match sweep {
-            Sweep::Heap(from, to) => {
-                let size = Bytes(between(from.0, to.0, step));
-                let profile = read_profile(what)?.with_tile_heap_size(size)?;
-                let at = format!("{} B", profile.tile.map_or(0, |tile| tile.size.0));
-                (profile, what.how.size, at)
-            }
-            Sweep::Size(from, to) => {
-                let side = |from: u32, to: u32| between(from.into(), to.into(), step) as u32;
-                let (width, height) = (side(from.0, to.0), side(from.1, to.1));
-                (
-                    read_profile(what)?,
-                    Some((width, height)),
-                    format!("{width} x {height}"),
-                )
-            }
-        };
-        let imported = frame_of(what, size)?;
-        let plan = plan_of(what, &imported, &profile)?;
-        points.push(Point {
-            at,
-            kept: plan.totals.on_chip_bytes,
-            eligible: plan.totals.eligible_bytes,
-            proved: plan.optimality.map(|found| found.is_proved()),
-        });
-    }
-    if as_json {
-        let points = points.iter().map(|point| {
-            json!({
-                "at": point.at,
-                "on_chip_bytes": point.kept.0,
-                "eligible_bytes": point.eligible.0,
-                "proved": point.proved,
-            })
-        });
-        let points: Vec<Value> = points.collect();
-        let document = json!({ "format": "tileheap-sweep", "version": 1, "points": points });
-        return Output::stdout().write(&format!("{document:#}\n"));
-    }
-    Output::stdout().write_report(&curve(&points))
-}
-
-/// A table with a bar per point.
-fn curve(points: &[Point]) -> String {
-    const WIDTH: u64 = 50;
-    let widest = points.iter().map(|point| point.at.len()).max().unwrap_or(0);
-    let mut report = "Share of the eligible traffic kept on chip\n".to_owned();
-    for point in points {
-        let length =
-            (u128::from(point.kept.0) * u128::from(WIDTH) / u128::from(point.eligible.0.max(1))) as usize;
-        let note = if point.proved == Some(false) {
-            "  not proved"
-        } else {
-            ""
-        };
-        report += &format!(
-            "  {:>widest$}  {:>7}  {}{note}\n",
-            point.at,
-            percent(point.kept.0, point.eligible.0),
-            "#".repeat(length),
-        );
-    }
-    report
 }

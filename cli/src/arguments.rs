@@ -32,7 +32,11 @@ Examples:
   tileheap report frame.json -o report.html      its plan as a page to look at
   tileheap check frame.json plan.json            whether a plan keeps the rules
   tileheap pack buffers.csv                      lives and sizes into the smallest block
-  tileheap replay strafe.trace --budget 2MiB --all   what texture caches make of a trace")]
+  tileheap tensors network.jsonl --compare       what a network's tensors take, by every strategy
+  tileheap trace strafe -o strafe.trace          what a camera asks of a texture cache
+  tileheap report strafe.trace --cache 2MiB -o cache.html   … and what every policy makes of it
+
+Exit status: 0 done; 1 it could not be done; 2 the command line or a table was wrong; 3 no answer within a budget.")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -54,7 +58,13 @@ pub(crate) enum Command {
     Trace(TraceArguments),
     /// Print a completion script for a shell
     ///
-    /// For bash, for instance: tileheap completions bash > ~/.local/share/bash-completion/completions/tileheap
+    /// Subcommands, options, and the names that options take are completed with the tabulator key.
+    #[command(after_help = "\
+Examples:
+  tileheap completions bash > ~/.local/share/bash-completion/completions/tileheap
+  tileheap completions zsh > ~/.zfunc/_tileheap          with fpath+=~/.zfunc in ~/.zshrc, before compinit
+  tileheap completions fish > ~/.config/fish/completions/tileheap.fish
+  tileheap completions powershell >> $PROFILE")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -103,7 +113,7 @@ pub(crate) struct PlanArguments {
 /// What is planned, for which device, and how.
 #[derive(Debug, Args)]
 pub(crate) struct What {
-    /// The frame as JSON, native (\"format\": \"tileheap-frame\") or loose; - for standard input
+    /// The frame as JSON, native ("format": "tileheap-frame") or loose; - for standard input
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) frame: PathBuf,
     #[command(flatten)]
@@ -140,7 +150,7 @@ pub(crate) struct How {
     /// Let a resource live in tile memory for a first stretch of its life, where that is worth more than the pass that then stores it
     #[arg(long)]
     pub(crate) split: bool,
-    /// Measured worths of accesses in place of the model's, as JSON (\"format\": \"tileheap-weights\")
+    /// Measured worths of accesses in place of the model's, as JSON ("format": "tileheap-weights")
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) weights: Option<PathBuf>,
     /// A resource that must live in tile memory; an error says which rule it would break. May be repeated
@@ -203,33 +213,78 @@ pub(crate) struct DiffArguments {
     pub(crate) new: PathBuf,
 }
 
-/// Make a page to look at: plans, side by side if you like, and traces of the emulator
+/// Make a page to look at: of plans, networks, texture caches and traces, side by side
 ///
-/// One file that needs no network: heaps with passes across and offsets up, what is reserved in each pass, every resource with its
-/// life, home, worth and reason, and what would bring it on chip; barriers on demand. Of two plans the page marks what they do
-/// differently.
+/// One HTML file that needs no network. Of a frame: every heap with passes across and offsets up, windows and command buffers,
+/// what is reserved in each pass, every resource with its life, home, reason and worth, and what would admit it; barriers on demand; and
+/// what other sizes of the heap would keep. Of two plans, what they do differently. Of a network: each memory with lives across, who is alive at
+/// the peak, and what other strategies take. Of a texture cache: uploads and hits of every frame, arena walls, policies side by side.
+///
+/// Inputs are told apart by what stands in them: frames (planned here), what `plan`, `tensors`, `replay` and `advise --sweep` write with
+/// --json, tensor graphs and records as `tensors` reads them (planned here), texture traces (played here, with --cache), and traces of
+/// the emulator.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   tileheap report frame.json -o report.html
-  tileheap report old-plan.json new-plan.json -o diff.html
+  tileheap report old-plan.json new-plan.json -o diff.html        what they do differently
   tileheap report frame.json --heap 18MiB --svg heap.svg --png heap.png
+  tileheap report network.jsonl --tensor-strategy litert-best -o network.html
+  tileheap report strafe.trace --cache 2MiB --policy coherent,arenas,lru -o cache.html
   VK_TILEHEAP_EMULATOR_TRACE=trace.json my-renderer; tileheap report trace.json -o trace.html")]
 pub(crate) struct ReportArguments {
-    /// Frames (planned here), plans as `tileheap plan --json` writes them, traces of the emulator; - for standard input
+    /// Frames, plans, sweeps, tensor graphs, texture traces, replays, traces of the emulator; - for standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) inputs: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) how: How,
     /// Write the page to a file in place of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
-    /// Write the charts as a picture, for documents
+    /// Write the drawings as a picture, for documents
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) svg: Option<PathBuf>,
     /// The same as pixels
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) png: Option<PathBuf>,
+    /// How much is tried besides a frame's plan: what would help, other sizes of the heap
+    #[arg(long, value_enum, default_value_t, help_heading = "Frames")]
+    pub(crate) detail: Detail,
+    /// The sizes that are tried: heap=2MiB..24MiB, size=640x360..2560x1440; without it a quarter of the heap to three of it
+    #[arg(long, value_name = "WHAT=FROM..TO", help_heading = "Frames")]
+    pub(crate) sweep: Option<Sweep>,
+    #[command(flatten, next_help_heading = "Frames")]
+    pub(crate) how: How,
+    /// How tensors get their bytes (see `tileheap tensors --help`)
+    #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = crate::tensors::strategies(), help_heading = "Tensors")]
+    pub(crate) tensor_strategy: tileheap::tensor::TensorStrategy,
+    /// How images and buffers are chosen
+    #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = crate::tensors::policies(), help_heading = "Tensors")]
+    pub(crate) storage: tileheap::tensor::StoragePolicy,
+    /// Memories in order of preference: sram=1MiB,dram
+    #[arg(
+        long,
+        value_name = "NAME=BYTES",
+        value_delimiter = ',',
+        help_heading = "Tensors"
+    )]
+    pub(crate) memory: Vec<String>,
+    /// The memory of the texture cache: 2097152, 2MiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true, help_heading = "Texture caches")]
+    pub(crate) cache: Option<Bytes>,
+    /// Its policies, all of them without this: coherent,arenas,lru (see `tileheap replay --help`)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = policies(), help_heading = "Texture caches")]
+    pub(crate) policy: Vec<PolicyKind>,
+}
+
+/// What a report of a frame tries besides its plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Detail {
+    /// All of it, for frames of up to 200 resources
+    #[default]
+    Auto,
+    /// All of it, however long that takes
+    Full,
+    /// Nothing: the plan alone
+    Plan,
 }
 
 /// Check whether a plan keeps the rules
@@ -308,9 +363,9 @@ pub(crate) struct PackArguments {
     pub(crate) output: Option<PathBuf>,
 }
 
-/// Plan a network's tensors: bytes by strategy, the lower bound, live bytes over time, who is alive at the peak
+/// Plan a network's tensors: bytes by strategy, the lower bound, who is alive at the peak
 ///
-/// The file is a graph as JSON (\"format\": \"tileheap-graph\"), a TVM graph JSON, a network as lines of JSON, or plain records (CSV
+/// The file is a graph as JSON ("format": "tileheap-graph"), a TVM graph JSON, a network as lines of JSON, or plain records (CSV
 /// id,lower,upper,size; lower alive and upper not), told apart by what stands in it; or an ONNX file (*.onnx) where that was built in. Storage is chosen by a policy, sizes are estimated from
 /// layouts; every strategy but the default reproduces what some system does.
 #[derive(Debug, Args)]
@@ -320,13 +375,14 @@ Examples:
   tileheap tensors graph.json --compare                       every strategy side by side
   tileheap tensors graph.json --memory sram=1MiB,dram         a small memory first, the rest spills
   tileheap tensors records.csv --strategy nnc --dump          places, and the allocation graph
-  tileheap tensors graph.json --trace trace.json              for chrome://tracing or Perfetto")]
+  tileheap tensors graph.json --trace trace.json              for chrome://tracing or Perfetto
+  tileheap tensors graph.json --json | tileheap report - -o graph.html   as a page to look at")]
 pub(crate) struct TensorsArguments {
     /// The graph or the records; - for standard input
     #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
     /// How tensors get their bytes
-    #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = crate::tensors::strategies())]
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = crate::tensors::strategies())]
     pub(crate) strategy: tileheap::tensor::TensorStrategy,
     /// How images and buffers are chosen
     #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = crate::tensors::policies())]
@@ -343,6 +399,9 @@ pub(crate) struct TensorsArguments {
     /// Every strategy side by side
     #[arg(long)]
     pub(crate) compare: bool,
+    /// Print JSON: places, lives, and what every strategy takes
+    #[arg(long, conflicts_with_all = ["dump", "compare"])]
+    pub(crate) json: bool,
     /// Write a trace of lives to a file, as Chrome's trace events
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) trace: Option<PathBuf>,
@@ -381,8 +440,8 @@ pub(crate) enum Sizes {
 #[command(after_help = "\
 Examples:
   tileheap trace strafe -o strafe.trace && tileheap replay strafe.trace --budget 2MiB --all
-  tileheap replay strafe.trace --budget 2MiB --policy arenas --plot target/plots
-  tileheap replay strafe.trace --budget 2MiB --all --bound --json | jq '.policies[] | {policy, traffic}'")]
+  tileheap replay strafe.trace --budget 2MiB --policy arenas --plot plots
+  tileheap replay strafe.trace --budget 2MiB --all --json | tileheap report - -o strafe.html")]
 pub(crate) struct ReplayArguments {
     /// The trace, as `tileheap trace` or the library's `TraceWriter` writes it
     #[arg(value_hint = ValueHint::FilePath)]
@@ -411,7 +470,13 @@ pub(crate) struct ReplayArguments {
 }
 
 /// Write a trace of texture requests: what a camera does, out of a seed
+///
+/// The same scenario, seed and number of frames give the same trace on every machine.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap trace strafe -o strafe.trace && tileheap replay strafe.trace --budget 2MiB --all
+  tileheap trace flight --frames 2000 --seed 7 -o flight.trace")]
 pub(crate) struct TraceArguments {
     /// What happens
     #[arg(value_parser = scenarios())]
@@ -422,7 +487,7 @@ pub(crate) struct TraceArguments {
     /// The seed
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
-    /// The file
+    /// The file to write
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: PathBuf,
 }

@@ -20,12 +20,28 @@ pub(crate) fn run(arguments: &DiffArguments) -> Result<(), Failure> {
     Output::stdout().write_report(&report(&old, &new))
 }
 
-/// What two plans do differently, in words.
-pub(crate) fn report(old: &Value, new: &Value) -> String {
+/// Something that two plans do differently; none where one of them does not have it.
+pub(crate) struct Difference {
+    pub(crate) name: String,
+    pub(crate) old: Option<String>,
+    pub(crate) new: Option<String>,
+}
+
+/// What two plans do differently, under what it is about.
+pub(crate) fn differences(old: &Value, new: &Value) -> [(&'static str, Vec<Difference>); 3] {
+    [
+        ("Resources", between(&places(old), &places(new))),
+        ("Bound in passes", between(&bindings(old), &bindings(new))),
+        ("Totals", between(&totals(old), &totals(new))),
+    ]
+}
+
+/// The same in words.
+fn report(old: &Value, new: &Value) -> String {
     let mut report = String::new();
-    section(&mut report, "Resources", &places(old), &places(new));
-    section(&mut report, "Bound in passes", &bindings(old), &bindings(new));
-    section(&mut report, "Totals", &totals(old), &totals(new));
+    for (title, differences) in differences(old, new) {
+        section(&mut report, title, &differences);
+    }
     if report.is_empty() {
         report = "The plans put everything in the same places.\n".to_owned();
     }
@@ -119,27 +135,38 @@ fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What is in one of the two alone, or differs.
-fn section(report: &mut String, title: &str, old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) {
-    let mut lines = Vec::new();
-    for (name, before) in old {
-        match new.get(name) {
-            None => lines.push(format!("  - {name}: {before}")),
-            Some(after) if after != before => lines.push(format!(
-                "  ~ {name}: {before}\n    {:1$}  {after}",
-                "",
-                name.len()
-            )),
-            Some(_) => {}
-        }
-    }
-    let added = new.iter().filter(|(name, _)| !old.contains_key(*name));
-    lines.extend(added.map(|(name, after)| format!("  + {name}: {after}")));
-    if lines.is_empty() {
+/// What is in one of the two alone, or differs: what the old one has first.
+fn between(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Vec<Difference> {
+    let difference = |name: &String| Difference {
+        name: name.clone(),
+        old: old.get(name).cloned(),
+        new: new.get(name).cloned(),
+    };
+    let changed = old.iter().filter(|(name, before)| new.get(*name) != Some(before));
+    let added = new.keys().filter(|name| !old.contains_key(*name));
+    changed
+        .map(|(name, _)| name)
+        .chain(added)
+        .map(difference)
+        .collect()
+}
+
+fn section(report: &mut String, title: &str, differences: &[Difference]) {
+    if differences.is_empty() {
         return;
     }
     if !report.is_empty() {
         report.push('\n');
     }
-    *report += &format!("{title}\n{}\n", lines.join("\n"));
+    *report += &format!("{title}\n");
+    for Difference { name, old, new } in differences {
+        *report += &match (old, new) {
+            (Some(before), Some(after)) => {
+                format!("  ~ {name}: {before}\n    {:1$}  {after}\n", "", name.len())
+            }
+            (Some(before), None) => format!("  - {name}: {before}\n"),
+            (None, Some(after)) => format!("  + {name}: {after}\n"),
+            (None, None) => String::new(),
+        };
+    }
 }

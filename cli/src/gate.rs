@@ -4,11 +4,14 @@ use crate::arguments::GateArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::plan::{frame_of, plan_of, read_profile};
+use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
     let what = &arguments.what;
     let imported = frame_of(what, what.how.size)?;
+    let progress = Progress::new("planning", 0);
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
+    drop(progress);
     let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
     let said = format!(
         "frame `{}` on {}: {kept} of {eligible} stay on chip, {}, and {} are wanted",

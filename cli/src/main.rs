@@ -16,8 +16,10 @@ mod output;
 mod pack;
 mod plan;
 mod profile;
+mod progress;
 mod replay;
 mod report;
+mod sweep;
 mod table;
 mod tensors;
 

@@ -1,17 +1,17 @@
 //! `tileheap pack`: lives and sizes in, offsets out.
 
-use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tileheap::pack::{Conflict, Packer, Problem, ProblemDesc, Progress, Steps, Verdict, check};
+use tileheap::pack::{self, Conflict, Packer, Problem, ProblemDesc, Steps, Verdict, check};
 use tileheap::units::Bytes;
 
 use crate::arguments::PackArguments;
 use crate::failure::Failure;
 use crate::input::{read_text, shown};
 use crate::output::Output;
+use crate::progress::Progress;
 use crate::table::Table;
 
 /// What every kind of question comes to.
@@ -63,10 +63,21 @@ pub(crate) fn run(arguments: &PackArguments) -> Result<(), Failure> {
 
 fn solve(arguments: &PackArguments, table: &Table<'_>, problem: &Problem) -> Outcome {
     let mut packer = Packer::default();
-    let mut shown = Shown::new();
-    let mut watch = |progress: Progress| shown.show(progress);
+    let shown = Progress::new("packing", 0);
+    let mut last = Instant::now();
+    let mut watch = |progress: pack::Progress| {
+        if last.elapsed() > Duration::from_millis(100) {
+            last = Instant::now();
+            let best = progress.best.map_or("-".to_owned(), |best| best.to_string());
+            shown.say(format!(
+                "{} steps, best {best}, bound {}",
+                progress.steps.0, progress.bound
+            ));
+        }
+        ControlFlow::Continue(())
+    };
     let budget = arguments.budget.map_or(Steps::default(), Steps);
-    let outcome = if arguments.select {
+    if arguments.select {
         let selection = packer.select(problem, &table.weights, budget, &mut watch);
         Outcome {
             offsets: Some(selection.offsets),
@@ -98,9 +109,7 @@ fn solve(arguments: &PackArguments, table: &Table<'_>, problem: &Problem) -> Out
             steps: answer.steps,
             conflict: answer.conflict,
         }
-    };
-    shown.clear();
-    outcome
+    }
 }
 
 fn in_words(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> String {
@@ -185,41 +194,4 @@ fn in_json(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, took
         "conflict": conflict,
         "items": items,
     })
-}
-
-/// The line of progress on a terminal.
-struct Shown {
-    terminal: bool,
-    last: Instant,
-    any: bool,
-}
-
-impl Shown {
-    fn new() -> Shown {
-        Shown {
-            terminal: std::io::stderr().is_terminal(),
-            last: Instant::now(),
-            any: false,
-        }
-    }
-
-    fn show(&mut self, progress: Progress) -> ControlFlow<()> {
-        if self.terminal && self.last.elapsed() > Duration::from_millis(100) {
-            let best = progress.best.map_or("-".to_owned(), |best| best.to_string());
-            let line = format!(
-                "\r{} steps, best {best}, bound {}\x1b[K",
-                progress.steps.0, progress.bound
-            );
-            // Nobody is left to watch if standard error is gone.
-            let _ = std::io::stderr().write_all(line.as_bytes());
-            (self.last, self.any) = (Instant::now(), true);
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn clear(&self) {
-        if self.any {
-            let _ = std::io::stderr().write_all(b"\r\x1b[K");
-        }
-    }
 }

@@ -13,11 +13,14 @@ use crate::arguments::{PlanArguments, Sizes, What};
 use crate::failure::Failure;
 use crate::input::{self, read_text, shown};
 use crate::output::Output;
+use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let imported = frame_of(&arguments.what, arguments.what.how.size)?;
     let profile = read_profile(&arguments.what)?;
+    let progress = Progress::new("planning", 0);
     let plan = plan_of(&arguments.what, &imported, &profile)?;
+    drop(progress);
     let output = Output::to(arguments.output.clone());
     if arguments.json {
         return output.write(&plan.to_json());
@@ -79,7 +82,11 @@ pub(crate) fn plan_of(what: &What, imported: &Imported, profile: &DeviceProfile)
 
 /// The frame as the command line wants it: weighed, and with what must be on chip.
 pub(crate) fn frame_of(what: &What, extent: Option<(u32, u32)>) -> Result<Imported, Failure> {
-    let mut imported = read_frame(&what.frame, extent)?;
+    frame_weighed(what, read_frame(&what.frame, extent)?)
+}
+
+/// The same of a frame that is read already.
+pub(crate) fn frame_weighed(what: &What, mut imported: Imported) -> Result<Imported, Failure> {
     if let Some(path) = &what.how.weights {
         let weights = Weights::from_json(&read_text(path, "weights")?);
         let weighed = weights.and_then(|weights| imported.frame.weighed(&weights));

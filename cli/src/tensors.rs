@@ -1,18 +1,33 @@
 //! `tileheap tensors`: what a network's tensors take, by every strategy.
 
+mod document;
+
+use std::path::Path;
+
 use serde_json::Value;
 use tileheap::tensor::tvm::TvmGraph;
 use tileheap::tensor::{
-    Flow, Graph, MemoryDesc, Space, SpaceItem, StorageChoice, StorageOptions, StoragePolicy, TensorPlan,
-    TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose, flows, place, plan, read_graph,
-    read_lines, read_records,
+    Flow, Graph, Home, MemoryDesc, MemoryPlan, Region, Space, SpaceItem, StorageChoice, StorageOptions,
+    StoragePolicy, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose,
+    flows, place, plan, read_graph, read_lines, read_records,
 };
-use tileheap::units::{Alignment, Bytes};
+use tileheap::units::{Alignment, Bytes, Span};
 
 use crate::arguments::TensorsArguments;
 use crate::failure::Failure;
 use crate::input::{read_text, shown};
 use crate::output::Output;
+use crate::progress::Progress;
+
+/// How tensors are planned.
+#[derive(Clone, Debug)]
+pub(crate) struct TensorHow {
+    pub(crate) strategy: TensorStrategy,
+    pub(crate) policy: StoragePolicy,
+    /// `NAME=BYTES` or `NAME`.
+    pub(crate) memories: Vec<String>,
+    pub(crate) in_place: bool,
+}
 
 /// What was read.
 enum Input {
@@ -25,52 +40,130 @@ enum Input {
 struct Planned {
     size: Bytes,
     bound: Bytes,
-    memories: Vec<(String, Bytes, Bytes, Option<Bytes>)>,
+    memories: Vec<MemoryPlan>,
+    tensors: Vec<Row>,
     timeline: Timeline,
+    flows: Vec<Flow>,
     notes: Vec<String>,
-    dump: String,
+}
+
+/// Where one tensor is.
+struct Row {
+    name: String,
+    /// None where that is not known.
+    storage: Option<&'static str>,
+    home: Home,
+    size: Bytes,
+    /// Those that it takes in turn.
+    regions: Vec<Region>,
+    /// A part of another tensor, or what a loop left.
+    elsewhere: bool,
+    lives: Vec<Span>,
+}
+
+/// What was read, with how its tensors are stored.
+struct Network {
+    input: Input,
+    choice: Option<StorageChoice>,
+    memories: Vec<MemoryDesc>,
+}
+
+impl Network {
+    fn read(text: &str, path: &Path, how: &TensorHow) -> Result<Network, Failure> {
+        let input = read(text).map_err(|fault| Failure::bad_input(format!("{}: {fault}", shown(path))))?;
+        Network::of(input, path, how)
+    }
+
+    fn of(input: Input, path: &Path, how: &TensorHow) -> Result<Network, Failure> {
+        let failed = |error: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {error}", shown(path)));
+        let choice = match &input {
+            Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) => {
+                let options = StorageOptions {
+                    policy: how.policy,
+                    ..StorageOptions::default()
+                };
+                Some(choose(graph, &options).map_err(|fault| failed(&fault))?)
+            }
+            Input::Records(_) => None,
+        };
+        Ok(Network {
+            input,
+            choice,
+            memories: memories(&how.memories)?,
+        })
+    }
+
+    fn planned(
+        &self,
+        how: &TensorHow,
+        strategy: TensorStrategy,
+    ) -> Result<Planned, tileheap::tensor::TensorFault> {
+        match (&self.input, &self.choice) {
+            (Input::Records(items), _) => of_records(items, &self.memories, strategy),
+            (_, Some(choice)) => of_graph(choice, &self.memories, strategy, how),
+            _ => unreachable!("graphs have a storage choice"),
+        }
+    }
+
+    /// The plan, and of every other strategy what it takes, as `tileheap tensors --json` writes it.
+    fn document(&self, path: &Path, how: &TensorHow) -> Result<Value, Failure> {
+        let planned = self.planned(how, how.strategy);
+        let planned = planned.map_err(|fault| Failure::of(shown(path), fault))?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        Ok(document::document(&name, how, &planned, &self.compared(how)))
+    }
+
+    /// Every strategy with the bytes that it takes, or why it cannot.
+    fn compared(&self, how: &TensorHow) -> Vec<(TensorStrategy, Result<Planned, String>)> {
+        let strategies = TensorStrategy::all();
+        let progress = Progress::new("planning by every strategy", strategies.len() as u64);
+        let planned = strategies.into_iter().enumerate().map(|(done, strategy)| {
+            progress.at(done as u64);
+            let planned = self.planned(how, strategy);
+            (strategy, planned.map_err(|fault| fault.to_string()))
+        });
+        planned.collect()
+    }
+}
+
+/// Whether a text is something that [`run`] reads, but for what is also something else.
+pub(crate) fn is_network(text: &str) -> bool {
+    read(text).is_ok()
+}
+
+/// The plan of what is in a text, and of every other strategy what it takes, as `tileheap tensors --json` writes it.
+pub(crate) fn document_of(text: &str, path: &Path, how: &TensorHow) -> Result<Value, Failure> {
+    Network::read(text, path, how)?.document(path, how)
 }
 
 pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
-    let failed =
-        |error: &dyn std::fmt::Display| Failure::bad_input(format!("{}: {error}", shown(&arguments.file)));
-    let is_onnx = arguments
-        .file
-        .extension()
-        .is_some_and(|extension| extension == "onnx");
-    let input = if is_onnx {
-        read_onnx(arguments)?
+    let how = TensorHow {
+        strategy: arguments.strategy,
+        policy: arguments.policy,
+        memories: arguments.memory.clone(),
+        in_place: !arguments.no_in_place,
+    };
+    let file = &arguments.file;
+    let network = if file.extension().is_some_and(|extension| extension == "onnx") {
+        Network::of(read_onnx(arguments)?, file, &how)?
     } else {
-        let text = read_text(&arguments.file, "graph")?;
-        read(&text).map_err(|fault| failed(&fault))?
+        Network::read(&read_text(file, "graph")?, file, &how)?
     };
     if let Some(file) = &arguments.graph {
-        let (Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. })) = &input else {
+        let (Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. })) = &network.input else {
             return Err(Failure::bad_input("--graph writes a graph: records are none"));
         };
         Output::to(Some(file.clone())).write(&graph.to_json())?;
     }
-    let memories = memories(&arguments.memory)?;
-    let chosen = match &input {
-        Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) => {
-            let options = StorageOptions {
-                policy: arguments.policy,
-                ..StorageOptions::default()
-            };
-            Some(choose(graph, &options).map_err(|fault| failed(&fault))?)
-        }
-        Input::Records(_) => None,
-    };
-    let planned = |strategy| match (&input, &chosen) {
-        (Input::Records(items), _) => of_records(items, &memories, strategy),
-        (_, Some(choice)) => of_graph(choice, &memories, strategy, arguments),
-        _ => unreachable!("graphs have a storage choice"),
-    };
+    if arguments.json {
+        let document = network.document(file, &how)?;
+        return Output::stdout().write(&format!("{document:#}\n"));
+    }
     let mut report = String::new();
     if arguments.compare {
         report += &format!("{:<22} {:>18} {:>8}\n", "strategy", "bytes", "ratio");
-        for strategy in TensorStrategy::all() {
-            report += &match planned(strategy) {
+        for (strategy, planned) in network.compared(&how) {
+            report += &match planned {
                 Ok(planned) => {
                     format!(
                         "{:<22} {:>18} {:>8}\n",
@@ -84,19 +177,27 @@ pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
         }
         return Output::stdout().write(&report);
     }
-    let planned = planned(arguments.strategy).map_err(|fault| Failure::new(fault.to_string()))?;
+    let progress = Progress::new("planning", 0);
+    let planned = network.planned(&how, how.strategy);
+    let planned = planned.map_err(|fault| Failure::new(fault.to_string()))?;
+    drop(progress);
     if let Some(file) = &arguments.trace {
         Output::to(Some(file.clone())).write(&planned.timeline.chrome_trace())?;
     }
-    if let (Some(file), Some(choice)) = (&arguments.scopes, &chosen) {
-        let Input::Tvm(of) = &input else {
+    if let (Some(file), Some(choice)) = (&arguments.scopes, &network.choice) {
+        let Input::Tvm(of) = &network.input else {
             return Err(Failure::bad_input("--scopes writes a TVM graph back: give one"));
         };
         Output::to(Some(file.clone())).write(&of.write(|id| choice.scope(id).to_owned()))?;
     }
     report += &format!("{} by {}\n", shown(&arguments.file), arguments.strategy);
-    for (name, size, bound, capacity) in &planned.memories {
-        let capacity = capacity.map_or(String::new(), |capacity| format!(", of {capacity}"));
+    for memory in &planned.memories {
+        let MemoryPlan {
+            name, size, bound, ..
+        } = memory;
+        let capacity = memory
+            .capacity
+            .map_or(String::new(), |capacity| format!(", of {capacity}"));
         report += &format!(
             "  memory {name:<12} {size:>18}   bound {bound}, ratio {}{capacity}\n",
             ratio(*size, *bound)
@@ -127,7 +228,7 @@ pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
         }
     }
     if arguments.dump {
-        report += &planned.dump;
+        report += &dump(&planned);
     }
     Output::stdout().write_report(&report)
 }
@@ -214,27 +315,25 @@ fn of_records(
     let one = [MemoryDesc::new("device")];
     let memories = if memories.is_empty() { &one } else { memories };
     let Space { regions, memories } = place(items, memories, strategy)?;
-    let rows = items.iter().zip(&regions).map(|(item, region)| {
-        format!(
-            "  {:<24} {:>16} at {:>16}  {}\n",
-            item.name,
-            item.size.to_string(),
-            region.offset.to_string(),
-            item.hull()
-        )
+    let rows = items.iter().zip(&regions).map(|(item, region)| Row {
+        name: item.name.clone(),
+        storage: None,
+        home: Home::Planned,
+        size: item.size,
+        regions: vec![*region],
+        elsewhere: false,
+        lives: item.lives.clone(),
     });
     let timeline = Timeline::of_records(items, &regions);
-    let flows = dumped(flows(&timeline.occupants, &memories)?);
+    let flows = flows(&timeline.occupants, &memories)?;
     Ok(Planned {
         size: memories.iter().map(|memory| memory.size).sum(),
         bound: memories.iter().map(|memory| memory.bound).sum(),
-        memories: memories
-            .iter()
-            .map(|memory| (memory.name.clone(), memory.size, memory.bound, memory.capacity))
-            .collect(),
+        tensors: rows.collect(),
+        memories,
         timeline,
+        flows,
         notes: vec![format!("{} tensors", items.len())],
-        dump: format!("Tensors\n{}{flows}", rows.collect::<String>()),
     })
 }
 
@@ -242,7 +341,7 @@ fn of_graph(
     choice: &StorageChoice,
     memories: &[MemoryDesc],
     strategy: TensorStrategy,
-    arguments: &TensorsArguments,
+    how: &TensorHow,
 ) -> Result<Planned, tileheap::tensor::TensorFault> {
     let pitch = Alignment::new(64).expect("not 0");
     let needs: Vec<TensorRequirements> = choice
@@ -253,7 +352,7 @@ fn of_graph(
     let options = TensorPlanOptions {
         strategy,
         memories: memories.to_vec(),
-        in_place: !arguments.no_in_place,
+        in_place: how.in_place,
         ..TensorPlanOptions::default()
     };
     let plan: TensorPlan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
@@ -268,7 +367,7 @@ fn of_graph(
         choice.conversions.len(),
         plan.handovers.len(),
         plan.copies.len(),
-        arguments.policy,
+        how.policy,
     )];
     for (node, copies) in &plan.unrolled {
         notes.push(format!(
@@ -278,46 +377,59 @@ fn of_graph(
     }
     let rows = choice.graph.tensor_ids().map(|id| {
         let (tensor, placed) = (choice.graph.tensor(id), plan.tensor(id));
-        let storage = placed.layout.rule.storage.name();
-        let lives: Vec<String> = placed.lives.iter().map(ToString::to_string).collect();
-        let place = match &placed.place {
-            None => format!("{:?}", placed.home).to_lowercase(),
-            Some(place) => {
-                let regions = place.regions();
-                let at: Vec<String> = regions
-                    .iter()
-                    .map(|region| format!("{}+{}", region.memory.0, region.offset.0))
-                    .collect();
-                at.join(" ")
+        let mut regions: Vec<Region> = Vec::new();
+        for region in placed.place.iter().flat_map(|place| place.regions()) {
+            if !regions.contains(&region) {
+                regions.push(region);
             }
-        };
-        let line = format!(
-            "  {:<32} {:>16} {storage:<12} {place}  {}\n",
-            tensor.name,
-            placed.size.to_string(),
-            lives.join(" ")
-        );
-        line
+        }
+        Row {
+            name: tensor.name.clone(),
+            storage: Some(placed.layout.rule.storage.name()),
+            home: placed.home,
+            size: placed.size,
+            elsewhere: placed.place.is_some() && regions.is_empty(),
+            regions,
+            lives: placed.lives.clone(),
+        }
     });
-    let flows = dumped(flows(&plan.slots, &plan.memories)?);
-    let dump = format!("Tensors\n{}{flows}", rows.collect::<String>());
+    let flows = flows(&plan.slots, &plan.memories)?;
     Ok(Planned {
         size: plan.size(),
         bound: plan.bound(),
-        memories: plan
-            .memories
-            .iter()
-            .map(|memory| (memory.name.clone(), memory.size, memory.bound, memory.capacity))
-            .collect(),
+        tensors: rows.collect(),
         timeline: Timeline::of_plan(&choice.graph, &plan),
+        flows,
+        memories: plan.memories,
         notes,
-        dump,
     })
 }
 
-/// Who takes bytes over from whom, memory by memory.
-fn dumped(flows: Vec<Flow>) -> String {
-    flows.iter().map(ToString::to_string).collect()
+/// Every tensor with its place and lives, then who takes bytes over from whom, memory by memory.
+fn dump(planned: &Planned) -> String {
+    let mut text = "Tensors\n".to_owned();
+    for row in &planned.tensors {
+        let place = match (&row.regions[..], row.home) {
+            ([], Home::Planned) => "within another".to_owned(),
+            ([], home) => format!("{home:?}").to_lowercase(),
+            (regions, _) => {
+                let at = regions
+                    .iter()
+                    .map(|region| format!("{}+{}", region.memory.0, region.offset.0));
+                at.collect::<Vec<_>>().join(" ")
+            }
+        };
+        let lives: Vec<String> = row.lives.iter().map(ToString::to_string).collect();
+        text += &format!(
+            "  {:<32} {:>16} {:<12} {place}  {}\n",
+            row.name,
+            row.size.to_string(),
+            row.storage.unwrap_or(""),
+            lives.join(" ")
+        );
+    }
+    text.extend(planned.flows.iter().map(ToString::to_string));
+    text
 }
 
 fn ratio(size: Bytes, bound: Bytes) -> String {

@@ -11,6 +11,7 @@ use crate::scene::Scene;
 use crate::support::fault::Result;
 use crate::support::output::Output;
 use crate::support::picture::{Canvas, Rendered};
+use crate::support::progress;
 
 /// Renders so many frames; gives the last one, and the time that all took. `planned` sees the plan before anything is rendered.
 pub(crate) fn render(
@@ -29,12 +30,15 @@ pub(crate) fn render(
     let picture = deferred.picture;
 
     let start = Instant::now();
+    let progress = progress::bar("rendering", frames.into());
     for _ in 0..frames {
         // SAFETY: image and buffer are the frame's alone, and are destroyed after the last one.
         canvas.imports(picture, read_back, |imports| unsafe { renderer.draw(imports) })?;
+        progress.inc(1);
     }
     renderer.wait_idle()?;
     let took = start.elapsed();
+    progress.finish_and_clear();
     let rendered = canvas.rendered();
     renderer.destroy()?;
     // SAFETY: every frame was waited for.

@@ -8,6 +8,7 @@ pub(crate) mod output;
 pub(crate) mod picture;
 pub(crate) mod pipeline;
 pub(crate) mod program;
+pub(crate) mod progress;
 pub(crate) mod swapchain;
 pub(crate) mod window;
 

@@ -47,6 +47,7 @@ use crate::support::fault::{Fault, Result};
 use crate::support::output::Output;
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::program::{report, start};
+use crate::support::progress;
 use crate::support::window::{self, WindowDesc};
 
 fn main() -> ExitCode {
@@ -139,15 +140,18 @@ fn fly(args: &Args, tile: &Device) -> Result<()> {
         flight.renderer.streamer.write_trace(path)?;
     }
     let (start, mut most) = (Instant::now(), Bytes::ZERO);
+    let progress = progress::bar("flying", frames.into());
     for frame in 1..=frames {
         flight.draw()?;
+        progress.inc(1);
         most = most.max(flight.renderer.working_set());
         if frame % args.every == 0 || frame == frames {
             let path = args.output.join(format!("frame-{frame:04}.png"));
             flight.picture()?.write(&path)?;
-            println!("{}", path.display());
+            progress.suspend(|| println!("{}", path.display()));
         }
     }
+    progress.finish_and_clear();
     let took = start.elapsed().as_secs_f64() * 1e3 / f64::from(frames);
     let streamer = &mut flight.renderer.streamer;
     streamer.finish_trace()?;

@@ -16,7 +16,8 @@
 //!     "requirements": { "size": 557056, "…": "what it needs there" }
 //!   }],
 //!   "passes": [{
-//!     "name": "draw", "bound_object": 0, "bound_bytes": 552960, "live_tile_bytes": 552960,
+//!     "name": "draw", "within": { "queue": "graphics", "submit": 0, "batch": 0, "command_buffer": "scene" },
+//!     "bound_object": 0, "bound_bytes": 552960, "live_tile_bytes": 552960,
 //!     "accesses": [{ "resource": "motion", "placement": 0, "layout": "VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL",
 //!                    "load_op": "VK_ATTACHMENT_LOAD_OP_CLEAR", "store_op": "VK_ATTACHMENT_STORE_OP_STORE" }],
 //!     "first_barrier_before": 0, "barriers_before": [], "first_barrier_after": 0, "barriers_after": []
@@ -26,7 +27,7 @@
 //! ```
 //! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` says what kept it out of
 //! tile memory where it is not there, and `"dedicated": true` that the driver wants an allocation for it alone. Numbers
-//! that follow from others (`count`, `bound_bytes`, `first_pass`, …) are for readers, and must agree with them.
+//! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them.
 
 mod form;
 mod read;

@@ -5,61 +5,110 @@ mod run;
 mod table;
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, IsTerminal, Write};
-use std::path::Path;
+use std::io::{BufReader, BufWriter, Read};
+use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use tileheap::cache::replay::Levels;
 use tileheap::cache::trace::{Entry, TraceReader, TraceWriter};
 use tileheap::cache::{PolicyKind, floor};
+use tileheap::units::Bytes;
 
 use crate::arguments::{ReplayArguments, TraceArguments};
 use crate::failure::Failure;
 use crate::output::Output;
-use run::Run;
+use crate::progress::Progress;
+use run::{Report, Run};
+
+/// What every trace begins with.
+const MAGIC: &[u8; 15] = b"tileheap-trace\n";
+
+/// What is replayed.
+pub(crate) struct ReplayHow {
+    pub(crate) budget: Bytes,
+    pub(crate) kinds: Vec<PolicyKind>,
+    pub(crate) seed: u64,
+    /// Also what no policy can go below.
+    pub(crate) bound: bool,
+}
+
+/// What came of it.
+struct Played {
+    trace: PathBuf,
+    budget: Bytes,
+    seed: u64,
+    reports: Vec<Report>,
+    bound: Option<Levels>,
+}
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
-    let kinds: Vec<PolicyKind> = if arguments.all {
+    let kinds = if arguments.all {
         PolicyKind::ALL.to_vec()
     } else {
         vec![arguments.policy]
     };
-    let mut trace = open(&arguments.trace)?;
+    let how = ReplayHow {
+        budget: arguments.budget,
+        kinds,
+        seed: arguments.seed,
+        bound: arguments.bound,
+    };
+    let played = play(&arguments.trace, &how)?;
+    if let Some(folder) = &arguments.plot {
+        plot::write_all(folder, &played)?;
+    }
+    if arguments.json {
+        return Output::stdout().write(&format!("{:#}\n", table::document(&played)));
+    }
+    Output::stdout().write_report(&table::text(&played))
+}
+
+/// The replay of a trace as `tileheap replay --json` writes it.
+pub(crate) fn document_of(trace: &Path, how: &ReplayHow) -> Result<Value, Failure> {
+    Ok(table::document(&play(trace, how)?))
+}
+
+/// Whether a file begins as traces do.
+pub(crate) fn is_trace(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *MAGIC
+}
+
+fn play(path: &Path, how: &ReplayHow) -> Result<Played, Failure> {
+    let mut trace = open(path)?;
     let geometry = trace.geometry().clone();
     let mut runs = Vec::new();
-    for kind in kinds {
-        let plotted = arguments.plot.is_some();
-        let run = Run::new(kind, &geometry, arguments.budget, arguments.seed, plotted);
+    for &kind in &how.kinds {
+        let run = Run::new(kind, &geometry, how.budget, how.seed);
         runs.push(run.map_err(|fault| Failure::new(fault.to_string()))?);
     }
-    let mut progress = Progress::new(&arguments.trace);
+    let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let progress = Progress::new("replaying", length);
     let mut entries = Vec::new();
-    while let Some(entry) = next(&mut trace, &arguments.trace)? {
+    while let Some(entry) = next(&mut trace, path)? {
         for run in &mut runs {
             run.play(entry)?;
         }
-        if arguments.bound {
+        if how.bound {
             entries.push(entry);
         }
         if entry == Entry::EndFrame {
             progress.at(trace.position());
         }
     }
-    progress.done();
     // Again without the checker's books between requests.
+    progress.say("timing");
     for run in &mut runs {
-        run.time(open(&arguments.trace)?, &arguments.trace)?;
+        run.time(open(path)?, path)?;
     }
-    let bound = arguments
-        .bound
-        .then(|| Levels::of(&floor(&entries, arguments.budget)));
-    let reports: Vec<_> = runs.into_iter().map(Run::finish).collect();
-    if let Some(folder) = &arguments.plot {
-        plot::write_all(folder, &arguments.trace, arguments.budget, &reports)?;
-    }
-    if arguments.json {
-        return Output::stdout().write(&table::json(arguments, &reports, bound));
-    }
-    Output::stdout().write_report(&table::text(arguments, &reports, bound))
+    Ok(Played {
+        trace: path.to_owned(),
+        budget: how.budget,
+        seed: how.seed,
+        reports: runs.into_iter().map(Run::finish).collect(),
+        bound: how.bound.then(|| Levels::of(&floor(&entries, how.budget))),
+    })
 }
 
 /// `tileheap trace`: writes a generated trace.
@@ -72,6 +121,7 @@ pub(crate) fn generate(arguments: &TraceArguments) -> Result<(), Failure> {
         ))
     };
     let scenario = arguments.scenario;
+    let progress = Progress::new("writing", 0);
     let file = BufWriter::new(File::create(path).map_err(failed)?);
     let mut writer = TraceWriter::new(file, &scenario.geometry()).map_err(failed)?;
     let mut written = Ok(());
@@ -80,7 +130,9 @@ pub(crate) fn generate(arguments: &TraceArguments) -> Result<(), Failure> {
             written = writer.write(record);
         }
     });
-    written.and_then(|()| writer.finish()).map_err(failed)?;
+    let finished = written.and_then(|()| writer.finish());
+    drop(progress);
+    finished.map_err(failed)?;
     Ok(())
 }
 
@@ -97,36 +149,4 @@ fn next(trace: &mut Trace, path: &Path) -> Result<Option<Entry>, Failure> {
     trace
         .next_entry()
         .map_err(|fault| Failure::of(path.display(), fault))
-}
-
-/// How far a replay is, on a terminal.
-struct Progress {
-    length: u64,
-    percent: u64,
-    shown: bool,
-}
-
-impl Progress {
-    fn new(path: &Path) -> Progress {
-        Progress {
-            length: std::fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            percent: 0,
-            shown: std::io::stderr().is_terminal(),
-        }
-    }
-
-    fn at(&mut self, position: u64) {
-        let percent = position * 100 / self.length.max(1);
-        if self.shown && percent != self.percent {
-            self.percent = percent;
-            // Nobody is told if standard error is gone.
-            let _ = write!(std::io::stderr(), "\r{percent:3} %");
-        }
-    }
-
-    fn done(&self) {
-        if self.shown {
-            let _ = write!(std::io::stderr(), "\r     \r");
-        }
-    }
 }

@@ -17,7 +17,8 @@ pub(super) struct Run {
     /// For a second run, by the clock alone.
     again: Option<Box<dyn Policy>>,
     nanoseconds: f64,
-    plotted: bool,
+    uses: Vec<u64>,
+    hits: Vec<u64>,
     /// End of every arena.
     walls: Vec<u64>,
     wall_history: Vec<Vec<u64>>,
@@ -31,6 +32,9 @@ pub(super) struct Report {
     pub(super) nanoseconds: f64,
     /// Bytes of every frame.
     pub(super) traffic: Vec<u64>,
+    /// Requests of every frame, and those that found their texture.
+    pub(super) uses: Vec<u64>,
+    pub(super) hits: Vec<u64>,
     /// End of every arena in every frame, if it has arenas.
     pub(super) walls: Vec<Vec<u64>>,
 }
@@ -41,14 +45,14 @@ impl Run {
         geometry: &Geometry,
         budget: Bytes,
         seed: u64,
-        plotted: bool,
     ) -> Result<Run, CacheFault> {
         Ok(Run {
             kind,
             replay: Replay::new(kind.build(geometry, budget, seed)?, geometry, budget),
             again: Some(kind.build(geometry, budget, seed)?),
             nanoseconds: 0.0,
-            plotted,
+            uses: Vec::new(),
+            hits: Vec::new(),
             walls: Vec::new(),
             wall_history: Vec::new(),
         })
@@ -71,8 +75,13 @@ impl Run {
                 self.kind.name()
             ))
         })?;
-        if self.plotted && entry == Entry::EndFrame && !self.walls.is_empty() {
-            self.wall_history.push(self.walls.clone());
+        if entry == Entry::EndFrame {
+            let frame = self.replay.last_frame();
+            self.uses.push(frame.uses);
+            self.hits.push(frame.hits);
+            if !self.walls.is_empty() {
+                self.wall_history.push(self.walls.clone());
+            }
         }
         Ok(())
     }
@@ -112,6 +121,8 @@ impl Run {
             kind: self.kind,
             nanoseconds: self.nanoseconds,
             traffic: self.replay.traffic().to_vec(),
+            uses: self.uses,
+            hits: self.hits,
             summary: self.replay.finish(),
             walls: self.wall_history,
         }

@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 use tileheap::cache::replay::Levels;
 
-use super::run::Report;
-use crate::arguments::ReplayArguments;
+use super::Played;
 
 /// A table with a row for each policy.
-pub(super) fn text(arguments: &ReplayArguments, reports: &[Report], bound: Option<Levels>) -> String {
+pub(super) fn text(played: &Played) -> String {
+    let Played { reports, bound, .. } = played;
     let frames = reports.first().map_or(0, |report| report.summary.frames);
     let uses = reports.first().map_or(0, |report| report.summary.total.uses);
     let mut text = format!(
         "{}: {frames} frames, {uses} uses, budget {}\n\n",
-        arguments.trace.display(),
-        arguments.budget
+        played.trace.display(),
+        played.budget
     );
     text += "Bytes a frame, uploaded or bypassed\n";
     text += "  policy                  mean           p99           max  max/mean   hits  byte hits\n";
@@ -35,7 +35,7 @@ pub(super) fn text(arguments: &ReplayArguments, reports: &[Report], bound: Optio
         );
     }
     if let Some(bound) = bound {
-        text += &row("at least", bound);
+        text += &row("at least", *bound);
         text += "   what no policy can go below in sum\n";
     }
     text += "\nWhat it took\n";
@@ -74,8 +74,9 @@ pub(super) fn text(arguments: &ReplayArguments, reports: &[Report], bound: Optio
     text
 }
 
-/// The same, and the bytes of every frame.
-pub(super) fn json(arguments: &ReplayArguments, reports: &[Report], bound: Option<Levels>) -> String {
+/// The same; and of every frame the bytes, requests, hits, and the end of every arena where there are some.
+pub(super) fn document(played: &Played) -> Value {
+    let Played { reports, bound, .. } = played;
     let levels = |levels: Levels| json!({ "mean": levels.mean.0, "p99": levels.p99.0, "max": levels.max.0 });
     let policies: Vec<Value> = reports
         .iter()
@@ -101,20 +102,22 @@ pub(super) fn json(arguments: &ReplayArguments, reports: &[Report], bound: Optio
                 "fights": summary.gauges.fights,
                 "nanoseconds_per_use": report.nanoseconds,
                 "frame_bytes": report.traffic,
+                "frame_hits": report.hits,
+                "arena_ends": report.walls,
             })
         })
         .collect();
     let first = reports.first().map(|report| &report.summary);
-    let document = json!({
-        "trace": arguments.trace.display().to_string(),
-        "budget": arguments.budget.0,
-        "seed": arguments.seed,
+    json!({
+        "format": "tileheap-replay",
+        "version": 1,
+        "trace": played.trace.display().to_string(),
+        "budget": played.budget.0,
+        "seed": played.seed,
         "frames": first.map_or(0, |summary| summary.frames),
         "uses": first.map_or(0, |summary| summary.total.uses),
+        "frame_uses": reports.first().map_or(&[][..], |report| &report.uses),
         "bound": bound.map(levels),
         "policies": policies,
-    });
-    let mut text = serde_json::to_string_pretty(&document).expect("plain data");
-    text.push('\n');
-    text
+    })
 }

@@ -1,23 +1,35 @@
-//! What a report shows: memory over steps, as plain data.
+//! What a report shows: memory over steps, curves and tables, as plain data. `page` and `svg` draw it.
 //!
 //! ```text
-//! Chart   panels   one per heap or block: bytes up
-//!         steps    passes, nodes, events: time across
+//! Chart   steps    passes, nodes, events: time across
+//!         lanes    what steps are part of: windows, command buffers, the peak
+//!         panels   one per heap or memory: bytes up
 //!         items    what lives somewhere, with what is to be said of it
+//!         curves   numbers over steps, frames or sizes
+//!         tables   strategies, policies, who is alive at the peak
 //! boxes   item × steps × bytes, in a panel
 //! ```
 
-use serde_json::{Value, json};
+use super::numbers::{Curve, Table};
 
 /// One picture of memory over time, and the words that go with it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// Name and value, for the head of the chart.
+    /// Name and value, for the head of the chart; the most important first.
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) steps: Vec<Step>,
+    pub(crate) lanes: Vec<Lane>,
+    /// Steps that are marked, and why.
+    pub(crate) marks: Vec<(usize, String)>,
     pub(crate) panels: Vec<Panel>,
     pub(crate) items: Vec<Item>,
+    /// What items are: `tensors`; resources where it is empty.
+    pub(crate) what: &'static str,
+    pub(crate) curves: Vec<Curve>,
+    pub(crate) tables: Vec<Table>,
+    /// What the lines of steps are, on demand: a name, and one for each cell.
+    pub(crate) lines: (String, Vec<String>),
     /// Sentences below the chart.
     pub(crate) notes: Vec<String>,
 }
@@ -26,31 +38,85 @@ pub(crate) struct Chart {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Step {
     pub(crate) name: String,
-    /// What it is part of: a rule is drawn where this changes.
-    pub(crate) part: String,
-    /// What happens before it, on demand.
-    pub(crate) lines: Vec<String>,
+    /// Name and value.
+    pub(crate) facts: Vec<(String, String)>,
+    /// What happens there, on demand; cells as in [`Chart::lines`].
+    pub(crate) lines: Vec<Vec<String>>,
 }
 
-/// A range of bytes.
+/// A row above the panels.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lane {
+    pub(crate) name: String,
+    /// Apart from one another, ascending.
+    pub(crate) spans: Vec<LaneSpan>,
+    /// Whether the begin of a span is drawn through the panels.
+    pub(crate) ruled: bool,
+}
+
+/// Steps of a lane, half-open.
+#[derive(Clone, Debug)]
+pub(crate) struct LaneSpan {
+    pub(crate) first: usize,
+    pub(crate) end: usize,
+    pub(crate) name: String,
+}
+
+impl Lane {
+    /// Steps that follow one another and are part of the same thing are a span; things by number and name.
+    pub(crate) fn of(name: &str, ruled: bool, parts: impl Iterator<Item = (u64, String)>) -> Lane {
+        let mut spans: Vec<LaneSpan> = Vec::new();
+        let mut before = None;
+        for (step, part) in parts.enumerate() {
+            match spans.last_mut() {
+                Some(last) if before.as_ref() == Some(&part) => last.end = step + 1,
+                _ => spans.push(LaneSpan {
+                    first: step,
+                    end: step + 1,
+                    name: part.1.clone(),
+                }),
+            }
+            before = Some(part);
+        }
+        Lane {
+            name: name.to_owned(),
+            spans,
+            ruled,
+        }
+    }
+}
+
+/// A range of bytes; or rows, where there are no bytes to be known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panel {
     pub(crate) name: String,
-    /// The bytes that there are.
+    /// Bytes from the bottom to the top.
     pub(crate) size: u64,
+    /// Offsets are rows: of what is in the caller's memory.
+    pub(crate) rows: bool,
     pub(crate) boxes: Vec<Area>,
     /// Bytes from 0 that are reserved in each step; empty where nothing is.
     pub(crate) reserved: Vec<u64>,
+    /// Lines across: where objects begin, the lower bound, the capacity.
+    pub(crate) rules: Vec<(u64, String)>,
 }
 
 /// Bytes of an item over steps.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Area {
     pub(crate) item: usize,
     /// The first step, and the one after the last.
     pub(crate) steps: (usize, usize),
     pub(crate) offset: u64,
     pub(crate) size: u64,
+}
+
+impl Area {
+    /// Whether two share bytes, at whatever time.
+    pub(crate) fn meets(&self, other: &Area) -> bool {
+        self.offset < other.offset.saturating_add(other.size)
+            && other.offset < self.offset.saturating_add(self.size)
+    }
 }
 
 /// Something that lives in memory.
@@ -74,11 +140,21 @@ pub(crate) enum Kind {
     Arena,
     #[default]
     Own,
+    Buffer,
+    Texture,
     Discarded,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Kind; 5] = [Kind::Tile, Kind::Lazy, Kind::Arena, Kind::Own, Kind::Discarded];
+    pub(crate) const ALL: [Kind; 7] = [
+        Kind::Tile,
+        Kind::Lazy,
+        Kind::Arena,
+        Kind::Own,
+        Kind::Buffer,
+        Kind::Texture,
+        Kind::Discarded,
+    ];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -86,59 +162,87 @@ impl Kind {
             Kind::Lazy => "lazily allocated",
             Kind::Arena => "arena",
             Kind::Own => "own or the caller's",
+            Kind::Buffer => "buffer",
+            Kind::Texture => "texture",
             Kind::Discarded => "discarded",
         }
     }
 
-    /// Fill and edge on light ground; the fill takes dark text.
+    /// Fill and edge, on light ground and on dark; the fill takes dark text.
     pub(crate) const fn colours(self) -> (&'static str, &'static str) {
         match self {
             Kind::Tile => ("#f2b134", "#8a5a00"),
             Kind::Lazy => ("#8fd19e", "#2b6e3b"),
             Kind::Arena => ("#9cc3e6", "#28587f"),
             Kind::Own => ("#cfcfd6", "#5c5c66"),
+            Kind::Buffer => ("#7fd0c8", "#1f6f68"),
+            Kind::Texture => ("#c9b4f2", "#5a4396"),
             Kind::Discarded => ("#ff7bff", "#8a008a"),
         }
     }
 }
 
 impl Chart {
-    /// As the page's script reads it.
-    pub(crate) fn to_json(&self) -> Value {
-        let steps = self
-            .steps
-            .iter()
-            .map(|step| json!({ "name": step.name, "part": step.part, "lines": step.lines }));
-        let panels = self.panels.iter().map(|panel| {
-            let boxes = panel
-                .boxes
-                .iter()
-                .map(|area| json!([area.item, area.steps.0, area.steps.1, area.offset, area.size]));
-            json!({
-                "name": panel.name,
-                "size": panel.size,
-                "boxes": boxes.collect::<Vec<_>>(),
-                "reserved": panel.reserved,
-            })
-        });
-        let items = self.items.iter().map(|item| {
-            json!({
-                "name": item.name,
-                "kind": item.kind as usize,
-                "size": item.size,
-                "facts": item.facts,
-                "changed": item.changed,
-            })
-        });
-        json!({
-            "title": self.title,
-            "facts": self.facts,
-            "steps": steps.collect::<Vec<_>>(),
-            "panels": panels.collect::<Vec<_>>(),
-            "items": items.collect::<Vec<_>>(),
-            "notes": self.notes,
-        })
+    /// The panels in which there is something to see.
+    pub(crate) fn drawn_panels(&self) -> impl Iterator<Item = &Panel> {
+        let seen = |panel: &&Panel| !panel.boxes.is_empty() || panel.reserved.iter().any(|&bytes| bytes > 0);
+        self.panels.iter().filter(seen)
     }
+
+    /// Says of every item with whom it takes turns in the same bytes.
+    pub(crate) fn name_sharers(&mut self) {
+        const NAMED: usize = 12;
+        let mut sharers: Vec<Vec<usize>> = vec![Vec::new(); self.items.len()];
+        for panel in self.panels.iter().filter(|panel| !panel.rows) {
+            let mut areas: Vec<&Area> = panel.boxes.iter().collect();
+            areas.sort_by_key(|area| area.offset);
+            for (index, one) in areas.iter().enumerate() {
+                // Those behind it begin where it ends or later.
+                let behind = areas[index + 1..].iter();
+                for other in behind.take_while(|other| other.offset < one.offset.saturating_add(one.size)) {
+                    if one.item != other.item && one.meets(other) {
+                        sharers[one.item].push(other.item);
+                        sharers[other.item].push(one.item);
+                    }
+                }
+            }
+        }
+        for (item, mut others) in sharers.into_iter().enumerate() {
+            others.sort_unstable();
+            others.dedup();
+            if others.is_empty() {
+                continue;
+            }
+            let named: Vec<&str> = others
+                .iter()
+                .take(NAMED)
+                .map(|&other| self.items[other].name.as_str())
+                .collect();
+            let mut words = named.join(", ");
+            if others.len() > NAMED {
+                words += &format!(" and {} more", others.len() - NAMED);
+            }
+            self.items[item]
+                .facts
+                .push(("takes turns with".to_owned(), words));
+        }
+    }
+}
+
+/// As much of a name as `room` characters hold: of a path the last part, with what is before it if there is room.
+pub(crate) fn cut(name: &str, room: usize) -> String {
+    let count = name.chars().count();
+    if count <= room {
+        return name.to_owned();
+    }
+    let kept = room.saturating_sub(1);
+    let last = name.rsplit('/').next().unwrap_or(name);
+    if last.len() < name.len() && last.chars().count() <= kept {
+        return std::iter::once('…')
+            .chain(name.chars().skip(count - kept))
+            .collect();
+    }
+    last.chars().take(kept).chain(['…']).collect()
 }
 
 /// Bytes with a unit, three digits or so.
@@ -155,4 +259,76 @@ pub(crate) fn amount(bytes: u64) -> String {
         }
     }
     format!("{bytes} B")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ```text
+    /// 4 ─┬───┬───┐
+    /// 2 ─┤ b │ c │   c has bytes of both, a and b have none in common
+    /// 0 ─┤ a │   │
+    /// ```
+    #[test]
+    fn sharers_are_named_once() {
+        let area = |item, offset, size| Area {
+            item,
+            steps: (item, item + 1),
+            offset,
+            size,
+        };
+        let item = |name: &str| Item {
+            name: name.to_owned(),
+            ..Item::default()
+        };
+        let mut chart = Chart {
+            items: vec![item("a"), item("b"), item("c")],
+            panels: vec![Panel {
+                size: 4,
+                boxes: vec![area(0, 0, 2), area(1, 2, 2), area(2, 0, 4), area(2, 1, 3)],
+                ..Panel::default()
+            }],
+            ..Chart::default()
+        };
+        chart.name_sharers();
+        let said: Vec<&str> = chart.items.iter().map(|item| item.facts[0].1.as_str()).collect();
+        assert_eq!(said, ["c", "c", "a, b"]);
+    }
+
+    #[test]
+    fn steps_of_one_part_are_one_span() {
+        let parts = [(0, "a"), (0, "a"), (0, "b"), (1, "b")];
+        let lane = Lane::of(
+            "windows",
+            true,
+            parts.into_iter().map(|(number, name)| (number, name.to_owned())),
+        );
+        let spans: Vec<_> = lane
+            .spans
+            .iter()
+            .map(|span| (span.first, span.end, span.name.as_str()))
+            .collect();
+        assert_eq!(spans, [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")]);
+    }
+
+    #[test]
+    fn names_are_cut_where_they_say_least() {
+        assert_eq!(
+            (cut("depth", 5), cut("depth", 4)),
+            ("depth".into(), "dep…".into())
+        );
+        assert_eq!(
+            (cut("/layer1/conv3", 7), cut("/layer1/conv3", 5)),
+            ("…/conv3".into(), "conv…".into())
+        );
+    }
+
+    #[test]
+    fn amounts_have_a_tenth() {
+        assert_eq!(
+            (amount(1023), amount(1536), amount(1 << 20)),
+            ("1023 B".into(), "1.5 KiB".into(), "1 MiB".into())
+        );
+    }
 }

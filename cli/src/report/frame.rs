@@ -1,312 +1,257 @@
-//! A frame's plan as a chart.
+//! A frame's plan as a chart: `tileheap plan --json` in, heaps with what lives in them out.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use tileheap::frame::Frame;
 
-use super::chart::{Area, Chart, Item, Kind, Panel, Step, amount};
+use super::chart::{Area, Chart, Lane, Panel, amount};
+use super::{pass, resource};
 
-/// The chart of a plan as `tileheap plan --json` writes it; with its frame, where the command buffers and batches are.
-pub(crate) fn chart(plan: &Value, frame: Option<&Frame>, advice: &BTreeMap<String, Vec<String>>) -> Chart {
+/// The chart of a plan as `tileheap plan --json` writes it; advice by the name of the resource that it is for.
+pub(crate) fn chart(plan: &Value, advice: &BTreeMap<String, Vec<String>>) -> Chart {
     let passes = list(&plan["passes"]);
-    let step_of: BTreeMap<&str, usize> = passes
-        .iter()
-        .enumerate()
-        .map(|(step, pass)| (text(&pass["name"]), step))
-        .collect();
-    let steps = passes.iter().enumerate().map(|(step, pass)| Step {
-        name: text(&pass["name"]).to_owned(),
-        part: frame.map_or(String::new(), |frame| part_of(frame, step)),
-        lines: barriers(pass),
-    });
-    let steps: Vec<Step> = steps.collect();
-    let mut panels = panels(plan, passes);
+    let by_name: BTreeMap<&str, &Value> = passes.iter().map(|pass| (text(&pass["name"]), pass)).collect();
+    let mut panels = Panels::of(plan, passes);
     let mut items = Vec::new();
+    let mut callers = Panel {
+        name: "The caller's memory".to_owned(),
+        rows: true,
+        ..Panel::default()
+    };
     for resource in list(&plan["resources"]) {
-        let mut item = item(resource, passes);
-        for change in advice.get(&item.name).into_iter().flatten() {
-            item.facts
-                .push(("would bring it on chip".to_owned(), change.clone()));
-        }
         for place in list(&resource["placements"]) {
-            let span = span(place, &step_of, steps.len());
-            let object = place["object"]
-                .as_u64()
-                .and_then(|object| panels.objects.get(object as usize));
-            let Some(&panel) = object else { continue };
-            panels.all[panel].boxes.push(Area {
+            let mut area = Area {
                 item: items.len(),
-                steps: span,
+                steps: span(place, passes),
                 offset: bytes(&place["offset"]),
                 size: bytes(&place["size"]),
-            });
+            };
+            match place["object"]
+                .as_u64()
+                .and_then(|object| panels.of.get(object as usize))
+            {
+                Some(&(panel, base)) => {
+                    area.offset = area.offset.saturating_add(base);
+                    let boxes = &mut panels.all[panel].boxes;
+                    // The images of a ladder are one place.
+                    if boxes.last() != Some(&area) {
+                        boxes.push(area);
+                    }
+                }
+                None => {
+                    (area.offset, area.size) = (callers.size, 1);
+                    callers.size += 1;
+                    callers.boxes.push(area);
+                }
+            }
         }
-        items.push(item);
+        let advised = advice.get(text(&resource["name"])).map(Vec::as_slice);
+        items.push(resource::item(&by_name, resource, advised));
     }
-    for panel in &mut panels.all {
-        // The aliases of a ladder are one place.
-        panel
-            .boxes
-            .dedup_by_key(|area| (area.item, area.steps, area.offset, area.size));
-    }
-    Chart {
+    panels.all.push(callers);
+    let mut chart = Chart {
         title: format!("{} on {}", text(&plan["frame"]), text(&plan["profile"]["name"])),
         facts: facts(plan),
-        steps,
+        steps: passes.iter().map(pass::step).collect(),
+        lanes: lanes(plan, passes),
         panels: panels.all,
         items,
-        notes: Vec::new(),
-    }
+        lines: ("Barriers".to_owned(), pass::LINES.map(str::to_owned).to_vec()),
+        ..Chart::default()
+    };
+    chart.name_sharers();
+    chart
 }
 
-/// All tile memory objects cover the heap from byte 0: one panel. Every other object is a panel of its own, but for those of
-/// a single resource.
+/// One panel for each heap: the tile heap, of which all tile memory objects cover the first bytes; and every other heap with
+/// the plan's objects in it one above the other, arenas first.
 struct Panels {
     all: Vec<Panel>,
-    /// The panel of each object.
-    objects: Vec<usize>,
+    /// The panel of each object, and where it begins there.
+    of: Vec<(usize, u64)>,
 }
 
-fn panels(plan: &Value, passes: &[Value]) -> Panels {
-    let mut all = Vec::new();
-    let heap = plan["profile"]["tile"]["heapIndex"].as_u64();
-    let heap = heap.and_then(|heap| plan["profile"]["memoryHeaps"].get(heap as usize));
-    if let Some(heap) = heap {
-        all.push(Panel {
-            name: "Tile heap".to_owned(),
-            size: bytes(&heap["size"]),
-            boxes: Vec::new(),
-            reserved: passes.iter().map(|pass| bytes(&pass["bound_bytes"])).collect(),
-        });
-    }
-    let mut objects = Vec::new();
-    for (index, object) in list(&plan["objects"]).iter().enumerate() {
-        let home = text(&object["home"]);
-        if home == "tile" && !all.is_empty() {
-            objects.push(0);
-            continue;
+impl Panels {
+    fn of(plan: &Value, passes: &[Value]) -> Panels {
+        let mut all = Vec::new();
+        let heaps = &plan["profile"]["memoryHeaps"];
+        let tile = plan["profile"]["tile"]["heapIndex"].as_u64();
+        if let Some(heap) = tile.and_then(|heap| heaps.get(heap as usize)) {
+            all.push(Panel {
+                name: "Tile heap".to_owned(),
+                size: bytes(&heap["size"]),
+                reserved: passes.iter().map(|pass| bytes(&pass["bound_bytes"])).collect(),
+                ..Panel::default()
+            });
         }
-        objects.push(all.len());
-        all.push(Panel {
-            name: match home {
-                "arena" => format!("Arena, object {index}"),
-                "lazy" => format!("Lazily allocated, object {index}"),
-                _ => format!("Allocation, object {index}"),
-            },
-            size: bytes(&object["size"]),
-            ..Panel::default()
-        });
-    }
-    Panels { all, objects }
-}
-
-fn item(resource: &Value, passes: &[Value]) -> Item {
-    let places = list(&resource["placements"]);
-    let kind = match places.first().map(|place| text(&place["home"])) {
-        Some("tile") => Kind::Tile,
-        Some("lazy") => Kind::Lazy,
-        Some("arena") => Kind::Arena,
-        _ => Kind::Own,
-    };
-    let size = places
-        .iter()
-        .map(|place| bytes(&place["size"]))
-        .max()
-        .unwrap_or(0);
-    let mut facts = Vec::new();
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-    if let Some(place) = places.first() {
-        let (first, last) = (text(&place["first_pass"]), text(&place["last_pass"]));
-        let life = if first.is_empty() {
-            "the whole frame".to_owned()
-        } else if first == last {
-            first.to_owned()
-        } else {
-            format!("{first} … {last}")
-        };
-        fact("life", life);
-        fact(
-            "place",
-            format!(
-                "{}, {} at offset {}",
-                kind.name(),
-                amount(size),
-                bytes(&place["offset"])
-            ),
-        );
-    }
-    fact("why", text(&resource["reason"]["text"]).to_owned());
-    if let Some(worth) = resource["reason"]["worth"].as_u64() {
-        fact("worth", format!("{} a frame", amount(worth)));
-    }
-    let uses = list(&resource["accesses"]).iter().map(|access| {
-        let pass = text(&access["pass"]);
-        let operations = passes
-            .iter()
-            .find(|other| text(&other["name"]) == pass)
-            .into_iter()
-            .flat_map(|other| list(&other["accesses"]))
-            .find(|other| other["resource"] == resource["name"])
-            .map(operations)
-            .unwrap_or_default();
-        format!("{pass}: {}{operations}", text(&access["kind"]).replace('_', " "))
-    });
-    fact("used in", uses.collect::<Vec<_>>().join("; "));
-    Item {
-        name: text(&resource["name"]).to_owned(),
-        kind,
-        size,
-        facts,
-        changed: false,
-    }
-}
-
-/// ` (clear, store)`.
-fn operations(access: &Value) -> String {
-    let short = |value: &Value, prefix: &str| {
-        let name = value.as_str()?.strip_prefix(prefix)?;
-        Some(name.to_lowercase().replace('_', " "))
-    };
-    let load = short(&access["load_op"], "VK_ATTACHMENT_LOAD_OP_");
-    let store = short(&access["store_op"], "VK_ATTACHMENT_STORE_OP_");
-    match (load, store) {
-        (Some(load), Some(store)) => format!(" ({load}, {store})"),
-        _ => String::new(),
-    }
-}
-
-/// Submit, batch and command buffer of a pass.
-fn part_of(frame: &Frame, step: usize) -> String {
-    let Some(pass) = frame.pass_ids().nth(step) else {
-        return String::new();
-    };
-    let (batch, commands) = (frame.batch_of(pass), frame.pass(pass).command_buffer);
-    let name = &frame.command_buffers()[commands.index()].name;
-    format!("batch {}, {name}", batch.index())
-}
-
-fn barriers(pass: &Value) -> Vec<String> {
-    let sides = [
-        ("before", &pass["barriers_before"]),
-        ("after", &pass["barriers_after"]),
-    ];
-    let lines = sides.into_iter().flat_map(|(side, barriers)| {
-        list(barriers).iter().map(move |barrier| {
-            let flags = |name: &str, prefix: &str| {
-                let flags = list(&barrier[name]).iter().map(text);
-                let flags = flags.map(|flag| {
-                    let flag = flag.strip_prefix(prefix).unwrap_or(flag);
-                    flag.strip_suffix("_BIT")
-                        .unwrap_or(flag)
-                        .to_lowercase()
-                        .replace('_', " ")
-                });
-                let flags: Vec<String> = flags.collect();
-                if flags.is_empty() {
-                    "none".to_owned()
-                } else {
-                    flags.join(" + ")
+        let objects = list(&plan["objects"]);
+        let mut of = vec![(0, 0); objects.len()];
+        let mut panel_of: BTreeMap<String, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+        for homes in [&["tile"][..], &["arena"], &["lazy"], &["own"]] {
+            for (index, object) in objects.iter().enumerate() {
+                let home = text(&object["home"]);
+                if !homes.contains(&home) || (home == "tile" && !all.is_empty()) {
+                    continue;
                 }
-            };
-            let layout = |name: &str| {
-                let layout = text(&barrier[name]);
-                layout
-                    .strip_prefix("VK_IMAGE_LAYOUT_")
-                    .unwrap_or(layout)
-                    .to_lowercase()
-                    .replace('_', " ")
-            };
-            format!(
-                "{side}: {} ({}): {} → {}, {} → {}",
-                text(&barrier["resource"]),
-                text(&barrier["cause"]).replace('_', " "),
-                flags("src_stages", "VK_PIPELINE_STAGE_2_"),
-                flags("dst_stages", "VK_PIPELINE_STAGE_2_"),
-                layout("old_layout"),
-                layout("new_layout"),
-            )
-        })
+                let types = &plan["profile"]["memoryTypes"];
+                let heap = types[bytes(&object["memory_type"]) as usize]["heapIndex"].as_u64();
+                let name = match (home, heap) {
+                    ("lazy", _) => "Lazily allocated: needs no memory while it stays on chip".to_owned(),
+                    (_, Some(heap)) => format!("Ordinary memory, heap {heap}"),
+                    (_, None) => "Ordinary memory".to_owned(),
+                };
+                let panel = *panel_of.entry(name.clone()).or_insert_with(|| {
+                    all.push(Panel {
+                        name,
+                        ..Panel::default()
+                    });
+                    all.len() - 1
+                });
+                let (arenas, own) = counts.entry(panel).or_default();
+                let rule = match home {
+                    "arena" => Some(format!("arena, object {index}")),
+                    "own" if *own == 0 => Some("allocations of their own".to_owned()),
+                    _ => None,
+                };
+                *(if home == "arena" { arenas } else { own }) += 1;
+                let of_panel = &mut all[panel];
+                of[index] = (panel, of_panel.size);
+                of_panel.rules.extend(rule.map(|rule| (of_panel.size, rule)));
+                of_panel.size = of_panel.size.saturating_add(bytes(&object["size"]));
+            }
+        }
+        for (panel, (arenas, own)) in counts {
+            // A panel that is one thing needs no lines.
+            if arenas + own == 1 {
+                all[panel].rules.clear();
+            }
+        }
+        Panels { all, of }
+    }
+}
+
+/// Where tile contents last, and what is recorded together.
+fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
+    if passes.iter().any(|pass| pass["within"].is_null()) {
+        return Vec::new(); // A plan that was written without.
+    }
+    let by_submit = plan["profile"]["tile"]["queueSubmitBoundary"] == true;
+    let whole = plan["options"]["windows"] == "whole-frame";
+    let queues = passes
+        .iter()
+        .any(|pass| pass["within"]["queue"] != passes[0]["within"]["queue"]);
+    let windows = passes.iter().map(|pass| {
+        let within = &pass["within"];
+        let unit = if by_submit { "submit" } else { "batch" };
+        let number = bytes(&within[unit]);
+        if whole {
+            return (0, "the whole frame".to_owned());
+        }
+        let on = if queues {
+            format!(" on {}", text(&within["queue"]))
+        } else {
+            String::new()
+        };
+        (number, format!("{unit} {number}{on}"))
     });
-    lines.collect()
+    let commands = passes.iter().map(|pass| {
+        let within = &pass["within"];
+        (
+            bytes(&within["batch"]),
+            text(&within["command_buffer"]).to_owned(),
+        )
+    });
+    vec![
+        Lane::of("window", true, windows),
+        Lane::of("commands", true, commands),
+    ]
 }
 
 fn facts(plan: &Value) -> Vec<(String, String)> {
     let totals = &plan["totals"];
+    let total = |name: &str| amount(bytes(&totals[name]));
     let (kept, eligible) = (bytes(&totals["on_chip_bytes"]), bytes(&totals["eligible_bytes"]));
-    let share = if eligible == 0 {
-        String::new()
-    } else {
-        format!(", {}", crate::gate::percent(kept, eligible))
-    };
-    let mut facts = vec![
-        (
-            "traffic saved".to_owned(),
-            format!("{} of {} a frame{share}", amount(kept), amount(eligible)),
-        ),
-        (
-            "tile memory bound at most".to_owned(),
-            amount(bytes(&totals["tile_bytes"])),
-        ),
-        (
-            "reserved, summed over passes".to_owned(),
-            format!(
-                "{} for {} alive",
-                amount(bytes(&totals["reserved_bytes"])),
-                amount(bytes(&totals["live_bytes"]))
-            ),
-        ),
-        (
-            "arenas".to_owned(),
-            format!(
-                "{} ({} without aliasing)",
-                amount(bytes(&totals["arena_bytes"])),
-                amount(bytes(&totals["arena_bytes_without_aliasing"]))
-            ),
-        ),
-        (
-            "harm of reservations".to_owned(),
-            format!("{} a frame", amount(bytes(&plan["harm_bytes"]))),
-        ),
-        (
-            "strategy".to_owned(),
-            text(&plan["options"]["strategy"]).to_owned(),
-        ),
-    ];
-    if let Some(proved) = plan["optimality"]["proved"].as_bool() {
-        let (value, bound) = (
-            bytes(&plan["optimality"]["value"]),
-            bytes(&plan["optimality"]["bound"]),
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    if eligible > 0 {
+        fact(
+            "of eligible traffic kept on chip",
+            crate::gate::percent(kept, eligible),
         );
-        let words = if proved {
-            "proved: no choice is better".to_owned()
-        } else {
-            format!(
-                "at least {} of the best possible",
-                crate::gate::percent(value, bound)
-            )
-        };
-        facts.push(("optimality".to_owned(), words));
     }
+    fact(
+        "traffic saved a frame",
+        format!("{} of {}", amount(kept), amount(eligible)),
+    );
+    fact("tile memory bound at most", total("tile_bytes"));
+    fact(
+        "reserved, summed over passes",
+        format!("{} for {} alive", total("reserved_bytes"), total("live_bytes")),
+    );
+    fact(
+        "arenas",
+        format!(
+            "{}, {} without aliasing",
+            total("arena_bytes"),
+            total("arena_bytes_without_aliasing")
+        ),
+    );
+    let barriers = |side: &str| {
+        list(&plan["passes"])
+            .iter()
+            .map(|pass| list(&pass[side]).len())
+            .sum::<usize>()
+    };
+    let count = barriers("barriers_before") + barriers("barriers_after");
+    fact(
+        "barriers",
+        format!("{count} in {} passes", list(&plan["passes"]).len()),
+    );
+    fact("harm of reservations a frame", amount(bytes(&plan["harm_bytes"])));
+    let strategy = text(&plan["options"]["strategy"]);
+    let found = &plan["optimality"];
+    let how = match found["proved"].as_bool() {
+        Some(true) => format!("{strategy}, proved: no choice is better"),
+        Some(false) => format!(
+            "{strategy}, at least {} of the best possible",
+            crate::gate::percent(bytes(&found["value"]), bytes(&found["bound"]))
+        ),
+        None => strategy.to_owned(),
+    };
+    fact("strategy", how);
     facts
 }
 
-fn span(place: &Value, step_of: &BTreeMap<&str, usize>, steps: usize) -> (usize, usize) {
-    let (first, last) = (text(&place["first_pass"]), text(&place["last_pass"]));
-    match (step_of.get(first), step_of.get(last)) {
-        (Some(&first), Some(&last)) => (first, last + 1),
-        _ => (0, steps),
+/// Half-open; the whole frame where a placement has no passes.
+fn span(place: &Value, passes: &[Value]) -> (usize, usize) {
+    let step = |name: &str| place[name].as_u64().map(|step| (step as usize).min(passes.len()));
+    let named = |name: &str| passes.iter().position(|pass| pass["name"] == place[name]);
+    match (step("first"), step("end")) {
+        (Some(first), Some(end)) if first < end => (first, end),
+        (Some(_), Some(_)) => (0, passes.len()),
+        _ => match (named("first_pass"), named("last_pass")) {
+            (Some(first), Some(last)) => (first, last + 1),
+            _ => (0, passes.len()),
+        },
     }
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-fn text(value: &Value) -> &str {
+pub(super) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or("")
 }
 
-fn bytes(value: &Value) -> u64 {
+pub(super) fn bytes(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
+}
+
+/// `VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT` as `early fragment tests`.
+pub(super) fn plainly(name: &str, prefix: &str) -> String {
+    let name = name.strip_prefix(prefix).unwrap_or(name);
+    let name = name.strip_suffix("_BIT").unwrap_or(name);
+    name.to_lowercase().replace('_', " ")
 }

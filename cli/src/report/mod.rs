@@ -1,24 +1,46 @@
-//! `tileheap report`: plans and traces as a page that people look at.
+//! `tileheap report`: plans, replays and traces as a page that people look at.
+//!
+//! ```text
+//! frame ─► plan ─► document ┐
+//! graph ─► plan ─► document ├─► Chart ─► page (HTML), picture (SVG, PNG)
+//! trace ─► play ─► document ┘
+//! ```
+//! Whatever is planned or played here goes through the document that the command for it writes as JSON: a report of a saved
+//! document is the same.
 
 mod chart;
+mod curve;
 mod frame;
+mod numbers;
+mod page;
+mod pass;
+mod replay;
+mod resource;
 mod svg;
+mod sweep;
+mod tensors;
 mod trace;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use tileheap::cache::PolicyKind;
+use tileheap::plan::{Plan, advise, fusions, merges};
+use tileheap::units::Bytes;
 
-use crate::arguments::{ReportArguments, What};
+use crate::arguments::{Detail, ReportArguments, What};
 use crate::failure::Failure;
-use crate::input::{read_text, shown};
+use crate::input::{Sweep, read_text, shown};
 use crate::output::Output;
-use chart::{Chart, Kind};
+use crate::progress::Progress;
+use crate::replay::ReplayHow;
+use crate::tensors::TensorHow;
+use chart::Chart;
+use numbers::{Cell, Table};
 
-const PAGE: &str = include_str!("page.html");
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+/// With `--detail auto`, larger frames are not planned again and again.
+const SMALL_FRAME: usize = 200;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     let stdin = arguments
@@ -47,9 +69,14 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
         Output::to(Some(file.clone())).write_bytes(&svg::rasterize(&svg::draw(&charts))?)?;
     }
     if arguments.output.is_some() || (arguments.svg.is_none() && arguments.png.is_none()) {
-        Output::to(arguments.output.clone()).write(&page(&charts, &differences))?;
+        Output::to(arguments.output.clone()).write(&page::page(&charts, &differences))?;
     }
     Ok(())
+}
+
+/// A replay as `tileheap replay --json` writes it, as SVG.
+pub(crate) fn replay_picture(replay: &Value) -> String {
+    svg::draw(&[replay::chart(replay)])
 }
 
 /// An input, drawn; and the plan it is, if it is one.
@@ -58,66 +85,199 @@ struct Input {
     plan: Option<Value>,
 }
 
-fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
-    let text = read_text(path, "input")?;
-    let document: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::of(shown(path), format!("the JSON: {error}")))?;
-    match document["format"].as_str() {
-        Some("tileheap-plan") => Ok(Input {
-            chart: frame::chart(&document, None, &BTreeMap::new()),
-            plan: Some(document),
-        }),
-        Some("tileheap-emulator-trace") => {
-            let name = path
-                .file_stem()
-                .map_or("trace".into(), |name| name.to_string_lossy());
-            Ok(Input {
-                chart: trace::chart(&document, &name),
-                plan: None,
-            })
-        }
-        Some(other) if other != "tileheap-frame" => Err(Failure::of(
-            shown(path),
-            format!("a report shows frames, plans and traces of the emulator, not `{other}`"),
-        )),
-        _ => planned(
-            &What {
-                frame: path.to_owned(),
-                how: arguments.how.clone(),
-            },
-            &text,
-        ),
+impl From<Chart> for Input {
+    fn from(chart: Chart) -> Input {
+        Input { chart, plan: None }
     }
 }
 
-/// A frame is planned first, and what would bring the rest on chip is asked.
-fn planned(what: &What, text: &str) -> Result<Input, Failure> {
-    let imported = crate::plan::frame_from(&what.frame, text, what.how.size)?;
-    let plan = crate::plan::plan_of(what, &imported, &crate::plan::read_profile(what)?)?;
-    let mut advice: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for advised in tileheap::plan::advise(&plan)? {
-        let name = plan.frame.resource(advised.resource).name.clone();
-        let words = advised.changes.iter().map(|change| {
-            let saves = chart::amount(change.saves.0);
-            format!(
-                "{}: saves {saves} a frame",
-                crate::advise::in_words(&plan, change.kind)
-            )
-        });
-        advice.insert(name, words.collect());
+fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
+    if crate::replay::is_trace(path) {
+        return played(arguments, path);
     }
+    let text = read_text(path, "input")?;
+    let name = || {
+        path.file_stem()
+            .map_or("input".into(), |name| name.to_string_lossy())
+    };
+    // Tables and lines of JSON are no JSON.
+    let document: Value = match serde_json::from_str(&text) {
+        Ok(document) => document,
+        Err(_) if crate::tensors::is_network(&text) => return network(arguments, path, &text),
+        Err(error) => return Err(Failure::of(shown(path), format!("the JSON: {error}"))),
+    };
+    match document["format"].as_str() {
+        Some("tileheap-plan") => Ok(Input {
+            chart: frame::chart(&document, &BTreeMap::new()),
+            plan: Some(document),
+        }),
+        Some("tileheap-emulator-trace") => Ok(trace::chart(&document, &name()).into()),
+        Some("tileheap-tensors") => Ok(tensors::chart(&document).into()),
+        Some("tileheap-replay") => Ok(replay::chart(&document).into()),
+        Some("tileheap-sweep") => Ok(sweep::chart(&document, &name()).into()),
+        Some("tileheap-graph") => network(arguments, path, &text),
+        Some(other) if other != "tileheap-frame" => Err(Failure::of(
+            shown(path),
+            format!(
+                "a report shows frames, plans, sweeps, tensor graphs and plans, texture traces and replays, and traces of the \
+                 emulator, not `{other}`"
+            ),
+        )),
+        None if crate::tensors::is_network(&text) => network(arguments, path, &text),
+        _ => {
+            let what = What {
+                frame: path.to_owned(),
+                how: arguments.how.clone(),
+            };
+            planned(arguments, &what, &text)
+        }
+    }
+}
+
+/// A trace of texture requests is played.
+fn played(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
+    let Some(budget) = arguments.cache else {
+        return Err(Failure::bad_input(format!(
+            "{} is a trace of texture requests: say with --cache what memory there is, 2MiB for instance",
+            shown(path)
+        )));
+    };
+    let how = ReplayHow {
+        budget,
+        kinds: if arguments.policy.is_empty() {
+            PolicyKind::ALL.to_vec()
+        } else {
+            arguments.policy.clone()
+        },
+        seed: 1,
+        bound: true,
+    };
+    Ok(replay::chart(&crate::replay::document_of(path, &how)?).into())
+}
+
+/// A graph or records are planned, by every strategy.
+fn network(arguments: &ReportArguments, path: &Path, text: &str) -> Result<Input, Failure> {
+    let how = TensorHow {
+        strategy: arguments.tensor_strategy,
+        policy: arguments.storage,
+        memories: arguments.memory.clone(),
+        in_place: true,
+    };
+    Ok(tensors::chart(&crate::tensors::document_of(text, path, &how)?).into())
+}
+
+/// A frame is planned; what would bring the rest on chip is tried, and other sizes of the heap.
+fn planned(arguments: &ReportArguments, what: &What, text: &str) -> Result<Input, Failure> {
+    let imported = crate::plan::frame_from(&what.frame, text, what.how.size)?;
+    let imported = crate::plan::frame_weighed(what, imported)?;
+    let progress = Progress::new("planning", 0);
+    let plan = crate::plan::plan_of(what, &imported, &crate::plan::read_profile(what)?)?;
+    let small = plan.frame.resources().len() <= SMALL_FRAME;
+    let thorough = match arguments.detail {
+        Detail::Auto => small,
+        Detail::Full => true,
+        Detail::Plan => false,
+    };
+    let mut notes = imported.notes;
+    let (mut advice, mut help) = (BTreeMap::new(), Table::default());
+    if thorough {
+        progress.say("trying what would help");
+        (advice, help) = advised(&plan)?;
+    } else if arguments.detail == Detail::Auto {
+        notes.push(format!(
+            "more than {SMALL_FRAME} resources: what would help and other heap sizes are tried with --detail full"
+        ));
+    }
+    drop(progress);
     let document: Value = serde_json::from_str(&plan.to_json())
         .map_err(|error| Failure::new(format!("the plan's own JSON: {error}")))?;
-    let mut chart = frame::chart(&document, Some(&plan.frame), &advice);
-    chart.notes = imported.notes;
+    let mut chart = frame::chart(&document, &advice);
+    let heap = plan.profile.tile.map(|tile| tile.size);
+    let sweep = arguments.sweep.or(heap.filter(|_| thorough).map(around));
+    if let Some(over) = sweep {
+        let here = match over {
+            Sweep::Heap(..) => heap.map(|heap| heap.0),
+            Sweep::Size(..) => {
+                let extent = plan.frame.base_extent();
+                Some(u64::from(extent.width) * u64::from(extent.height))
+            }
+        };
+        chart.curves = sweep::curves(&crate::sweep::swept(what, text, over)?, here);
+    }
+    chart
+        .tables
+        .extend(Some(help).filter(|help| !help.rows.is_empty()));
+    chart.notes = notes;
     Ok(Input {
         chart,
         plan: Some(document),
     })
 }
 
-/// What the first two plans do differently, in lines; the items that it is about are marked in both.
-fn mark_differences(inputs: &mut [Input]) -> Vec<String> {
+/// From a quarter of a heap to three of it.
+fn around(heap: Bytes) -> Sweep {
+    Sweep::Heap(Bytes(heap.0 / 4), Bytes(heap.0.saturating_mul(3).max(1)))
+}
+
+/// Changes by the resource that they would bring on chip, and all of them by what they save.
+fn advised(plan: &Plan) -> Result<(BTreeMap<String, Vec<String>>, Table), Failure> {
+    let mut of: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut all: Vec<(Bytes, String, String)> = Vec::new();
+    for advised in advise(plan)? {
+        let name = &plan.frame.resource(advised.resource).name;
+        let changes = of.entry(name.clone()).or_default();
+        for change in &advised.changes {
+            let words = crate::advise::in_words(plan, change.kind);
+            changes.push(format!(
+                "{words}: saves {} a frame",
+                chart::amount(change.saves.0)
+            ));
+            all.push((
+                change.saves,
+                format!("{name}: {words}"),
+                format!("{name} on chip"),
+            ));
+        }
+    }
+    for (batch, saves) in fusions(plan)? {
+        let (first, second) = (batch.index(), batch.index() + 1);
+        all.push((
+            saves,
+            format!("batches {first} and {second} as one"),
+            "longer lives on chip".to_owned(),
+        ));
+    }
+    for merge in merges(plan)? {
+        let pass = |index: usize| plan.frame.passes()[index].name.as_str();
+        let inside: Vec<&str> = merge
+            .inside
+            .iter()
+            .map(|&id| plan.frame.resource(id).name.as_str())
+            .collect();
+        let first = merge.first.index();
+        all.push((
+            merge.saves,
+            format!("{} and {} as one render pass", pass(first), pass(first + 1)),
+            format!("{} without memory", inside.join(", ")),
+        ));
+    }
+    all.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    let rows = all
+        .into_iter()
+        .map(|(saves, change, what)| vec![Cell::word(change), Cell::word(what), Cell::bytes(saves.0)]);
+    let table = Table {
+        title: "What would help, each change tried by itself".to_owned(),
+        columns: ["change", "what it brings", "saves a frame"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+        chosen: None,
+    };
+    Ok((of, table))
+}
+
+/// What the only two plans do differently; the items that it is about are marked in both.
+fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
     let plans: Vec<usize> = (0..inputs.len())
         .filter(|&index| inputs[index].plan.is_some())
         .collect();
@@ -127,33 +287,26 @@ fn mark_differences(inputs: &mut [Input]) -> Vec<String> {
     let (Some(old), Some(new)) = (&inputs[first].plan, &inputs[second].plan) else {
         return Vec::new();
     };
-    let report = crate::diff::report(old, new);
     let moved = crate::diff::moved(old, new);
+    let tables = crate::diff::differences(old, new)
+        .into_iter()
+        .map(|(title, differences)| {
+            let said = |side: Option<String>| Cell::word(side.unwrap_or_else(|| "–".to_owned()));
+            let rows = differences
+                .into_iter()
+                .map(|one| vec![Cell::word(one.name), said(one.old), said(one.new)]);
+            Table {
+                title: title.to_owned(),
+                columns: ["name", "first plan", "second plan"].map(str::to_owned).to_vec(),
+                rows: rows.collect(),
+                chosen: None,
+            }
+        });
+    let tables = tables.collect();
     for index in [first, second] {
         for item in &mut inputs[index].chart.items {
             item.changed = moved.contains(&item.name);
         }
     }
-    report.lines().map(str::to_owned).collect()
-}
-
-/// One file: no network, no other file.
-fn page(charts: &[Chart], differences: &[String]) -> String {
-    let kinds = Kind::ALL
-        .map(|kind| json!({ "name": kind.name(), "fill": kind.colours().0, "edge": kind.colours().1 }));
-    let document = json!({
-        "kinds": kinds,
-        "charts": charts.iter().map(Chart::to_json).collect::<Vec<_>>(),
-        "differences": differences,
-    });
-    // Nothing in a name may end the script.
-    let data = document.to_string().replace('<', "\\u003c");
-    let title = match charts {
-        [chart] => chart.title.as_str(),
-        _ => "Memory, side by side",
-    };
-    PAGE.replace("{{title}}", &svg::escaped(title))
-        .replace("{{style}}", STYLE)
-        .replace("{{script}}", SCRIPT)
-        .replace("{{data}}", &data)
+    tables
 }

@@ -1,293 +1,283 @@
-"use strict";
-// Draws the charts of the data block: one canvas each, redrawn when anything changes.
-(() => {
+// What is around the charts: facts, legends, tables, curves, the search, and what is said of what is chosen.
 const data = JSON.parse(document.getElementById("data").textContent);
-const LEFT = 84, PANEL = 230, GAP = 46, HEAD = 26, NAMES = 104;
 const tip = document.getElementById("tip");
 const search = document.getElementById("search");
-const withBarriers = document.getElementById("barriers");
-const zoom = document.getElementById("zoom");
 const views = [];
 
-function amount(bytes) {
-  for (const [unit, scale] of [["GiB", 2 ** 30], ["MiB", 2 ** 20], ["KiB", 2 ** 10]])
-    if (bytes >= scale) return (bytes / scale).toFixed(1).replace(/\.0$/, "") + " " + unit;
-  return bytes + " B";
+function showTip(title, facts, where) {
+  tip.hidden = !title;
+  if (!title) return;
+  const list = element("dl");
+  for (const [name, value] of facts)
+    list.append(element("dt", { textContent: name }), element("dd", { textContent: value, className: name === "would admit it" ? "admit" : "" }));
+  tip.replaceChildren(element("b", { textContent: title }), list);
+  moveTip(where);
 }
-function element(name, properties = {}, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
+function moveTip(where) {
+  const { width, height } = tip.getBoundingClientRect();
+  tip.style.left = Math.max(8, Math.min(where.left + 14, innerWidth - width - 8)) + "px";
+  tip.style.top = (where.bottom + 14 + height < innerHeight ? where.bottom + 14 : Math.max(8, where.bottom - height - 20)) + "px";
 }
-const ink = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-class View {
-  constructor(chart, number) {
-    this.chart = chart;
-    this.chosen = -1;
-    this.pinned = false;
-    this.panels = chart.panels.filter(panel => panel.boxes.length || panel.reserved.some(bytes => bytes > 0));
-    this.boxes = [];
-    this.panels.forEach((panel, row) => panel.boxes.forEach(([item, first, end, offset, size]) =>
-      this.boxes.push({ row, item, first, end, offset, size })));
-    this.boxes.sort((a, b) => a.row - b.row || a.first - b.first || b.offset - a.offset);
-    this.canvas = element("canvas", { tabIndex: 0, id: "chart-" + number });
-    this.canvas.setAttribute("role", "application");
-    this.canvas.setAttribute("aria-label",
-      `${chart.title}: ${chart.steps.length} steps, ${chart.items.length} resources. The table below says the same.`);
-    this.stage = element("div", { className: "stage" }, this.canvas);
-    this.build(number);
-    this.canvas.addEventListener("mousemove", event => { if (!this.pinned) this.point(event); });
-    this.canvas.addEventListener("mouseleave", () => { if (!this.pinned) this.choose(-1); });
-    this.canvas.addEventListener("click", event => { this.pinned = false; this.point(event); this.pinned = this.chosen >= 0; });
-    this.canvas.addEventListener("keydown", event => this.key(event));
-    this.stage.addEventListener("scroll", () => this.draw());
-  }
-  build(number) {
-    const { chart } = this;
-    const facts = element("dl", { className: "facts" });
-    for (const [name, value] of chart.facts)
-      facts.append(element("div", {}, element("dt", { textContent: name }), element("dd", { textContent: value })));
-    const legend = element("div", { className: "legend" });
-    data.kinds.forEach((kind, index) => {
-      if (!this.boxes.some(box => chart.items[box.item].kind === index)) return;
-      const swatch = element("i");
-      swatch.style.background = kind.fill;
-      swatch.style.borderColor = kind.edge;
-      legend.append(element("span", {}, swatch, kind.name));
+// Rows of cells, a word or [number, how it is written] each; heads sort. Gives the element and its rows in the order of `rows`.
+function makeTable(columns, rows, label) {
+  const isNumber = columns.map((_, column) => rows.some(row => Array.isArray(row[column])));
+  const made = rows.map(row => element("tr", {}, ...row.map((cell, column) => {
+    const text = Array.isArray(cell) ? cell[1] : cell;
+    return column === 0 ? named(element("th", { textContent: text }), { scope: "row" }) : element("td", { textContent: text, className: isNumber[column] ? "number" : "" });
+  })));
+  const body = element("tbody", {}, ...made);
+  const heads = columns.map((name, column) => {
+    const button = element("button", { type: "button", textContent: name, title: "sort by " + name });
+    const head = named(element("th", { className: isNumber[column] && column ? "number" : "" }, button), { scope: "col" });
+    button.addEventListener("click", () => {
+      // Numbers first from the largest, words from the first letter.
+      const down = head.ariaSort ? head.ariaSort === "ascending" : isNumber[column];
+      const key = index => Array.isArray(rows[index][column]) ? rows[index][column][0] : isNumber[column] ? -1 : rows[index][column];
+      const order = rows.map((_, index) => index).sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * (down ? -1 : 1) || a - b);
+      heads.forEach(other => other.removeAttribute("aria-sort"));
+      head.ariaSort = down ? "descending" : "ascending";
+      body.append(...order.map(index => made[index]));
     });
-    if (this.panels.some(panel => panel.reserved.length)) {
-      const swatch = element("i");
-      swatch.style.background = "var(--held)";
-      legend.append(element("span", {}, swatch, "reserved in the pass"));
-    }
-    if (chart.steps.some((step, index) => index && step.part !== chart.steps[index - 1].part))
-      legend.append(element("span", { textContent: "┆ another command buffer or batch begins" }));
-    this.lines = element("div");
-    const section = element("section", {}, ...(data.charts.length > 1 ? [element("h2", { textContent: chart.title })] : []), facts, this.stage, legend, this.lines);
-    if (chart.notes.length)
-      section.append(element("ul", { className: "notes" }, ...chart.notes.map(note => element("li", { textContent: note }))));
-    section.append(this.table(number));
-    document.getElementById("charts").append(section);
-  }
-  table(number) {
-    const names = [...new Set(this.chart.items.flatMap(item => item.facts.map(([name]) => name)))]
-      .filter(name => ["life", "why", "worth", "bytes"].includes(name));
-    const value = (item, name) => item.facts.filter(fact => fact[0] === name).map(fact => fact[1]).join("; ");
-    const body = element("tbody");
-    this.rows = this.chart.items.map((item, index) => {
-      const row = element("tr", { tabIndex: 0, className: item.changed ? "changed" : "" },
-        element("td", { textContent: item.name }),
-        element("td", { textContent: data.kinds[item.kind].name }),
-        element("td", { textContent: amount(item.size), className: "number" }),
-        ...names.map(name => element("td", { textContent: value(item, name) })));
-      const choose = () => { this.pinned = true; this.choose(index, row.getBoundingClientRect()); };
+    return head;
+  });
+  const table = named(element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body), { "aria-label": label });
+  return { made, frame: named(element("div", { className: "wide", tabIndex: 0 }, table), { role: "group", "aria-label": label }) };
+}
+// A part that is made when it is opened.
+function folded(title, open, make) {
+  const details = element("details", {}, element("summary", { textContent: title }));
+  let made = false;
+  const fill = () => { if (!made && details.open) { made = true; details.append(make()); } };
+  details.addEventListener("toggle", fill);
+  details.open = open;
+  fill();
+  return Object.assign(details, { unfold() { details.open = true; fill(); } });
+}
+
+function makeLegend(view) {
+  const legend = element("div", { className: "legend" }), { chart } = view;
+  const entry = (style, text, rule) => {
+    const swatch = element("i", { className: rule ? "rule" : "" });
+    Object.assign(swatch.style, style);
+    legend.append(element("span", {}, swatch, text));
+  };
+  data.kinds.forEach((kind, index) => {
+    if (view.boxes.some(box => chart.items[box.item].kind === index)) entry({ background: kind.fill, borderColor: kind.edge }, kind.name);
+  });
+  if (chart.panels.some(panel => panel.reserved.some(bytes => bytes > 0))) entry({ background: "var(--held)", borderColor: "var(--line)" }, "reserved");
+  chart.lanes.filter(lane => lane.ruled).forEach((lane, index) => lane.spans.length > 1 && entry({ borderColor: index ? "var(--soft)" : "var(--mark)" }, `another ${lane.name.replace("commands", "command buffer")} begins`, true));
+  if (chart.items.some(item => item.changed)) entry({ background: "none", borderColor: "var(--mark)" }, "elsewhere in the other plan");
+  return legend;
+}
+
+function makeItems(view) {
+  const { chart } = view;
+  const columns = ["life", "why", "worth", "storage", "takes turns with", "would admit it"]
+    .filter(name => chart.items.some(item => item.facts.some(fact => fact[0] === name)));
+  const value = (item, name) => item.facts.filter(fact => fact[0] === name).map(fact => fact[1]).join("; ");
+  const rows = chart.items.map(item => [item.name, data.kinds[item.kind].name, [item.size, amount(item.size)], ...columns.map(name => value(item, name))]);
+  const title = `${chart.items.length} ${chart.items.length === 1 ? chart.what.slice(0, -1) : chart.what} as a table`;
+  return folded(title, chart.items.length <= 40, () => {
+    const { made, frame } = makeTable(["name", "where", "size", ...columns], rows, title);
+    frame.removeAttribute("tabindex");
+    view.rows = made;
+    made.forEach((row, index) => {
+      row.className = "item" + (chart.items[index].changed ? " changed" : "");
+      // One stop of the tabulator for all rows: the arrows go on from there.
+      row.tabIndex = index ? -1 : 0;
+      const choose = () => {
+        const { left, bottom } = row.getBoundingClientRect();
+        view.pinned = true;
+        view.choose(index, -1, { left: left + 60, bottom });
+      };
       row.addEventListener("click", choose);
-      row.addEventListener("keydown", event => { if (event.key === "Enter") choose(); if (event.key === "Escape") this.free(); });
-      return row;
-    });
-    body.append(...this.rows);
-    const heads = ["name", "where", "size", ...names].map((name, column) => {
-      const button = element("button", { textContent: name, title: "sort" });
-      button.addEventListener("click", () => {
-        const key = row => column === 2 ? -this.chart.items[this.rows.indexOf(row)].size : row.cells[column].textContent;
-        const sorted = [...body.rows].sort((a, b) => key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
-        body.append(...sorted);
+      row.addEventListener("keydown", event => {
+        const step = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+        let to = step && row[step];
+        while (to && to.hidden) to = to[step];
+        if (to) { row.tabIndex = -1; to.tabIndex = 0; to.focus(); event.preventDefault(); }
+        else if (event.key === "Enter" || event.key === " ") { choose(); event.preventDefault(); }
+        else if (event.key === "Escape") view.free();
       });
-      return element("th", { scope: "col" }, button);
     });
-    const title = this.chart.items.length + " resources as a table";
-    const details = element("details", { id: "table-" + number }, element("summary", { textContent: title }),
-      element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body));
-    details.open = this.chart.items.length <= 40;
-    return details;
-  }
-  layout() {
-    const room = Math.max(480, this.stage.clientWidth - 2);
-    const steps = Math.max(1, this.chart.steps.length);
-    this.column = Math.max((room - LEFT - 12) / steps * Number(zoom.value), 2);
-    this.width = Math.ceil(LEFT + 12 + this.column * steps);
-    this.height = HEAD + this.panels.length * (PANEL + GAP) - GAP + NAMES;
-  }
-  top(row) { return HEAD + row * (PANEL + GAP); }
-  at(row, bytes) { return this.top(row) + PANEL - PANEL * Math.min(1, bytes / Math.max(1, this.panels[row].size)); }
-  place(box) {
-    const x = LEFT + this.column * box.first, high = this.at(box.row, box.offset + box.size);
-    return [x, high, this.column * (box.end - box.first), Math.max(1, this.at(box.row, box.offset) - high)];
-  }
-  draw() {
-    this.layout();
-    // The canvas is as wide as what is seen: a long chart scrolls below it.
-    const seen = Math.min(this.width, Math.max(480, this.stage.clientWidth - 2));
-    const from = this.stage.scrollLeft;
-    const scale = window.devicePixelRatio || 1;
-    const { canvas } = this;
-    if (canvas.width !== Math.round(seen * scale) || canvas.height !== Math.round(this.height * scale)) {
-      canvas.width = Math.round(seen * scale);
-      canvas.height = Math.round(this.height * scale);
-    }
-    canvas.style.cssText = `width:${seen}px;height:${this.height}px;position:sticky;left:0`;
-    if (!this.spacer) { this.spacer = element("div"); this.stage.append(this.spacer); }
-    this.spacer.style.cssText = `width:${this.width}px;height:1px`;
-    const g = canvas.getContext("2d");
-    g.setTransform(scale, 0, 0, scale, 0, 0);
-    g.clearRect(0, 0, seen, this.height);
-    g.font = "11px system-ui, 'DejaVu Sans', sans-serif";
-    g.save();
-    g.beginPath(); g.rect(LEFT - 1, 0, seen - LEFT + 1, this.height); g.clip();
-    g.translate(-from, 0);
-    this.panels.forEach((panel, row) => this.drawPanel(g, panel, row));
-    this.drawBoxes(g);
-    this.drawSteps(g);
-    g.restore();
-    this.panels.forEach((panel, row) => this.drawAxis(g, panel, row));
-  }
-  drawPanel(g, panel, row) {
-    const y = this.top(row);
-    g.fillStyle = ink("--field");
-    g.fillRect(LEFT, y, this.column * this.chart.steps.length, PANEL);
-    g.fillStyle = ink("--held");
-    panel.reserved.forEach((bytes, step) => {
-      if (bytes > 0) g.fillRect(LEFT + this.column * step, this.at(row, bytes), this.column + .5, y + PANEL - this.at(row, bytes));
-    });
-    g.strokeStyle = ink("--line");
-    g.strokeRect(LEFT + .5, y + .5, this.column * this.chart.steps.length - 1, PANEL - 1);
-  }
-  drawBoxes(g) {
-    const wanted = search.value.trim().toLowerCase();
-    for (const box of this.boxes) {
-      const item = this.chart.items[box.item], kind = data.kinds[item.kind];
-      const [x, y, width, height] = this.place(box);
-      const found = !wanted || item.name.toLowerCase().includes(wanted);
-      g.globalAlpha = found ? 1 : .16;
-      g.fillStyle = kind.fill;
-      g.fillRect(x, y, width, height);
-      const chosen = box.item === this.chosen;
-      g.strokeStyle = chosen ? ink("--ink") : item.changed ? ink("--mark") : kind.edge;
-      g.lineWidth = chosen ? 3 : item.changed ? 2 : 1;
-      g.strokeRect(x + .5, y + .5, Math.max(0, width - 1), Math.max(0, height - 1));
-      if (height >= 12 && width >= 24) {
-        g.fillStyle = "#1c1c20";
-        let name = item.name;
-        while (name.length > 2 && g.measureText(name).width > width - 8) name = name.slice(0, -2) + "…";
-        if (g.measureText(name).width <= width - 8) g.fillText(name, x + 4, y + height / 2 + 4);
-      }
-      g.globalAlpha = 1;
-      g.lineWidth = 1;
-    }
-  }
-  drawSteps(g) {
-    const bottom = this.top(this.panels.length - 1) + PANEL;
-    const every = Math.max(1, Math.ceil(13 / this.column));
-    g.fillStyle = ink("--soft");
-    this.chart.steps.forEach((step, index) => {
-      if (index % every) return;
-      g.save();
-      g.translate(LEFT + this.column * (index + .5), bottom + 12);
-      g.rotate(-Math.PI / 4);
-      g.textAlign = "right";
-      g.fillText(step.name.length > 19 ? step.name.slice(0, 18) + "…" : step.name, 0, 0);
-      g.restore();
-    });
-    g.strokeStyle = ink("--mark");
-    g.setLineDash([5, 3]);
-    this.chart.steps.forEach((step, index) => {
-      if (!index || step.part === this.chart.steps[index - 1].part) return;
-      const x = Math.round(LEFT + this.column * index) + .5;
-      g.beginPath(); g.moveTo(x, HEAD - 4); g.lineTo(x, bottom + 4); g.stroke();
-    });
-    g.setLineDash([]);
-  }
-  drawAxis(g, panel, row) {
-    g.textAlign = "right";
-    g.fillStyle = ink("--soft");
-    for (let quarter = 0; quarter <= 4; quarter++)
-      g.fillText(amount(panel.size * quarter / 4), LEFT - 6, this.at(row, panel.size * quarter / 4) + 4);
-    g.textAlign = "left";
-    g.fillStyle = ink("--ink");
-    g.font = "bold 12px system-ui, 'DejaVu Sans', sans-serif";
-    g.fillText(`${panel.name}, ${amount(panel.size)}`, LEFT, this.top(row) - 8);
-    g.font = "11px system-ui, 'DejaVu Sans', sans-serif";
-  }
-  point(event) {
-    const bounds = this.canvas.getBoundingClientRect();
-    const x = event.clientX - bounds.left + this.stage.scrollLeft, y = event.clientY - bounds.top;
-    let found = -1;
-    if (event.clientX - bounds.left >= LEFT)
-      for (const box of this.boxes) {
-        const [left, high, width, height] = this.place(box);
-        if (x >= left && x < left + width && y >= high && y < high + height) found = box.item;
-      }
-    this.choose(found, { left: event.clientX, bottom: event.clientY });
-  }
-  key(event) {
-    const order = [...new Set(this.boxes.map(box => box.item))];
-    const now = order.indexOf(this.chosen);
-    const go = step => {
-      this.pinned = true;
-      const item = order[(now + step + order.length) % order.length];
-      const box = this.boxes.find(box => box.item === item);
-      if (!box) return;
-      const [x, y, , height] = this.place(box);
-      if (x < this.stage.scrollLeft + LEFT || x > this.stage.scrollLeft + this.stage.clientWidth - 60) this.stage.scrollLeft = x - LEFT - 40;
-      const bounds = this.canvas.getBoundingClientRect();
-      this.choose(item, { left: bounds.left + x - this.stage.scrollLeft, bottom: bounds.top + y + height });
-      event.preventDefault();
-    };
-    if (event.key === "ArrowRight" || event.key === "ArrowDown") go(1);
-    else if (event.key === "ArrowLeft" || event.key === "ArrowUp") go(now < 0 ? 0 : -1);
-    else if (event.key === "Enter") this.pinned = this.chosen >= 0;
-    else if (event.key === "Escape") this.free();
-  }
-  free() { this.pinned = false; this.choose(-1); }
-  choose(item, where) {
-    if (item !== this.chosen) {
-      this.chosen = item;
-      this.rows.forEach((row, index) => row.classList.toggle("chosen", index === item));
-      this.draw();
-    }
-    tip.hidden = item < 0;
-    if (item < 0) return;
-    const { name, size, facts } = this.chart.items[item];
-    const list = element("dl");
-    for (const [name, value] of facts) list.append(element("dt", { textContent: name }), element("dd", { textContent: value }));
-    tip.replaceChildren(element("b", { textContent: `${name}, ${amount(size)}` }), list);
-    const { width, height } = tip.getBoundingClientRect();
-    tip.style.left = Math.max(8, Math.min(where.left + 14, innerWidth - width - 8)) + "px";
-    tip.style.top = (where.bottom + 14 + height < innerHeight ? where.bottom + 14 : Math.max(8, where.bottom - height - 20)) + "px";
-  }
-  showBarriers(show) {
-    this.lines.replaceChildren();
-    if (!show) return;
-    const text = this.chart.steps.filter(step => step.lines.length)
-      .map(step => step.name + "\n" + step.lines.map(line => "  " + line).join("\n")).join("\n");
-    this.lines.append(element("h3", { textContent: "In each step" }), element("pre", { textContent: text || "none" }));
-  }
-  filter(wanted) {
-    let first = -1;
-    this.chart.items.forEach((item, index) => {
-      const found = !wanted || item.name.toLowerCase().includes(wanted);
-      this.rows[index].hidden = !found;
-      if (found && first < 0) first = index;
-    });
-    this.draw();
-    return first;
-  }
+    showRows(view);
+    return frame;
+  });
+}
+function showRows(view) {
+  (view.rows || []).forEach((row, index) => { row.hidden = !view.matches(view.chart.items[index]); });
 }
 
-data.charts.forEach((chart, number) => views.push(new View(chart, number)));
-if (data.differences.length) {
-  const section = element("section", { id: "differences" }, element("h2", { textContent: "What the second plan does differently" }),
-    element("pre", { textContent: data.differences.join("\n") }));
-  document.getElementById("charts").append(section);
+// What happens at each step, of what is searched for.
+function showLines(view, show) {
+  view.lines.replaceChildren();
+  view.withLines = show;
+  view.draw();
+  if (!show) return;
+  const [title, columns] = view.chart.lines, { wanted } = view;
+  const rows = view.chart.steps.flatMap(step => step.lines.map(line => [step.name, ...line]))
+    .filter(row => !wanted || row.some(cell => cell.toLowerCase().includes(wanted)));
+  view.lines.append(element("h3", { textContent: `${title || "Lines"}: ${rows.length}` }), makeTable(["at", ...columns], rows, title).frame);
 }
+
+function makeCurve(curve) {
+  const figure = element("figure", { className: curve.wide ? "across" : "" }), count = curve.at.length;
+  // Drawn by the command that made this page, names escaped.
+  figure.innerHTML = curve.svg;
+  const svg = figure.firstElementChild, { left, right, top, bottom } = svg.dataset;
+  const shown = value => curve.share ? `${(value / 10).toFixed(1)} %` : amount(value);
+  const range = ({ name, values }) => `${name ? name + ": " : ""}${shown(Math.min(...values))} to ${shown(Math.max(...values))}`;
+  named(svg, { tabindex: 0, role: "img", "aria-label": `${curve.title}. ${curve.series.filter(series => series.values.length).map(range).join("; ")}. The arrow keys read it out.` });
+  const cross = named(document.createElementNS("http://www.w3.org/2000/svg", "line"), { y1: top, y2: bottom, stroke: "var(--ink)", "stroke-width": 1, visibility: "hidden" });
+  svg.append(cross);
+  let now = -1;
+  const show = (index, where) => {
+    now = index;
+    cross.setAttribute("visibility", index < 0 ? "hidden" : "visible");
+    if (index < 0) return showTip("");
+    const x = Number(left) + (right - left) * (index + .5) / count;
+    cross.setAttribute("x1", x);
+    cross.setAttribute("x2", x);
+    const bounds = svg.getBoundingClientRect();
+    const rows = curve.series.map(({ name, values }) => [name || curve.across, shown(values[index])]);
+    showTip(curve.at[index], rows, where || { left: bounds.left + x / svg.viewBox.baseVal.width * bounds.width, bottom: bounds.top + bounds.height / 2 });
+  };
+  svg.addEventListener("mousemove", event => {
+    const bounds = svg.getBoundingClientRect(), x = (event.clientX - bounds.left) / bounds.width * svg.viewBox.baseVal.width;
+    const index = Math.floor((x - left) / (right - left) * count);
+    show(index >= 0 && index < count ? index : -1, { left: event.clientX, bottom: event.clientY });
+  });
+  svg.addEventListener("mouseleave", () => show(-1));
+  svg.addEventListener("blur", () => show(-1));
+  svg.addEventListener("keydown", event => {
+    const stride = event.shiftKey ? Math.max(1, Math.round(count / 20)) : 1;
+    const to = { ArrowRight: now + stride, ArrowLeft: now < 0 ? count - 1 : now - stride, Home: 0, End: count - 1 }[event.key];
+    if (to !== undefined && count) { show(Math.max(0, Math.min(count - 1, to))); event.preventDefault(); }
+    if (event.key === "Escape") show(-1);
+  });
+  figure.append(folded("as a table", false, () => {
+    // A thousand rows at most: of several positions the largest.
+    const stride = Math.ceil(count / 1000), rows = [];
+    for (let first = 0; first < count; first += stride) {
+      const last = Math.min(count, first + stride) - 1;
+      rows.push([[first, first === last ? curve.at[first] : `${curve.at[first]} … ${curve.at[last]}`], ...curve.series.map(({ values }) => {
+        const most = Math.max(...values.slice(first, last + 1));
+        return [most, shown(most)];
+      })]);
+    }
+    return makeTable([curve.across, ...curve.series.map(({ name }) => name || curve.title)], rows, curve.title).frame;
+  }));
+  return figure;
+}
+
+function makeSection(chart, number) {
+  const facts = element("dl", { className: "facts" });
+  for (const [name, value] of chart.facts)
+    facts.append(element("div", {}, element("dt", { textContent: name }), element("dd", { textContent: value })));
+  const section = named(element("section"), { "aria-label": chart.title });
+  if (data.charts.length > 1) section.append(element("h2", { textContent: chart.title }));
+  const body = element("div", { className: "body" });
+  section.append(facts, body);
+  if (chart.panels.length) {
+    const view = new View(chart, data.kinds, number, said);
+    view.lines = element("div");
+    body.append(view.stage, makeLegend(view), view.lines);
+    views.push(view);
+  }
+  if (chart.curves.length) body.append(element("div", { className: "curves" }, ...chart.curves.map(makeCurve)));
+  for (const table of chart.tables) body.append(showTable(table));
+  if (chart.notes.length)
+    body.append(element("ul", { className: "notes" }, ...chart.notes.map(note => element("li", { textContent: note }))));
+  if (chart.panels.length) {
+    const view = views[views.length - 1];
+    view.details = makeItems(view);
+    body.append(view.details);
+  }
+  return section;
+}
+function showTable(table) {
+  return folded(table.title, table.rows.length <= 60, () => {
+    const { made, frame } = makeTable(table.columns, table.rows, table.title);
+    if (table.chosen !== null) made[table.chosen].className = "best";
+    return frame;
+  });
+}
+
+// A view has something else chosen; without a place to say it, its row in the table is gone to.
+function said(view, item, step, where, same) {
+  if (where === null) {
+    view.details.unfold();
+    const row = view.rows[item];
+    row.hidden = false;
+    row.scrollIntoView({ block: "center" });
+    row.focus();
+    return;
+  }
+  if (same && where && !tip.hidden) return moveTip(where);
+  if (!same) {
+    (view.rows || []).forEach((row, index) => row.classList.toggle("chosen", index === item));
+    const name = item >= 0 ? view.chart.items[item].name : null;
+    for (const other of views)
+      if (other !== view) other.choosesAlso(name === null ? -1 : other.chart.items.findIndex(item => item.name === name));
+  }
+  if (item >= 0) {
+    const { name, size, facts } = view.chart.items[item];
+    showTip(size ? `${name}, ${amount(size)}` : name, facts, where);
+  } else if (step >= 0) {
+    const { name, facts } = view.chart.steps[step];
+    showTip(name, facts, where);
+  } else showTip("");
+}
+
 const drawAll = () => views.forEach(view => view.draw());
-search.addEventListener("input", () => views.forEach(view => view.filter(search.value.trim().toLowerCase())));
-search.addEventListener("keydown", event => { if (event.key === "Escape") { search.value = ""; views.forEach(view => view.filter("")); } });
-withBarriers.addEventListener("change", () => views.forEach(view => view.showBarriers(withBarriers.checked)));
-zoom.addEventListener("input", drawAll);
+function filterAll() {
+  const wanted = search.value.trim().toLowerCase();
+  views.forEach(view => {
+    view.filter(wanted);
+    showRows(view);
+    if (view.withLines) showLines(view, true);
+  });
+  const items = views.flatMap(view => view.chart.items), found = views.flatMap(view => view.chart.items.filter(item => view.matches(item))).length;
+  document.getElementById("found").textContent = wanted ? `${found} of ${items.length}` : "";
+}
+// On paper everything is light and as wide as the sheet.
+function paper(on) {
+  views.forEach(view => { view.paper = on; });
+  drawAll();
+}
+
+const main = document.getElementById("charts");
+const side = element("div", { className: data.charts.length > 1 ? "side" : "" });
+side.append(...data.charts.map(makeSection));
+main.append(side);
+if (data.differences) {
+  const tables = data.differences.filter(table => table.rows.length);
+  const section = named(element("section", { id: "differences" }, element("h2", { textContent: "What the second plan does differently" })), { "aria-label": "Differences" });
+  section.append(...(tables.length ? tables.map(showTable) : [element("p", { textContent: "The plans put everything in the same places." })]));
+  main.append(section);
+  const counts = tables.map(table => `${table.rows.length} under “${table.title}”`).join(", ");
+  side.before(element("p", { className: "hint" }, element("a", { href: "#differences", textContent: tables.length ? `Differences: ${counts}` : "No differences" })));
+}
+const lines = document.getElementById("lines");
+const kinds = new Set(views.filter(view => view.chart.steps.some(step => step.lines.length)).map(view => view.chart.lines[0].toLowerCase()));
+document.getElementById("lines-name").textContent = [...kinds].join(", ");
+lines.parentElement.hidden = !kinds.size;
+document.querySelectorAll(".drawn").forEach(tool => { tool.hidden ||= !views.length; });
+search.parentElement.hidden = !views.length;
+search.addEventListener("input", filterAll);
+search.addEventListener("keydown", event => {
+  if (event.key === "Escape") { search.value = ""; filterAll(); views.forEach(view => view.free()); }
+  if (event.key === "Enter")
+    views.some(view => view.walk(view.order.find(item => search.value.trim() && view.matches(view.chart.items[item]))));
+});
+lines.addEventListener("change", () => views.forEach(view => showLines(view, lines.checked)));
+const zoom = document.getElementById("zoom");
+zoom.addEventListener("input", () => views.forEach(view => { view.zoom = Number(zoom.value); view.draw(); }));
 addEventListener("resize", drawAll);
 addEventListener("keydown", event => { if (event.key === "Escape") views.forEach(view => view.free()); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+matchMedia("print").addEventListener("change", event => paper(event.matches));
+addEventListener("beforeprint", () => paper(true));
+addEventListener("afterprint", () => paper(false));
 drawAll();
-})();

@@ -1,14 +1,17 @@
 //! A chart as SVG, for documents; and as PNG.
 
-use super::chart::{Chart, Kind, amount};
+use super::chart::{Chart, Kind, Lane, Panel, amount, cut};
+use super::curve;
 use crate::failure::Failure;
 
 const LEFT: f64 = 96.0;
 const RIGHT: f64 = 16.0;
-const HEAD: f64 = 52.0;
-const NAMES: f64 = 96.0;
+const HEAD: f64 = 34.0;
+const LANE: f64 = 17.0;
 const PANEL: f64 = 220.0;
-const GAP: f64 = 44.0;
+/// A row of a panel without bytes.
+const ROW: f64 = 17.0;
+const GAP: f64 = 40.0;
 const LEGEND: f64 = 30.0;
 
 /// Charts one below the other.
@@ -20,6 +23,9 @@ pub(crate) fn draw(charts: &[Chart]) -> String {
     let mut top = 0.0;
     for chart in charts {
         top += draw_chart(&mut body, chart, top, column);
+        for curve in &chart.curves {
+            top += curve::for_document(&mut body, curve, top, (LEFT, width)) + 18.0;
+        }
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{top:.0}\" viewBox=\"0 0 {width:.0} {top:.0}\" \
@@ -36,77 +42,20 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
         top + 22.0,
         escaped(&chart.title)
     );
-    for panel in chart
-        .panels
-        .iter()
-        .filter(|panel| !panel.boxes.is_empty() || !panel.reserved.is_empty())
-    {
-        let right = LEFT + column * chart.steps.len() as f64;
-        let at = |bytes: u64| y + PANEL - PANEL * bytes as f64 / panel.size.max(1) as f64;
-        *out += &format!(
-            "<text x=\"{LEFT}\" y=\"{:.1}\" font-weight=\"bold\">{}, {}</text>\n\
-             <rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{PANEL}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
-            y - 5.0,
-            escaped(&panel.name),
-            amount(panel.size),
-            right - LEFT,
-        );
-        for quarter in 0..=4 {
-            let bytes = (u128::from(panel.size) * quarter / 4) as u64;
-            *out += &format!(
-                "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#55555c\">{}</text>\n",
-                LEFT - 6.0,
-                at(bytes) + 4.0,
-                amount(bytes)
-            );
-        }
-        for (step, &bytes) in panel.reserved.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
-            *out += &format!(
-                "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{column:.1}\" height=\"{:.1}\" fill=\"#e4e4ea\"/>\n",
-                LEFT + column * step as f64,
-                at(bytes),
-                y + PANEL - at(bytes)
-            );
-        }
-        for area in &panel.boxes {
-            let item = &chart.items[area.item];
-            let (fill, edge) = item.kind.colours();
-            let (x, wide) = (
-                LEFT + column * area.steps.0 as f64,
-                column * (area.steps.1 - area.steps.0) as f64,
-            );
-            let (high, low) = (at(area.offset.saturating_add(area.size)), at(area.offset));
-            let weight = if item.changed { 3 } else { 1 };
-            *out += &format!(
-                "<rect x=\"{x:.1}\" y=\"{high:.1}\" width=\"{wide:.1}\" height=\"{:.1}\" fill=\"{fill}\" stroke=\"{edge}\" \
-                 stroke-width=\"{weight}\"><title>{}, {}</title></rect>\n",
-                (low - high).max(0.5),
-                escaped(&item.name),
-                amount(area.size)
-            );
-            let room = ((wide - 6.0) / 6.4) as usize;
-            if low - high >= 11.0 && room >= 3 {
-                *out += &format!(
-                    "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-                    x + 4.0,
-                    (low + high) / 2.0 + 4.0,
-                    escaped(&cut(&item.name, room))
-                );
-            }
-        }
-        for step in 1..chart.steps.len() {
-            if chart.steps[step].part != chart.steps[step - 1].part {
-                let x = LEFT + column * step as f64;
-                *out += &format!(
-                    "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{:.1}\" stroke=\"#c0392b\" stroke-dasharray=\"5 3\"/>\n",
-                    y - 2.0,
-                    y + PANEL + 4.0
-                );
-            }
-        }
-        y += PANEL + GAP;
+    if chart.drawn_panels().next().is_none() {
+        return y - top;
+    }
+    for lane in &chart.lanes {
+        draw_lane(out, lane, y, column);
+        y += LANE;
+    }
+    let first = y;
+    y += 24.0;
+    for panel in chart.drawn_panels() {
+        y += draw_panel(out, chart, panel, y, column) + GAP;
     }
     y -= GAP - 12.0;
+    draw_rules(out, chart, (first, y - 8.0), column);
     // As many names as there is room for.
     let every = (13.0 / column).ceil().max(1.0) as usize;
     for (step, named) in chart.steps.iter().enumerate().step_by(every) {
@@ -116,7 +65,153 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
             escaped(&cut(&named.name, 20))
         );
     }
-    y += NAMES;
+    let longest = chart
+        .steps
+        .iter()
+        .map(|step| step.name.chars().count().min(20))
+        .max();
+    y += 24.0 + 4.6 * longest.unwrap_or(0) as f64;
+    draw_legend(out, chart, y);
+    y + LEGEND - top
+}
+
+/// What steps are part of, as brackets with names.
+fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
+    *out += &format!(
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#55555c\">{}</text>\n",
+        LEFT - 6.0,
+        y + 12.0,
+        escaped(&lane.name)
+    );
+    for span in &lane.spans {
+        let (x, wide) = (
+            LEFT + column * span.first as f64,
+            column * (span.end - span.first) as f64,
+        );
+        *out += &format!(
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" fill=\"#e9e9ef\"/>\n",
+            x + 1.0,
+            y + 1.0,
+            (wide - 2.0).max(0.5),
+            LANE - 2.0
+        );
+        let room = ((wide - 10.0) / 6.4).max(0.0) as usize;
+        if room >= 2 {
+            *out += &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                x + 6.0,
+                y + 12.5,
+                escaped(&cut(&span.name, room))
+            );
+        }
+    }
+}
+
+/// Where windows begin, and what is marked.
+fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f64) {
+    let ruled = chart.lanes.iter().filter(|lane| lane.ruled);
+    // From the last lane to the first: a window's begin is seen over a command buffer's.
+    for (index, lane) in ruled.enumerate().collect::<Vec<_>>().into_iter().rev() {
+        let ink = if index == 0 { "#c0392b" } else { "#88888f" };
+        for span in lane.spans.iter().skip(1) {
+            let x = LEFT + column * span.first as f64;
+            *out += &format!(
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top:.1}\" y2=\"{end:.1}\" stroke=\"{ink}\" stroke-dasharray=\"5 3\"/>\n"
+            );
+        }
+    }
+    for (step, why) in &chart.marks {
+        let x = LEFT + column * (*step as f64 + 0.5);
+        *out += &format!(
+            "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{end:.1}\" stroke=\"#c0392b\"/>\
+             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\" fill=\"#c0392b\">{}</text>\n",
+            top + 6.0,
+            top + 3.0,
+            escaped(why)
+        );
+    }
+}
+
+/// Draws a panel from `y` on; gives its height.
+fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f64) -> f64 {
+    let tall = if panel.rows {
+        (ROW * panel.size as f64).min(PANEL)
+    } else {
+        PANEL
+    };
+    let right = LEFT + column * chart.steps.len() as f64;
+    let at = |bytes: u64| y + tall - tall * (bytes as f64 / panel.size.max(1) as f64).min(1.0);
+    let size = if panel.rows {
+        String::new()
+    } else {
+        format!(", {}", amount(panel.size))
+    };
+    *out += &format!(
+        "<text x=\"{LEFT}\" y=\"{:.1}\" font-weight=\"bold\">{}{size}</text>\n\
+         <rect x=\"{LEFT}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{tall:.1}\" fill=\"#f6f6f8\" stroke=\"#88888f\"/>\n",
+        y - 5.0,
+        escaped(&panel.name),
+        right - LEFT,
+    );
+    for quarter in (0..=4).filter(|_| !panel.rows) {
+        let bytes = (u128::from(panel.size) * quarter / 4) as u64;
+        *out += &format!(
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#55555c\">{}</text>\n",
+            LEFT - 6.0,
+            at(bytes) + 4.0,
+            amount(bytes)
+        );
+    }
+    for (step, &bytes) in panel.reserved.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
+        *out += &format!(
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{column:.1}\" height=\"{:.1}\" fill=\"#dcdce6\"/>\n",
+            LEFT + column * step as f64,
+            at(bytes),
+            y + tall - at(bytes)
+        );
+    }
+    for area in &panel.boxes {
+        let item = &chart.items[area.item];
+        let (fill, edge) = item.kind.colours();
+        let (x, wide) = (
+            LEFT + column * area.steps.0 as f64,
+            column * (area.steps.1 - area.steps.0) as f64,
+        );
+        let (high, low) = (at(area.offset.saturating_add(area.size)), at(area.offset));
+        let weight = if item.changed { 3 } else { 1 };
+        *out += &format!(
+            "<rect x=\"{x:.1}\" y=\"{high:.1}\" width=\"{wide:.1}\" height=\"{:.1}\" fill=\"{fill}\" stroke=\"{edge}\" \
+             stroke-width=\"{weight}\"><title>{}, {}</title></rect>\n",
+            (low - high).max(0.5),
+            escaped(&item.name),
+            amount(item.size)
+        );
+        let room = ((wide - 6.0) / 6.4).max(0.0) as usize;
+        if low - high >= 11.0 && room >= 3 {
+            *out += &format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                x + 4.0,
+                (low + high) / 2.0 + 4.0,
+                escaped(&cut(&item.name, room))
+            );
+        }
+    }
+    for (bytes, name) in &panel.rules {
+        let line = at(*bytes);
+        *out += &format!(
+            "<line x1=\"{LEFT}\" x2=\"{right:.1}\" y1=\"{line:.1}\" y2=\"{line:.1}\" stroke=\"#1c1c20\" stroke-dasharray=\"2 3\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"10\" fill=\"#1c1c20\" stroke=\"#ffffff\" stroke-width=\"3\" \
+             paint-order=\"stroke\">{}</text>\n",
+            right - 4.0,
+            // Within the panel, also at its top.
+            if line - y < 14.0 { line + 11.0 } else { line - 3.0 },
+            escaped(name)
+        );
+    }
+    tall
+}
+
+fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
     let mut x = LEFT;
     for kind in Kind::ALL {
         let drawn = chart.panels.iter().flat_map(|panel| &panel.boxes);
@@ -133,14 +228,6 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
             x += 40.0 + 7.0 * kind.name().len() as f64;
         }
     }
-    y + LEGEND - top
-}
-
-fn cut(name: &str, room: usize) -> String {
-    if name.chars().count() <= room {
-        return name.to_owned();
-    }
-    name.chars().take(room - 1).chain(['…']).collect()
 }
 
 /// Text as XML and HTML take it.

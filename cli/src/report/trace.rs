@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::chart::{Area, Chart, Item, Kind, Panel, Step, amount};
+use super::chart::{Area, Chart, Item, Kind, Lane, Panel, Step, amount};
 
 /// A step is a binding, a discard or a submission, in the order in which the application made them.
 pub(crate) fn chart(trace: &Value, name: &str) -> Chart {
@@ -14,8 +14,9 @@ pub(crate) fn chart(trace: &Value, name: &str) -> Chart {
         ..Panel::default()
     };
     let (mut steps, mut items) = (Vec::new(), Vec::new());
-    let (mut reserved, mut commands, mut submits) = (0, "", 0);
+    let (mut reserved, mut commands, mut submits) = (0, "", 0u64);
     let (mut binds, mut lost) = (0, 0);
+    let (mut submissions, mut submitted) = (Vec::new(), 0u64);
     for event in events {
         let bytes = |field: &str| event[field].as_u64().unwrap_or(0);
         let of = event["commandBuffer"].as_str().unwrap_or("");
@@ -58,12 +59,24 @@ pub(crate) fn chart(trace: &Value, name: &str) -> Chart {
             }
             other => other.to_owned(),
         };
-        let line = event.to_string();
+        let words = |name: &str| {
+            event[name]
+                .as_str()
+                .map(|value| (name.to_owned(), value.to_owned()))
+        };
+        let mut facts: Vec<(String, String)> = ["why", "commandBuffer", "queue"]
+            .into_iter()
+            .filter_map(words)
+            .collect();
+        facts.insert(0, ("bound".to_owned(), amount(reserved)));
         steps.push(Step {
             name,
-            part: format!("submission {submits}"),
-            lines: vec![line],
+            facts,
+            lines: vec![vec![event.to_string()]],
         });
+        // A submission ends what came before it.
+        submissions.push((submitted, format!("submission {submitted}")));
+        submitted = submits;
         panel.reserved.push(reserved);
     }
     let messages = trace["messages"].as_object();
@@ -84,8 +97,12 @@ pub(crate) fn chart(trace: &Value, name: &str) -> Chart {
             fact("bytes discarded", amount(lost)),
         ],
         steps,
+        lanes: vec![Lane::of("submission", true, submissions.into_iter())],
         panels: vec![panel],
+        what: "discards",
         items,
+        lines: ("Events".to_owned(), vec!["as recorded".to_owned()]),
         notes: notes.collect(),
+        ..Chart::default()
     }
 }

@@ -215,6 +215,9 @@ pub(super) struct TileRequirements {
 #[serde(deny_unknown_fields)]
 pub(super) struct Pass {
     pub(super) name: String,
+    /// Where it is recorded and submitted. Follows from the frame: for readers, who may leave it out.
+    #[serde(default)]
+    pub(super) within: Within,
     pub(super) bound_object: Option<u32>,
     pub(super) bound_bytes: Bytes,
     pub(super) live_tile_bytes: Bytes,
@@ -224,6 +227,15 @@ pub(super) struct Pass {
     pub(super) barriers_before: Vec<Barrier>,
     pub(super) first_barrier_after: u32,
     pub(super) barriers_after: Vec<Barrier>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Within {
+    pub(super) queue: String,
+    pub(super) submit: u32,
+    pub(super) batch: u32,
+    pub(super) command_buffer: String,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -532,7 +532,8 @@ fn difference(given: &Value, written: &Value, path: &str) -> Option<String> {
                     clip(key)
                 ));
             }
-            let mut keys = written.iter().filter(|(key, _)| *key != "text");
+            let absent = |key: &str| key == "within" && !given.contains_key(key);
+            let mut keys = written.iter().filter(|(key, _)| *key != "text" && !absent(key));
             keys.find_map(|(key, written)| {
                 let inside = if path.is_empty() {
                     key.clone()

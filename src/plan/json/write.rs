@@ -175,8 +175,17 @@ fn pass(plan: &Plan, id: PassId) -> form::Pass {
     let planned = &plan.passes[id.index()];
     let bound = planned.bound.map(|object| plan.objects[object.index()].size);
     let accesses = plan.frame.accesses_of(id).iter().zip(plan.accesses_of(id));
+    let commands = &plan.frame.command_buffers()[plan.frame.pass(id).command_buffer.index()];
+    let submit = plan.frame.batches()[commands.batch.index()].submit;
+    let queue = plan.frame.submits()[submit.index()].queue;
     form::Pass {
         name: name_of_pass(plan, id),
+        within: form::Within {
+            queue: plan.frame.queues()[queue.index()].name.clone(),
+            submit: submit.index() as u32,
+            batch: commands.batch.index() as u32,
+            command_buffer: commands.name.clone(),
+        },
         bound_object: planned.bound.map(|object| object.index() as u32),
         bound_bytes: bound.unwrap_or(Bytes::ZERO),
         live_tile_bytes: planned.live_tile,

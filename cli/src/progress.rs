@@ -1,0 +1,66 @@
+//! How far something is that takes more than a second: on a terminal, on standard error, and gone when it is done.
+
+use std::borrow::Cow;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// What is done sooner shows nothing.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A line that says what is done; a bar, where it is known how much that is.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    over: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Progress {
+    /// Of this many units; 0 where that is not known.
+    pub(crate) fn new(what: &'static str, length: u64) -> Progress {
+        // indicatif draws on terminals only, and without colours for `NO_COLOR`.
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
+        let form = if length == 0 {
+            "{spinner} {msg}, {elapsed}"
+        } else {
+            "{msg} {bar:30} {percent:>3} %, {elapsed}"
+        };
+        bar.set_style(ProgressStyle::with_template(form).expect("a sound template"));
+        bar.set_message(what);
+        let (over, done) = channel();
+        let shown = bar.clone();
+        let waits = std::thread::spawn(move || {
+            // A disconnected channel is an end, too.
+            if done.recv_timeout(PATIENCE) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+                shown.set_draw_target(ProgressDrawTarget::stderr());
+                shown.enable_steady_tick(Duration::from_millis(120));
+            }
+        });
+        Progress {
+            bar,
+            over: Some((over, waits)),
+        }
+    }
+
+    /// So many units are done.
+    pub(crate) fn at(&self, position: u64) {
+        self.bar.set_position(position);
+    }
+
+    /// What is going on now.
+    pub(crate) fn say(&self, what: impl Into<Cow<'static, str>>) {
+        self.bar.set_message(what);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some((over, waits)) = self.over.take() {
+            drop(over);
+            // It holds nothing but the bar.
+            let _ = waits.join();
+        }
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,397 @@
+//! Curves as SVG: for the page, whose style sheet colours them, and for documents.
+//!
+//! ```text
+//! title
+//! 4 MiB ┌─ name ─────── note ┐   one strip for each series, all of one height and scale;
+//!   0 B └────────────────────┘   bands are all in one
+//!       first   middle    last
+//! ```
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use super::numbers::{Curve, Form, Series, Unit};
+use super::svg::escaped;
+
+const RIGHT: f64 = 14.0;
+const TITLE: f64 = 26.0;
+const NAME: f64 = 16.0;
+const FOOT: f64 = 20.0;
+/// Width of the numbers at the left, where the drawing begins, and of all: on the page, in its own units, for it is drawn as wide as
+/// there is room; and of one that is as wide as a chart.
+const PAGE_SIZE: (f64, f64) = (66.0, 640.0);
+const WIDE_SIZE: (f64, f64) = (84.0, 1200.0);
+const BANDS: [&str; 9] = [
+    "#4e79a7", "#f28e2b", "#e15759", "#76b7b2", "#59a14f", "#edc948", "#b07aa1", "#ff9da7", "#9c755f",
+];
+
+/// What things are coloured with.
+struct Inks {
+    ink: &'static str,
+    soft: &'static str,
+    line: &'static str,
+    field: &'static str,
+    accent: &'static str,
+    mark: &'static str,
+}
+
+const DOCUMENT: Inks = Inks {
+    ink: "#1c1c20",
+    soft: "#55555c",
+    line: "#d5d5dc",
+    field: "#f6f6f8",
+    accent: "#2b6cb0",
+    mark: "#c0392b",
+};
+
+const PAGE: Inks = Inks {
+    ink: "var(--ink)",
+    soft: "var(--soft)",
+    line: "var(--line)",
+    field: "var(--field)",
+    accent: "var(--accent)",
+    mark: "var(--mark)",
+};
+
+/// The whole element. The script finds positions by `data-left` and `data-right`.
+pub(crate) fn for_page(curve: &Curve) -> String {
+    let mut body = String::new();
+    let size = if curve.wide { WIDE_SIZE } else { PAGE_SIZE };
+    let height = draw(&mut body, curve, size, &PAGE);
+    let (left, width) = size;
+    format!(
+        "<svg viewBox=\"0 0 {width} {height:.0}\" font-size=\"11\" data-left=\"{left}\" data-right=\"{}\" data-top=\"{TITLE}\" \
+         data-bottom=\"{}\">{body}</svg>",
+        width - RIGHT,
+        height - FOOT,
+    )
+}
+
+/// Within a document, `top` below its begin, numbers as wide as those of charts; gives the height.
+pub(crate) fn for_document(out: &mut String, curve: &Curve, top: f64, size: (f64, f64)) -> f64 {
+    let mut body = String::new();
+    let height = draw(&mut body, curve, size, &DOCUMENT);
+    *out += &format!("<g transform=\"translate(0 {top:.1})\">\n{body}</g>\n");
+    height
+}
+
+fn draw(out: &mut String, curve: &Curve, (left, width): (f64, f64), inks: &Inks) -> f64 {
+    let strips = if curve.form == Form::Bands {
+        1
+    } else {
+        curve.series.len()
+    };
+    let tall = match (curve.form, strips) {
+        (Form::Bands, _) => 200.0,
+        (_, 0..=1) => 150.0,
+        (_, 2..=3) => 84.0,
+        _ => 40.0,
+    };
+    let largest = curve.series.iter().flat_map(|series| &series.values).max();
+    let top_value = if curve.top > 0 {
+        curve.top
+    } else {
+        largest.copied().unwrap_or(0).max(1)
+    };
+    text(
+        out,
+        (left, 16.0),
+        inks.ink,
+        "font-size=\"13\" font-weight=\"bold\"",
+        &curve.title,
+    );
+    if curve.form == Form::Bands {
+        band_names(out, curve, width - RIGHT, inks);
+    }
+    let mut y = TITLE;
+    for strip in 0..strips {
+        let ground = Ground {
+            left,
+            top: y + if curve.form == Form::Bands { 4.0 } else { NAME },
+            tall,
+            wide: width - left - RIGHT,
+            value: top_value,
+            count: curve.at.len(),
+        };
+        ground.draw(out, curve.unit, inks);
+        if curve.form == Form::Bands {
+            bands(out, curve, &ground);
+        } else {
+            let series = &curve.series[strip];
+            let right = "text-anchor=\"end\"";
+            text(out, (left, y + 12.0), inks.ink, "", &series.name);
+            text(out, (width - RIGHT, y + 12.0), inks.soft, right, &series.note);
+            match curve.form {
+                Form::Bars => bars(out, series, curve.unit, &ground, inks),
+                _ => line(out, series, curve, &ground, inks),
+            }
+        }
+        if let Some((at, _)) = &curve.mark {
+            let x = ground.x(*at as f64 + 0.5);
+            let (top, end) = (ground.top, ground.top + tall);
+            let _ = writeln!(
+                out,
+                "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top:.1}\" y2=\"{end:.1}\" stroke=\"{}\" stroke-dasharray=\"4 3\"/>",
+                inks.mark
+            );
+        }
+        y = ground.top + tall + 8.0;
+    }
+    feet(out, curve, (left, width - RIGHT), y + 6.0, inks);
+    y + FOOT
+}
+
+/// What the colours of bands are, up to `right`.
+fn band_names(out: &mut String, curve: &Curve, right: f64, inks: &Inks) {
+    const APART: f64 = 30.0;
+    let mut x = right - APART * curve.series.len() as f64;
+    text(
+        out,
+        (x - 6.0, 16.0),
+        inks.soft,
+        "text-anchor=\"end\"",
+        "the smallest blocks below",
+    );
+    for (number, _) in curve.series.iter().enumerate() {
+        let _ = writeln!(
+            out,
+            "<rect x=\"{x:.1}\" y=\"7\" width=\"10\" height=\"10\" fill=\"{}\"/>",
+            BANDS[number % BANDS.len()]
+        );
+        text(out, (x + 13.0, 16.0), inks.soft, "", &number.to_string());
+        x += APART;
+    }
+}
+
+/// Where a strip is.
+struct Ground {
+    left: f64,
+    top: f64,
+    tall: f64,
+    wide: f64,
+    /// What the top stands for.
+    value: u64,
+    /// Positions across.
+    count: usize,
+}
+
+impl Ground {
+    fn x(&self, position: f64) -> f64 {
+        self.left + self.wide * position / self.count.max(1) as f64
+    }
+
+    fn y(&self, value: u64) -> f64 {
+        self.top + self.tall - self.tall * (value as f64 / self.value as f64).min(1.0)
+    }
+
+    fn draw(&self, out: &mut String, unit: Unit, inks: &Inks) {
+        let (left, top, tall, wide) = (self.left, self.top, self.tall, self.wide);
+        let _ = writeln!(
+            out,
+            "<rect x=\"{left}\" y=\"{top:.1}\" width=\"{wide:.1}\" height=\"{tall:.1}\" fill=\"{}\"/>",
+            inks.field
+        );
+        let parts = if tall > 100.0 { 4 } else { 1 };
+        for part in 0..=parts {
+            let value = (u128::from(self.value) * part / parts) as u64;
+            let y = self.y(value);
+            let _ = writeln!(
+                out,
+                "<line x1=\"{left}\" x2=\"{:.1}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"{}\"/>",
+                left + wide,
+                inks.line
+            );
+            text(
+                out,
+                (left - 6.0, y + 4.0),
+                inks.soft,
+                "text-anchor=\"end\"",
+                &unit.shown(value),
+            );
+        }
+    }
+
+    /// No more columns than can be told apart; of each, where it is and the positions that it stands for.
+    fn columns(&self) -> impl Iterator<Item = (f64, Range<usize>)> {
+        let columns = self.count.min(self.wide as usize);
+        (0..columns).map(move |column| {
+            let range = column * self.count / columns..(column + 1) * self.count / columns;
+            (self.x((range.start + range.end) as f64 / 2.0), range)
+        })
+    }
+}
+
+/// One number for several positions: the largest of bytes, so that no peak is lost; the mean of shares.
+fn together(values: &[u64], unit: Unit) -> u64 {
+    match unit {
+        Unit::Bytes => values.iter().copied().max().unwrap_or(0),
+        Unit::Share => values.iter().sum::<u64>() / values.len().max(1) as u64,
+    }
+}
+
+fn bars(out: &mut String, series: &Series, unit: Unit, ground: &Ground, inks: &Inks) {
+    let base = ground.top + ground.tall;
+    let mut path = String::new();
+    for (x, range) in ground.columns() {
+        let value = together(series.values.get(range).unwrap_or_default(), unit);
+        if value > 0 {
+            let _ = write!(path, "M{x:.1} {base:.1}V{:.1}", ground.y(value).min(base - 0.5));
+        }
+    }
+    let wide = (ground.wide / ground.count.max(1) as f64 * 0.8).clamp(1.0, 12.0);
+    let _ = writeln!(
+        out,
+        "<path d=\"{path}\" stroke=\"{}\" stroke-width=\"{wide:.1}\" fill=\"none\"/>",
+        inks.accent
+    );
+}
+
+/// From position to position; what is as wide as a chart holds over each of its steps.
+fn line(out: &mut String, series: &Series, curve: &Curve, ground: &Ground, inks: &Inks) {
+    let mut path = String::new();
+    let (mut first, mut last) = (None, ground.left);
+    for (middle, range) in ground.columns() {
+        let (from, end) = (ground.x(range.start as f64), ground.x(range.end as f64));
+        let y = ground.y(together(series.values.get(range).unwrap_or_default(), curve.unit));
+        let go = if path.is_empty() { 'M' } else { 'L' };
+        let (left, right) = if curve.wide {
+            let _ = write!(path, "{go}{from:.1} {y:.1}H{end:.1}");
+            (from, end)
+        } else {
+            let _ = write!(path, "{go}{middle:.1} {y:.1}");
+            (middle, middle)
+        };
+        first.get_or_insert(left);
+        last = right;
+    }
+    let Some(first) = first else { return };
+    let base = ground.top + ground.tall;
+    let _ = writeln!(
+        out,
+        "<path d=\"{path}L{last:.1} {base:.1}L{first:.1} {base:.1}Z\" fill=\"{0}\" fill-opacity=\"0.14\"/>\
+         <path d=\"{path}\" stroke=\"{0}\" stroke-width=\"1.6\" stroke-linejoin=\"round\" fill=\"none\"/>",
+        inks.accent
+    );
+}
+
+/// From the last series to the first, each down to the ground: what is seen of it begins where the one before ends.
+fn bands(out: &mut String, curve: &Curve, ground: &Ground) {
+    let base = ground.top + ground.tall;
+    for (number, series) in curve.series.iter().enumerate().rev() {
+        let mut path = format!("M{} {base:.1}", ground.left);
+        for (_, range) in ground.columns() {
+            let (first, end) = (ground.x(range.start as f64), ground.x(range.end as f64));
+            let y = ground.y(series.values.get(range.start).copied().unwrap_or(0));
+            let _ = write!(path, "L{first:.1} {y:.1}L{end:.1} {y:.1}");
+        }
+        let _ = writeln!(
+            out,
+            "<path d=\"{path}L{:.1} {base:.1}Z\" fill=\"{}\"/>",
+            ground.x(ground.count as f64),
+            BANDS[number % BANDS.len()]
+        );
+    }
+}
+
+/// The first, the middle and the last position by name; and what is marked.
+fn feet(out: &mut String, curve: &Curve, (left, right): (f64, f64), y: f64, inks: &Inks) {
+    let count = curve.at.len();
+    let marked = curve.mark.as_ref().map(|(at, why)| {
+        let x = left + (right - left) * (*at as f64 + 0.5) / count.max(1) as f64;
+        (x, why.as_str())
+    });
+    let mut shown: Vec<(f64, &str, &str)> = Vec::new();
+    if let Some((x, why)) = marked {
+        shown.push((x, "middle", why));
+    }
+    if let [first, .., last] = &curve.at[..] {
+        let named = [
+            (left, "start", first),
+            ((left + right) / 2.0, "middle", &curve.at[count / 2]),
+            (right, "end", last),
+        ];
+        for (x, anchor, name) in named {
+            // A mark is said first; what would be written over it is left out.
+            let free = shown.iter().all(|(other, ..)| (other - x).abs() > 110.0);
+            if free {
+                shown.push((x, anchor, name));
+            }
+        }
+    }
+    for (index, (x, anchor, name)) in shown.iter().enumerate() {
+        let ink = if index == 0 && marked.is_some() {
+            inks.mark
+        } else {
+            inks.soft
+        };
+        text(
+            out,
+            (*x, y + 8.0),
+            ink,
+            &format!("text-anchor=\"{anchor}\""),
+            name,
+        );
+    }
+}
+
+fn text(out: &mut String, at: (f64, f64), ink: &str, more: &str, words: &str) {
+    if !words.is_empty() {
+        let (x, y) = at;
+        let _ = writeln!(
+            out,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{ink}\" {more}>{}</text>",
+            escaped(words)
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(form: Form, values: Vec<u64>) -> Curve {
+        Curve {
+            title: "a & b".to_owned(),
+            at: (0..values.len()).map(|index| index.to_string()).collect(),
+            form,
+            series: vec![Series {
+                name: "one".to_owned(),
+                values,
+                note: String::new(),
+            }],
+            ..Curve::default()
+        }
+    }
+
+    #[test]
+    fn a_peak_in_many_positions_is_seen() {
+        let mut values = vec![1; 10_000];
+        values[7_777] = 100;
+        for form in [Form::Bars, Form::Line] {
+            let drawn = for_page(&curve(form, values.clone()));
+            let top = TITLE + NAME;
+            assert!(
+                drawn.contains(&format!("{top:.1}M")) || drawn.contains(&format!("{top:.1}L")),
+                "{form:?}"
+            );
+            assert!(
+                drawn.len() < 60_000,
+                "as many columns as can be seen: {}",
+                drawn.len()
+            );
+        }
+    }
+
+    #[test]
+    fn curves_of_nothing_and_of_one_are_drawn() {
+        for form in [Form::Bars, Form::Line, Form::Bands] {
+            for count in [0, 1] {
+                let drawn = for_page(&curve(form, vec![0; count]));
+                assert!(
+                    drawn.contains("a &amp; b") && !drawn.contains("NaN") && !drawn.contains("inf"),
+                    "{drawn}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Numbers that go with a chart: curves, and tables.
+
+use super::chart::amount;
+
+/// Numbers over something, each series on ground of its own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Curve {
+    pub(crate) title: String,
+    /// What is across, in a word: `heap`, `frame`.
+    pub(crate) across: String,
+    /// What each position is.
+    pub(crate) at: Vec<String>,
+    pub(crate) unit: Unit,
+    pub(crate) form: Form,
+    /// The top of the axis; 0 for the largest value.
+    pub(crate) top: u64,
+    pub(crate) series: Vec<Series>,
+    /// It is drawn as wide as a chart: positions are its steps.
+    pub(crate) wide: bool,
+    /// A position that is marked, and why.
+    pub(crate) mark: Option<(usize, String)>,
+}
+
+/// One line of numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Series {
+    pub(crate) name: String,
+    /// As many as there are positions.
+    pub(crate) values: Vec<u64>,
+    /// What else is said of it, beside the name.
+    pub(crate) note: String,
+}
+
+/// What numbers are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Unit {
+    #[default]
+    Bytes,
+    /// Thousandths of a whole.
+    Share,
+}
+
+impl Unit {
+    pub(crate) fn shown(self, value: u64) -> String {
+        match self {
+            Unit::Bytes => amount(value),
+            Unit::Share => format!("{}.{} %", value / 10, value % 10),
+        }
+    }
+}
+
+/// How numbers are drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A line, the ground below it shaded.
+    #[default]
+    Line,
+    /// A bar for each.
+    Bars,
+    /// All series on one ground: each from where the one before ends to its own value.
+    Bands,
+}
+
+/// Rows of words and numbers.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    pub(crate) title: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// The row that is drawn above, if one is.
+    pub(crate) chosen: Option<usize>,
+}
+
+/// A word, or a number with how it is written; numbers sort as such.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cell {
+    Word(String),
+    Number(u64, String),
+}
+
+impl Cell {
+    pub(crate) fn word(text: impl Into<String>) -> Cell {
+        Cell::Word(text.into())
+    }
+
+    pub(crate) fn bytes(bytes: u64) -> Cell {
+        Cell::Number(bytes, amount(bytes))
+    }
+
+    pub(crate) fn count(count: u64) -> Cell {
+        Cell::Number(count, count.to_string())
+    }
+
+    pub(crate) fn share(thousandths: u64) -> Cell {
+        Cell::Number(thousandths, Unit::Share.shown(thousandths))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_percent_with_a_tenth() {
+        assert_eq!(
+            (Unit::Share.shown(691), Unit::Share.shown(1000)),
+            ("69.1 %".into(), "100.0 %".into())
+        );
+    }
+}

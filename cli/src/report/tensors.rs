@@ -1,0 +1,356 @@
+//! A tensor plan as a chart: what `tileheap tensors --json` writes in; memories with what lives in them, who is alive at the peak, and what
+//! other strategies take, out.
+
+use serde_json::Value;
+
+use super::chart::{Area, Chart, Item, Kind, Panel, Step, amount};
+use super::frame::{bytes, list, text};
+use super::numbers::{Cell, Curve, Form, Series, Table};
+
+pub(crate) fn chart(plan: &Value) -> Chart {
+    let tensors = list(&plan["tensors"]);
+    let live: Vec<u64> = list(&plan["live_bytes"]).iter().map(bytes).collect();
+    let names = list(&plan["steps"]);
+    let steps = live.iter().enumerate().map(|(step, &alive)| Step {
+        name: names
+            .get(step)
+            .map_or_else(|| step.to_string(), |name| text(name).to_owned()),
+        facts: vec![
+            ("step".to_owned(), step.to_string()),
+            ("alive".to_owned(), amount(alive)),
+        ],
+        lines: Vec::new(),
+    });
+    let steps: Vec<Step> = steps.collect();
+    let mut panels: Vec<Panel> = list(&plan["memories"]).iter().map(panel).collect();
+    for (index, tensor) in tensors.iter().enumerate() {
+        for region in list(&tensor["regions"]) {
+            let Some(panel) = panels.get_mut(bytes(&region["memory"]) as usize) else {
+                continue;
+            };
+            for life in lives(tensor) {
+                panel.boxes.push(Area {
+                    item: index,
+                    steps: life,
+                    offset: bytes(&region["offset"]),
+                    size: bytes(&region["size"]),
+                });
+            }
+        }
+    }
+    let mut tables = vec![alive_at_peak(plan, tensors, &steps)];
+    if plan["pools"] == true {
+        let pools: Vec<Vec<Pool>> = panels.iter().map(pools).collect();
+        for (panel, pools) in panels.iter_mut().zip(&pools) {
+            let rules = pools
+                .iter()
+                .enumerate()
+                .map(|(index, pool)| (pool.offset, format!("pool {index}")));
+            panel.rules.extend(rules);
+        }
+        tables.push(table_of_pools(&panels, &pools, tensors));
+    }
+    tables.push(strategies(plan));
+    tables.retain(|table| !table.rows.is_empty());
+    let peak = plan["peak"].as_u64().map(|step| step as usize);
+    let mut chart = Chart {
+        title: format!("{} by {}", text(&plan["name"]), text(&plan["strategy"])),
+        facts: facts(plan, &live, tensors),
+        marks: peak
+            .map(|step| (step, "the peak".to_owned()))
+            .into_iter()
+            .collect(),
+        panels,
+        what: "tensors",
+        items: tensors.iter().map(|tensor| item(plan, tensor, &steps)).collect(),
+        curves: vec![Curve {
+            title: "Alive at each step".to_owned(),
+            across: "step".to_owned(),
+            at: steps
+                .iter()
+                .enumerate()
+                .map(|(index, step)| at(index, step))
+                .collect(),
+            form: Form::Line,
+            series: vec![Series {
+                name: String::new(),
+                values: live,
+                note: String::new(),
+            }],
+            wide: true,
+            mark: peak.map(|step| (step, "the peak".to_owned())),
+            ..Curve::default()
+        }],
+        steps,
+        tables,
+        notes: list(&plan["notes"])
+            .iter()
+            .map(|note| text(note).to_owned())
+            .collect(),
+        ..Chart::default()
+    };
+    chart.name_sharers();
+    chart
+}
+
+fn at(index: usize, step: &Step) -> String {
+    if step.name == index.to_string() {
+        format!("step {index}")
+    } else {
+        format!("step {index}, {}", step.name)
+    }
+}
+
+fn panel(memory: &Value) -> Panel {
+    let (size, bound) = (bytes(&memory["size"]), bytes(&memory["bound"]));
+    let capacity = memory["capacity"].as_u64();
+    let of = capacity.map_or(String::new(), |capacity| format!(" of {}", amount(capacity)));
+    Panel {
+        name: format!("Memory {}{of}", text(&memory["name"])),
+        size: size.max(bound),
+        rules: vec![(bound, format!("lower bound {}", amount(bound)))],
+        ..Panel::default()
+    }
+}
+
+fn lives(tensor: &Value) -> impl Iterator<Item = (usize, usize)> {
+    let lives = list(&tensor["lives"]).iter();
+    lives
+        .map(|life| (bytes(&life[0]) as usize, bytes(&life[1]) as usize))
+        .filter(|life| life.0 < life.1)
+}
+
+fn facts(plan: &Value, live: &[u64], tensors: &[Value]) -> Vec<(String, String)> {
+    let (size, bound) = (bytes(&plan["size"]), bytes(&plan["bound"]));
+    let naive: u64 = tensors
+        .iter()
+        .filter(|tensor| !list(&tensor["regions"]).is_empty())
+        .map(|tensor| bytes(&tensor["size"]))
+        .sum();
+    let mut facts = vec![
+        ("bytes".to_owned(), amount(size)),
+        ("lower bound".to_owned(), bound_in_words(size, bound)),
+    ];
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    fact("an allocation for each", amount(naive));
+    fact(
+        "alive at the peak",
+        amount(live.iter().copied().max().unwrap_or(0)),
+    );
+    fact("tensors", format!("{} over {} steps", tensors.len(), live.len()));
+    fact(
+        "strategy",
+        format!("{}, storage {}", text(&plan["strategy"]), text(&plan["policy"])),
+    );
+    facts
+}
+
+fn bound_in_words(size: u64, bound: u64) -> String {
+    if size == bound {
+        format!("{}, reached", amount(bound))
+    } else {
+        format!("{}, {} of it", amount(bound), ratio(size, bound))
+    }
+}
+
+/// `1.234`, rounded up: what is a little more does not look like the same.
+fn ratio(size: u64, bound: u64) -> String {
+    let thousandths = (u128::from(size) * 1000).div_ceil(u128::from(bound.max(1)));
+    format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
+}
+
+fn item(plan: &Value, tensor: &Value, steps: &[Step]) -> Item {
+    let storage = text(&tensor["storage"]);
+    let regions = list(&tensor["regions"]);
+    let kind = match (regions, storage) {
+        ([], _) => Kind::Own,
+        (_, storage) if storage.starts_with("image") => Kind::Texture,
+        _ => Kind::Buffer,
+    };
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    let step = |index: usize| steps.get(index).map_or(String::new(), |step| at(index, step));
+    for (first, end) in lives(tensor).take(4) {
+        let life = if first + 1 == end {
+            step(first)
+        } else {
+            format!("{} … {}", step(first), step(end - 1))
+        };
+        fact("life", life);
+    }
+    if lives(tensor).count() > 4 {
+        fact(
+            "life",
+            format!(
+                "and {} more, one for each unrolled round",
+                lives(tensor).count() - 4
+            ),
+        );
+    }
+    for region in regions {
+        let memory = &plan["memories"][bytes(&region["memory"]) as usize]["name"];
+        fact(
+            "home",
+            format!(
+                "{}, {} at offset {}",
+                text(memory),
+                amount(bytes(&region["size"])),
+                bytes(&region["offset"])
+            ),
+        );
+    }
+    if regions.is_empty() {
+        fact(
+            "home",
+            match text(&tensor["home"]) {
+                "caller" => "the caller's memory".to_owned(),
+                "constant" => "a constant, outside of the planned memories".to_owned(),
+                other => other.to_owned(),
+            },
+        );
+    }
+    if !storage.is_empty() {
+        fact("storage", storage.to_owned());
+    }
+    Item {
+        name: text(&tensor["name"]).to_owned(),
+        kind,
+        size: bytes(&tensor["size"]),
+        facts,
+        changed: false,
+    }
+}
+
+fn alive_at_peak(plan: &Value, tensors: &[Value], steps: &[Step]) -> Table {
+    let Some(peak) = plan["peak"].as_u64().map(|step| step as usize) else {
+        return Table::default();
+    };
+    let alive = |tensor: &&Value| {
+        !list(&tensor["regions"]).is_empty() && lives(tensor).any(|(first, end)| first <= peak && peak < end)
+    };
+    let mut there: Vec<&Value> = tensors.iter().filter(alive).collect();
+    there.sort_by_key(|tensor| std::cmp::Reverse(bytes(&tensor["size"])));
+    let rows = there.iter().map(|tensor| {
+        let region = &tensor["regions"][0];
+        let memory = &plan["memories"][bytes(&region["memory"]) as usize]["name"];
+        vec![
+            Cell::word(text(&tensor["name"])),
+            Cell::bytes(bytes(&tensor["size"])),
+            Cell::word(text(memory)),
+            Cell::Number(bytes(&region["offset"]), bytes(&region["offset"]).to_string()),
+            Cell::word(text(&tensor["storage"])),
+        ]
+    });
+    let name = steps.get(peak).map_or(String::new(), |step| at(peak, step));
+    Table {
+        title: format!("Alive at the peak, {name}"),
+        columns: ["tensor", "size", "memory", "offset", "storage"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+        chosen: None,
+    }
+}
+
+/// Bytes that are taken as a whole.
+struct Pool {
+    offset: u64,
+    end: u64,
+    takers: Vec<usize>,
+}
+
+/// Tensors that share bytes are in one pool, for pools lie apart.
+fn pools(panel: &Panel) -> Vec<Pool> {
+    let mut areas: Vec<&Area> = panel.boxes.iter().filter(|area| area.size > 0).collect();
+    areas.sort_by_key(|area| (area.offset, area.item));
+    let mut pools: Vec<Pool> = Vec::new();
+    for area in areas {
+        let end = area.offset.saturating_add(area.size);
+        match pools.last_mut() {
+            Some(pool) if area.offset < pool.end => {
+                pool.end = pool.end.max(end);
+                if !pool.takers.contains(&area.item) {
+                    pool.takers.push(area.item);
+                }
+            }
+            _ => pools.push(Pool {
+                offset: area.offset,
+                end,
+                takers: vec![area.item],
+            }),
+        }
+    }
+    pools
+}
+
+fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], tensors: &[Value]) -> Table {
+    let mut rows = Vec::new();
+    for (panel, pools) in panels.iter().zip(pools) {
+        for (index, pool) in pools.iter().enumerate() {
+            let names: Vec<&str> = pool
+                .takers
+                .iter()
+                .map(|&taker| text(&tensors[taker]["name"]))
+                .collect();
+            rows.push(vec![
+                Cell::Number(index as u64, format!("pool {index}")),
+                Cell::word(panel.name.as_str()),
+                Cell::Number(pool.offset, pool.offset.to_string()),
+                Cell::bytes(pool.end - pool.offset),
+                Cell::count(pool.takers.len() as u64),
+                Cell::word(names.join(", ")),
+            ]);
+        }
+    }
+    Table {
+        title: "Pools".to_owned(),
+        columns: [
+            "pool",
+            "memory",
+            "offset",
+            "size",
+            "tensors",
+            "who takes it in turn",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        rows,
+        chosen: None,
+    }
+}
+
+/// The fewest bytes first.
+fn strategies(plan: &Value) -> Table {
+    let mut compared: Vec<&Value> = list(&plan["strategies"]).iter().collect();
+    compared.sort_by_key(|strategy| strategy["size"].as_u64().unwrap_or(u64::MAX));
+    let rows = compared.iter().map(|strategy| {
+        let name = Cell::word(text(&strategy["strategy"]));
+        match (strategy["size"].as_u64(), bytes(&strategy["bound"])) {
+            (Some(size), bound) => {
+                let thousandths = (u128::from(size) * 1000).div_ceil(u128::from(bound.max(1))) as u64;
+                vec![
+                    name,
+                    Cell::bytes(size),
+                    Cell::Number(thousandths, ratio(size, bound)),
+                    Cell::word(""),
+                ]
+            }
+            (None, _) => vec![
+                name,
+                Cell::word(""),
+                Cell::word(""),
+                Cell::word(text(&strategy["fault"])),
+            ],
+        }
+    });
+    Table {
+        title: "Bytes by strategy".to_owned(),
+        columns: ["strategy", "bytes", "of the lower bound", "note"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows: rows.collect(),
+        chosen: compared
+            .iter()
+            .position(|strategy| strategy["strategy"] == plan["strategy"]),
+    }
+}

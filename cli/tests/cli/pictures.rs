@@ -1,0 +1,256 @@
+//! Pictures of pages against references, so coarse that fonts and versions of a browser do not matter, and so fine that what is drawn
+//! does.
+//!
+//! A picture is averaged over squares of [`CELL`] pixels; references are stored so. A cell differs by what it differs from the one
+//! most like it among its neighbours, for letters move by less than that. Tile by tile: what moves, is missing or has another colour
+//! changes some tile by much, another way to set letters changes all of them by little.
+
+use std::path::{Path, PathBuf};
+
+use resvg::tiny_skia::{IntSize, Pixmap};
+
+use crate::browser::browser;
+use crate::report::{RECORDS, renderer, reported, texture_trace};
+use crate::run::{file, scratch};
+
+/// Pixels to a cell, along each side.
+const CELL: u32 = 8;
+/// Cells to a tile, along each side.
+const TILE: u32 = 6;
+/// By how much the mean of a tile may differ, of 255.
+const TOLERANCE: f64 = 16.0;
+
+/// A picture of cells, colours of three channels.
+struct Coarse {
+    width: u32,
+    height: u32,
+    cells: Vec<[u8; 3]>,
+}
+
+impl Coarse {
+    /// Of a PNG, cells at its edges that are not whole left out.
+    fn of(png: &[u8]) -> Coarse {
+        let pixels = Pixmap::decode_png(png).expect("a PNG");
+        let (width, height) = (pixels.width() / CELL, pixels.height() / CELL);
+        let mut cells = Vec::new();
+        for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
+            let mut sums = [0u32; 3];
+            for (down, right) in (0..CELL).flat_map(|down| (0..CELL).map(move |right| (down, right))) {
+                let pixel = pixels.pixel(x * CELL + right, y * CELL + down).expect("inside");
+                for (sum, value) in sums.iter_mut().zip([pixel.red(), pixel.green(), pixel.blue()]) {
+                    *sum += u32::from(value);
+                }
+            }
+            cells.push(sums.map(|sum| (sum / (CELL * CELL)) as u8));
+        }
+        Coarse { width, height, cells }
+    }
+
+    fn read(path: &Path) -> Coarse {
+        let png =
+            std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}: {REFRESH}", path.display()));
+        let pixels = Pixmap::decode_png(&png).expect("a PNG");
+        Coarse {
+            width: pixels.width(),
+            height: pixels.height(),
+            cells: pixels
+                .pixels()
+                .iter()
+                .map(|pixel| [pixel.red(), pixel.green(), pixel.blue()])
+                .collect(),
+        }
+    }
+
+    fn write(&self, path: &Path) {
+        let data = self
+            .cells
+            .iter()
+            .flat_map(|&[red, green, blue]| [red, green, blue, 255])
+            .collect();
+        let size = IntSize::from_wh(self.width, self.height).expect("a picture has cells");
+        let pixels = Pixmap::from_vec(data, size).expect("as many bytes");
+        std::fs::write(path, pixels.encode_png().expect("a PNG")).expect("a reference");
+    }
+
+    /// The largest mean difference of a tile, and where its middle is in pixels. Rows that only one of the two has count as
+    /// different altogether.
+    fn difference(&self, other: &Coarse) -> (f64, (u32, u32)) {
+        assert_eq!(self.width, other.width, "pictures of windows of one width");
+        let mut worst = (0.0, (0, 0));
+        let height = self.height.max(other.height);
+        for (y, x) in
+            (0..height.div_ceil(TILE)).flat_map(|y| (0..self.width.div_ceil(TILE)).map(move |x| (y, x)))
+        {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for (down, right) in (0..TILE).flat_map(|down| (0..TILE).map(move |right| (down, right))) {
+                let (row, column) = (y * TILE + down, x * TILE + right);
+                if row >= height || column >= self.width {
+                    continue;
+                }
+                sum += self
+                    .nearest(other, row, column)
+                    .max(other.nearest(self, row, column));
+                count += 1.0;
+            }
+            if sum / count > worst.0 {
+                worst = (
+                    sum / count,
+                    ((x * TILE + TILE / 2) * CELL, (y * TILE + TILE / 2) * CELL),
+                );
+            }
+        }
+        worst
+    }
+
+    fn cell(&self, row: u32, column: u32) -> Option<[u8; 3]> {
+        let inside = row < self.height && column < self.width;
+        inside.then(|| self.cells[(row * self.width + column) as usize])
+    }
+
+    /// By how much a cell differs from the one there, or beside it, in another picture.
+    fn nearest(&self, other: &Coarse, row: u32, column: u32) -> f64 {
+        let Some(cell) = self.cell(row, column) else {
+            return 255.0;
+        };
+        let around = (0..3).flat_map(|down| (0..3).map(move |right| (row + down, column + right)));
+        let beside =
+            around.filter_map(|(row, column)| other.cell(row.checked_sub(1)?, column.checked_sub(1)?));
+        let differences = beside.map(|beside| {
+            let channels = cell.iter().zip(beside).map(|(one, two)| one.abs_diff(two));
+            channels.max().unwrap_or(0)
+        });
+        f64::from(differences.min().unwrap_or(255))
+    }
+
+    fn looks_like(&self, other: &Coarse) -> bool {
+        self.difference(other).0 <= TOLERANCE
+    }
+}
+
+const REFRESH: &str =
+    "TILEHEAP_REFRESH_PICTURES=1 draws all references anew; look at them before they are kept";
+
+/// Compares with the reference of this name, or draws it anew.
+fn assert_looks_like_reference(png: &[u8], name: &str) {
+    let reference = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/references")
+        .join(format!("{name}.png"));
+    let seen = Coarse::of(png);
+    let full = scratch(&format!("{name}.png"));
+    std::fs::write(&full, png).expect("a scratch file");
+    if std::env::var_os("TILEHEAP_REFRESH_PICTURES").is_some() {
+        seen.write(&reference);
+    }
+    let (difference, (x, y)) = seen.difference(&Coarse::read(&reference));
+    eprintln!("{name}: differs by {difference:.1} of {TOLERANCE} at most");
+    assert!(
+        difference <= TOLERANCE,
+        "{} differs from {} by {difference:.1} about ({x}, {y}): {REFRESH}",
+        full.display(),
+        reference.display()
+    );
+}
+
+#[test]
+fn what_moves_is_missing_or_has_another_colour_is_seen() {
+    let picture = |left: u32, colour: [u8; 3]| {
+        let inside = |x: u32, y: u32| (left..left + 12).contains(&x) && (10..16).contains(&y);
+        let cells = (0..60u32 * 40).map(|at| {
+            if inside(at % 60, at / 60) {
+                colour
+            } else {
+                [245; 3]
+            }
+        });
+        Coarse {
+            width: 60,
+            height: 40,
+            cells: cells.collect(),
+        }
+    };
+    let orange = [242, 177, 52];
+    let one = picture(20, orange);
+    assert!(
+        one.looks_like(&picture(20, [236, 180, 60])),
+        "another browser's colours"
+    );
+    assert!(!one.looks_like(&picture(24, orange)), "moved");
+    assert!(!one.looks_like(&picture(20, [245; 3])), "missing");
+    assert!(!one.looks_like(&picture(20, [156, 195, 230])), "another colour");
+    let mut taller = picture(20, orange);
+    taller.cells.extend([[245; 3]; 120]);
+    taller.height += 2;
+    assert!(!one.looks_like(&taller), "taller");
+}
+
+/// Light, dark, narrow and on paper; tensors and caches: as the references show them, and not when something is wrong.
+#[test]
+fn pages_look_as_they_should() {
+    let frame = file("pictured page.json", &renderer());
+    let page = reported("pictured-page.html", &[&frame]);
+    let records = reported("pictured-records.html", &[&file("pictured.csv", RECORDS)]);
+    let trace = texture_trace("pictured");
+    let replay = reported(
+        "pictured-replay.html",
+        &[&trace, "--cache", "2MiB", "--policy", "arenas,lru"],
+    );
+    let Some(mut browser) = browser() else { return };
+    for (page, name, size, media, scheme) in [
+        (&page, "frame-light", (1200, 1000), "", "light"),
+        (&page, "frame-dark", (1200, 1000), "", "dark"),
+        (&page, "frame-narrow", (480, 1000), "", "light"),
+        (&page, "frame-paper", (1040, 1000), "print", "dark"),
+        (&records, "tensors", (1200, 900), "", "light"),
+        (&replay, "replay", (1200, 700), "", "light"),
+    ] {
+        browser.open(page, size);
+        browser.show_as(media, scheme);
+        let picture = browser.picture();
+        assert_looks_like_reference(&picture, name);
+    }
+    browser.assert_no_faults();
+    // What can go wrong with a page, done to it.
+    browser.open(&page, (1200, 1000));
+    let right = Coarse::of(&browser.picture());
+    for (what, script) in [
+        (
+            "a resource in another colour",
+            "data.kinds[0].fill = '#9cc3e6'; drawAll()",
+        ),
+        (
+            "a resource left out",
+            "const view = views[0]; view.boxes.shift(); view.draw()",
+        ),
+        (
+            "offsets upside down",
+            "View.prototype.y = function (row, bytes) { return this.tops[row] + this.talls[row] * bytes / this.chart.panels[row].size; }; drawAll()",
+        ),
+        (
+            "lives one pass late",
+            "const x = View.prototype.x; View.prototype.x = function (step) { return x.call(this, step + 1); }; drawAll()",
+        ),
+        (
+            "nothing reserved",
+            "views[0].chart.panels[0].reserved = []; drawAll()",
+        ),
+        ("no windows", "views[0].chart.lanes = []; drawAll()"),
+        ("no canvas", "document.querySelector('.glass').hidden = true"),
+        ("no facts", "document.querySelector('.facts').remove()"),
+        (
+            "a theme half applied",
+            "document.body.style.background = '#16161a'",
+        ),
+    ] {
+        browser.open(&page, (1200, 1000));
+        browser.run(script);
+        let wrong = Coarse::of(&browser.picture());
+        eprintln!("{what}: differs by {:.1}", wrong.difference(&right).0);
+        assert!(!wrong.looks_like(&right), "{what} is not seen");
+    }
+    // Another way to set letters is no other page.
+    browser.open(&page, (1200, 1000));
+    browser.run("document.body.style.letterSpacing = '.2px'; document.body.style.color = '#333338'; document.body.style.fontWeight = 500");
+    let letters = Coarse::of(&browser.picture());
+    eprintln!("other letters: differs by {:.1}", letters.difference(&right).0);
+    assert!(letters.looks_like(&right));
+}

@@ -1,0 +1,93 @@
+//! What a terminal is shown, and nobody else: bold headings, and progress of what takes long.
+
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::run::{FRAME, command, file, scratch};
+use crate::support;
+
+/// The command on a terminal of its own: that of `script`, which is on every Debian. `None`, and the test listed as skipped,
+/// where it is not.
+fn on_terminal(arguments: &[&str]) -> Option<Command> {
+    if Command::new("script").arg("--version").output().is_err() {
+        support::skip("there is no `script` to make a terminal");
+        return None;
+    }
+    let words = command();
+    let words = std::iter::once(words.get_program()).chain(words.get_args());
+    let words = words
+        .map(|word| word.to_str().expect("UTF-8"))
+        .chain(arguments.iter().copied());
+    let words: Vec<String> = words.map(|word| format!("'{word}'")).collect();
+    let mut terminal = Command::new("script");
+    terminal
+        .args(["--quiet", "--return", "--command"])
+        .arg(format!("stty columns 100; {}", words.join(" ")));
+    terminal
+        .arg("/dev/null")
+        .env("TERM", "xterm")
+        .env_remove("NO_COLOR")
+        .env_remove("CLICOLOR_FORCE");
+    terminal
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    Some(terminal)
+}
+
+#[test]
+fn headings_are_bold_on_a_terminal_that_wants_it() {
+    let frame = file("bold.json", FRAME);
+    let shown = |changed: &dyn Fn(&mut Command), arguments: &[&str]| {
+        let mut terminal = on_terminal(arguments)?;
+        changed(&mut terminal);
+        let output = terminal.output().expect("a terminal");
+        Some(String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let plan = ["plan", &frame];
+    let Some(bold) = shown(&|_| (), &plan) else { return };
+    assert!(bold.contains("\u{1b}[1m") && bold.contains("Totals"), "{bold}");
+    for arguments in [&plan[..], &["--help"]] {
+        for (name, value) in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+            let plain = shown(&|terminal| _ = terminal.env(name, value), arguments).expect("a terminal");
+            assert!(
+                !plain.contains('\u{1b}') && plain.contains("tile"),
+                "{name}: {plain}"
+            );
+        }
+    }
+}
+
+/// A trace goes to a pipe that nobody reads yet: it takes as long as this test wants it to.
+#[test]
+fn what_takes_long_says_so_on_a_terminal() {
+    let pipe = scratch("slow.trace");
+    let _ = std::fs::remove_file(&pipe);
+    let made = Command::new("mkfifo").arg(&pipe).status().expect("mkfifo starts");
+    assert!(made.success());
+    let path = pipe.to_str().expect("UTF-8");
+    let Some(mut terminal) = on_terminal(&["trace", "still", "--frames", "2", "-o", path]) else {
+        return;
+    };
+    let mut terminal = terminal.spawn().expect("a terminal");
+    let mut shown = terminal.stdout.take().expect("a pipe");
+    let (mut seen, mut byte) = (String::new(), [0]);
+    while !seen.contains("writing") {
+        assert_eq!(
+            shown.read(&mut byte).expect("what is shown"),
+            1,
+            "it ended without a word: {seen}"
+        );
+        seen.push(char::from(byte[0]));
+    }
+    let trace = std::fs::read(&pipe).expect("the trace");
+    assert!(trace.starts_with(b"tileheap-trace\n"));
+    shown.read_to_string(&mut seen).expect("the rest");
+    assert!(terminal.wait().expect("it ends").success());
+    // The line is gone at the end.
+    let last = seen.rfind("writing").map(|at| &seen[at..]);
+    assert!(
+        last.is_some_and(|last| last.contains("\u{1b}[2K") || last.contains("\u{1b}[J")),
+        "{seen:?}"
+    );
+}
