@@ -1,4 +1,5 @@
 #version 460
+#extension GL_EXT_samplerless_texture_functions : require
 // From light to picture: a film-like curve and sRGB.
 
 layout(set = 0, binding = 3) uniform texture2D hdr;

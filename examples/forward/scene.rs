@@ -32,10 +32,10 @@ pub(crate) struct Constants {
 }
 
 /// Light of the sky, which is also what a picture is cleared to.
-pub(crate) const SKY: Vec3 = Vec3::new(0.52, 0.62, 0.86);
-const STONE: Vec3 = Vec3::new(0.80, 0.72, 0.60);
+pub(crate) const SKY: Vec3 = Vec3::new(0.17, 0.22, 0.36);
+const STONE: Vec3 = Vec3::new(0.62, 0.56, 0.47);
 const BRONZE: Vec3 = Vec3::new(0.55, 0.30, 0.12);
-const SAND: Vec3 = Vec3::new(0.62, 0.52, 0.36);
+const SAND: Vec3 = Vec3::new(0.40, 0.33, 0.24);
 
 impl Constants {
     /// Those of a frame of this extent.
@@ -46,7 +46,7 @@ impl Constants {
         let aspect = extent.width as f32 / extent.height as f32;
         let camera = Mat4::perspective_rh(0.72, aspect, 0.5, 120.0)
             * Mat4::look_at_rh(eye, Vec3::new(0.3, 2.3, 0.0), Vec3::Y);
-        let to_sun = Vec3::new(-0.78, 0.40, 0.42).normalize();
+        let to_sun = Vec3::new(-0.86, 0.30, 0.20).normalize();
         let sun = Mat4::orthographic_rh(-13.0, 13.0, -13.0, 13.0, 1.0, 70.0)
             * Mat4::look_at_rh(to_sun * 40.0, Vec3::ZERO, Vec3::Y);
         let swing = (frame as f32 * 0.05).sin() * 0.4;
@@ -57,10 +57,10 @@ impl Constants {
             views: [down * camera, down * sun, down * lamp_view],
             eye: eye.extend(0.0),
             to_sun: to_sun.extend(0.0),
-            sun_light: Vec4::new(3.1, 2.5, 1.8, 0.0),
+            sun_light: Vec4::new(1.9, 1.15, 0.6, 0.0),
             lamp: lamp.extend(1.0),
             lamp_aim: aim.extend(0.0),
-            lamp_light: Vec4::new(30.0, 52.0, 96.0, 0.0),
+            lamp_light: Vec4::new(24.0, 44.0, 84.0, 0.0),
             sky: SKY.extend(0.0),
         }
     }
