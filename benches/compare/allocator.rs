@@ -15,7 +15,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     #[cfg(not(feature = "runtime"))]
     rows.skip("gpu-allocator", "built without the feature `runtime`");
     #[cfg(feature = "runtime")]
-    match tileheap::runtime::Context::new(&tileheap::runtime::ContextDesc::from_env("tileheap: compare")) {
+    match on_device::context() {
         Err(error) => rows.skip("gpu-allocator", error.to_string()),
         Ok(context) => {
             on_device::compare(rows, &context);
@@ -36,10 +36,20 @@ mod on_device {
     use tileheap::frame::{Frame, Lifetime, ResourceId, ResourceKind};
     use tileheap::plan::{PlanOptions, Strategy, plan};
     use tileheap::profile::ResourceRequirements;
-    use tileheap::runtime::Context;
+    use tileheap::runtime::{Capabilities, Context, ContextDesc};
 
     use crate::planning::random;
     use crate::rows::{Rows, Side};
+
+    /// A device, with buffer device addresses if it has them: some frames use them.
+    pub(super) fn context() -> tileheap::Result<Context> {
+        let desc = ContextDesc::from_env("tileheap: compare");
+        let with_addresses = ContextDesc {
+            buffer_device_address: true,
+            ..desc.clone()
+        };
+        Context::new(&with_addresses).or_else(|_| Context::new(&desc))
+    }
 
     pub(super) fn compare(rows: &mut Rows, context: &Context) {
         for (passes, resources) in [(30, 40), (60, 90)] {
@@ -81,12 +91,13 @@ mod on_device {
 
     /// The highest ends in all of the allocator's blocks, summed.
     fn with_allocator(context: &Context, frame: &Frame, needs: &[ResourceRequirements], free: bool) -> f64 {
+        let capabilities = context.tile().capabilities();
         let desc = AllocatorCreateDesc {
             instance: context.instance().clone(),
             device: context.device().clone(),
             physical_device: context.physical_device(),
             debug_settings: Default::default(),
-            buffer_device_address: false,
+            buffer_device_address: capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS),
             allocation_sizes: Default::default(),
         };
         let mut allocator = Allocator::new(&desc).expect("an allocator");
@@ -108,7 +119,7 @@ mod on_device {
                         memory_type_bits: needs.memory_type_bits & ordinary,
                     },
                     location: MemoryLocation::GpuOnly,
-                    linear: matches!(resource.kind, ResourceKind::Buffer(_)),
+                    linear: matches!(resource.kind, ResourceKind::Buffer { .. }),
                     allocation_scheme: AllocationScheme::GpuAllocatorManaged,
                 });
                 let allocation = allocation.expect("memory");

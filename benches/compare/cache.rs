@@ -13,8 +13,8 @@ pub(crate) fn compare(rows: &mut Rows) {
         name: "cache",
         title: "Cache traffic",
         says: "Bytes uploaded or bypassed a frame, mean over a generated trace (seed 0), every step of every policy checked. Budgets are \
-               shares of the working set. Nobody who stores whole textures can go below the bound; `belady` knows the future. \
-               `first-attempt` splits mip chains and can go below it.",
+               shares of the working set. Nobody who stores whole textures can go below the bound; Belady's policy knows the future. \
+               The paper's first attempt splits mip chains and can go below it.",
         unit: Unit::Bytes,
         better: Better::Lower,
     });

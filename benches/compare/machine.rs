@@ -46,7 +46,7 @@ fn drivers() -> String {
         Err(error) => format!("none: {error}"),
         Ok(devices) => {
             let names = devices.iter().map(|device| match &device.support {
-                Ok(support) => support.profile().name.clone(),
+                Ok(support) => format!("{} ({})", support.profile().name, support.profile().source),
                 Err(_) => device.name.clone(),
             });
             names.collect::<Vec<_>>().join("; ")
