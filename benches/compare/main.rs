@@ -36,8 +36,9 @@ const TABLES: [(&str, Fill); 6] = [
 fn main() {
     let mut output = None;
     let mut wanted = Vec::new();
-    // Cargo runs benches with `--bench`, and tests of them without.
-    let mut quick = !std::env::args().any(|argument| argument == "--bench");
+    // Cargo runs benches with `--bench`, and without it asks whether they run: one table then.
+    let measures = std::env::args().any(|argument| argument == "--bench");
+    let mut quick = !measures;
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
@@ -51,6 +52,9 @@ fn main() {
                 std::process::exit(2);
             }
         }
+    }
+    if !measures && wanted.is_empty() {
+        wanted.push("on-chip".to_owned());
     }
     let machine = machine::describe(quick);
     let mut rows = Rows::new(quick);
