@@ -28,20 +28,67 @@ pub(crate) fn write() {
     }
 }
 
-/// Pictures become data, and links to chapters links to modules, outside blocks of code.
+/// Pictures become data, and links to chapters links to modules, outside blocks of code; differences get colours.
 fn for_rustdoc(text: &str) -> String {
     let mut written = String::with_capacity(text.len());
-    let mut code = false;
+    let mut block = Block::Text;
     for line in text.lines() {
-        code ^= line.trim_start().starts_with("```");
-        if code {
-            written += line;
-        } else {
-            written += &links(line);
-        }
-        written.push('\n');
+        let fence = line.strip_prefix("```");
+        block = match (block, fence) {
+            (Block::Text, Some("diff")) => {
+                written += "<div class=\"example-wrap\"><pre class=\"language-diff\"><code>";
+                Block::Difference
+            }
+            (Block::Difference, Some(_)) => {
+                written += "</code></pre></div>\n\n";
+                Block::Text
+            }
+            (Block::Difference, None) => {
+                written += &difference(line);
+                Block::Difference
+            }
+            (Block::Text, None) => {
+                written += &links(line);
+                written.push('\n');
+                Block::Text
+            }
+            (block, fence) => {
+                written += line;
+                written.push('\n');
+                match (block, fence) {
+                    (Block::Text, _) => Block::Code,
+                    (_, Some(_)) => Block::Text,
+                    (_, None) => Block::Code,
+                }
+            }
+        };
     }
     written
+}
+
+/// What a line of a chapter is in.
+#[derive(Clone, Copy)]
+enum Block {
+    Text,
+    Code,
+    Difference,
+}
+
+/// A line of a difference, on colours that go with light and dark.
+fn difference(line: &str) -> String {
+    let colour = match line.as_bytes() {
+        [b'+', ..] => "rgba(46, 160, 67, 0.2)",
+        [b'-', ..] => "rgba(248, 81, 73, 0.2)",
+        [b'@', ..] => "rgba(127, 127, 127, 0.25)",
+        _ => "transparent",
+    };
+    let text = line
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    // An empty line would have no height, and end the block in Markdown.
+    let text = if text.is_empty() { " " } else { &text };
+    format!("<span style=\"display: block; background: {colour}\">{text}</span>")
 }
 
 fn links(line: &str) -> String {
