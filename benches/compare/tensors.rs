@@ -63,7 +63,7 @@ pub(crate) fn compare(rows: &mut Rows) {
         name: "tensors",
         title: "Tensor bytes",
         says: "Memory for a network's intermediate tensors in half precision, after the same choice of storage (textures and buffers) \
-               for all; inputs, outputs and weights are the caller's. The named planners are this project's implementations of what the \
+               for all; inputs and outputs included, weights not. The named planners are this project's implementations of what the \
                projects publish or ship.",
         unit: Unit::Bytes,
         better: Better::Lower,

@@ -25,7 +25,7 @@
 //! let pitch = Alignment::new(64).expect("not 0"); // of image rows, in bytes
 //! let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
 //! let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
-//! assert_eq!(plan.tensor(x).home, Home::Caller); // so are outputs and weights
+//! assert_eq!(plan.tensor(w).home, Home::Constant); // outside of the planned memory
 //! assert_eq!(plan.size(), plan.bound());
 //! # Ok::<(), tileheap::tensor::TensorFault>(())
 //! ```
