@@ -2,10 +2,14 @@
 //!
 //! Writes `OUT_DIR/shaders.rs` with one `pub(crate) static GBUFFER_FRAG: &[u32]` per file; `*.glsl` files are there to be
 //! included. The kernels in `shaders/tensor` are compiled once for every storage of their operands (`build/kernels.rs`).
-//! A mistake in a shader stops the build with its file and line.
+//! Chapters of the guide get their pictures (`build/guide.rs`), with or without that feature. A mistake in a shader stops the build with its file and line.
+
+#[path = "build/guide.rs"]
+mod guide;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    guide::write();
     #[cfg(feature = "shaders")]
     shaders::compile_all();
 }

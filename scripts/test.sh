@@ -10,6 +10,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 need_vulkan
 # A browser for reports, a screen for the test of the window, and the libraries that a window loads by name.
 need_packages chromium xvfb libx11-6 libxcursor1 libxi6 libxrandr2 libxkbcommon-x11-0
+# Headers for the program in C++ that runs on the emulator.
+need_packages libvulkan-dev
 
 logs=$root/target/test-logs
 rm -rf "$logs"
@@ -116,6 +118,7 @@ run pure cargo test --no-fail-fast --package tileheap --no-default-features --fe
 check pack-fuzz bash scripts/fuzz.sh 60
 check benches cargo test --quiet --package tileheap --no-default-features --features onnx --benches
 check emulator-builds bash scripts/stage-emulator.sh
+check compare bash scripts/compare.sh --quick
 on_lavapipe run lavapipe cargo test --no-fail-fast
 on_lavapipe run emulator cargo test --no-fail-fast --package tileheap-emulator
 

@@ -1,4 +1,58 @@
 //! Keeps a renderer's short-lived images and buffers on the chip.
+//!
+//! On GPUs with `VK_QCOM_tile_memory_heap` a part of the memory that tiles are drawn in is a Vulkan heap. This crate decides which of a
+//! frame's resources live there and when, gives all others planned, shared space in ordinary memory, says why for each of them, and
+//! creates, binds and records what it planned. Where there is no tile memory the same program runs with the same plan less that.
+//!
+//! ```text
+//! describe ──► measure ──► plan ──► bind ──► record ──► submit
+//!  frame       profile      plan    └──────── runtime ────────┘
+//!  └──── pure, no driver, no unsafe ────┘
+//! ```
+//! Each stage takes plain data and gives plain data. A plan is a value, the same for the same input on every machine, and another module
+//! judges it ([`Plan::check`](plan::Plan::check)). [`pack`] is the engine below all of it; [`tensor`] plans networks with it, and
+//! [`cache`] streams textures.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use ash::vk;
+//! use tileheap::frame::{Before, ClearValue, FrameBuilder, ImageDesc};
+//! use tileheap::plan::{Home, PlanOptions, plan};
+//! use tileheap::profile::{DeviceProfile, estimate};
+//!
+//! let extent = vk::Extent2D { width: 1280, height: 720 };
+//! let mut frame = FrameBuilder::new("two passes", extent);
+//! let albedo = frame.image("albedo", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, extent));
+//! let lit = frame.image("lit", ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent));
+//! let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+//! let submit = frame.submit(graphics);
+//! let batch = frame.batch(submit);
+//! let scene = frame.command_buffer(batch, "scene");
+//! frame.render_pass(scene, "gbuffer").color(albedo, Before::Clear(ClearValue::ZERO));
+//! frame.render_pass(scene, "lighting").sampled(albedo).color(lit, Before::Overwrite);
+//! let frame = frame.build()?;
+//!
+//! // The numbers of a device by name; `runtime::Device::plan` asks the driver instead.
+//! let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+//! let needs = Arc::new(estimate(&frame, &profile)?);
+//! let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+//! assert_eq!(plan.home_of(albedo), Some(Home::Tile));
+//! println!("{plan}"); // where everything lives, and why
+//! # Ok::<(), tileheap::Error>(())
+//! ```
+//!
+//! # What it is not
+//! No render graph that owns the passes, no shader compiler, no allocator for a renderer's own assets, no neural-network runtime. It
+//! reorders and merges nothing: it says what that would bring. No phone has run it yet; tile memory is executed on the emulator.
+//!
+//! # Features
+//! `runtime` (default): everything that touches Vulkan. `reflect` (default): passes checked against their SPIR-V, and networks.
+//! `shaders` (default): the kernels of networks, compiled when the crate is built. Without any, only the pure planner is built.
+#![cfg_attr(
+    all(doc, feature = "runtime", feature = "reflect"),
+    doc = "\nThe [`guide`] begins at what tile memory is and ends at measuring on a device."
+)]
 
 #[forbid(unsafe_code)]
 pub mod cache;
@@ -6,6 +60,8 @@ pub mod error;
 pub mod ffi;
 #[forbid(unsafe_code)]
 pub mod frame;
+#[cfg(all(any(doc, doctest), feature = "runtime", feature = "reflect"))]
+pub mod guide;
 #[forbid(unsafe_code)]
 mod json;
 #[forbid(unsafe_code)]

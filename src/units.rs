@@ -1,4 +1,13 @@
 //! Quantities: bytes, alignments, steps of the timeline, half-open spans.
+//!
+//! ```
+//! use tileheap::units::{Alignment, Bytes, Span};
+//!
+//! let block = Alignment::new(12_288).expect("not 0"); // no power of two
+//! assert_eq!(Bytes(3_686_400).align_up(block), Bytes(3_686_400));
+//! assert_eq!(Bytes::mib(2).align_up(block), Bytes(2_101_248));
+//! assert!(!Span::new(0, 3).overlaps(Span::new(3, 9))); // half-open: [0, 3) and [3, 9)
+//! ```
 
 use std::fmt;
 use std::num::NonZeroU64;

@@ -16,6 +16,8 @@ pub(crate) enum Fault {
     Vulkan { call: &'static str, result: vk::Result },
     #[error("{}: {why}", path.display())]
     File { path: PathBuf, why: String },
+    #[error("no Vulkan to draw with: {0}")]
+    NoDevice(String),
     #[error("no window: {0} (without --window the picture goes to a file)")]
     Window(String),
     #[error("two pictures that should be the same differ in {texels} of {of} texels")]

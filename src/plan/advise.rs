@@ -53,6 +53,25 @@ pub enum ChangeKind {
 /// Advice for every resource that the plan keeps out of tile memory for a reason that something can be done about, in the
 /// frame's order. A plan for a device without tile memory has none.
 ///
+/// ```
+/// # use std::sync::Arc;
+/// # use tileheap::frame::{SyntheticDesc, synthetic};
+/// # use tileheap::profile::{DeviceProfile, estimate};
+/// # use tileheap::units::Bytes;
+/// use tileheap::plan::{PlanOptions, advise, plan};
+/// # let frame = synthetic(7, SyntheticDesc::default());
+/// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?.with_tile_heap_size(Bytes::mib(2))?);
+/// # let needs = Arc::new(estimate(&frame, &profile)?);
+///
+/// let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+/// for advice in advise(&plan)? {
+///     for change in &advice.changes {
+///         println!("{}: {:?} saves {} a frame", frame.resource(advice.resource).name, change.kind, change.saves);
+///     }
+/// }
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+///
 /// # Errors
 /// As [`plan()`].
 pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {

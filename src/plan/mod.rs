@@ -9,6 +9,33 @@
 //! ```
 //! A [`Plan`] is a value: the same inputs give the same plan on every machine. [`check`](Plan::check) judges one without
 //! knowing how it was made.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use tileheap::frame::{SyntheticDesc, synthetic};
+//! use tileheap::plan::{Home, PlanOptions, Strategy, plan};
+//! use tileheap::profile::{DeviceProfile, estimate};
+//!
+//! let frame = synthetic(7, SyntheticDesc::default()); // any frame
+//! let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+//! let needs = Arc::new(estimate(&frame, &profile)?);
+//! let best = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+//! best.check()?;
+//!
+//! // Where things live, in bytes of the objects that `best.objects` lists.
+//! for placement in &best.placements {
+//!     let name = &frame.resource(placement.resource).name;
+//!     if placement.home == Home::Tile {
+//!         println!("{name}: {} at {} over passes {}", placement.size, placement.offset, placement.span);
+//!     }
+//! }
+//! // Beside what the vendor's sample does.
+//! let options = PlanOptions { strategy: Strategy::FirstCome, ..PlanOptions::default() };
+//! let theirs = plan(&frame, &needs, &profile, &options)?;
+//! assert!(best.totals.on_chip_bytes >= theirs.totals.on_chip_bytes);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod advise;
 mod arena;

@@ -6,6 +6,29 @@
 //!                                                              or estimated     hand-overs
 //! ```
 //! A separate judge ([`check()`]) accepts or refuses every plan. All of it is pure; what runs a planned graph is in the runtime.
+//!
+//! ```
+//! use tileheap::tensor::{
+//!     ElementType, GraphBuilder, Home, StorageOptions, TensorPlanOptions, TensorRequirements, choose, plan,
+//! };
+//! use tileheap::units::Alignment;
+//!
+//! let mut graph = GraphBuilder::new("one layer");
+//! let x = graph.input("x", ElementType::Float16, [1, 64]); // [n, features]
+//! let w = graph.constant("w", ElementType::Float16, [32, 64]); // [out, in]
+//! let y = graph.operator("dense", "dense", [], &[x, w])?[0];
+//! let z = graph.operator("relu", "relu", [], &[y])?[0];
+//! graph.output(z);
+//! let graph = graph.build()?;
+//!
+//! let choice = choose(&graph, &StorageOptions::default())?;
+//! let pitch = Alignment::new(64).expect("not 0"); // of image rows, in bytes
+//! let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
+//! let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
+//! assert_eq!(plan.tensor(w).home, Home::Constant); // outside of the planned memory
+//! assert_eq!(plan.size(), plan.bound());
+//! # Ok::<(), tileheap::tensor::TensorFault>(())
+//! ```
 
 mod check;
 mod document;

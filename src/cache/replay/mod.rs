@@ -1,4 +1,22 @@
 //! Runs a policy over a trace, checks every step of it, and measures.
+//!
+//! ```
+//! use tileheap::cache::PolicyKind;
+//! use tileheap::cache::replay::Replay;
+//! use tileheap::cache::scenario::Scenario;
+//! use tileheap::units::Bytes;
+//!
+//! let (scenario, budget) = (Scenario::Cyclic, Bytes::mib(1));
+//! let policy = PolicyKind::Arenas.build(&scenario.geometry(), budget, 0)?;
+//! let mut replay = Replay::new(policy, &scenario.geometry(), budget);
+//! for entry in scenario.entries(0, 30) {
+//!     replay.play(entry)?; // a fault names the step that broke a rule
+//! }
+//! let summary = replay.finish();
+//! assert_eq!(summary.frames, 30);
+//! println!("{} a frame, {} at most", summary.traffic.mean, summary.traffic.max);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod checker;
 mod figures;

@@ -1,0 +1,144 @@
+//! Planned arenas beside an allocator at run time, on this machine's driver.
+
+use crate::rows::{Better, Rows, Table, Unit};
+
+pub(crate) fn compare(rows: &mut Rows) {
+    rows.table(Table {
+        name: "allocator",
+        title: "A frame's transients in this machine's memory",
+        says: "Bytes of device memory that the transient images and buffers of a frame need with the sizes and alignments of this machine's \
+               driver, nothing in tile memory: gpu-allocator with everything kept for the frame, gpu-allocator told of the first and the last use of \
+               each (the highest end that it gave out in each of its blocks), and planned arenas.",
+        unit: Unit::Bytes,
+        better: Better::Lower,
+    });
+    #[cfg(not(feature = "runtime"))]
+    rows.skip("gpu-allocator", "built without the feature `runtime`");
+    #[cfg(feature = "runtime")]
+    match on_device::context() {
+        Err(error) => rows.skip("gpu-allocator", error.to_string()),
+        Ok(context) => {
+            on_device::compare(rows, &context);
+            context.destroy();
+        }
+    }
+}
+
+#[cfg(feature = "runtime")]
+mod on_device {
+    use std::collections::BTreeMap;
+
+    use ash::vk::Handle;
+    use gpu_allocator::MemoryLocation;
+    use gpu_allocator::vulkan::{
+        Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
+    };
+    use tileheap::frame::{Frame, Lifetime, ResourceId, ResourceKind};
+    use tileheap::plan::{PlanOptions, Strategy, plan};
+    use tileheap::profile::ResourceRequirements;
+    use tileheap::runtime::{Capabilities, Context, ContextDesc};
+
+    use crate::planning::random;
+    use crate::rows::{Rows, Side};
+
+    /// A device, with buffer device addresses if it has them: some frames use them.
+    pub(super) fn context() -> tileheap::Result<Context> {
+        let desc = ContextDesc::from_env("tileheap: compare");
+        let with_addresses = ContextDesc {
+            buffer_device_address: true,
+            ..desc.clone()
+        };
+        Context::new(&with_addresses).or_else(|_| Context::new(&desc))
+    }
+
+    pub(super) fn compare(rows: &mut Rows, context: &Context) {
+        for (passes, resources) in [(30, 40), (60, 90)] {
+            let frame = random(passes, resources, 2);
+            let case = format!("synthetic, {passes} passes, {resources} resources");
+            if let Err(error) = row(rows, context, &case, &frame) {
+                rows.skip(case, error.to_string());
+            }
+        }
+    }
+
+    fn row(rows: &mut Rows, context: &Context, case: &str, frame: &Frame) -> tileheap::Result<()> {
+        let tile = context.tile();
+        let needs = tile.measure(frame)?;
+        let options = PlanOptions {
+            strategy: Strategy::Off,
+            lazy: false,
+            ..PlanOptions::default()
+        };
+        let totals = plan(frame, &needs, tile.profile(), &options)?.totals;
+        let kept = with_allocator(context, frame, &needs.resources, false);
+        let freed = with_allocator(context, frame, &needs.resources, true);
+        rows.add(case, "bound", Side::Bound, Some(totals.arena_peak_live.0 as f64));
+        rows.add(case, "gpu-allocator, all kept", Side::Baseline, Some(kept));
+        rows.add(
+            case,
+            "gpu-allocator, freed after the last use",
+            Side::Baseline,
+            Some(freed),
+        );
+        rows.add(
+            case,
+            "planned arenas",
+            Side::Ours,
+            Some(totals.arena_bytes.0 as f64),
+        );
+        Ok(())
+    }
+
+    /// The highest ends in all of the allocator's blocks, summed.
+    fn with_allocator(context: &Context, frame: &Frame, needs: &[ResourceRequirements], free: bool) -> f64 {
+        let capabilities = context.tile().capabilities();
+        let desc = AllocatorCreateDesc {
+            instance: context.instance().clone(),
+            device: context.device().clone(),
+            physical_device: context.physical_device(),
+            debug_settings: Default::default(),
+            buffer_device_address: capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS),
+            allocation_sizes: Default::default(),
+        };
+        let mut allocator = Allocator::new(&desc).expect("an allocator");
+        let ordinary = context.tile().profile().ordinary_type_bits();
+        let mut ends = BTreeMap::new();
+        let mut live: Vec<(ResourceId, Allocation)> = Vec::new();
+        for pass in frame.pass_ids() {
+            for id in frame.resource_ids() {
+                let resource = frame.resource(id);
+                if resource.lifetime != Lifetime::Transient || frame.life_of(id).first != pass.step() {
+                    continue;
+                }
+                let needs = &needs[id.index()];
+                let allocation = allocator.allocate(&AllocationCreateDesc {
+                    name: &resource.name,
+                    requirements: ash::vk::MemoryRequirements {
+                        size: needs.size.0,
+                        alignment: needs.alignment.get(),
+                        memory_type_bits: needs.memory_type_bits & ordinary,
+                    },
+                    location: MemoryLocation::GpuOnly,
+                    linear: matches!(resource.kind, ResourceKind::Buffer { .. }),
+                    allocation_scheme: AllocationScheme::GpuAllocatorManaged,
+                });
+                let allocation = allocation.expect("memory");
+                // SAFETY: the handle is only compared.
+                let block = unsafe { allocation.memory() }.as_raw();
+                let end = ends.entry(block).or_insert(0);
+                *end = (allocation.offset() + allocation.size()).max(*end);
+                live.push((id, allocation));
+            }
+            if free {
+                let is_over = |id: ResourceId| frame.life_of(id).end.0 <= pass.step().0 + 1;
+                for (_, allocation) in live.extract_if(.., |(id, _)| is_over(*id)) {
+                    allocator.free(allocation).expect("it was allocated there");
+                }
+            }
+        }
+        for (_, allocation) in live {
+            allocator.free(allocation).expect("it was allocated there");
+        }
+        ends.values().sum::<u64>() as f64
+    }
+}

@@ -1,0 +1,106 @@
+//! Bytes of one block that many lives share, by every rule of packing.
+
+use tileheap::frame::{Lifetime, SplitMix64};
+use tileheap::pack::{Item, Packer, Problem, Strategy};
+use tileheap::units::{Alignment, Bytes, Span};
+
+use crate::planning::random;
+use crate::rows::{Better, Rows, Side, Table, Unit};
+
+/// Above this many items the rules that look at all pairs, or worse, are left out.
+const LARGE: usize = 5000;
+
+/// Who packs: the rules by the names that they go by elsewhere, and ours.
+const CONTENDERS: [(&str, Side, Strategy); 7] = [
+    ("no aliasing", Side::Baseline, Strategy::Naive),
+    ("greedy by size (LiteRT)", Side::Baseline, Strategy::GreedyBySize),
+    (
+        "greedy by breadth (LiteRT)",
+        Side::Baseline,
+        Strategy::GreedyByBreadth,
+    ),
+    ("ExecuTorch", Side::Baseline, Strategy::Executorch),
+    ("NNC", Side::Baseline, Strategy::Nnc),
+    ("quick", Side::Ours, Strategy::Quick),
+    ("auto", Side::Ours, Strategy::Auto),
+];
+
+/// Instances beside the checkout; the first few serve when quick.
+const TABLES: [&str; 9] = [
+    "planning/somas_resnet50.csv",
+    "models/gpt2s_prefill128.fp16.csv",
+    "planning/A.1048576.csv",
+    "planning/C.1048576.csv",
+    "planning/E.1048576.csv",
+    "planning/G.1048576.csv",
+    "planning/I.1048576.csv",
+    "planning/K.1048576.csv",
+    "planning/iopddl_S_1.csv",
+];
+
+pub(crate) fn compare(rows: &mut Rows) {
+    rows.table(Table {
+        name: "arenas",
+        title: "Arena bytes",
+        says: "Size of one block for lives that share it, each rule on the same instances. Nothing can go below the bound, the most \
+               bytes alive at once. The named rules are this project's implementations of what the projects publish.",
+        unit: Unit::Bytes,
+        better: Better::Lower,
+    });
+    for (passes, resources) in [(30, 40), (256, 400)] {
+        let problem = transients(passes, resources);
+        row(
+            rows,
+            &format!("synthetic frame, {passes} passes, {resources} resources"),
+            &problem,
+        );
+    }
+    let count = if rows.quick { 2 } else { TABLES.len() };
+    for path in &TABLES[..count] {
+        let Some((_, text)) = rows.shared(path) else {
+            continue;
+        };
+        let items = text.lines().skip(1).map(|line| {
+            let mut fields = line
+                .split(',')
+                .skip(1)
+                .map(|field| field.trim().parse::<u64>().expect("a number"));
+            let mut next = || fields.next().expect("a column");
+            Item::new(
+                Span::new(next() as u32, next() as u32),
+                Bytes(next()),
+                Alignment::ONE,
+            )
+        });
+        let problem = Problem::new(items.collect()).expect("the data is sound");
+        let name = format!("{path}, {} items", problem.items().len());
+        row(rows, &name, &problem);
+    }
+}
+
+/// The transients of a synthetic frame, with sizes drawn as images of a few scales have them.
+fn transients(passes: u32, resources: u32) -> Problem {
+    let frame = random(passes, resources, passes / 15);
+    let mut sizes = SplitMix64::new(7);
+    let page = Alignment::new(4096).expect("4096 is not 0");
+    let items = frame
+        .resource_ids()
+        .filter(|&id| frame.resource(id).lifetime == Lifetime::Transient)
+        .map(|id| {
+            let size = Bytes((1 << sizes.below(5)) * 518_400).align_up(page);
+            Item::new(frame.life_of(id), size, page)
+        });
+    Problem::new(items.collect()).expect("frames are sound")
+}
+
+fn row(rows: &mut Rows, case: &str, problem: &Problem) {
+    let mut packer = Packer::default();
+    let bound = packer.lower_bound(problem);
+    rows.add(case, "bound", Side::Bound, Some(bound.0 as f64));
+    for (name, side, strategy) in CONTENDERS {
+        let slow = matches!(strategy, Strategy::Nnc | Strategy::Executorch);
+        let packed =
+            (!slow || problem.items().len() <= LARGE).then(|| packer.pack(problem, strategy).height.0 as f64);
+        rows.add(case, name, side, packed);
+    }
+}

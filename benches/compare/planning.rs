@@ -1,0 +1,174 @@
+//! Whole plans: how long they take, and what share of the traffic they keep on chip.
+
+use std::hint::black_box;
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::frame::{Frame, SyntheticDesc, import, synthetic};
+use tileheap::plan::{BUDGET, Ladder, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::profile::{DeviceProfile, Requirements, estimate, raw};
+use tileheap::units::Bytes;
+
+use crate::rows::{Better, Rows, Side, Table, Unit};
+
+/// The published frames at the published extents.
+const FRAMES: [(&str, (u32, u32)); 5] = [
+    ("qualcomm_tile_memory_sample", (1280, 720)),
+    ("qualcomm_tile_memory_sample", (1920, 1080)),
+    ("granite_deferred_taa_bloom", (1280, 720)),
+    ("granite_deferred_taa_bloom", (1920, 1080)),
+    ("khronos_local_read_deferred", (1280, 720)),
+];
+
+/// Who plans: the vendor sample's policy, and ours.
+const CONTENDERS: [(&str, Side, Strategy); 4] = [
+    (
+        "first come (vendor's sample)",
+        Side::Baseline,
+        Strategy::FirstCome,
+    ),
+    ("fast", Side::Ours, Strategy::Fast),
+    ("greedy", Side::Ours, Strategy::Greedy),
+    ("exact", Side::Ours, Strategy::Optimal),
+];
+
+/// A frame as it is handed to the planner.
+struct Case {
+    name: String,
+    frame: Frame,
+    needs: Arc<Requirements>,
+    profile: Arc<DeviceProfile>,
+    options: PlanOptions,
+}
+
+fn profile(heap: u64) -> DeviceProfile {
+    let preset = DeviceProfile::preset("adreno-830").expect("the preset is there");
+    preset.with_tile_heap_size(Bytes::mib(heap)).expect("a size")
+}
+
+/// A synthetic frame.
+pub(crate) fn random(passes: u32, resources: u32, batches: u32) -> Frame {
+    let desc = SyntheticDesc {
+        passes,
+        resources,
+        batches,
+        ..SyntheticDesc::default()
+    };
+    synthetic(7, desc)
+}
+
+fn of_random(passes: u32, resources: u32, batches: u32, heap: u64) -> Case {
+    let (frame, profile) = (random(passes, resources, batches), profile(heap));
+    Case {
+        name: format!("synthetic, {passes} passes, {resources} resources, {batches} batches, {heap} MiB"),
+        needs: Arc::new(estimate(&frame, &profile).expect("the frame is no giant")),
+        frame,
+        profile: Arc::new(profile),
+        options: PlanOptions::default(),
+    }
+}
+
+fn published(rows: &mut Rows, heaps: &[u64]) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let mut missing = Vec::new();
+    for (name, (width, height)) in FRAMES {
+        if missing.contains(&name) {
+            continue;
+        }
+        let Some((_, text)) = rows.shared(&format!("frames/{name}.json")) else {
+            missing.push(name);
+            continue;
+        };
+        let imported = import::import_sized(&text, vk::Extent2D { width, height }).expect("a frame");
+        for &heap in heaps {
+            let profile = profile(heap);
+            let needs = raw(
+                &imported.frame,
+                &profile,
+                &imported.claims,
+                &imported.raw_texel_bytes,
+            );
+            cases.push(Case {
+                name: format!("{name} {height}p, {heap} MiB"),
+                frame: imported.frame.clone(),
+                needs: Arc::new(needs.expect("sizes")),
+                profile: Arc::new(profile),
+                // As published tables count: accesses times size, in one window.
+                options: PlanOptions {
+                    strategy: Strategy::Optimal,
+                    windows: WindowRule::WholeFrame,
+                    aliasing: true,
+                    ladder: Ladder::Always,
+                    lazy: false,
+                    budget: BUDGET,
+                    bin_cost: Bytes::ZERO,
+                },
+            });
+        }
+    }
+    cases
+}
+
+/// Frames of several sizes, those of the published measurements among them.
+fn cases(rows: &mut Rows) -> Vec<Case> {
+    let heaps: &[u64] = if rows.quick { &[8] } else { &[4, 8, 12, 18] };
+    let mut cases = published(rows, heaps);
+    cases.push(of_random(30, 40, 2, 8));
+    cases.push(of_random(40, 45, 1, 8));
+    if !rows.quick {
+        cases.push(of_random(256, 400, 17, 8));
+        cases.push(of_random(1024, 2048, 68, 8));
+    }
+    cases
+}
+
+/// How long a whole plan takes.
+pub(crate) fn speed(rows: &mut Rows) {
+    rows.table(Table {
+        name: "planning",
+        title: "Planning speed",
+        says: "Time of a whole plan (residency, offsets, bindings, barriers, operations, reasons) for one frame whose sizes are \
+               known, on one thread: the vendor sample's policy as this project has it, and the three ways of ours. The exact one \
+               searches for a proof within a budget of steps.",
+        unit: Unit::Microseconds,
+        better: Better::Lower,
+    });
+    for case in cases(rows) {
+        for (name, side, strategy) in CONTENDERS {
+            let options = PlanOptions {
+                strategy,
+                ..case.options
+            };
+            let time = rows.microseconds(|| {
+                let plan = plan(&case.frame, &case.needs, &case.profile, &options);
+                drop(black_box(plan.expect("the frame fits into memory")));
+            });
+            rows.add(&case.name, name, side, Some(time));
+        }
+    }
+}
+
+/// What share of the traffic stays on chip.
+pub(crate) fn on_chip(rows: &mut Rows) {
+    rows.table(Table {
+        name: "on-chip",
+        title: "Traffic kept on chip",
+        says: "Share of the traffic that the rules admit to tile memory and that stays there, reads and writes times size. Published \
+               frames are counted as their published tables count them: one window, any heap size.",
+        unit: Unit::Percent,
+        better: Better::Higher,
+    });
+    for case in cases(rows) {
+        for (name, side, strategy) in CONTENDERS {
+            let options = PlanOptions {
+                strategy,
+                ..case.options
+            };
+            let plan =
+                plan(&case.frame, &case.needs, &case.profile, &options).expect("the frame fits into memory");
+            let totals = plan.totals;
+            let share = totals.on_chip_bytes.0 as f64 * 100.0 / totals.eligible_bytes.0.max(1) as f64;
+            rows.add(&case.name, name, side, Some(share));
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What was found: a value by table, case and contender.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+/// What a table compares.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// What the numbers are, and who the contenders are.
+    pub(crate) says: &'static str,
+    pub(crate) unit: Unit,
+    pub(crate) better: Better,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Unit {
+    Bytes,
+    Microseconds,
+    Percent,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Better {
+    Lower,
+    Higher,
+}
+
+/// Who a value is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Side {
+    /// This project's.
+    Ours,
+    /// Somebody else's way, as this project has it to compare with.
+    Baseline,
+    /// What nothing can go past.
+    Bound,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) table: &'static str,
+    pub(crate) case: String,
+    pub(crate) contender: String,
+    pub(crate) side: Side,
+    /// In the table's unit; `None` where the contender has no answer.
+    pub(crate) value: Option<f64>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Skipped {
+    pub(crate) table: &'static str,
+    pub(crate) what: String,
+    pub(crate) why: String,
+}
+
+/// Everything found so far.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    /// Fewer and smaller cases.
+    pub(crate) quick: bool,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) rows: Vec<Row>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+impl Rows {
+    pub(crate) fn new(quick: bool) -> Rows {
+        Rows {
+            quick,
+            tables: Vec::new(),
+            rows: Vec::new(),
+            skipped: Vec::new(),
+        }
+    }
+
+    /// Begins a table; rows that follow are in it.
+    pub(crate) fn table(&mut self, table: Table) {
+        self.tables.push(table);
+    }
+
+    pub(crate) fn add(&mut self, case: &str, contender: &str, side: Side, value: Option<f64>) {
+        let row = Row {
+            table: self.tables.last().expect("a table was begun").name,
+            case: case.to_owned(),
+            contender: contender.to_owned(),
+            side,
+            value,
+        };
+        self.rows.push(row);
+    }
+
+    pub(crate) fn skip(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        let skipped = Skipped {
+            table: self.tables.last().expect("a table was begun").name,
+            what: what.into(),
+            why: why.into(),
+        };
+        self.skipped.push(skipped);
+    }
+
+    /// A file of the data that lies beside the checkout; where it is not there, listed as skipped.
+    pub(crate) fn shared(&mut self, path: &str) -> Option<(PathBuf, String)> {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(path);
+        match std::fs::read_to_string(&file) {
+            Ok(text) => Some((file, text)),
+            Err(error) => {
+                self.skip(format!("../shared/{path}"), error.to_string());
+                None
+            }
+        }
+    }
+
+    /// The median time of runs, in microseconds: as many as a fifth of a second holds (a twentieth when quick), five at least.
+    pub(crate) fn microseconds(&self, mut run: impl FnMut()) -> f64 {
+        let enough = Duration::from_millis(if self.quick { 50 } else { 200 });
+        let mut times = Vec::new();
+        let start = Instant::now();
+        while times.len() < 5 || (start.elapsed() < enough && times.len() < 2001) {
+            let before = Instant::now();
+            run();
+            times.push(before.elapsed());
+        }
+        times.sort_unstable();
+        times[times.len() / 2].as_secs_f64() * 1e6
+    }
+
+    /// One object a line: tables, rows, what was skipped.
+    pub(crate) fn json_lines(&self) -> String {
+        fn lines<T: Serialize>(kind: &str, of: &[T]) -> String {
+            of.iter()
+                .map(|one| {
+                    let value = serde_json::json!({ kind: one });
+                    format!("{value}\n")
+                })
+                .collect()
+        }
+        lines("table", &self.tables) + &lines("row", &self.rows) + &lines("skipped", &self.skipped)
+    }
+}

@@ -1,0 +1,61 @@
+//! What stands before any device: Vulkan, and a physical device that draws.
+
+use ash::vk;
+
+use crate::support::fault::{Called, Fault, Result};
+
+/// Vulkan 1.3, and the first physical device with a queue that draws.
+pub(crate) struct Machine {
+    /// The loaded library.
+    _entry: ash::Entry,
+    pub(crate) instance: ash::Instance,
+    pub(crate) physical_device: vk::PhysicalDevice,
+    pub(crate) family: u32,
+    pub(crate) memory: vk::PhysicalDeviceMemoryProperties,
+}
+
+impl Machine {
+    pub(crate) fn new() -> Result<Machine> {
+        // SAFETY: the library is Vulkan's loader.
+        let entry = unsafe { ash::Entry::load() }.map_err(|error| Fault::NoDevice(error.to_string()))?;
+        let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
+        let info = vk::InstanceCreateInfo::default().application_info(&application);
+        // SAFETY: the description is complete.
+        let instance = unsafe { entry.create_instance(&info, None) }.called("vkCreateInstance")?;
+        // SAFETY: the instance is alive.
+        let devices =
+            unsafe { instance.enumerate_physical_devices() }.called("vkEnumeratePhysicalDevices")?;
+        let found = devices.into_iter().find_map(|physical_device| {
+            // SAFETY: the device is one of the instance.
+            let properties = unsafe { instance.get_physical_device_properties(physical_device) };
+            // SAFETY: as above.
+            let families = unsafe { instance.get_physical_device_queue_family_properties(physical_device) };
+            let draws = families
+                .iter()
+                .position(|family| family.queue_flags.contains(vk::QueueFlags::GRAPHICS));
+            let family = draws.filter(|_| properties.api_version >= vk::API_VERSION_1_3)?;
+            Some((physical_device, family as u32))
+        });
+        let Some((physical_device, family)) = found else {
+            // SAFETY: nothing was made of it.
+            unsafe { instance.destroy_instance(None) };
+            return Err(Fault::NoDevice("no device draws with Vulkan 1.3".to_owned()));
+        };
+        // SAFETY: the device is one of the instance.
+        let memory = unsafe { instance.get_physical_device_memory_properties(physical_device) };
+        Ok(Machine {
+            _entry: entry,
+            instance,
+            physical_device,
+            family,
+            memory,
+        })
+    }
+
+    /// # Safety
+    /// Everything made of the instance is gone.
+    pub(crate) unsafe fn destroy(&self) {
+        // SAFETY: the caller's duty.
+        unsafe { self.instance.destroy_instance(None) };
+    }
+}

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# compare.sh [--quick] [--output FOLDER] [TABLE]...: measures this machine, everything in the project beside every baseline in it,
+# and writes a page: index.html, index.md and rows.json in FOLDER (target/compare).
+#
+# Tables: planning, on-chip, arenas, allocator, tensors, cache; all of them without one. --quick takes fewer cases, fewer runs and
+# the debug build: its counts are right, its times are not those of a release. Data in ../shared is used where it is there, and
+# listed as skipped where not; so is the driver.
+set -euo pipefail
+
+usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }
+
+quick=() output=target/compare tables=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        -h | --help)
+            usage
+            exit
+            ;;
+        --quick) quick=(--quick) ;;
+        --output)
+            [ $# -gt 1 ] || {
+                echo "error: --output needs a folder" >&2
+                exit 2
+            }
+            output=$2
+            shift
+            ;;
+        planning | on-chip | arenas | allocator | tensors | cache) tables+=("$1") ;;
+        *)
+            echo "error: \`$1\` is no option and no table; see --help" >&2
+            exit 2
+            ;;
+    esac
+    shift
+done
+case $output in /*) ;; *) output=$PWD/$output ;; esac
+
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+need_vulkan
+
+# What the bench cannot know.
+TILEHEAP_COMPARE_DATE=$(date -u '+%Y-%m-%d %H:%M UTC')
+TILEHEAP_COMPARE_COMMIT=$(git rev-parse --short HEAD 2>/dev/null || echo "no git checkout")
+[ -z "$(git status --porcelain --untracked-files=no 2>/dev/null)" ] || TILEHEAP_COMPARE_COMMIT+=", with changes"
+export TILEHEAP_COMPARE_DATE TILEHEAP_COMPARE_COMMIT
+
+profile=(--profile bench)
+[ ${#quick[@]} = 0 ] || profile=(--profile dev)
+say "Building and measuring"
+cargo bench --quiet --package tileheap "${profile[@]}" --bench compare -- \
+    "${quick[@]}" --output "$output" "${tables[@]}" </dev/null
+for page in index.html index.md rows.json; do
+    [ -s "$output/$page" ] || die "$output/$page was not written"
+done
+say "The comparison: file://$output/index.html"

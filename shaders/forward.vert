@@ -1,0 +1,24 @@
+#version 460
+#extension GL_GOOGLE_include_directive : require
+// Every object of examples/forward, as the eye or a light sees it.
+
+#include "forward.glsl"
+
+layout(push_constant) uniform Push {
+    uint view;
+};
+
+layout(location = 0) in vec3 position;
+layout(location = 1) in vec3 normal;
+layout(location = 2) in vec3 colour;
+
+layout(location = 0) out vec3 world;
+layout(location = 1) out vec3 facing;
+layout(location = 2) out vec3 albedo;
+
+void main() {
+    world = position;
+    facing = normal;
+    albedo = colour;
+    gl_Position = constants.views[view] * vec4(position, 1.0);
+}
