@@ -14,7 +14,7 @@ use ash::vk;
 
 use super::builder::FrameBuilder;
 use super::{
-    Access, AccessKind, Before, Contents, Frame, Lifetime, Pass, PassId, PassKind, ResourceId, ResourceKind,
+    Access, AccessKind, Before, Contents, Demand, Frame, Lifetime, Pass, PassId, PassKind, ResourceId, ResourceKind,
     Version,
 };
 use crate::units::Run;
@@ -76,7 +76,9 @@ impl Frame {
         let copy = ResourceId(tables.resources.len() as u32);
         let mut stored = described.clone();
         stored.name += " (stored)";
-        stored.pinned = false;
+        if stored.demand == Demand::Pinned {
+            stored.demand = Demand::Nothing;
+        }
         tables.resources.push(stored);
         for id in [resource, copy] {
             // What its accesses ask for is found anew.

@@ -63,7 +63,7 @@ pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
         };
         let trial = Trial { plan, resource };
         let mut changes = match constraint {
-            NotTile::NoTileHeap | NotTile::OnePass { .. } => continue,
+            NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::KeptOff { .. } => continue,
             NotTile::NoRoom { .. } => [trial.smaller()?, trial.shorter()?, trial.stored()?].concat(),
             NotTile::TooLarge { .. } => trial.smaller()?,
             NotTile::CrossesWindows { .. } => [trial.fused()?, trial.shorter()?, trial.stored()?].concat(),

@@ -118,8 +118,8 @@ pub(super) fn sum(
                 totals.eligible_bytes += traffic;
                 totals.on_chip_bytes += traffic;
             }
-            Reason::Arena(NotTile::NoRoom { .. } | NotTile::TooLarge { .. })
-            | Reason::Dedicated(NotTile::NoRoom { .. } | NotTile::TooLarge { .. }) => {
+            Reason::Arena(NotTile::NoRoom { .. } | NotTile::TooLarge { .. } | NotTile::KeptOff { .. })
+            | Reason::Dedicated(NotTile::NoRoom { .. } | NotTile::TooLarge { .. } | NotTile::KeptOff { .. }) => {
                 totals.eligible_bytes += eligible_traffic(frame, requirements, id);
             }
             _ => {}

@@ -64,6 +64,7 @@ impl NotTile {
             NotTile::OnePass { .. } => "one render pass alone uses it",
             NotTile::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
             NotTile::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
+            NotTile::KeptOff { .. } => "the frame asks for ordinary memory",
             NotTile::NoRoom { .. } => "what lives at the same time must not share bytes",
         }
     }
@@ -144,6 +145,17 @@ impl Plan {
                 )
             }
             NotTile::Refused => self.refusal_in_words(resource),
+            NotTile::KeptOff { worth } => format!(
+                "kept off tile memory as asked, where {} of its traffic a frame could stay on chip",
+                amount(worth)
+            ),
+            NotTile::TooLarge { size, heap } if self.profile.tile.is_some_and(|tile| heap < tile.size) => {
+                format!(
+                    "its {} exceed the {} of the heap that may be used",
+                    amount(size),
+                    amount(heap)
+                )
+            }
             NotTile::TooLarge { size, heap } => format!(
                 "its {} exceed the whole heap of {}: it fits with {} % fewer bytes (a smaller format or extent)",
                 amount(size),

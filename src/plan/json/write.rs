@@ -23,6 +23,7 @@ pub(super) fn document(plan: &Plan) -> Document {
             lazy: options.lazy,
             budget: options.budget,
             bin_cost: options.bin_cost,
+            tile_limit: options.tile_limit,
         },
         profile: ProfileJson::new(&plan.profile),
         objects: plan
@@ -145,6 +146,7 @@ fn not_tile(plan: &Plan, why: NotTile) -> form::Reason {
         NotTile::DeclaredUsage => form::Reason::DeclaredUsage,
         NotTile::Refused => form::Reason::Refused,
         NotTile::TooLarge { size, heap } => form::Reason::TooLarge { size, heap },
+        NotTile::KeptOff { worth } => form::Reason::KeptOff { worth },
         NotTile::NoRoom { worth, beside } => form::Reason::NoRoom {
             worth,
             first_collision: beside.first,

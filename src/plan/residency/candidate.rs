@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::frame::{Frame, ResourceId};
+use crate::frame::{Demand, Frame, ResourceId};
 use crate::plan::eligible::Ruling;
 use crate::plan::timeline::Timeline;
 use crate::profile::Requirements;
@@ -38,7 +38,7 @@ pub(super) fn candidates(
                 span,
                 size: tile.size,
                 alignment: tile.alignment,
-                worth: if frame.resource(id).pinned {
+                worth: if frame.resource(id).demand == Demand::Pinned {
                     *worth + PINNED
                 } else {
                     *worth

@@ -34,7 +34,7 @@ use self::search::{Choice, choice_at, choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
 use super::{Home, Ladder, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
-use crate::frame::{Frame, ResourceId};
+use crate::frame::{Demand, Frame, ResourceId};
 use crate::pack;
 use crate::profile::{DeviceProfile, Requirements, TileHeap};
 use crate::units::{Alignment, Bytes, Span};
@@ -77,7 +77,7 @@ pub(super) fn choose(
         reserved_by_runs: Bytes::ZERO,
         optimality: None,
     };
-    let Some(heap) = profile.tile else {
+    let Some(heap) = options.tile_heap(profile) else {
         return nothing(frame.passes().len());
     };
     let mut candidates = candidates(frame, requirements, timeline, rulings);
@@ -110,7 +110,7 @@ pub(super) fn choose(
     let pinned = frame
         .resources()
         .iter()
-        .filter(|resource| resource.pinned)
+        .filter(|resource| resource.demand == Demand::Pinned)
         .count();
     found.bound -= pinned as i64 * PINNED.0 as i64;
     let optimality = Some(appraise(&bound, rulings, &harms, found));
@@ -227,7 +227,7 @@ pub(super) fn repair(
     old: &Plan,
 ) -> Residency {
     let searches = matches!(options.strategy, Strategy::Greedy | Strategy::Optimal) && options.aliasing;
-    let Some(heap) = profile.tile.filter(|_| searches) else {
+    let Some(heap) = options.tile_heap(profile).filter(|_| searches) else {
         return choose(frame, requirements, profile, timeline, rulings, options);
     };
     let mut candidates = candidates(frame, requirements, timeline, rulings);
