@@ -320,9 +320,8 @@ impl Renderer {
     /// Waits for the frame of a slot.
     fn wait_for(&mut self, index: usize) -> Result<()> {
         if let Some(Pending { plan, frame }) = self.slots[index].pending.take() {
-            let mut all = self.former.iter().chain([&self.planned]);
-            let planned = all.find(|planned| planned.number == plan);
-            let planned = planned.expect("a plan lives as long as a slot has a frame of it");
+            let former = self.former.iter().find(|former| former.number == plan);
+            let planned = former.unwrap_or(&self.planned);
             planned.bound.wait(frame, u64::MAX)?;
             self.release();
         }

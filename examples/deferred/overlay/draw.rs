@@ -198,7 +198,7 @@ impl Drawing<'_> {
         let demand = self.overlay.wish.demand(resource);
         if !has_choice(self.plan, resource) {
             let dash = Area::new(area.left + 2.0, area.top + 5.0, area.width - 4.0, 2.0);
-            sheet.rectangle(dash, DIM);
+            sheet.rectangle(dash, colour);
             return;
         }
         if self.plan.home_of(resource) == Some(Home::Tile) {
@@ -505,7 +505,7 @@ impl Drawing<'_> {
             let (row, middle) = (index % 2, plot.left + (index as f32 + 0.5) * column);
             let name = cut(&pass.name, 2.0 * column - 6.0);
             let wide = width_of(&name);
-            let left = (middle - wide / 2.0).min(plot.right() + PADDING - wide);
+            let left = (middle - wide / 2.0).min(plot.right() - wide).max(plot.left);
             let top = plot.bottom() + 5.0 + row as f32 * LINE;
             let tick = Area::new(middle.round(), plot.bottom(), 1.0, 4.0 + row as f32 * LINE);
             sheet.rectangle(tick, EDGE);
@@ -544,7 +544,9 @@ impl Drawing<'_> {
     }
 }
 
-/// The colour of a resource, in the list and on the map.
+/// The colour of a resource, in the list and on the map: paler from round to round.
 fn colour_of(resource: ResourceId) -> Colour {
-    COLOURS[resource.index() % COLOURS.len()]
+    let (round, index) = (resource.index() / COLOURS.len(), resource.index() % COLOURS.len());
+    let pale = 0.45 * (round % 2) as f32;
+    COLOURS[index].map(|channel| channel + (1.0 - channel) * pale)
 }

@@ -27,6 +27,7 @@ const SIDE_WIDTH: f32 = 308.0;
 /// Lines of figures above the rows, and of details below them.
 pub(super) const FIGURES: usize = 5;
 const DETAILS: usize = 5;
+const MOST_DETAILS: usize = 10;
 /// Below the plot: two lines of names of passes, one of keys.
 const BELOW: f32 = 2.0 * LINE + 12.0 + LINE + 8.0;
 
@@ -72,23 +73,29 @@ impl Layout {
     ) -> Option<Layout> {
         let [width, height] = [extent.width, extent.height].map(|side| side as f32);
         let listed: Vec<ResourceId> = listed(plan).collect();
-        let side = Area::new(MARGIN, MARGIN, SIDE_WIDTH, height - 2.0 * MARGIN);
-        let rows_top = side.top + PADDING + FIGURES as f32 * LINE + 10.0;
+        let rows_top = MARGIN + PADDING + FIGURES as f32 * LINE + 10.0;
         let rows = (0..).zip(&listed).map(|(index, &resource)| Row {
             resource,
             area: Area::new(
-                side.left + 4.0,
+                MARGIN + 4.0,
                 rows_top + index as f32 * LINE,
-                side.width - 8.0,
+                SIDE_WIDTH - 8.0,
                 LINE,
             ),
         });
         let rows_end = rows_top + listed.len() as f32 * LINE + 6.0;
+        let details_top = rows_end + 6.0;
         let details = Area::new(
-            side.left + PADDING,
-            rows_end + 6.0,
-            side.width - 2.0 * PADDING,
-            side.bottom() - rows_end - 6.0 - PADDING,
+            MARGIN + PADDING,
+            details_top,
+            SIDE_WIDTH - 2.0 * PADDING,
+            (height - MARGIN - PADDING - details_top).min(MOST_DETAILS as f32 * LINE),
+        );
+        let side = Area::new(
+            MARGIN,
+            MARGIN,
+            SIDE_WIDTH,
+            details.bottom() + PADDING - MARGIN,
         );
 
         let left = side.right() + MARGIN;
