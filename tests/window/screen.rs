@@ -13,7 +13,7 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
-use x11rb::CURRENT_TIME;
+use x11rb::{CURRENT_TIME, NONE};
 
 use crate::support;
 
@@ -48,7 +48,8 @@ impl Running {
     }
 }
 
-/// An X server without a screen, and the name it goes by; `None` where there is no such server to start.
+/// An X server without a screen, its pointer out of the way, and the name it goes by; `None` where there is no such server to
+/// start.
 pub(crate) fn screen() -> Option<(Running, String)> {
     let mut server = Command::new("Xvfb")
         // Without `-noreset` it starts anew when its last client goes, and the next one may find it not there.
@@ -64,7 +65,15 @@ pub(crate) fn screen() -> Option<(Running, String)> {
     BufReader::new(output)
         .read_line(&mut number)
         .expect("a display number");
-    Some((server, format!(":{}", number.trim())))
+    let display = format!(":{}", number.trim());
+    let (connection, screen) = x11rb::connect(Some(&display)).expect("the server answers");
+    let root = connection.setup().roots[screen].root;
+    connection
+        .warp_pointer(NONE, root, 0, 0, 0, 0, 1023, 767)
+        .expect("a request")
+        .check()
+        .expect("the server moves the pointer");
+    Some((server, display))
 }
 
 /// The example in a window, and what it prints.

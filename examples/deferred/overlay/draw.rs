@@ -496,18 +496,20 @@ impl Drawing<'_> {
         sheet.rounded(handle.inset(2.0), 3.0, ACCENT);
     }
 
-    /// Names of passes below the plot, in two rows by turns.
+    /// Names of passes below the plot, on some lines by turns.
     fn passes(&self, sheet: &mut Sheet) {
         let passes = self.plan.frame.passes();
         let plot = self.layout.plot;
         let column = plot.width / passes.len().max(1) as f32;
         for (index, pass) in passes.iter().enumerate() {
-            let (row, middle) = (index % 2, plot.left + (index as f32 + 0.5) * column);
-            let name = cut(&pass.name, 2.0 * column - 6.0);
+            let lines = self.layout.name_lines;
+            let (row, middle) = (index % lines, plot.left + (index as f32 + 0.5) * column);
+            let name = cut(&pass.name, lines as f32 * column - 6.0);
             let wide = width_of(&name);
             let left = (middle - wide / 2.0).min(plot.right() - wide).max(plot.left);
-            let top = plot.bottom() + 5.0 + row as f32 * LINE;
-            let tick = Area::new(middle.round(), plot.bottom(), 1.0, 4.0 + row as f32 * LINE);
+            let above = row as f32 * LINE;
+            let top = plot.bottom() + 5.0 + above;
+            let tick = Area::new(middle.round(), plot.bottom(), 1.0, 4.0 + above);
             sheet.rectangle(tick, EDGE);
             sheet.text([left, top], Weight::Regular, &name, TEXT);
         }

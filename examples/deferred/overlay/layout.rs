@@ -18,7 +18,7 @@ use tileheap::plan::Plan;
 use tileheap::units::{Alignment, Bytes, Span};
 
 use super::heap::{Heap, Memory, Resident};
-use crate::support::sheet::{Area, GLYPH, wrap};
+use crate::support::sheet::{Area, GLYPH, width_of, wrap};
 
 const MARGIN: f32 = 12.0;
 pub(super) const PADDING: f32 = 10.0;
@@ -28,8 +28,6 @@ const SIDE_WIDTH: f32 = 308.0;
 pub(super) const FIGURES: usize = 5;
 const DETAILS: usize = 5;
 const MOST_DETAILS: usize = 10;
-/// Below the plot: two lines of names of passes, one of keys.
-const BELOW: f32 = 2.0 * LINE + 12.0 + LINE + 8.0;
 
 /// A resource in the list.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +57,8 @@ pub(super) struct Layout {
     /// What the pointer takes hold of; nothing where there is no tile heap.
     pub(super) slider: Option<Area>,
     pub(super) blocks: Vec<Block>,
+    /// Names of passes take turns on so many lines.
+    pub(super) name_lines: usize,
     pub(super) heap: Heap,
     passes: usize,
 }
@@ -105,17 +105,28 @@ impl Layout {
             .flat_map(|text| wrap(text, panel_width - 2.0 * PADDING))
             .collect();
         let notice_tall = notice.len() as f32 * LINE;
-        let tall = (height * 0.46).clamp(200.0, 440.0) + notice_tall;
+        let tall = (height * 0.46).clamp(230.0, 440.0) + notice_tall;
         let panel = Area::new(left, height - MARGIN - tall, panel_width, tall);
         let notice_top = panel.top + 8.0 + LINE;
         let plot_top = notice_top + notice_tall + LINE + 4.0;
+        let names = plan.frame.passes().iter().map(|pass| width_of(&pass.name));
+        let longest = names.fold(0.0, f32::max) + 6.0;
         let plot_left = panel.left + PADDING + 8.0 * GLYPH[0] + 22.0;
         let plot = Area::new(
             plot_left,
             plot_top,
             panel.right() - PADDING - plot_left,
-            panel.bottom() - BELOW - plot_top,
+            0.0,
         );
+        // So many that each name has room beside the others of its line.
+        let column = plot.width / plan.passes.len().max(1) as f32;
+        let name_lines = (longest / column).ceil().clamp(1.0, 5.0);
+        // The names, and the keys below them.
+        let below = name_lines * LINE + 12.0 + LINE + 8.0;
+        let plot = Area {
+            height: panel.bottom() - below - plot_top,
+            ..plot
+        };
         let fits = plot.width >= 300.0 && plot.height >= 60.0 && details.height >= DETAILS as f32 * LINE;
         if !fits || panel.top < MARGIN {
             return None;
@@ -138,6 +149,7 @@ impl Layout {
             slider: (memory == Memory::Tile && heap.size > Bytes::ZERO)
                 .then(|| Area::new(plot.left - 22.0, plot.top - 6.0, 18.0, plot.height + 12.0)),
             blocks: Vec::new(),
+            name_lines: name_lines as usize,
             passes: plan.passes.len(),
             heap,
         };
