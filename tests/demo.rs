@@ -141,7 +141,16 @@ fn the_heap_map_is_drawn_over_the_picture() {
     let path = picture.to_str().expect("a UTF-8 path");
     let run = |arguments: &[&str]| {
         let mut command = example("deferred");
-        command.args(["--overlay", "--log", "--size", "880x600", "--frames", "1", "--output", path]);
+        command.args([
+            "--overlay",
+            "--log",
+            "--size",
+            "880x600",
+            "--frames",
+            "1",
+            "--output",
+            path,
+        ]);
         command.args(arguments);
         let there = support::emulate(&mut command, "adreno-830");
         there.then(|| {

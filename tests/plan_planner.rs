@@ -9,8 +9,8 @@ use tileheap::frame::{
     Weights, synthetic,
 };
 use tileheap::plan::{
-    ChangeKind, Home, Ladder, NotTile, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule, advise,
-    merges, plan,
+    ChangeKind, Home, Ladder, NotTile, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule,
+    advise, merges, plan,
 };
 use tileheap::profile::{DeviceProfile, Requirements, estimate};
 use tileheap::units::Bytes;
@@ -284,7 +284,10 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
             strategy,
             ..PlanOptions::default()
         };
-        let (free, plan) = (planned(&frame, &options).unwrap(), planned(&kept_off, &options).unwrap());
+        let (free, plan) = (
+            planned(&frame, &options).unwrap(),
+            planned(&kept_off, &options).unwrap(),
+        );
         assert_eq!(plan.faults(), []);
         assert_eq!(plan.home_of(albedo), Some(Home::Arena));
         if strategy == Strategy::Off {
@@ -311,7 +314,12 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
     let both = kept_off
         .to_json()
         .replace("\"kept_off\": true", "\"kept_off\": true, \"pinned\": true");
-    assert!(Frame::from_json(&both).unwrap_err().to_string().contains("kept_off"));
+    assert!(
+        Frame::from_json(&both)
+            .unwrap_err()
+            .to_string()
+            .contains("kept_off")
+    );
 }
 
 #[test]
@@ -347,7 +355,10 @@ fn no_plan_binds_more_of_the_heap_than_it_may() {
             ..PlanOptions::default()
         };
         let nothing = plan(&case.frame, &case.needs, &case.profile, &nothing).unwrap();
-        assert_eq!((nothing.faults(), nothing.totals.tile_bytes), (Vec::new(), Bytes::ZERO));
+        assert_eq!(
+            (nothing.faults(), nothing.totals.tile_bytes),
+            (Vec::new(), Bytes::ZERO)
+        );
     }
     assert!(smaller > 40, "{smaller}");
 }
@@ -364,7 +375,10 @@ fn a_repair_makes_room_for_what_is_pinned() {
     let after = planner
         .plan_now(&frame.with_pinned(&[normal]), &needs, &profile, &options)
         .unwrap();
-    assert_eq!((after.home_of(normal), after.faults()), (Some(Home::Tile), Vec::new()));
+    assert_eq!(
+        (after.home_of(normal), after.faults()),
+        (Some(Home::Tile), Vec::new())
+    );
 }
 
 fn pinned_fault(frame: &Frame, resources: &[ResourceId], options: &PlanOptions) -> String {

@@ -87,7 +87,8 @@ pub(crate) fn frame_of(what: &What, extent: Option<(u32, u32)>) -> Result<Import
     let find_all = |option: &str, names: &[String]| -> Result<Vec<ResourceId>, Failure> {
         let find = |name: &String| {
             let known = imported.frame.resource_named(name);
-            known.ok_or_else(|| Failure::bad_input(format!("{option} {name}: the frame has no such resource")))
+            known
+                .ok_or_else(|| Failure::bad_input(format!("{option} {name}: the frame has no such resource")))
         };
         names.iter().map(find).collect()
     };

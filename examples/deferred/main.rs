@@ -168,7 +168,7 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
         wish,
         overlay: args.overlay,
         prints_plans: false,
-        prints_places: args.log
+        prints_places: args.log,
     })
 }
 

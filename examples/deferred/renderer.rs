@@ -98,7 +98,10 @@ impl Renderer {
         let indices = HostBuffer::holding(tile, &meshes.indices, vk::BufferUsageFlags::INDEX_BUFFER)?;
 
         let deferred = describe(extent, output)?;
-        let plan = tile.plan(&desc.wish.frame(&deferred.frame), &desc.wish.options(desc.options))?;
+        let plan = tile.plan(
+            &desc.wish.frame(&deferred.frame),
+            &desc.wish.options(desc.options),
+        )?;
         let bound = tile.bind(&plan)?;
         let pipelines = Pipelines::build(device, &deferred, &bound)?;
         let inputs = Inputs::write(device, &deferred, &bound, &pipelines)?;
@@ -186,7 +189,9 @@ impl Renderer {
             self.overlay.wish.frame(&self.planned.deferred.frame),
             self.overlay.wish.options(self.desc.options),
         );
-        let now = self.replanner.plan_now(self.planned.bound.plan(), &frame, &options);
+        let now = self
+            .replanner
+            .plan_now(self.planned.bound.plan(), &frame, &options);
         match now {
             Ok(plan) => {
                 self.desc.wish = self.overlay.wish.clone();

@@ -46,11 +46,14 @@ impl Layer {
         // SAFETY: the info is complete.
         let set_layout = unsafe { device.create_descriptor_set_layout(&info, None) }
             .called("vkCreateDescriptorSetLayout")?;
-        let (set_layouts, screen) = ([set_layout; SLOTS], [vk::PushConstantRange {
-            stage_flags: STAGES,
-            offset: 0,
-            size: size_of::<[f32; 2]>() as u32,
-        }]);
+        let (set_layouts, screen) = (
+            [set_layout; SLOTS],
+            [vk::PushConstantRange {
+                stage_flags: STAGES,
+                offset: 0,
+                size: size_of::<[f32; 2]>() as u32,
+            }],
+        );
         let info = vk::PipelineLayoutCreateInfo::default()
             .set_layouts(&set_layouts[..1])
             .push_constant_ranges(&screen);

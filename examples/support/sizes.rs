@@ -39,7 +39,15 @@ mod tests {
         assert_eq!(parse_bytes("24MiB"), Ok(Bytes::mib(24)));
         assert_eq!(parse_bytes("1000"), Ok(Bytes(1000)));
         for text in [
-            "", "M", "iB", "7iB", "0", "-1K", "3T", "99999999999999999999", "99999999999G",
+            "",
+            "M",
+            "iB",
+            "7iB",
+            "0",
+            "-1K",
+            "3T",
+            "99999999999999999999",
+            "99999999999G",
         ] {
             assert!(parse_bytes(text).is_err(), "{text}");
         }

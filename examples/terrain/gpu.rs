@@ -235,8 +235,8 @@ fn pipeline(
         .depth_test_enable(true)
         .depth_write_enable(writes_depth)
         .depth_compare_op(vk::CompareOp::GREATER_OR_EQUAL);
-    let blend = [vk::PipelineColorBlendAttachmentState::default()
-        .color_write_mask(vk::ColorComponentFlags::RGBA)];
+    let blend =
+        [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
     let color_blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blend);
     let dynamic_states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
     let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic_states);

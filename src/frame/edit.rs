@@ -4,8 +4,8 @@ use super::builder::FrameBuilder;
 use std::sync::Arc;
 
 use super::{
-    Access, AccessKind, BatchId, Before, Demand, Frame, FrameFault, Pass, PassId, PassKind, ResourceId, SubmitId,
-    Weights,
+    Access, AccessKind, BatchId, Before, Demand, Frame, FrameFault, Pass, PassId, PassKind, ResourceId,
+    SubmitId, Weights,
 };
 use crate::units::{Bytes, Run};
 

@@ -14,8 +14,8 @@ use ash::vk;
 
 use super::builder::FrameBuilder;
 use super::{
-    Access, AccessKind, Before, Contents, Demand, Frame, Lifetime, Pass, PassId, PassKind, ResourceId, ResourceKind,
-    Version,
+    Access, AccessKind, Before, Contents, Demand, Frame, Lifetime, Pass, PassId, PassKind, ResourceId,
+    ResourceKind, Version,
 };
 use crate::units::Run;
 

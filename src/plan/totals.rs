@@ -119,7 +119,9 @@ pub(super) fn sum(
                 totals.on_chip_bytes += traffic;
             }
             Reason::Arena(NotTile::NoRoom { .. } | NotTile::TooLarge { .. } | NotTile::KeptOff { .. })
-            | Reason::Dedicated(NotTile::NoRoom { .. } | NotTile::TooLarge { .. } | NotTile::KeptOff { .. }) => {
+            | Reason::Dedicated(
+                NotTile::NoRoom { .. } | NotTile::TooLarge { .. } | NotTile::KeptOff { .. },
+            ) => {
                 totals.eligible_bytes += eligible_traffic(frame, requirements, id);
             }
             _ => {}

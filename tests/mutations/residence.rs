@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tileheap::frame::{Lifetime, PassId};
 use tileheap::plan::{
-    BytesFault, CheckFault, ContentsFault, Home, Loss, NotTile, Object, ObjectId, Plan, Reason, ResidenceFault, Strategy,
-    TileRule, WindowRule,
+    BytesFault, CheckFault, ContentsFault, Home, Loss, NotTile, Object, ObjectId, Plan, Reason,
+    ResidenceFault, Strategy, TileRule, WindowRule,
 };
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};

@@ -154,10 +154,7 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
     );
     hand.key(u32::from('r'));
     let reset = shown.expect_plan("everything as it was", |plan| plan.heap == first.heap);
-    assert_eq!(
-        (reset.on_chip, reset.pinned.as_str()),
-        (first.on_chip, "nothing")
-    );
+    assert_eq!((reset.on_chip, reset.pinned.as_str()), (first.on_chip, "nothing"));
 
     // Another size, and the overlay goes with it.
     hand.resize(900, 640);

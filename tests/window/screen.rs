@@ -131,7 +131,6 @@ impl Shown {
         })
     }
 
-
     pub(crate) fn assert_ends_well(mut self) {
         let status = self.example.end();
         assert!(status.success(), "the example ended with {status}");
@@ -163,11 +162,7 @@ impl Hand {
         screen
             .set_input_focus(InputFocus::PARENT, window, CURRENT_TIME)
             .expect("a request");
-        let hand = Hand {
-            screen,
-            root,
-            window,
-        };
+        let hand = Hand { screen, root, window };
         hand.flush();
         hand
     }

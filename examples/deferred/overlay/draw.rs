@@ -6,7 +6,7 @@ use tileheap::plan::{Home, Plan};
 use tileheap::units::{Bytes, Span};
 
 use super::heap::Memory;
-use super::layout::{FIGURES, LINE, Layout, PADDING};
+use super::layout::{FIGURES, KEYS_LINE, LINE, Layout, PADDING};
 use super::wish::has_choice;
 use super::{Overlay, View, limit_of};
 use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of, wrap};
@@ -386,10 +386,7 @@ impl Drawing<'_> {
             }
         }
         for pass in 1..passes {
-            sheet.rectangle(
-                Area::new(self.layout.x(pass), plot.top, 1.0, plot.height),
-                LINES,
-            );
+            sheet.rectangle(Area::new(self.layout.x(pass), plot.top, 1.0, plot.height), LINES);
         }
         let slider = self.layout.slider.map_or(plot.left, |slider| slider.left);
         for quarter in 0..=4 {
@@ -528,20 +525,20 @@ impl Drawing<'_> {
             (&["R"], "reset", tile),
             (&["Esc"], "close", true),
         ];
-        let mut left = area.left;
+        let [mut left, mut top] = [area.left, area.top];
         for (caps, what, _) in all.into_iter().filter(|(_, _, there)| *there) {
             let wide: f32 = caps.iter().map(|cap| width_of(cap) + 14.0).sum();
-            if left + wide + width_of(what) + 6.0 > area.right() {
-                break;
+            if left + wide + width_of(what) + 2.0 > area.right() {
+                [left, top] = [area.left, top + KEYS_LINE];
             }
             for cap in caps {
-                let around = Area::new(left, area.top, width_of(cap) + 10.0, LINE);
+                let around = Area::new(left, top, width_of(cap) + 10.0, LINE);
                 sheet.rounded(around, 4.0, DIM);
                 sheet.rounded(around.inset(1.0), 3.0, GROUND);
-                sheet.text([left + 5.0, area.top], Weight::Regular, cap, WHITE);
+                sheet.text([left + 5.0, top], Weight::Regular, cap, WHITE);
                 left = around.right() + 4.0;
             }
-            left = sheet.text([left + 2.0, area.top], Weight::Regular, what, TEXT) + 16.0;
+            left = sheet.text([left + 2.0, top], Weight::Regular, what, TEXT) + 16.0;
         }
     }
 }

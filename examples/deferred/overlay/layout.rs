@@ -28,6 +28,9 @@ const SIDE_WIDTH: f32 = 308.0;
 pub(super) const FIGURES: usize = 5;
 const DETAILS: usize = 5;
 const MOST_DETAILS: usize = 10;
+/// Where the panel is narrower, the keys take two lines.
+const KEYS_WIDTH: f32 = 800.0;
+pub(super) const KEYS_LINE: f32 = LINE + 3.0;
 
 /// A resource in the list.
 #[derive(Clone, Copy, Debug)]
@@ -91,12 +94,7 @@ impl Layout {
             SIDE_WIDTH - 2.0 * PADDING,
             (height - MARGIN - PADDING - details_top).min(MOST_DETAILS as f32 * LINE),
         );
-        let side = Area::new(
-            MARGIN,
-            MARGIN,
-            SIDE_WIDTH,
-            details.bottom() + PADDING - MARGIN,
-        );
+        let side = Area::new(MARGIN, MARGIN, SIDE_WIDTH, details.bottom() + PADDING - MARGIN);
 
         let left = side.right() + MARGIN;
         let panel_width = width - left - MARGIN;
@@ -105,24 +103,21 @@ impl Layout {
             .flat_map(|text| wrap(text, panel_width - 2.0 * PADDING))
             .collect();
         let notice_tall = notice.len() as f32 * LINE;
-        let tall = (height * 0.46).clamp(230.0, 440.0) + notice_tall;
+        let tall = (height * 0.46).clamp(250.0, 440.0) + notice_tall;
         let panel = Area::new(left, height - MARGIN - tall, panel_width, tall);
         let notice_top = panel.top + 8.0 + LINE;
         let plot_top = notice_top + notice_tall + LINE + 4.0;
         let names = plan.frame.passes().iter().map(|pass| width_of(&pass.name));
         let longest = names.fold(0.0, f32::max) + 6.0;
         let plot_left = panel.left + PADDING + 8.0 * GLYPH[0] + 22.0;
-        let plot = Area::new(
-            plot_left,
-            plot_top,
-            panel.right() - PADDING - plot_left,
-            0.0,
-        );
+        let plot = Area::new(plot_left, plot_top, panel.right() - PADDING - plot_left, 0.0);
         // So many that each name has room beside the others of its line.
         let column = plot.width / plan.passes.len().max(1) as f32;
         let name_lines = (longest / column).ceil().clamp(1.0, 5.0);
         // The names, and the keys below them.
-        let below = name_lines * LINE + 12.0 + LINE + 8.0;
+        let key_lines = if panel.width < KEYS_WIDTH { 2.0 } else { 1.0 };
+        let keys_tall = key_lines * KEYS_LINE;
+        let below = name_lines * LINE + 12.0 + keys_tall + 6.0;
         let plot = Area {
             height: panel.bottom() - below - plot_top,
             ..plot
@@ -142,9 +137,9 @@ impl Layout {
             plot,
             keys: Area::new(
                 panel.left + PADDING,
-                panel.bottom() - LINE - 8.0,
+                panel.bottom() - keys_tall - 6.0,
                 panel.width - 2.0 * PADDING,
-                LINE,
+                keys_tall,
             ),
             slider: (memory == Memory::Tile && heap.size > Bytes::ZERO)
                 .then(|| Area::new(plot.left - 22.0, plot.top - 6.0, 18.0, plot.height + 12.0)),
@@ -178,7 +173,8 @@ impl Layout {
         let (bottom, top) = (self.y(offset), self.y(offset + size));
         let tall = (bottom - top).max(3.0);
         let seam = if tall > 6.0 { 1.0 } else { 0.0 };
-        Area::new(left + 1.0, bottom - tall, right - left - 2.0, tall - seam)
+        let top = (bottom - tall).max(self.plot.top);
+        Area::new(left + 1.0, top, right - left - 2.0, tall - seam)
     }
 
     /// The column of a pass, as high as what is bound in it.

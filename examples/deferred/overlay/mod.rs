@@ -7,6 +7,8 @@
 mod draw;
 mod heap;
 mod layout;
+#[cfg(test)]
+mod tests;
 mod wish;
 
 use ash::vk;
@@ -122,7 +124,10 @@ impl Overlay {
         };
         self.chosen = rows.get(choose).map(|row| row.resource);
         match key {
-            Key::Space => self.chosen.into_iter().for_each(|one| self.wish.toggle(plan, one)),
+            Key::Space => self
+                .chosen
+                .into_iter()
+                .for_each(|one| self.wish.toggle(plan, one)),
             Key::Plus => self.step(plan, layout, 1),
             Key::Minus => self.step(plan, layout, -1),
             Key::Tab => {
