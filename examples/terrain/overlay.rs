@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::cache::{ArenaView, Temperature};
 use tileheap::units::Bytes;
 
-use crate::support::sheet::{Area, Colour, Sheet, Weight};
+use crate::support::sheet::{Area, Colour, Sheet, Weight, width_of};
 
 /// A block of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +127,7 @@ impl<'a> Overlay<'a> {
         let deep = 26.0 + tall + 12.0 + 17.0 * view.lines.len() as f32;
         self.rectangle([left - 8.0, MARGIN, wide + 20.0, deep], PANEL);
         self.text(left, MARGIN + 5.0, "Uploads a frame", WHITE);
-        let (top, base) = (MARGIN + 26.0, MARGIN + 26.0 + tall);
+        let base = MARGIN + 26.0 + tall;
         let recent = &view.history[view.history.len().saturating_sub(frames)..];
         let most = recent
             .iter()
@@ -155,7 +155,7 @@ impl<'a> Overlay<'a> {
         self.rectangle([left, budget, wide, 1.0], [1.0, 1.0, 1.0, 0.7]);
         self.rectangle([left, base, wide, 1.0], DIM);
         let label = format!("{} KiB", view.uploads.0 / 1024);
-        self.text(left + 2.0, (budget - 16.0).max(top - 2.0), &label, DIM);
+        self.text(left + wide - width_of(&label), MARGIN + 5.0, &label, DIM);
         for (index, line) in view.lines.iter().enumerate() {
             self.text(left, base + 7.0 + 17.0 * index as f32, line, DIM);
         }
