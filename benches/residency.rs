@@ -41,6 +41,7 @@ const COUNTED: PlanOptions = PlanOptions {
     lazy: false,
     budget: BUDGET,
     bin_cost: Bytes::ZERO,
+    tile_limit: None,
 };
 
 /// A frame as it is handed to the planner.

@@ -1,6 +1,8 @@
 //! `examples/deferred` as a program: what it renders, prints and writes, and how it fails.
 #![cfg(all(feature = "runtime", feature = "shaders"))]
 
+#[path = "support/places.rs"]
+mod places;
 mod support;
 
 use std::collections::BTreeSet;
@@ -132,6 +134,48 @@ fn the_picture_is_the_same_in_tile_memory() {
     }
 }
 
+/// The map shows the plan's residents, each in the colour of its box in the list; whom `--keep-off` names is not among them.
+#[test]
+fn the_heap_map_is_drawn_over_the_picture() {
+    let picture = file("overlay.png");
+    let path = picture.to_str().expect("a UTF-8 path");
+    let run = |arguments: &[&str]| {
+        let mut command = example("deferred");
+        command.args([
+            "--overlay",
+            "--log",
+            "--size",
+            "880x600",
+            "--frames",
+            "1",
+            "--output",
+            path,
+        ]);
+        command.args(arguments);
+        let there = support::emulate(&mut command, "adreno-830");
+        there.then(|| {
+            let output = command.output().expect("cargo runs");
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            let places: Vec<_> = text(&output.stdout).lines().filter_map(places::place).collect();
+            (places, read_picture(&picture).2)
+        })
+    };
+    let Some((places, texels)) = run(&[]) else { return };
+    let pixel = |texels: &[[u8; 4]], [x, y]: [i16; 2]| texels[y as usize * 880 + x as usize];
+    let name = places::tallest(&places);
+    let (row, block) = (format!("row {name}"), format!("block {name}"));
+    let (check, edge) = (
+        places::named(&places, &row).check(),
+        places::named(&places, &block).edge(),
+    );
+    assert_eq!(pixel(&texels, check), pixel(&texels, edge));
+    let light = |texel: [u8; 4]| texel[..3].iter().map(|&channel| u32::from(channel)).sum::<u32>() > 400;
+    assert!(light(pixel(&texels, check)) && !light(pixel(&texels, [20, 20])));
+    let (without, changed) = run(&["--keep-off", &name]).expect("it was there before");
+    assert!(without.iter().all(|place| place.name != block), "{without:#?}");
+    assert!(!light(pixel(&changed, check)), "the box is empty");
+}
+
 /// In heaps that hold all, half and little, with what is bound falling pass by pass.
 #[test]
 fn the_picture_is_the_same_on_a_ladder() {
@@ -227,6 +271,8 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--size", "wide"], &[]).contains("1280x720"));
     assert!(fault(&["--frames", "0"], &[]).contains("--frames"));
     assert!(fault(&["--colour"], &[]).contains("--colour"));
+    assert!(fault(&["--keep-off", "nobody"], &[]).contains("light_masks"));
+    assert!(fault(&["--heap", "lots"], &[]).contains("24M"));
     assert!(fault(&["--profile", "adreno-83"], &[]).contains("adreno-83"));
     assert!(fault(&["--device", "no such device"], &[]).contains("no such device"));
     fault(&[], &[("VK_DRIVER_FILES", "/dev/null")]);

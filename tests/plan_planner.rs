@@ -9,8 +9,8 @@ use tileheap::frame::{
     Weights, synthetic,
 };
 use tileheap::plan::{
-    ChangeKind, Home, Ladder, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule, advise,
-    merges, plan,
+    ChangeKind, Home, Ladder, NotTile, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule,
+    advise, merges, plan,
 };
 use tileheap::profile::{DeviceProfile, Requirements, estimate};
 use tileheap::units::Bytes;
@@ -272,6 +272,113 @@ fn what_is_pinned_comes_first() {
             assert_eq!((found.value, found.bound), (2 * 12_288, 2 * 12_288));
         }
     }
+}
+
+#[test]
+fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
+    let (frame, [albedo, normal]) = pair(false);
+    let kept_off = frame.with_kept_off(&[albedo]);
+    assert_eq!(Frame::from_json(&kept_off.to_json()).unwrap(), kept_off);
+    for strategy in Strategy::ALL {
+        let options = PlanOptions {
+            strategy,
+            ..PlanOptions::default()
+        };
+        let (free, plan) = (
+            planned(&frame, &options).unwrap(),
+            planned(&kept_off, &options).unwrap(),
+        );
+        assert_eq!(plan.faults(), []);
+        assert_eq!(plan.home_of(albedo), Some(Home::Arena));
+        if strategy == Strategy::Off {
+            continue;
+        }
+        assert_eq!(free.home_of(albedo), Some(Home::Tile), "the first of equals");
+        assert_eq!(plan.home_of(normal), Some(Home::Tile), "{strategy:?}");
+        let worth = Bytes(2 * 12_288);
+        assert_eq!(
+            plan.resources[albedo.index()].reason,
+            Reason::Arena(NotTile::KeptOff { worth })
+        );
+        // The rules would admit it: the share says what the demand costs.
+        assert_eq!(plan.totals.eligible_bytes, free.totals.eligible_bytes);
+        assert_eq!(Plan::from_json(&kept_off, &plan.to_json()).unwrap(), plan);
+    }
+    // What the rules keep out has the rule for its reason.
+    let (late, [albedo, _]) = pair(true);
+    let plan = planned(&late.with_kept_off(&[albedo]), &PlanOptions::default()).unwrap();
+    assert!(matches!(
+        plan.resources[albedo.index()].reason,
+        Reason::Arena(NotTile::CrossesWindows { .. })
+    ));
+    let both = kept_off
+        .to_json()
+        .replace("\"kept_off\": true", "\"kept_off\": true, \"pinned\": true");
+    assert!(
+        Frame::from_json(&both)
+            .unwrap_err()
+            .to_string()
+            .contains("kept_off")
+    );
+}
+
+#[test]
+fn no_plan_binds_more_of_the_heap_than_it_may() {
+    let mut smaller = 0;
+    for seed in 0..60 {
+        let case = case(seed, 1 + seed % 24);
+        let mut planner = Planner::new();
+        let whole = planner
+            .plan(&case.frame, &case.needs, &case.profile, &PlanOptions::default())
+            .unwrap();
+        for strategy in Strategy::ALL {
+            let limit = Bytes(whole.totals.tile_bytes.0 / 2);
+            let options = PlanOptions {
+                strategy,
+                tile_limit: Some(limit),
+                ..PlanOptions::default()
+            };
+            let limited = plan(&case.frame, &case.needs, &case.profile, &options).unwrap();
+            // Repaired where the strategy is that of the plan at hand.
+            let now = planner
+                .plan_now(&case.frame, &case.needs, &case.profile, &options)
+                .unwrap();
+            for plan in [&limited, &*now] {
+                assert_eq!(plan.faults(), [], "seed {seed}, {strategy:?}");
+                assert!(plan.totals.tile_bytes <= limit, "seed {seed}, {strategy:?}");
+            }
+            assert_eq!(Plan::from_json(&case.frame, &limited.to_json()).unwrap(), limited);
+            smaller += usize::from(limited.totals.tile_bytes > Bytes::ZERO);
+        }
+        let nothing = PlanOptions {
+            tile_limit: Some(Bytes::ZERO),
+            ..PlanOptions::default()
+        };
+        let nothing = plan(&case.frame, &case.needs, &case.profile, &nothing).unwrap();
+        assert_eq!(
+            (nothing.faults(), nothing.totals.tile_bytes),
+            (Vec::new(), Bytes::ZERO)
+        );
+    }
+    assert!(smaller > 40, "{smaller}");
+}
+
+/// What is pinned later finds room in a repair too, where something else had it before.
+#[test]
+fn a_repair_makes_room_for_what_is_pinned() {
+    let (frame, [albedo, normal]) = pair(false);
+    let (profile, options) = (one_block(), PlanOptions::default());
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let mut planner = Planner::new();
+    let before = planner.plan(&frame, &needs, &profile, &options).unwrap();
+    assert_eq!(before.home_of(albedo), Some(Home::Tile), "the first of equals");
+    let after = planner
+        .plan_now(&frame.with_pinned(&[normal]), &needs, &profile, &options)
+        .unwrap();
+    assert_eq!(
+        (after.home_of(normal), after.faults()),
+        (Some(Home::Tile), Vec::new())
+    );
 }
 
 fn pinned_fault(frame: &Frame, resources: &[ResourceId], options: &PlanOptions) -> String {

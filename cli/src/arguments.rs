@@ -156,6 +156,9 @@ pub(crate) struct How {
     /// A resource that must live in tile memory; an error says which rule it would break. May be repeated
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) pin: Vec<String>,
+    /// A resource that must not live in tile memory, even if there is room. May be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    pub(crate) keep_off: Vec<String>,
 }
 
 /// Say what would bring the rest on chip

@@ -92,12 +92,23 @@ pub(crate) fn frame_weighed(what: &What, mut imported: Imported) -> Result<Impor
         let weighed = weights.and_then(|weights| imported.frame.weighed(&weights));
         imported.frame = weighed.map_err(|error| Failure::of(shown(path), error))?;
     }
-    let find = |name: &String| {
-        let known = imported.frame.resource_named(name);
-        known.ok_or_else(|| Failure::bad_input(format!("--pin {name}: the frame has no such resource")))
+    let find_all = |option: &str, names: &[String]| -> Result<Vec<ResourceId>, Failure> {
+        let find = |name: &String| {
+            let known = imported.frame.resource_named(name);
+            known
+                .ok_or_else(|| Failure::bad_input(format!("{option} {name}: the frame has no such resource")))
+        };
+        names.iter().map(find).collect()
     };
-    let pinned: Vec<ResourceId> = what.how.pin.iter().map(find).collect::<Result<_, _>>()?;
-    imported.frame = imported.frame.with_pinned(&pinned);
+    let (pinned, kept_off) = (
+        find_all("--pin", &what.how.pin)?,
+        find_all("--keep-off", &what.how.keep_off)?,
+    );
+    if let Some(both) = what.how.pin.iter().find(|name| what.how.keep_off.contains(name)) {
+        let why = format!("--pin {both} --keep-off {both}: it cannot be both in tile memory and off it");
+        return Err(Failure::bad_input(why));
+    }
+    imported.frame = imported.frame.with_pinned(&pinned).with_kept_off(&kept_off);
     Ok(imported)
 }
 
@@ -157,7 +168,10 @@ fn ruled_eligible(reason: Reason) -> Option<bool> {
     };
     match why {
         NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => None,
-        NotTile::TooLarge { .. } | NotTile::NoRoom { .. } | NotTile::NotWorth { .. } => Some(true),
+        NotTile::TooLarge { .. }
+        | NotTile::KeptOff { .. }
+        | NotTile::NoRoom { .. }
+        | NotTile::NotWorth { .. } => Some(true),
         _ => Some(false),
     }
 }

@@ -4,10 +4,24 @@ use std::path::PathBuf;
 
 use ash::vk;
 use clap::Parser;
+use tileheap::units::Bytes;
+
+use crate::support::sizes::parse_bytes;
+
+const KEYS: &str = "\
+In the window, over the heap map:
+  F1           hides or shows it
+  Up, Down     choose a resource (Home, End: the first, the last)
+  Space        keeps it off tile memory, or pins it there; again: the planner chooses
+  +, -         a sixteenth more or less of the tile heap
+  Tab          the other memory: the tile heap, or the arenas in ordinary memory
+  R            everything as the planner likes it
+  Esc          closes the window
+The mouse shows what is below it; a click on a row or a block is Space there; the slider beside the map can be dragged.";
 
 /// Renders a night scene with a planned deferred frame, and prints where every resource lives and why.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "deferred")]
+#[command(name = "deferred", after_help = KEYS)]
 pub(crate) struct Args {
     /// Where the picture goes
     #[arg(long, value_name = "FILE", default_value = "target/demo/frame.png")]
@@ -30,6 +44,24 @@ pub(crate) struct Args {
     /// Renders again with everything in memory of its own, and compares the pictures exactly
     #[arg(long)]
     pub(crate) compare: bool,
+    /// Draws the heap map over the picture; in a window it is there without, and F1 hides it
+    #[arg(long, conflicts_with_all = ["compare", "no_overlay"])]
+    pub(crate) overlay: bool,
+    /// With --window: begins without the heap map
+    #[arg(long, requires = "window")]
+    pub(crate) no_overlay: bool,
+    /// A resource that must live in tile memory; an error says which rule it would break. May be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    pub(crate) pin: Vec<String>,
+    /// A resource that must not live in tile memory, even if there is room. May be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    pub(crate) keep_off: Vec<String>,
+    /// The most of the tile heap that is used: bytes, or with K, M or G behind
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) heap: Option<Bytes>,
+    /// Prints where the parts of the heap map are, and in a window what is pointed at
+    #[arg(long)]
+    pub(crate) log: bool,
     /// Which Vulkan device: its number, or part of its name (or TILEHEAP_DEVICE)
     #[arg(long, value_name = "DEVICE")]
     pub(crate) device: Option<String>,

@@ -6,7 +6,8 @@
 //!
 //! ```text
 //! cargo run --example deferred                     a picture, target/demo/frame.png
-//! cargo run --example deferred -- --window         a window
+//! cargo run --example deferred -- --window         a window, with the heap map: keys and mouse change the plan as it runs
+//! cargo run --example deferred -- --overlay        a picture with the heap map
 //! cargo run --example deferred -- --compare        the picture again without aliasing: are they identical?
 //! cargo run --example deferred -- --profile adreno-830
 //! ```
@@ -21,10 +22,12 @@ mod camera;
 mod descriptors;
 mod frame;
 mod mesh;
+mod overlay;
 mod pen;
 mod picture;
 mod pipelines;
 mod renderer;
+mod replan;
 mod scene;
 mod slot;
 #[path = "../support/mod.rs"]
@@ -43,7 +46,8 @@ use tileheap::units::Bytes;
 
 use crate::args::Args;
 use crate::frame::describe;
-use crate::renderer::Renderer;
+use crate::overlay::Wish;
+use crate::renderer::{Renderer, RendererDesc};
 use crate::scene::Scene;
 use crate::support::fault::{Fault, Result, create_file, file};
 use crate::support::output::Output;
@@ -89,11 +93,58 @@ fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
         frames: args.frames,
         resize_after: args.resize_after,
     };
+    let renderer = RendererDesc {
+        overlay: !args.no_overlay,
+        prints_plans: true,
+        ..renderer_desc(args)?
+    };
     window::run(window, desc, |context, extent, output| {
         let scene = Scene::build(args.seed);
-        let renderer = Renderer::new(context.tile(), scene, extent, output, PlanOptions::default())?;
+        let renderer = Renderer::new(context.tile(), scene, extent, output, renderer.clone())?;
         println!("{}", renderer.plan());
         Ok(renderer)
+    })
+}
+
+/// The plan as the command line wants it.
+fn renderer_desc(args: &Args) -> Result<RendererDesc> {
+    let frame = describe(args.size, Output::Buffer)?.frame;
+    let find = |name: &String| {
+        let known = frame.resource_named(name);
+        known.ok_or_else(|| Fault::NoResource {
+            name: name.clone(),
+            known: frame.resources().iter().map(|one| one.name.clone()).collect(),
+        })
+    };
+    let find_all = |names: &[String]| -> Result<Vec<_>> {
+        let mut found: Vec<_> = names.iter().map(find).collect::<Result<_>>()?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    };
+    if let Some(both) = args.pin.iter().find(|name| args.keep_off.contains(name)) {
+        return Err(Fault::BothWays(both.clone()));
+    }
+    let wish = Wish {
+        pinned: find_all(&args.pin)?,
+        kept_off: find_all(&args.keep_off)?,
+        limit: args.heap,
+    };
+    let options = PlanOptions {
+        ladder: if args.ladder {
+            Ladder::Always
+        } else {
+            Ladder::default()
+        },
+        split: args.split,
+        ..PlanOptions::default()
+    };
+    Ok(RendererDesc {
+        options,
+        wish,
+        overlay: args.overlay,
+        prints_plans: false,
+        prints_places: args.log,
     })
 }
 
@@ -112,17 +163,9 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
     let (tile, frames) = (context.tile(), args.frames.unwrap_or(4));
     let scene = || Scene::build(args.seed);
     let (objects, lights) = (scene().object_count(), scene().light_count());
-    let planned = PlanOptions {
-        ladder: if args.ladder {
-            Ladder::Always
-        } else {
-            Ladder::default()
-        },
-        split: args.split,
-        ..PlanOptions::default()
-    };
+    let planned = renderer_desc(args)?;
     let mut totals = Totals::default();
-    let (rendered, took) = picture::render(tile, scene(), args.size, frames, planned, |plan| {
+    let (rendered, took) = picture::render(tile, scene(), args.size, frames, planned.clone(), |plan| {
         totals = plan.totals;
         println!("{plan}");
     })?;
@@ -155,11 +198,14 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
     println!("{}", args.output.display());
 
     if args.compare {
-        let own = PlanOptions {
-            strategy: Strategy::Off,
-            aliasing: false,
-            lazy: false,
-            ..planned
+        let own = RendererDesc {
+            options: PlanOptions {
+                strategy: Strategy::Off,
+                aliasing: false,
+                lazy: false,
+                ..planned.options
+            },
+            ..RendererDesc::default()
         };
         let (reference, _) = picture::render(tile, scene(), args.size, frames, own, |_| ())?;
         let of = rendered.texels.len() / 4;

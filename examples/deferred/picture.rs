@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use tileheap::plan::{Plan, PlanOptions};
+use tileheap::plan::Plan;
 use tileheap::runtime::Device;
 
-use crate::renderer::Renderer;
+use crate::renderer::{Renderer, RendererDesc};
 use crate::scene::Scene;
 use crate::support::fault::Result;
 use crate::support::output::Output;
@@ -19,10 +19,10 @@ pub(crate) fn render(
     scene: Scene,
     extent: vk::Extent2D,
     frames: u32,
-    options: PlanOptions,
+    desc: RendererDesc,
     planned: impl FnOnce(&Plan),
 ) -> Result<(Rendered, Duration)> {
-    let mut renderer = Renderer::new(tile, scene, extent, Output::Buffer, options)?;
+    let mut renderer = Renderer::new(tile, scene, extent, Output::Buffer, desc)?;
     planned(renderer.plan());
     let mut canvas = Canvas::new(tile, extent)?;
     let deferred = renderer.deferred();

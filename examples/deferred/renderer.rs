@@ -1,4 +1,4 @@
-//! The renderer: describe, plan and bind when the size changes; record and submit every frame.
+//! The renderer: describe, plan and bind when the size or the wishes change; record and submit every frame.
 
 use std::sync::Arc;
 
@@ -10,38 +10,78 @@ use tileheap::runtime::{Bound, Device, Imports};
 use crate::descriptors::{Inputs, create_pool};
 use crate::frame::{Deferred, TILE, describe};
 use crate::mesh::Meshes;
+use crate::overlay::{Overlay, Reaction, View, Wish};
 use crate::pen::Pen;
 use crate::pipelines::Pipelines;
+use crate::replan::{Replanner, are_alike};
 use crate::scene::{Draw, Scene};
-use crate::slot::Slot;
+use crate::slot::{Pending, Slot};
 use crate::support::SLOTS;
 use crate::support::fault::Result;
+use crate::support::input::{Flow, Input, Key};
+use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
+use crate::support::sheet::Sheet;
 use crate::support::window::Painter;
+
+/// How a renderer starts.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RendererDesc {
+    pub(crate) options: PlanOptions,
+    pub(crate) wish: Wish,
+    pub(crate) overlay: bool,
+    /// Prints every plan that is applied or given up, and its last frame.
+    pub(crate) prints_plans: bool,
+    /// Prints what the overlay's places are, and what is pointed at.
+    pub(crate) prints_places: bool,
+}
 
 pub(crate) struct Renderer {
     tile: Device,
-    options: PlanOptions,
+    desc: RendererDesc,
     scene: Scene,
     draws: Vec<Draw>,
     meshes: Meshes,
     vertices: HostBuffer,
     indices: HostBuffer,
     pipelines: Pipelines,
-    sized: SizeDependent,
+    planned: Planned,
+    /// Given up, with frames still under way.
+    former: Vec<Planned>,
+    replanner: Replanner,
+    /// The plan as the overlay shows it: as searched for, where that is what is bound already.
+    shown_plan: Arc<Plan>,
+    overlay: Overlay,
+    /// Why a wish was refused.
+    refusal: Option<String>,
+    sheet: Sheet,
+    layer: Layer,
     slot_pool: vk::DescriptorPool,
     slots: [Slot; SLOTS],
     /// Frames drawn so far: what moves follows from it, and from nothing else.
     frame_index: u32,
 }
 
-/// What follows from the size of the picture.
-struct SizeDependent {
+/// What follows from the plan.
+struct Planned {
+    /// From 1 on, in the order in which plans were applied.
+    number: u64,
     deferred: Deferred,
     extent: vk::Extent2D,
     bound: Bound,
     inputs: Inputs,
+}
+
+impl Planned {
+    /// # Safety
+    /// None of its frames is under way.
+    unsafe fn destroy(self, device: &ash::Device) {
+        // SAFETY: the caller's duty.
+        unsafe { self.inputs.destroy(device) };
+        // SAFETY: as above.
+        unsafe { self.bound.destroy() };
+    }
 }
 
 impl Renderer {
@@ -50,16 +90,22 @@ impl Renderer {
         scene: Scene,
         extent: vk::Extent2D,
         output: Output,
-        options: PlanOptions,
+        desc: RendererDesc,
     ) -> Result<Renderer> {
         let device = tile.raw();
         let meshes = Meshes::build();
         let vertices = HostBuffer::holding(tile, &meshes.vertices, vk::BufferUsageFlags::VERTEX_BUFFER)?;
         let indices = HostBuffer::holding(tile, &meshes.indices, vk::BufferUsageFlags::INDEX_BUFFER)?;
 
-        let (deferred, bound) = plan_and_bind(tile, extent, output, &options)?;
+        let deferred = describe(extent, output)?;
+        let plan = tile.plan(
+            &desc.wish.frame(&deferred.frame),
+            &desc.wish.options(desc.options),
+        )?;
+        let bound = tile.bind(&plan)?;
         let pipelines = Pipelines::build(device, &deferred, &bound)?;
         let inputs = Inputs::write(device, &deferred, &bound, &pipelines)?;
+        let layer = Layer::new(tile, bound.target(deferred.passes.tone_map))?;
         let slot_pool = create_pool(
             device,
             SLOTS as u32,
@@ -72,72 +118,217 @@ impl Renderer {
         let family = bound.queue(deferred.graphics).family;
         let slot = || Slot::new(tile, family, slot_pool, pipelines.shared, scene.object_count());
         let slots = [slot()?, slot()?];
-        Ok(Renderer {
+        let plan = bound.plan().clone();
+        let renderer = Renderer {
             tile: tile.clone(),
-            options,
+            overlay: Overlay::new(&plan, desc.wish.clone(), desc.overlay),
+            desc,
             draws: scene.draws(),
             scene,
             meshes,
             vertices,
             indices,
             pipelines,
-            sized: SizeDependent {
+            planned: Planned {
+                number: 1,
                 deferred,
                 extent,
                 bound,
                 inputs,
             },
+            former: Vec::new(),
+            replanner: Replanner::new(plan.clone()),
+            shown_plan: plan,
+            refusal: None,
+            sheet: Sheet::default(),
+            layer,
             slot_pool,
             slots,
             frame_index: 0,
-        })
+        };
+        renderer.print_plan();
+        renderer.print_places();
+        Ok(renderer)
     }
 
     /// Where everything lives.
     pub(crate) fn plan(&self) -> &Arc<Plan> {
-        self.sized.bound.plan()
+        self.planned.bound.plan()
     }
 
     pub(crate) fn deferred(&self) -> &Deferred {
-        &self.sized.deferred
+        &self.planned.deferred
     }
 
     /// Plans anew for another size. Pipelines stay: their viewports are dynamic, their formats the same.
     pub(crate) fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()> {
         self.wait_idle()?;
-        let (deferred, bound) = plan_and_bind(&self.tile, extent, output, &self.options)?;
-        let inputs = Inputs::write(self.tile.raw(), &deferred, &bound, &self.pipelines)?;
-        let old = std::mem::replace(
-            &mut self.sized,
-            SizeDependent {
-                deferred,
-                extent,
-                bound,
-                inputs,
-            },
+        let deferred = describe(extent, output)?;
+        let plan = match self.plan_at_rest(&deferred) {
+            Ok(plan) => plan,
+            // What was pinned at another size need not fit at this one.
+            Err(fault) => {
+                self.overlay.wish.pinned.clear();
+                self.refusal = Some(fault.to_string());
+                self.plan_at_rest(&deferred)?
+            }
+        };
+        self.replanner.adopt(plan.clone());
+        self.apply(&plan, deferred, extent)
+    }
+
+    fn plan_at_rest(&self, deferred: &Deferred) -> tileheap::Result<Arc<Plan>> {
+        let wish = &self.overlay.wish;
+        self.tile
+            .plan(&wish.frame(&deferred.frame), &wish.options(self.desc.options))
+    }
+
+    /// Plans anew for another wish, with frames under way.
+    fn replan(&mut self) -> Result<()> {
+        let (frame, options) = (
+            self.overlay.wish.frame(&self.planned.deferred.frame),
+            self.overlay.wish.options(self.desc.options),
         );
-        // SAFETY: every frame was waited for.
-        unsafe { old.inputs.destroy(self.tile.raw()) };
-        // SAFETY: as above.
-        unsafe { old.bound.destroy() };
+        let now = self
+            .replanner
+            .plan_now(self.planned.bound.plan(), &frame, &options);
+        match now {
+            Ok(plan) => {
+                self.desc.wish = self.overlay.wish.clone();
+                self.refusal = None;
+                self.apply(&plan, self.planned.deferred.clone(), self.planned.extent)
+            }
+            Err(fault) => {
+                self.overlay.wish = self.desc.wish.clone();
+                if self.desc.prints_plans {
+                    println!("frame {}: refused: {fault}", self.frame_index);
+                }
+                self.refusal = Some(fault.to_string());
+                Ok(())
+            }
+        }
+    }
+
+    /// Applies the plan that was searched for meanwhile, if it is there.
+    fn improve(&mut self) -> Result<()> {
+        let Some(plan) = self.replanner.found()? else {
+            return Ok(());
+        };
+        if are_alike(&plan, self.planned.bound.plan()) {
+            self.shown_plan = plan;
+            self.print_plan();
+            return Ok(());
+        }
+        self.apply(&plan, self.planned.deferred.clone(), self.planned.extent)
+    }
+
+    /// Binds a plan for the next frame; what was bound before lives until its frames are complete.
+    fn apply(&mut self, plan: &Arc<Plan>, deferred: Deferred, extent: vk::Extent2D) -> Result<()> {
+        let bound = self.tile.bind(plan)?;
+        let inputs = Inputs::write(self.tile.raw(), &deferred, &bound, &self.pipelines)?;
+        self.shown_plan = bound.plan().clone();
+        let planned = Planned {
+            number: self.planned.number + 1,
+            deferred,
+            extent,
+            bound,
+            inputs,
+        };
+        self.former.push(std::mem::replace(&mut self.planned, planned));
+        self.print_plan();
+        self.print_places();
+        self.release();
         Ok(())
+    }
+
+    /// Destroys what was given up and has no frame under way.
+    fn release(&mut self) {
+        let slots = &self.slots;
+        let in_use = |planned: &mut Planned| {
+            let mut pending = slots.iter().filter_map(|slot| slot.pending);
+            pending.any(|pending| pending.plan == planned.number)
+        };
+        for planned in self.former.extract_if(.., |planned| !in_use(planned)) {
+            if self.desc.prints_plans {
+                println!("frame {}: plan {} released", self.frame_index, planned.number);
+            }
+            // SAFETY: every slot that a frame of it was recorded into has been waited for.
+            unsafe { planned.destroy(self.tile.raw()) };
+        }
+    }
+
+    fn print_plan(&self) {
+        if !self.desc.prints_plans {
+            return;
+        }
+        let (plan, wish) = (&self.shown_plan, &self.overlay.wish);
+        let found = match plan.optimality {
+            Some(found) if found.is_proved() => "proved best",
+            Some(_) => "searched",
+            None => "at once",
+        };
+        let names = |list: &[ResourceId]| {
+            let names = list.iter().map(|&id| plan.frame.resource(id).name.as_str());
+            if list.is_empty() {
+                "nothing".to_owned()
+            } else {
+                names.collect::<Vec<_>>().join(" ")
+            }
+        };
+        let heap = plan.options.tile_heap(&plan.profile);
+        println!(
+            "frame {}: plan {} {found}: {} of {} on chip, {} bound of {}; pinned {}; kept off {}",
+            self.frame_index,
+            self.planned.number,
+            plan.totals.on_chip_bytes,
+            plan.totals.eligible_bytes,
+            plan.totals.tile_bytes,
+            heap.map_or("no heap".to_owned(), |heap| heap.size.to_string()),
+            names(&wish.pinned),
+            names(&wish.kept_off),
+        );
+    }
+
+    fn print_places(&self) {
+        if !self.desc.prints_places {
+            return;
+        }
+        for (name, area) in self.overlay.places(&self.view()) {
+            let [left, top, width, height] =
+                [area.left, area.top, area.width, area.height].map(|side| side.round() as i32);
+            println!("place {left} {top} {width} {height} {name}");
+        }
+        println!("places of plan {}", self.planned.number);
+    }
+
+    fn view(&self) -> View<'_> {
+        View {
+            extent: self.planned.extent,
+            plan: &self.shown_plan,
+            searching: self.replanner.is_searching(),
+            refusal: self.refusal.as_deref(),
+        }
     }
 
     /// Waits until the next frame has a slot: which one.
     pub(crate) fn next_slot(&mut self) -> Result<usize> {
         let index = self.frame_index as usize % SLOTS;
-        if let Some(number) = self.slots[index].pending.take() {
-            self.sized.bound.wait(number, u64::MAX)?;
-        }
+        self.wait_for(index)?;
         Ok(index)
     }
 
     /// Waits until no frame is under way.
     pub(crate) fn wait_idle(&mut self) -> Result<()> {
-        for slot in &mut self.slots {
-            if let Some(number) = slot.pending.take() {
-                self.sized.bound.wait(number, u64::MAX)?;
-            }
+        (0..SLOTS).try_for_each(|index| self.wait_for(index))
+    }
+
+    /// Waits for the frame of a slot.
+    fn wait_for(&mut self, index: usize) -> Result<()> {
+        if let Some(Pending { plan, frame }) = self.slots[index].pending.take() {
+            let former = self.former.iter().find(|former| former.number == plan);
+            let planned = former.unwrap_or(&self.planned);
+            planned.bound.wait(frame, u64::MAX)?;
+            self.release();
         }
         Ok(())
     }
@@ -147,13 +338,19 @@ impl Renderer {
     /// # Safety
     /// What is handed in is in its declared entry state, and lives until the frame is complete.
     pub(crate) unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()> {
+        self.improve()?;
         let index = self.next_slot()?;
-        let SizeDependent {
+        let mut sheet = std::mem::take(&mut self.sheet);
+        self.overlay.draw(&mut sheet, &self.view());
+        self.layer.write(index, &sheet);
+        self.sheet = sheet;
+        let Planned {
+            number,
             deferred,
             extent,
             bound,
             inputs,
-        } = &mut self.sized;
+        } = &mut self.planned;
         let slot = &mut self.slots[index];
         slot.begin(self.tile.raw(), &self.scene, self.frame_index, *extent)?;
 
@@ -198,7 +395,11 @@ impl Renderer {
         for pass in passes.down.into_iter().chain(passes.up) {
             post.pass(pass, |cmd| pen.draw_screen(cmd, pass))?;
         }
-        post.pass(passes.tone_map, |cmd| pen.draw_screen(cmd, passes.tone_map))?;
+        post.pass(passes.tone_map, |cmd| {
+            pen.draw_screen(cmd, passes.tone_map);
+            self.layer
+                .record(pen.device, cmd.command_buffer(), index, *extent);
+        })?;
         if let Some(read_back) = deferred.read_back {
             post.pass(read_back.pass, |cmd| {
                 pen.copy(cmd, deferred.picture, read_back.texels, *extent)
@@ -207,19 +408,21 @@ impl Renderer {
         post.finish()?;
 
         // SAFETY: this thread alone uses the queues.
-        slot.pending = Some(unsafe { turn.submit() }?);
+        let frame = unsafe { turn.submit() }?;
+        slot.pending = Some(Pending { plan: *number, frame });
         self.frame_index += 1;
         Ok(())
     }
 
     /// Waits, and destroys everything.
     pub(crate) fn destroy(mut self) -> Result<()> {
+        self.replanner.finish();
         self.wait_idle()?;
         let device = self.tile.raw();
         // SAFETY: no frame is under way, and this is the last use of each.
         unsafe {
-            self.sized.inputs.destroy(device);
-            self.sized.bound.destroy();
+            self.planned.destroy(device);
+            self.layer.destroy(device);
             self.pipelines.destroy(device);
             for slot in &self.slots {
                 slot.destroy(device);
@@ -237,12 +440,35 @@ impl Painter for Renderer {
         Renderer::resize(self, extent, output)
     }
 
+    fn input(&mut self, input: Input) -> Result<Flow> {
+        let mut overlay = self.overlay.clone();
+        let before = self.overlay.detail(&self.view()).map(str::to_owned);
+        let is_switch = matches!(input, Input::Key(Key::F1 | Key::Tab));
+        let reaction = overlay.input(input, &self.view());
+        self.overlay = overlay;
+        match reaction {
+            Reaction::Nothing => {}
+            Reaction::Plan => self.replan()?,
+            Reaction::Close => return Ok(Flow::Close),
+        }
+        if self.desc.prints_places {
+            if is_switch {
+                self.print_places();
+            }
+            let after = self.overlay.detail(&self.view());
+            if before.as_deref() != after {
+                println!("details of {}", after.unwrap_or("nothing"));
+            }
+        }
+        Ok(Flow::Continue)
+    }
+
     fn next_slot(&mut self) -> Result<usize> {
         Renderer::next_slot(self)
     }
 
     fn declared(&self) -> (ResourceId, Semaphores) {
-        let deferred = &self.sized.deferred;
+        let deferred = &self.planned.deferred;
         let semaphores = deferred.semaphores.expect("the frame was described with them");
         (deferred.picture, semaphores)
     }
@@ -253,7 +479,7 @@ impl Painter for Renderer {
     }
 
     fn queue(&self) -> vk::Queue {
-        self.sized.bound.queue(self.sized.deferred.graphics).handle
+        self.planned.bound.queue(self.planned.deferred.graphics).handle
     }
 
     fn wait_idle(&mut self) -> Result<()> {
@@ -263,16 +489,4 @@ impl Painter for Renderer {
     fn destroy(self) -> Result<()> {
         Renderer::destroy(self)
     }
-}
-
-fn plan_and_bind(
-    tile: &Device,
-    extent: vk::Extent2D,
-    output: Output,
-    options: &PlanOptions,
-) -> Result<(Deferred, Bound)> {
-    let deferred = describe(extent, output)?;
-    let plan = tile.plan(&deferred.frame, options)?;
-    let bound = tile.bind(&plan)?;
-    Ok((deferred, bound))
 }

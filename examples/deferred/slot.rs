@@ -21,7 +21,15 @@ pub(crate) struct Slot {
     /// Set 0.
     pub(crate) shared: vk::DescriptorSet,
     /// The frame that uses the slot.
-    pub(crate) pending: Option<FrameNumber>,
+    pub(crate) pending: Option<Pending>,
+}
+
+/// A frame under way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    /// The plan that it was recorded by: frames are counted for each.
+    pub(crate) plan: u64,
+    pub(crate) frame: FrameNumber,
 }
 
 /// The start of a slot's data; instances follow. No device asks for a larger alignment than 256.

@@ -31,6 +31,10 @@ pub(crate) enum Fault {
         needs: Bytes,
         budget: Bytes,
     },
+    #[error("no resource `{name}`: the frame has {}", known.join(", "))]
+    NoResource { name: String, known: Vec<String> },
+    #[error("resource `{0}` cannot be both in tile memory and off it: --pin or --keep-off")]
+    BothWays(String),
     #[error("Vulkan's validation found {0} faults, listed above")]
     Validation(usize),
 }

@@ -10,12 +10,13 @@ use tileheap::frame::ResourceId;
 use tileheap::runtime::{Context, ContextDesc, ImportedImage, ImportedSemaphore, Imports, Message};
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
-use winit::event::{ElementState, WindowEvent};
+use winit::event::{ElementState, KeyEvent, MouseButton, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
-use winit::keyboard::{Key, NamedKey};
+use winit::keyboard::{Key as WindowKey, NamedKey};
 use winit::window::{Window, WindowId};
 
 use super::fault::{Called, Fault, Result};
+use super::input::{Flow, Input, Key};
 use super::output::{Output, Semaphores};
 use super::swapchain::Swapchain;
 
@@ -23,6 +24,14 @@ use super::swapchain::Swapchain;
 pub(crate) trait Painter {
     /// Another size or format of the picture; no frame is under way.
     fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()>;
+
+    /// A person did something, and the next frame is to show what follows.
+    fn input(&mut self, input: Input) -> Result<Flow> {
+        match input {
+            Input::Key(Key::Escape) => Ok(Flow::Close),
+            _ => Ok(Flow::Continue),
+        }
+    }
 
     /// Waits until the next frame has a slot: which one.
     fn next_slot(&mut self) -> Result<usize>;
@@ -35,11 +44,6 @@ pub(crate) trait Painter {
     /// # Safety
     /// What is handed in is in its declared entry state, and lives until the frame is complete.
     unsafe fn draw(&mut self, imports: &Imports<'_>) -> Result<()>;
-
-    /// A key was pressed that writes a character: between two frames.
-    fn press(&mut self, _key: char) -> Result<()> {
-        Ok(())
-    }
 
     /// The queue that frames run on.
     fn queue(&self) -> vk::Queue;
@@ -118,16 +122,6 @@ where
         let Some(shown) = &mut self.shown else { return };
         match event {
             WindowEvent::CloseRequested => event_loop.exit(),
-            WindowEvent::KeyboardInput { event, .. } if event.state == ElementState::Pressed => {
-                let key = match &event.logical_key {
-                    Key::Named(NamedKey::Escape) => return event_loop.exit(),
-                    Key::Named(NamedKey::Space) => Some(' '),
-                    Key::Character(text) => text.chars().next(),
-                    _ => None,
-                };
-                let outcome = key.map_or(Ok(()), |key| shown.painter.press(key));
-                self.keep(event_loop, outcome);
-            }
             WindowEvent::Resized(size) => shown.fits &= shown.swapchain.extent == extent_of(size),
             WindowEvent::RedrawRequested => {
                 let outcome = shown.draw();
@@ -139,7 +133,15 @@ where
                 }
                 self.keep(event_loop, outcome);
             }
-            _ => {}
+            other => {
+                if let Some(input) = input_of(&other) {
+                    match shown.painter.input(input) {
+                        Ok(Flow::Continue) => {}
+                        Ok(Flow::Close) => event_loop.exit(),
+                        Err(fault) => self.keep(event_loop, Err(fault)),
+                    }
+                }
+            }
         }
     }
 
@@ -306,6 +308,56 @@ fn no_window(error: &dyn std::fmt::Display) -> Fault {
     let text = error.to_string();
     let why = text.rsplit(": ").next().unwrap_or(&text);
     Fault::Window(why.trim_end_matches('.').to_owned())
+}
+
+/// What an event means, if it means anything.
+fn input_of(event: &WindowEvent) -> Option<Input> {
+    match event {
+        WindowEvent::KeyboardInput {
+            event:
+                KeyEvent {
+                    state: ElementState::Pressed,
+                    logical_key,
+                    ..
+                },
+            ..
+        } => key_of(logical_key).map(Input::Key),
+        WindowEvent::CursorMoved { position, .. } => {
+            Some(Input::Pointer([position.x as f32, position.y as f32]))
+        }
+        WindowEvent::CursorLeft { .. } => Some(Input::PointerGone),
+        WindowEvent::MouseInput {
+            state,
+            button: MouseButton::Left,
+            ..
+        } => Some(match state {
+            ElementState::Pressed => Input::Press,
+            ElementState::Released => Input::Release,
+        }),
+        _ => None,
+    }
+}
+
+fn key_of(key: &WindowKey) -> Option<Key> {
+    match key {
+        WindowKey::Named(NamedKey::F1) => Some(Key::F1),
+        WindowKey::Named(NamedKey::ArrowUp) => Some(Key::Up),
+        WindowKey::Named(NamedKey::ArrowDown) => Some(Key::Down),
+        WindowKey::Named(NamedKey::Home) => Some(Key::Home),
+        WindowKey::Named(NamedKey::End) => Some(Key::End),
+        WindowKey::Named(NamedKey::Space) => Some(Key::Space),
+        WindowKey::Named(NamedKey::Tab) => Some(Key::Tab),
+        WindowKey::Named(NamedKey::Escape) => Some(Key::Escape),
+        WindowKey::Character(text) => match text.as_str() {
+            // On the same key, with and without Shift, where plus has none of its own.
+            "+" | "=" => Some(Key::Plus),
+            "-" => Some(Key::Minus),
+            "o" | "O" => Some(Key::O),
+            "r" | "R" => Some(Key::R),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn extent_of(size: PhysicalSize<u32>) -> vk::Extent2D {

@@ -7,6 +7,8 @@ use clap::{Parser, ValueEnum};
 use tileheap::cache::PolicyKind;
 use tileheap::units::Bytes;
 
+use crate::support::sizes::parse_bytes;
+
 /// Flies over an island whose textures are painted as they come into view, through a cache far smaller than all of them.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "terrain")]
@@ -80,20 +82,6 @@ fn parse_policy(name: &str) -> Result<PolicyKind, String> {
     Err("it uploads single levels, and a texture is one image here, which is filled at once".to_owned())
 }
 
-fn parse_bytes(text: &str) -> Result<Bytes, String> {
-    let (digits, unit) = match text.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
-        _ => (text, 1),
-    };
-    let bytes = digits.parse().ok().and_then(|count: u64| count.checked_mul(unit));
-    match bytes {
-        Some(bytes) if bytes > 0 => Ok(Bytes(bytes)),
-        _ => Err("write it as 25165824, 24576K or 24M".to_owned()),
-    }
-}
-
 fn parse_size(text: &str) -> Result<vk::Extent2D, String> {
     let sides = text
         .split_once('x')
@@ -110,11 +98,6 @@ mod tests {
 
     #[test]
     fn sizes_and_policies_are_read_or_refused() {
-        assert_eq!(parse_bytes("24M"), Ok(Bytes::mib(24)));
-        assert_eq!(parse_bytes("1000"), Ok(Bytes(1000)));
-        for text in ["", "M", "0", "-1K", "3T", "99999999999999999999", "99999999999G"] {
-            assert!(parse_bytes(text).is_err(), "{text}");
-        }
         assert_eq!(parse_policy("lru"), Ok(PolicyKind::Lru));
         assert!(parse_policy("first-attempt").is_err() && parse_policy("best").is_err());
         assert!(parse_size("15x20").is_err() && parse_size("20").is_err());

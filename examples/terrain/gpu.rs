@@ -5,7 +5,6 @@ use bytemuck::{Pod, Zeroable};
 use tileheap::runtime::{Device, Target};
 
 use crate::camera::Constants;
-use crate::overlay::{MOST, Rectangle};
 use crate::support::SLOTS;
 use crate::support::fault::{Called, Result};
 use crate::support::memory::HostBuffer;
@@ -43,15 +42,8 @@ pub(crate) struct Pipelines {
     pub(crate) rgba: vk::Pipeline,
     pub(crate) plain: vk::Pipeline,
     pub(crate) sky: vk::Pipeline,
-    pub(crate) overlay: vk::Pipeline,
     /// One per slot.
     pub(crate) sets: [vk::DescriptorSet; SLOTS],
-}
-
-/// What a slot's set points to.
-pub(crate) struct SlotBuffers<'a> {
-    pub(crate) camera: &'a HostBuffer,
-    pub(crate) rectangles: &'a HostBuffer,
 }
 
 impl Pipelines {
@@ -61,7 +53,7 @@ impl Pipelines {
         textures: vk::DescriptorSetLayout,
         heights: &HostBuffer,
         palette: &HostBuffer,
-        slots: [SlotBuffers<'_>; SLOTS],
+        cameras: [&HostBuffer; SLOTS],
     ) -> Result<Pipelines> {
         use vk::DescriptorType as T;
         let device = tile.raw();
@@ -81,7 +73,6 @@ impl Pipelines {
             binding(1, T::STORAGE_BUFFER),
             binding(2, T::STORAGE_BUFFER),
             binding(3, T::SAMPLER).immutable_samplers(&samplers[..1]),
-            binding(4, T::STORAGE_BUFFER),
             binding(5, T::SAMPLER).immutable_samplers(&samplers[1..]),
         ];
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
@@ -104,7 +95,7 @@ impl Pipelines {
         let size = |ty, descriptor_count| vk::DescriptorPoolSize { ty, descriptor_count };
         let sizes = [
             size(T::UNIFORM_BUFFER, count),
-            size(T::STORAGE_BUFFER, 3 * count),
+            size(T::STORAGE_BUFFER, 2 * count),
             size(T::SAMPLER, 2 * count),
         ];
         let info = vk::DescriptorPoolCreateInfo::default()
@@ -119,11 +110,10 @@ impl Pipelines {
         // SAFETY: the pool holds as many.
         let sets = unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets")?;
         let sets = [sets[0], sets[1]];
-        for (set, slot) in sets.into_iter().zip(&slots) {
-            write(device, set, 0, T::UNIFORM_BUFFER, slot.camera);
+        for (set, camera) in sets.into_iter().zip(cameras) {
+            write(device, set, 0, T::UNIFORM_BUFFER, camera);
             write(device, set, 1, T::STORAGE_BUFFER, heights);
             write(device, set, 2, T::STORAGE_BUFFER, palette);
-            write(device, set, 4, T::STORAGE_BUFFER, slot.rectangles);
         }
         let drawing = |vertex, fragment| Drawing {
             layout,
@@ -142,21 +132,11 @@ impl Pipelines {
             };
             land.create(device)
         };
-        let over = vk::PipelineColorBlendAttachmentState::default()
-            .src_color_blend_factor(vk::BlendFactor::SRC_ALPHA)
-            .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
-            .src_alpha_blend_factor(vk::BlendFactor::ZERO)
-            .dst_alpha_blend_factor(vk::BlendFactor::ONE);
-        let overlay = Drawing {
-            blend: Some(over),
-            ..drawing(spirv::OVERLAY_VERT, spirv::OVERLAY_FRAG)
-        };
         Ok(Pipelines {
             palette: land(spirv::LAND_PALETTE_FRAG)?,
             rgba: land(spirv::LAND_RGBA_FRAG)?,
             plain: land(spirv::LAND_PLAIN_FRAG)?,
             sky: drawing(spirv::FULLSCREEN_VERT, spirv::LAND_SKY_FRAG).create(device)?,
-            overlay: overlay.create(device)?,
             device: device.clone(),
             shared,
             layout,
@@ -170,7 +150,7 @@ impl Pipelines {
     /// No command buffer that uses them is pending.
     pub(crate) unsafe fn destroy(&self) {
         let device = &self.device;
-        for pipeline in [self.palette, self.rgba, self.plain, self.sky, self.overlay] {
+        for pipeline in [self.palette, self.rgba, self.plain, self.sky] {
             // SAFETY: the caller's duty.
             unsafe { device.destroy_pipeline(pipeline, None) };
         }
@@ -186,16 +166,10 @@ impl Pipelines {
     }
 }
 
-/// Buffers of a slot: what shaders know of the camera, and the overlay's rectangles.
-pub(crate) fn slot_buffers(tile: &Device) -> Result<(HostBuffer, HostBuffer)> {
-    let camera = HostBuffer::new(
-        tile,
-        size_of::<Constants>() as u64,
-        vk::BufferUsageFlags::UNIFORM_BUFFER,
-    )?;
-    let rectangles = (MOST * size_of::<Rectangle>()) as u64;
-    let rectangles = HostBuffer::new(tile, rectangles, vk::BufferUsageFlags::STORAGE_BUFFER)?;
-    Ok((camera, rectangles))
+/// What shaders know of a slot's camera.
+pub(crate) fn camera_buffer(tile: &Device) -> Result<HostBuffer> {
+    let size = size_of::<Constants>() as u64;
+    HostBuffer::new(tile, size, vk::BufferUsageFlags::UNIFORM_BUFFER)
 }
 
 fn write(

@@ -10,15 +10,18 @@ use tileheap::units::Bytes;
 use crate::args::Args;
 use crate::camera::Camera;
 use crate::frame::{Landscape, describe};
-use crate::gpu::{NODE_VERTICES, NodeConstants, Pipelines, SlotBuffers, slot_buffers};
-use crate::overlay::{Block, Overlay, Rectangle, View};
+use crate::gpu::{NODE_VERTICES, NodeConstants, Pipelines, camera_buffer};
+use crate::overlay::{Block, Overlay, View};
 use crate::paint::Painter;
 use crate::quadtree::{FINEST, Quadtree, Seen, TEXELS};
 use crate::streamer::{PALETTE, Streamer};
 use crate::support::SLOTS;
 use crate::support::fault::{Called, Result};
+use crate::support::input::{Flow, Input, Key};
+use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
+use crate::support::sheet::Sheet;
 use crate::support::window;
 
 /// The land, which does not depend on a device.
@@ -41,7 +44,6 @@ struct Slot {
     pool: vk::CommandPool,
     commands: vk::CommandBuffer,
     camera: HostBuffer,
-    rectangles: HostBuffer,
     pending: Option<FrameNumber>,
 }
 
@@ -67,7 +69,8 @@ pub(crate) struct Renderer {
     seen: Vec<Seen>,
     blocks: Vec<Block>,
     arenas: Vec<ArenaView>,
-    rectangles: Vec<Rectangle>,
+    sheet: Sheet,
+    layer: Layer,
 }
 
 impl Renderer {
@@ -88,18 +91,15 @@ impl Renderer {
         let streamer = Streamer::new(tile, args, budget, uploads)?;
         let family = bound.queue(landscape.graphics).family;
         let slots = [Slot::new(tile, family)?, Slot::new(tile, family)?];
-        let buffers = slots.each_ref().map(|slot| SlotBuffers {
-            camera: &slot.camera,
-            rectangles: &slot.rectangles,
-        });
         let pipelines = Pipelines::new(
             tile,
             bound.target(landscape.land),
             streamer.cache.set_layout(),
             &heights,
             &palette,
-            buffers,
+            slots.each_ref().map(|slot| &slot.camera),
         )?;
+        let layer = Layer::new(tile, bound.target(landscape.land))?;
         Ok(Renderer {
             tile: tile.clone(),
             world,
@@ -120,7 +120,8 @@ impl Renderer {
             seen: Vec::new(),
             blocks: Vec::new(),
             arenas: Vec::new(),
-            rectangles: Vec::new(),
+            sheet: Sheet::default(),
+            layer,
         })
     }
 
@@ -150,8 +151,8 @@ impl Renderer {
             for slot in &self.slots {
                 device.destroy_command_pool(slot.pool, None);
                 slot.camera.destroy(&device);
-                slot.rectangles.destroy(&device);
             }
+            self.layer.destroy(&device);
             self.heights.destroy(&device);
             self.palette.destroy(&device);
         }
@@ -211,10 +212,9 @@ impl Renderer {
                 &self.streamer,
                 (self.policy, self.uploads, self.extent),
                 (&mut self.blocks, &mut self.arenas),
-                &mut self.rectangles,
+                &mut self.sheet,
             );
-            let bytes: &[u8] = bytemuck::cast_slice(&self.rectangles);
-            self.slots[index].rectangles.bytes()[..bytes.len()].copy_from_slice(bytes);
+            self.layer.write(index, &self.sheet);
         }
         let pen = Pen {
             device: &device,
@@ -223,9 +223,12 @@ impl Renderer {
             streamer: &self.streamer,
             extent: self.extent,
         };
-        let rectangles = if self.overlay { self.rectangles.len() } else { 0 };
         commands.pass(self.landscape.land, |pass| {
-            pen.draw(pass.command_buffer(), &self.seen, &self.world, rectangles as u32);
+            pen.draw(pass.command_buffer(), &self.seen, &self.world);
+            if self.overlay {
+                self.layer
+                    .record(&device, pass.command_buffer(), index, self.extent);
+            }
         })?;
         if let Some(read_back) = self.landscape.read_back {
             let (picture, extent) = (self.landscape.picture, self.extent);
@@ -276,12 +279,10 @@ impl Slot {
         // SAFETY: the pool was just created.
         let commands =
             unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?[0];
-        let (camera, rectangles) = slot_buffers(tile)?;
         Ok(Slot {
             pool,
             commands,
-            camera,
-            rectangles,
+            camera: camera_buffer(tile)?,
             pending: None,
         })
     }
@@ -292,7 +293,7 @@ fn overlay(
     streamer: &Streamer,
     (policy, uploads, extent): (&str, Bytes, vk::Extent2D),
     (blocks, arenas): (&mut Vec<Block>, &mut Vec<ArenaView>),
-    rectangles: &mut Vec<Rectangle>,
+    sheet: &mut Sheet,
 ) {
     streamer.blocks(blocks);
     arenas.clear();
@@ -302,15 +303,15 @@ fn overlay(
     let mut history = streamer.history.clone();
     history.push(figures.uploaded.0);
     let lines = [
-        format!("POLICY {}", policy.to_uppercase()),
-        format!("CACHE {}K, {} BLOCKS", budget.0 / 1024, blocks.len()),
+        format!("policy {policy}"),
+        format!("cache {} KiB, {} blocks", budget.0 / 1024, blocks.len()),
         format!(
-            "IN VIEW {}, COARSER {}, NONE {}",
+            "in view {}, coarser {}, none {}",
             figures.whole + figures.coarser + figures.nothing,
             figures.coarser,
             figures.nothing
         ),
-        format!("TEXTURES SO FAR {}", streamer.count()),
+        format!("textures so far {}", streamer.count()),
     ];
     let view = View {
         extent,
@@ -321,7 +322,7 @@ fn overlay(
         history: &history,
         lines: &lines,
     };
-    Overlay::draw(rectangles, &view);
+    Overlay::draw(sheet, &view);
 }
 
 /// Draws into a command buffer.
@@ -334,7 +335,7 @@ struct Pen<'a> {
 }
 
 impl Pen<'_> {
-    fn draw(&self, commands: vk::CommandBuffer, seen: &[Seen], world: &World, rectangles: u32) {
+    fn draw(&self, commands: vk::CommandBuffer, seen: &[Seen], world: &World) {
         let (device, graphics) = (self.device, vk::PipelineBindPoint::GRAPHICS);
         let (layout, pipelines) = (self.pipelines.layout, self.pipelines);
         let viewport = vk::Viewport {
@@ -404,11 +405,6 @@ impl Pen<'_> {
         bind(pipelines.sky);
         // SAFETY: as above.
         unsafe { device.cmd_draw(commands, 3, 1, 0, 0) };
-        if rectangles > 0 {
-            bind(pipelines.overlay);
-            // SAFETY: as above; as many rectangles are in the slot's buffer.
-            unsafe { device.cmd_draw(commands, 6, rectangles, 0, 0) };
-        }
     }
 }
 
@@ -443,32 +439,33 @@ impl window::Painter for Renderer {
         unsafe { self.draw_frame(imports) }
     }
 
-    fn press(&mut self, key: char) -> Result<()> {
-        let budget = match key {
-            ' ' => {
+    fn input(&mut self, input: Input) -> Result<Flow> {
+        let budget = match input {
+            Input::Key(Key::Escape) => return Ok(Flow::Close),
+            Input::Key(Key::Space) => {
                 self.moving = !self.moving;
                 println!(
                     "{} at {}",
                     if self.moving { "flies on" } else { "stands still" },
                     self.at
                 );
-                return Ok(());
+                return Ok(Flow::Continue);
             }
-            'o' | 'O' => {
+            Input::Key(Key::O | Key::F1) => {
                 self.overlay = !self.overlay;
                 println!("overlay {}", if self.overlay { "on" } else { "off" });
-                return Ok(());
+                return Ok(Flow::Continue);
             }
-            '-' => Bytes(self.streamer.cache.budget().0 / 4 * 3),
-            '+' | '=' => Bytes(self.streamer.cache.budget().0 / 3 * 4),
-            _ => return Ok(()),
+            Input::Key(Key::Minus) => Bytes(self.streamer.cache.budget().0 / 4 * 3),
+            Input::Key(Key::Plus) => Bytes(self.streamer.cache.budget().0 / 3 * 4),
+            _ => return Ok(Flow::Continue),
         };
         // A budget that cannot be is no reason to end the flight.
         match self.streamer.cache.set_budget(budget) {
             Ok(()) => println!("budget {budget}"),
             Err(fault) => eprintln!("budget stays: {fault}"),
         }
-        Ok(())
+        Ok(Flow::Continue)
     }
 
     fn queue(&self) -> vk::Queue {

@@ -81,14 +81,19 @@ impl FrameBuilder {
             name: name.into(),
             kind: desc.into(),
             lifetime,
-            pinned: false,
+            demand: Demand::Nothing,
         });
         ResourceId(self.tables.resources.len() as u32 - 1)
     }
 
     /// Demands that a resource live in tile memory: planning fails, and says by which rule, where it cannot.
     pub fn pin(&mut self, resource: ResourceId) {
-        self.tables.resources[resource.index()].pinned = true;
+        self.tables.resources[resource.index()].demand = Demand::Pinned;
+    }
+
+    /// Demands that a resource live in ordinary memory, even if there is room for it in tile memory.
+    pub fn keep_off(&mut self, resource: ResourceId) {
+        self.tables.resources[resource.index()].demand = Demand::KeptOff;
     }
 
     /// Declares a queue with the capabilities that the frame needs of it.

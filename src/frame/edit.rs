@@ -4,8 +4,8 @@ use super::builder::FrameBuilder;
 use std::sync::Arc;
 
 use super::{
-    Access, AccessKind, BatchId, Before, Frame, FrameFault, Pass, PassId, PassKind, ResourceId, SubmitId,
-    Weights,
+    Access, AccessKind, BatchId, Before, Demand, Frame, FrameFault, Pass, PassId, PassKind, ResourceId,
+    SubmitId, Weights,
 };
 use crate::units::{Bytes, Run};
 
@@ -141,10 +141,19 @@ impl Frame {
 
     /// The frame with some resources that must live in tile memory.
     pub fn with_pinned(&self, resources: &[ResourceId]) -> Frame {
+        self.with_demand(resources, Demand::Pinned)
+    }
+
+    /// The frame with some resources that must not live in tile memory, even if there is room.
+    pub fn with_kept_off(&self, resources: &[ResourceId]) -> Frame {
+        self.with_demand(resources, Demand::KeptOff)
+    }
+
+    fn with_demand(&self, resources: &[ResourceId], demand: Demand) -> Frame {
         let mut frame = self.clone();
         let tables = Arc::make_mut(&mut frame.tables);
         for resource in resources {
-            tables.resources[resource.index()].pinned = true;
+            tables.resources[resource.index()].demand = demand;
         }
         frame
     }

@@ -36,7 +36,7 @@ pub use builder::{FrameBuilder, PassBuilder};
 pub use fault::FrameFault;
 pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
-    BufferDesc, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
+    BufferDesc, Demand, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
 pub(crate) use split::{Texels, texels_of};
 pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};

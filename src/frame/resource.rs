@@ -202,8 +202,20 @@ pub struct Resource {
     pub kind: ResourceKind,
     /// How long its contents matter.
     pub lifetime: Lifetime,
-    /// Whether it must live in tile memory: planning fails where it cannot.
-    pub pinned: bool,
+    /// What is demanded about it and tile memory.
+    pub demand: Demand,
+}
+
+/// What is demanded of a planner about a resource and tile memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Demand {
+    /// Nothing: the planner chooses.
+    #[default]
+    Nothing,
+    /// It must live there: planning fails where it cannot.
+    Pinned,
+    /// It must not live there, even if there is room.
+    KeptOff,
 }
 
 impl Resource {

@@ -15,8 +15,8 @@ use ash::vk;
 
 use super::builder::FrameBuilder;
 use super::{
-    Access, AccessKind, Before, Contents, Frame, Lifetime, Pass, PassId, PassKind, Resource, ResourceId,
-    ResourceKind, Tables, Version,
+    Access, AccessKind, Before, Contents, Demand, Frame, Lifetime, Pass, PassId, PassKind, Resource,
+    ResourceId, ResourceKind, Tables, Version,
 };
 use crate::units::{Bytes, Run};
 
@@ -229,7 +229,7 @@ impl Frame {
         tables.resources.push(Resource {
             name: format!("{} (until {})", described.name, self.pass(after).name),
             lifetime: Lifetime::Transient,
-            pinned: false,
+            demand: Demand::Nothing,
             ..whole
         });
         for access in &mut tables.accesses {

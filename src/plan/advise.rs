@@ -82,7 +82,10 @@ pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
         };
         let trial = Trial { plan, resource };
         let mut changes = match constraint {
-            NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => continue,
+            NotTile::NoTileHeap
+            | NotTile::OnePass { .. }
+            | NotTile::KeptOff { .. }
+            | NotTile::Stored { .. } => continue,
             NotTile::NoRoom { .. } | NotTile::NotWorth { .. } => {
                 [trial.smaller()?, trial.shorter()?, trial.stored()?].concat()
             }

@@ -5,7 +5,7 @@ use ash::vk;
 use super::timeline::Timeline;
 use super::{NotTile, PlanOptions, Strategy, WindowRule, model};
 use crate::frame::{
-    Access, AccessKind, Contents, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind,
+    Access, AccessKind, Contents, Demand, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind,
 };
 use crate::profile::{Dedicated, DeviceProfile, Requirements, TileHeap};
 use crate::units::Bytes;
@@ -32,7 +32,9 @@ pub(super) fn judge(
     timeline: &Timeline,
     options: &PlanOptions,
 ) -> Vec<Ruling> {
-    let tile = profile.tile.filter(|_| options.strategy != Strategy::Off);
+    let tile = options
+        .tile_heap(profile)
+        .filter(|_| options.strategy != Strategy::Off);
     let stores = frame.passes().iter().any(|pass| pass.contents == Contents::Store);
     let judge = |id| match stores.then(|| stored_by(frame, id)).flatten() {
         Some(pass) => match judge_one(frame, requirements, tile, timeline, options, id) {
@@ -89,7 +91,13 @@ fn judge_one(
             size: tile.size,
             heap: heap.size,
         }),
-        Some(tile) => Ruling::Tile(uses.iter().map(|access| model::worth(access, tile.size)).sum()),
+        Some(tile) => {
+            let worth = uses.iter().map(|access| model::worth(access, tile.size)).sum();
+            match frame.resource(id).demand {
+                Demand::KeptOff => Ruling::Ordinary(NotTile::KeptOff { worth }),
+                Demand::Nothing | Demand::Pinned => Ruling::Tile(worth),
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{NotTile, Plan, PlanFault, PlanOptions, Reason};
 use super::{arena, barrier, eligible, operations, residency, split, timeline, totals};
-use crate::frame::Frame;
+use crate::frame::{Demand, Frame};
 use crate::profile::{DeviceProfile, Requirements};
 
 /// Plans `frame`: decides where every resource lives and when, what is bound, every barrier and every load and store
@@ -122,7 +122,7 @@ pub(super) fn make_whole(
 fn check_pinned(plan: &Plan) -> Result<(), PlanFault> {
     for (id, resource) in plan.frame.resource_ids().zip(plan.frame.resources()) {
         let rule = match plan.resources[id.index()].reason {
-            _ if !resource.pinned => continue,
+            _ if resource.demand != Demand::Pinned => continue,
             Reason::Tile { .. } | Reason::Lazy { .. } => continue,
             Reason::Unused => "no pass uses it",
             Reason::External => "its memory is the caller's",

@@ -64,7 +64,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
-use crate::profile::{DeviceProfile, Requirements};
+use crate::profile::{DeviceProfile, Requirements, TileHeap};
 use crate::units::{Bytes, Run, Span};
 
 pub use advise::{Advice, Change, ChangeKind, Fusion, Merge, advise, dram_traffic, fusions, merges};
@@ -179,6 +179,17 @@ pub struct PlanOptions {
     pub budget: u64,
     /// The harm of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
     pub bin_cost: Bytes,
+    /// The most bytes of the tile heap that may be bound; `None` for all of it.
+    pub tile_limit: Option<Bytes>,
+}
+
+impl PlanOptions {
+    /// The tile heap of a device, as large as these options let it be; `None` where there is none.
+    pub fn tile_heap(&self, profile: &DeviceProfile) -> Option<TileHeap> {
+        let heap = profile.tile?;
+        let size = self.tile_limit.map_or(heap.size, |limit| heap.size.min(limit));
+        Some(TileHeap { size, ..heap })
+    }
 }
 
 /// What a plan may cost to find, unless something else is said: a few milliseconds.
@@ -215,6 +226,7 @@ impl Default for PlanOptions {
             lazy: true,
             budget: BUDGET,
             bin_cost: model::BIN_COST,
+            tile_limit: None,
         }
     }
 }
@@ -390,6 +402,11 @@ pub enum NotTile {
         worth: Bytes,
         /// The harm in its passes, if it lay in the lowest room there is.
         harm: Bytes,
+    },
+    /// The frame asks for ordinary memory ([`Demand::KeptOff`](crate::frame::Demand::KeptOff)), and nothing else keeps it out.
+    KeptOff {
+        /// What it would have been worth, in bytes per frame.
+        worth: Bytes,
     },
     /// Residents worth more were there.
     NoRoom {

@@ -91,7 +91,8 @@ impl Planner {
     }
 
     /// A plan at once: one at hand for equal inputs, or else one at hand for the same device and options, repaired: what was in tile
-    /// memory stays where it was, as far as it still fits. Without any, [`Strategy::Fast`]'s.
+    /// memory stays where it was, as far as it still fits (the heap may be [limited](PlanOptions::tile_limit) otherwise). Without
+    /// any, [`Strategy::Fast`]'s.
     ///
     /// What is not [searched](super::Optimality) has no bound beside it. It keeps every rule.
     ///
@@ -107,7 +108,13 @@ impl Planner {
         if let Some(known) = self.recall(frame, requirements, profile, options) {
             return Ok(known.plan.clone());
         }
-        let akin = |known: &&Known| known.plan.options == *options && same(&known.plan.profile, profile);
+        let akin = |known: &&Known| {
+            let limited = PlanOptions {
+                tile_limit: options.tile_limit,
+                ..known.plan.options
+            };
+            limited == *options && same(&known.plan.profile, profile)
+        };
         let plan = match self.known.iter().find(akin) {
             Some(known) => make(frame, requirements, profile, options, Some(&known.plan))?,
             None => {

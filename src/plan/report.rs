@@ -83,9 +83,13 @@ impl Plan {
         } else {
             ", no lazily allocated memory"
         };
+        let limit = match self.options.tile_limit {
+            Some(limit) if self.profile.tile.is_some() => format!(", at most {limit} of the tile heap"),
+            _ => String::new(),
+        };
         writeln!(
             f,
-            "  strategy  {}{windows}{aliasing}{ladder}{split}{lazy}",
+            "  strategy  {}{windows}{aliasing}{ladder}{split}{lazy}{limit}",
             self.options.strategy.name()
         )
     }

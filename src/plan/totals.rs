@@ -183,10 +183,7 @@ pub(super) fn sum(
                 totals.eligible_bytes += traffic;
                 totals.on_chip_bytes += traffic;
             }
-            Reason::Arena(NotTile::NoRoom { .. } | NotTile::NotWorth { .. } | NotTile::TooLarge { .. })
-            | Reason::Dedicated(
-                NotTile::NoRoom { .. } | NotTile::NotWorth { .. } | NotTile::TooLarge { .. },
-            ) => {
+            Reason::Arena(why) | Reason::Dedicated(why) if is_room_alone(why) => {
                 totals.eligible_bytes += eligible_traffic(frame, requirements, id);
             }
             Reason::Arena(NotTile::Stored { .. }) | Reason::Dedicated(NotTile::Stored { .. })
@@ -254,4 +251,12 @@ fn peak<'a>(placements: impl Iterator<Item = &'a Placement>, passes: usize) -> B
         peak = peak.max(live);
     }
     Bytes(peak)
+}
+
+/// Whether all that keeps a resource out is that tile memory is finite, or the frame's own demand.
+fn is_room_alone(why: NotTile) -> bool {
+    matches!(
+        why,
+        NotTile::NoRoom { .. } | NotTile::NotWorth { .. } | NotTile::TooLarge { .. } | NotTile::KeptOff { .. }
+    )
 }

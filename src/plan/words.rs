@@ -68,6 +68,7 @@ impl NotTile {
             NotTile::NotWorth { .. } => {
                 "what is reserved takes GMEM from the driver's binning: VK_QCOM_tile_memory_heap, vkCmdBindTileMemoryQCOM"
             }
+            NotTile::KeptOff { .. } => "the frame asks for ordinary memory",
             NotTile::NoRoom { .. } => "what lives at the same time must not share bytes",
         }
     }
@@ -183,6 +184,17 @@ impl Plan {
                 )
             }
             NotTile::Refused => self.refusal_in_words(resource),
+            NotTile::KeptOff { worth } => format!(
+                "kept off tile memory as asked, where {} of its traffic a frame could stay on chip",
+                amount(worth)
+            ),
+            NotTile::TooLarge { size, heap } if self.profile.tile.is_some_and(|tile| heap < tile.size) => {
+                format!(
+                    "its {} exceed the {} of the heap that may be used",
+                    amount(size),
+                    amount(heap)
+                )
+            }
             NotTile::TooLarge { size, heap } => format!(
                 "its {} exceed the whole heap of {}: it fits with {} % fewer bytes (a smaller format or extent)",
                 amount(size),

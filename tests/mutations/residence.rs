@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tileheap::frame::{Lifetime, PassId};
 use tileheap::plan::{
-    CheckFault, ContentsFault, Home, Loss, NotTile, Object, ObjectId, Plan, Reason, ResidenceFault, Strategy,
-    TileRule, WindowRule,
+    BytesFault, CheckFault, ContentsFault, Home, Loss, NotTile, Object, ObjectId, Plan, Reason,
+    ResidenceFault, Strategy, TileRule, WindowRule,
 };
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};
@@ -110,6 +110,38 @@ fn tile_memory_is_used_against_the_options() {
             matches!(
                 fault,
                 CheckFault::Residence(ResidenceFault::AgainstOptions { home: Home::Tile, .. })
+            )
+        },
+    );
+}
+
+#[test]
+fn what_is_kept_off_is_put_into_tile_memory() {
+    refused(
+        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Tile),
+        |plan, &index| plan.frame = plan.frame.with_kept_off(&[plan.placements[index].resource]),
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Residence(ResidenceFault::AgainstOptions { home: Home::Tile, asked, .. })
+                    if asked.contains("kept off")
+            )
+        },
+    );
+}
+
+#[test]
+fn more_of_the_heap_is_bound_than_the_options_allow() {
+    refused(
+        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Tile),
+        |plan, &index| {
+            let object = plan.placements[index].object.expect("tile placements have one");
+            plan.options.tile_limit = Some(Bytes(plan.objects[object.index()].size.0 - 1));
+        },
+        |fault, _| {
+            matches!(
+                fault,
+                CheckFault::Bytes(BytesFault::ObjectTooLarge { limit, .. }) if limit.contains("may bind")
             )
         },
     );

@@ -16,7 +16,11 @@ const ALIGNMENTS: [u64; 6] = [12_288, 5 * 4096, 4096, 7 * 256, 1000, 1];
 pub(crate) fn planned(seed: u64) -> Plan {
     let mut random = SplitMix64::new(seed);
     let desc = frame_desc(&mut random);
-    let frame = synthetic(seed, desc);
+    let mut frame = synthetic(seed, desc);
+    if seed % 5 == 4 {
+        let first = frame.resource_ids().next().into_iter();
+        frame = frame.with_kept_off(&first.collect::<Vec<_>>());
+    }
     let profile = profile(&mut random);
     let mut requirements = estimate(&frame, &profile).unwrap();
     perturb(&mut requirements, &mut random);
@@ -39,6 +43,10 @@ pub(crate) fn planned(seed: u64) -> Plan {
         lazy: !random.one_in(4),
         ladder: random.pick(&[Ladder::WherePays, Ladder::Always, Ladder::Off]),
         split: random.one_in(2),
+        tile_limit: profile
+            .tile
+            .filter(|_| seed % 7 == 6)
+            .map(|tile| Bytes(tile.size.0 / 2)),
     };
     plan(&frame, &Arc::new(requirements), &Arc::new(profile), &options).unwrap()
 }

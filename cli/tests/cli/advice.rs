@@ -204,3 +204,42 @@ fn what_cannot_be_pinned_is_an_error_that_names_the_rule() {
             .contains("nobody")
     );
 }
+
+#[test]
+fn what_is_kept_off_leaves_its_room_to_others() {
+    let frame = file("kept-off.json", FRAME);
+    let kind = |plan: &serde_json::Value, name: &str| {
+        let resources = plan["resources"].as_array().expect("a list");
+        let resource = resources
+            .iter()
+            .find(|one| one["name"] == name)
+            .expect("the same resource");
+        resource["reason"]["kind"].as_str().expect("a kind").to_owned()
+    };
+    let plan = json(&tileheap(&["plan", &frame, "--heap", "64MiB", "--json"]).good());
+    let resources = plan["resources"].as_array().expect("a list");
+    let resident = resources
+        .iter()
+        .find(|one| one["reason"]["kind"] == "tile")
+        .expect("a resident");
+    let name = resident["name"].as_str().expect("a name");
+    let arguments = ["plan", &frame, "--heap", "64MiB", "--keep-off", name];
+    let without = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
+    assert_eq!(kind(&without, name), "kept_off");
+    assert_eq!(
+        without["totals"]["eligible_bytes"],
+        plan["totals"]["eligible_bytes"]
+    );
+    assert!(
+        tileheap(&arguments)
+            .good()
+            .contains("kept off tile memory as asked")
+    );
+    let both = tileheap(&[&arguments[..], &["--pin", name]].concat()).bad(2);
+    assert!(both.contains("both"), "{both}");
+    assert!(
+        tileheap(&["plan", &frame, "--keep-off", "nobody"])
+            .bad(2)
+            .contains("--keep-off nobody")
+    );
+}

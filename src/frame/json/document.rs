@@ -56,6 +56,9 @@ pub(super) struct Resource {
     /// Must live in tile memory.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) pinned: bool,
+    /// Must not live in tile memory.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) kept_off: bool,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]

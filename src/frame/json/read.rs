@@ -139,8 +139,11 @@ impl Reader {
             (None, None) => return Err(field(path(), "is neither an `image` nor a `buffer`")),
             (Some(_), Some(_)) => return Err(field(path(), "is both an `image` and a `buffer`")),
         };
-        if resource.pinned {
-            self.frame.pin(id);
+        match (resource.pinned, resource.kept_off) {
+            (false, false) => {}
+            (true, false) => self.frame.pin(id),
+            (false, true) => self.frame.keep_off(id),
+            (true, true) => return Err(field(path(), "is both `pinned` and `kept_off`")),
         }
         self.resources.insert(resource.name, id);
         Ok(())

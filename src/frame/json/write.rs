@@ -5,7 +5,7 @@ use ash::vk;
 use super::document as doc;
 use super::{FORMAT, VERSION};
 use crate::frame::{
-    Access, BatchId, Extent, Frame, Lifetime, PassId, ResourceKind, ResourceState, SemaphoreOp,
+    Access, BatchId, Demand, Extent, Frame, Lifetime, PassId, ResourceKind, ResourceState, SemaphoreOp,
 };
 
 pub(super) fn document(frame: &Frame) -> doc::Document {
@@ -83,7 +83,8 @@ fn resource(resource: &crate::frame::Resource) -> doc::Resource {
                 exit: state(desc.exit),
             }),
         },
-        pinned: resource.pinned,
+        pinned: resource.demand == Demand::Pinned,
+        kept_off: resource.demand == Demand::KeptOff,
     }
 }
 

@@ -248,7 +248,9 @@ fn check_objects(judge: &mut Judge<'_>) {
                 tile.size,
             )
         });
-        for (limit, most) in limits.into_iter().chain(tile_limit) {
+        let asked = plan.options.tile_limit.filter(|_| object.home == Home::Tile);
+        let asked = asked.map(|most| ("what the plan may bind of the tile heap", most));
+        for (limit, most) in limits.into_iter().chain(tile_limit).chain(asked) {
             if object.size > most {
                 judge.report(BytesFault::ObjectTooLarge {
                     object: index,

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::Judge;
 use super::structure::reads_previous;
-use crate::frame::{Access, AccessKind, BatchId, Lifetime, ResourceId, ResourceKind, SubmitId};
+use crate::frame::{Access, AccessKind, BatchId, Demand, Lifetime, ResourceId, ResourceKind, SubmitId};
 use crate::plan::{Home, Placement, Plan, Strategy, WindowRule};
 use crate::profile::Dedicated;
 use crate::units::Span;
@@ -283,6 +283,14 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
             resource,
             home: Home::Tile,
             asked: "nothing in tile memory",
+        });
+    }
+    if plan.frame.resource(id).demand == Demand::KeptOff {
+        let resource = judge.resident(index);
+        judge.report(ResidenceFault::AgainstOptions {
+            resource,
+            home: Home::Tile,
+            asked: "it to be kept off tile memory",
         });
     }
     if let Some(rule) = tile_rule(judge, id) {

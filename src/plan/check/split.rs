@@ -169,7 +169,7 @@ fn check_described(judge: &mut Judge<'_>, split: &Split) {
     };
     for (id, theirs) in described.resource_ids().zip(described.resources()) {
         let ours = planned.resource(id);
-        let same = (&ours.name, ours.lifetime, ours.pinned) == (&theirs.name, theirs.lifetime, theirs.pinned);
+        let same = (&ours.name, ours.lifetime, ours.demand) == (&theirs.name, theirs.lifetime, theirs.demand);
         if !same || !alike(ours, theirs) {
             different(format!("resource `{}`", theirs.name));
         }

@@ -68,6 +68,8 @@ pub(super) struct Options {
     pub(super) lazy: bool,
     pub(super) budget: u64,
     pub(super) bin_cost: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) tile_limit: Option<Bytes>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -149,6 +151,9 @@ pub(super) enum Reason {
     NotWorth {
         worth: Bytes,
         harm: Bytes,
+    },
+    KeptOff {
+        worth: Bytes,
     },
     NoRoom {
         worth: Bytes,

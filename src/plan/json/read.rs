@@ -52,6 +52,7 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
             lazy: document.options.lazy,
             budget: document.options.budget,
             bin_cost: document.options.bin_cost,
+            tile_limit: document.options.tile_limit,
         },
         requirements: Arc::new(Requirements { resources: needs }),
         resources,
@@ -364,6 +365,7 @@ fn reason(
         form::Reason::OnePass { pass: name } => NotTile::OnePass { pass: pass(name)? },
         form::Reason::DeclaredUsage => NotTile::DeclaredUsage,
         form::Reason::Refused => NotTile::Refused,
+        form::Reason::KeptOff { worth } => NotTile::KeptOff { worth: *worth },
         form::Reason::TooLarge { size, heap } => NotTile::TooLarge {
             size: *size,
             heap: *heap,

@@ -24,6 +24,7 @@ pub(super) fn document(plan: &Plan) -> Document {
             lazy: options.lazy,
             budget: options.budget,
             bin_cost: options.bin_cost,
+            tile_limit: options.tile_limit,
         },
         stores: plan.stores().iter().map(|one| store(plan, one)).collect(),
         profile: ProfileJson::new(&plan.profile),
@@ -159,6 +160,7 @@ fn not_tile(plan: &Plan, why: NotTile) -> form::Reason {
         NotTile::Refused => form::Reason::Refused,
         NotTile::TooLarge { size, heap } => form::Reason::TooLarge { size, heap },
         NotTile::NotWorth { worth, harm } => form::Reason::NotWorth { worth, harm },
+        NotTile::KeptOff { worth } => form::Reason::KeptOff { worth },
         NotTile::NoRoom { worth, beside } => form::Reason::NoRoom {
             worth,
             first_collision: beside.first,

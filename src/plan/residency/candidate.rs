@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::frame::{Frame, Lifetime, PassId, ResourceId, Version};
+use crate::frame::{Demand, Frame, Lifetime, PassId, ResourceId, Version};
 use crate::plan::eligible::{Ruling, barred};
 use crate::plan::timeline::Timeline;
 use crate::plan::{PlanOptions, WindowRule, model};
@@ -41,7 +41,7 @@ pub(super) fn candidates(
                 span,
                 size: tile.size,
                 alignment: tile.alignment,
-                worth: if frame.resource(id).pinned {
+                worth: if frame.resource(id).demand == Demand::Pinned {
                     *worth + PINNED
                 } else {
                     *worth
@@ -76,8 +76,8 @@ pub(super) fn stretches(
         };
         let needs = &requirements.resources[id.index()];
         let tile = needs.tile.filter(|tile| tile.size <= heap.size);
-        let pinned = frame.resource(id).pinned;
-        let Some(tile) = tile.filter(|_| asked && !pinned && needs.dedicated != Dedicated::Required) else {
+        let free = frame.resource(id).demand == Demand::Nothing;
+        let Some(tile) = tile.filter(|_| asked && free && needs.dedicated != Dedicated::Required) else {
             continue;
         };
         if frame.splits(id).is_err() {

@@ -2,7 +2,7 @@
 
 use super::Resident;
 use super::bind::runs;
-use super::candidate::{Candidate, Order, sort_by_window};
+use super::candidate::{Candidate, Order, PINNED, sort_by_window};
 use crate::pack::Shelf;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
@@ -31,8 +31,8 @@ pub(super) fn in_one_order(
     residents
 }
 
-/// Places what had an offset before, from the lowest up, and then the rest by density: what nothing has changed for comes to
-/// lie where it lay.
+/// Places what must be there, then what had an offset before, from the lowest up, and then the rest by density: what nothing
+/// has changed for comes to lie where it lay.
 pub(super) fn as_before(
     heap: &TileHeap,
     candidates: &mut [Candidate],
@@ -45,6 +45,7 @@ pub(super) fn as_before(
         let apart = a
             .window
             .cmp(&b.window)
+            .then((b.worth >= PINNED).cmp(&(a.worth >= PINNED)))
             .then(offset(a).is_none().cmp(&offset(b).is_none()));
         apart
             .then(offset(a).cmp(&offset(b)))

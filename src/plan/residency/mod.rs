@@ -34,7 +34,7 @@ use self::search::{Choice, choice_at, choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
 use super::{Home, Ladder, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
-use crate::frame::{Frame, PassId, ResourceId};
+use crate::frame::{Demand, Frame, PassId, ResourceId};
 use crate::pack;
 use crate::profile::{DeviceProfile, Requirements, TileHeap};
 use crate::units::{Alignment, Bytes, Span};
@@ -129,7 +129,8 @@ pub(super) fn offered_stretches(
 
 /// What the search counts for resources that must be in tile memory.
 fn pins(frame: &Frame) -> i64 {
-    let pinned = frame.resources().iter().filter(|resource| resource.pinned);
+    let resources = frame.resources().iter();
+    let pinned = resources.filter(|resource| resource.demand == Demand::Pinned);
     pinned.count() as i64 * PINNED.0 as i64
 }
 
@@ -148,7 +149,7 @@ pub(super) fn choose(
         reserved_by_runs: Bytes::ZERO,
         optimality: None,
     };
-    let Some(heap) = profile.tile else {
+    let Some(heap) = options.tile_heap(profile) else {
         return nothing(frame.passes().len());
     };
     let mut candidates = candidates(frame, requirements, timeline, rulings);
@@ -308,7 +309,7 @@ pub(super) fn repair(
     old: &Plan,
 ) -> Residency {
     let searches = matches!(options.strategy, Strategy::Greedy | Strategy::Optimal) && options.aliasing;
-    let Some(heap) = profile.tile.filter(|_| searches) else {
+    let Some(heap) = options.tile_heap(profile).filter(|_| searches) else {
         return choose(frame, requirements, profile, timeline, rulings, options);
     };
     let mut candidates = candidates(frame, requirements, timeline, rulings);

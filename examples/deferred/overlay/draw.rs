@@ -1,0 +1,551 @@
+//! Draws the overlay: shapes and text, from the layout and the plan.
+
+use ash::vk;
+use tileheap::frame::{Demand, PassId, ResourceId, ResourceKind};
+use tileheap::plan::{Home, Plan};
+use tileheap::units::{Bytes, Span};
+
+use super::heap::Memory;
+use super::layout::{FIGURES, KEYS_LINE, LINE, Layout, PADDING};
+use super::wish::has_choice;
+use super::{Overlay, View, limit_of};
+use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of, wrap};
+use crate::support::sizes::short;
+
+const PANEL: Colour = [0.035, 0.045, 0.065, 0.86];
+const EDGE: Colour = [0.55, 0.65, 0.80, 0.22];
+const GROUND: Colour = [0.09, 0.105, 0.135, 0.92];
+const BOUND: Colour = [0.20, 0.33, 0.55, 0.75];
+const BOUND_EDGE: Colour = [0.47, 0.70, 1.0, 1.0];
+const LINES: Colour = [1.0, 1.0, 1.0, 0.07];
+const WINDOW: Colour = [1.0, 1.0, 1.0, 0.55];
+const SHUT: Colour = [0.95, 0.62, 0.25, 0.42];
+const ACCENT: Colour = [0.98, 0.72, 0.33, 1.0];
+const WHITE: Colour = [0.95, 0.96, 0.98, 1.0];
+const TEXT: Colour = [0.82, 0.86, 0.91, 1.0];
+const DIM: Colour = [0.58, 0.64, 0.72, 1.0];
+const INK: Colour = [0.05, 0.06, 0.09, 1.0];
+const INK_DIM: Colour = [0.05, 0.06, 0.09, 0.72];
+const GOOD: Colour = [0.45, 0.85, 0.58, 1.0];
+const ROW_CHOSEN: Colour = [0.45, 0.62, 0.95, 0.28];
+const ROW_HOVERED: Colour = [1.0, 1.0, 1.0, 0.10];
+
+/// Light enough for dark names, and apart from their neighbours.
+const COLOURS: [Colour; 10] = [
+    [0.42, 0.78, 0.66, 1.0],
+    [0.98, 0.60, 0.42, 1.0],
+    [0.58, 0.67, 0.90, 1.0],
+    [0.93, 0.60, 0.79, 1.0],
+    [0.68, 0.85, 0.38, 1.0],
+    [0.99, 0.84, 0.30, 1.0],
+    [0.88, 0.77, 0.60, 1.0],
+    [0.46, 0.80, 0.94, 1.0],
+    [0.79, 0.66, 0.95, 1.0],
+    [0.96, 0.68, 0.66, 1.0],
+];
+
+/// How to get tile memory where there is none.
+const EMULATOR: [&str; 3] = [
+    "No tile memory on this device: this is the plan in ordinary memory, where lives that are apart share bytes.",
+    "With the emulator the same program has a tile heap: bash scripts/stage-emulator.sh, then start it with",
+    "VK_ADD_LAYER_PATH=target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator",
+];
+
+/// Paragraphs above the map.
+pub(super) fn notices(view: &View<'_>) -> Vec<String> {
+    match (view.plan.profile.tile, view.refusal) {
+        (None, _) => EMULATOR.map(str::to_owned).to_vec(),
+        (Some(_), Some(refusal)) => vec![format!("Not so: {refusal}")],
+        (Some(_), None) => Vec::new(),
+    }
+}
+
+/// One line, where there is no room for more.
+pub(super) fn too_small(sheet: &mut Sheet, extent: vk::Extent2D) {
+    let text = cut("The heap map needs a larger window.", extent.width as f32 - 24.0);
+    let area = Area::new(4.0, 4.0, width_of(&text) + 16.0, LINE + 6.0);
+    sheet.rounded(area, 4.0, PANEL);
+    sheet.text([area.left + 8.0, area.top + 3.0], Weight::Regular, &text, TEXT);
+}
+
+pub(super) fn draw(sheet: &mut Sheet, overlay: &Overlay, view: &View<'_>, layout: &Layout) {
+    let drawing = Drawing {
+        overlay,
+        view,
+        plan: view.plan,
+        layout,
+        focus: overlay.shown_resource(layout),
+    };
+    for area in [layout.side, layout.panel] {
+        sheet.rounded(area, 8.0, EDGE);
+        sheet.rounded(area.inset(1.0), 7.0, PANEL);
+    }
+    drawing.figures(sheet);
+    drawing.rows(sheet);
+    drawing.details(sheet);
+    drawing.titles(sheet);
+    drawing.ground(sheet);
+    drawing.blocks(sheet);
+    drawing.slider(sheet);
+    drawing.passes(sheet);
+    drawing.keys(sheet);
+}
+
+struct Drawing<'a> {
+    overlay: &'a Overlay,
+    view: &'a View<'a>,
+    plan: &'a Plan,
+    layout: &'a Layout,
+    /// What details are shown of.
+    focus: Option<ResourceId>,
+}
+
+impl Drawing<'_> {
+    /// The plan in figures.
+    fn figures(&self, sheet: &mut Sheet) {
+        let Drawing { plan, layout, .. } = self;
+        let side = layout.side;
+        let (left, wide) = (side.left + PADDING, side.width - 2.0 * PADDING);
+        let line = |index: usize| side.top + PADDING + index as f32 * LINE;
+        let extent = plan.frame.base_extent();
+        let title = format!("{}, {} x {}", plan.frame.name(), extent.width, extent.height);
+        sheet.text([left, line(0)], Weight::Bold, &cut(&title, wide), WHITE);
+        let device = cut(&plan.profile.name, wide);
+        sheet.text([left, line(1)], Weight::Regular, &device, DIM);
+        let totals = &plan.totals;
+        if plan.profile.tile.is_some() {
+            let share = totals.on_chip_bytes.0 as f64 / totals.eligible_bytes.0.max(1) as f64;
+            let text = format!(
+                "{:.1} % of {} stay on chip",
+                100.0 * share,
+                short(totals.eligible_bytes)
+            );
+            sheet.text([left, line(2)], Weight::Regular, &text, TEXT);
+            let bar = Area::new(left, line(3) + 4.0, wide, 8.0);
+            sheet.rounded(bar, 4.0, GROUND);
+            let full = Area::new(left, bar.top, (wide * share as f32).max(8.0), 8.0);
+            sheet.rounded(full, 4.0, GOOD);
+        } else {
+            let text = format!("{} in ordinary memory", short(totals.arena_bytes));
+            sheet.text([left, line(2)], Weight::Regular, &text, TEXT);
+            let apart = format!(
+                "{} if nothing shared bytes",
+                short(totals.arena_bytes_without_aliasing)
+            );
+            sheet.text([left, line(3)], Weight::Regular, &apart, DIM);
+        }
+        let (text, colour) = self.standing();
+        sheet.text([left, line(4)], Weight::Regular, &cut(&text, wide), colour);
+        let rule = Area::new(left, line(FIGURES) + 3.0, wide, 1.0);
+        sheet.rectangle(rule, EDGE);
+    }
+
+    /// How good the plan is known to be.
+    fn standing(&self) -> (String, Colour) {
+        match self.plan.optimality {
+            _ if self.plan.profile.tile.is_none() => ("no tile heap to choose residents for".to_owned(), DIM),
+            Some(found) if found.is_proved() => (format!("proved best in {} steps", found.steps), GOOD),
+            Some(found) => (
+                format!("{} steps without a proof that it is best", found.steps),
+                DIM,
+            ),
+            None if self.view.searching => ("made at once; searching for better".to_owned(), ACCENT),
+            None => ("made at once".to_owned(), DIM),
+        }
+    }
+
+    /// The resources with a box each: who is on chip, who may choose.
+    fn rows(&self, sheet: &mut Sheet) {
+        for row in &self.layout.rows {
+            let (area, resource) = (row.area, row.resource);
+            if self.overlay.chosen == Some(resource) {
+                sheet.rounded(area, 3.0, ROW_CHOSEN);
+            } else if self.focus == Some(resource) {
+                sheet.rounded(area, 3.0, ROW_HOVERED);
+            }
+            let boxed = Area::new(area.left + 8.0, area.top + 3.0, 11.0, 11.0);
+            self.check(sheet, boxed, resource);
+            let home = self.home_in_words(resource);
+            let home_left = area.right() - 6.0 - width_of(&home);
+            sheet.text(
+                [home_left, area.top],
+                Weight::Regular,
+                &home,
+                self.home_colour(resource),
+            );
+            let size = short(self.size_of(resource));
+            let size_left = area.right() - 6.0 - 9.0 * GLYPH[0] - 10.0 - width_of(&size);
+            sheet.text([size_left, area.top], Weight::Regular, &size, DIM);
+            let name_left = boxed.right() + 8.0;
+            let name = cut(
+                &self.plan.frame.resource(resource).name,
+                size_left - name_left - 6.0,
+            );
+            let colour = if self.focus == Some(resource) { WHITE } else { TEXT };
+            sheet.text([name_left, area.top], Weight::Regular, &name, colour);
+        }
+        let last = self.layout.rows.last().map_or(0.0, |row| row.area.bottom());
+        let (left, wide) = (
+            self.layout.side.left + PADDING,
+            self.layout.side.width - 2.0 * PADDING,
+        );
+        sheet.rectangle(Area::new(left, last + 6.0, wide, 1.0), EDGE);
+    }
+
+    /// Full where it is on chip, crossed where it was asked to stay away, a dash where the rules leave no choice.
+    fn check(&self, sheet: &mut Sheet, area: Area, resource: ResourceId) {
+        let colour = colour_of(resource);
+        let demand = self.overlay.wish.demand(resource);
+        if !has_choice(self.plan, resource) {
+            let dash = Area::new(area.left + 2.0, area.top + 5.0, area.width - 4.0, 2.0);
+            sheet.rectangle(dash, colour);
+            return;
+        }
+        if self.plan.home_of(resource) == Some(Home::Tile) {
+            sheet.rounded(area, 3.0, colour);
+        } else {
+            sheet.border(area, 1.0, colour);
+        }
+        match demand {
+            Demand::Nothing => {}
+            // A nail's head.
+            Demand::Pinned => sheet.rounded(area.inset(3.0), 2.5, INK),
+            Demand::KeptOff => {
+                for step in 0..5 {
+                    let along = 2.0 + step as f32 * 1.5;
+                    let dot = |left: f32| Area::new(area.left + left, area.top + along, 1.5, 1.5);
+                    sheet.rectangle(dot(along), ACCENT);
+                    sheet.rectangle(dot(area.width - along - 1.5), ACCENT);
+                }
+            }
+        }
+    }
+
+    fn home_in_words(&self, resource: ResourceId) -> String {
+        let home = match self.overlay.wish.demand(resource) {
+            Demand::Pinned => "pinned",
+            Demand::KeptOff => "kept off",
+            Demand::Nothing => match self.plan.home_of(resource) {
+                None => "unused",
+                Some(Home::Tile) => "on chip",
+                Some(Home::Lazy) => "lazy",
+                Some(Home::Arena) => "memory",
+                Some(Home::Own) => "own",
+            },
+        };
+        home.to_owned()
+    }
+
+    fn home_colour(&self, resource: ResourceId) -> Colour {
+        match self.plan.home_of(resource) {
+            _ if self.overlay.wish.demand(resource) != Demand::Nothing => ACCENT,
+            Some(Home::Tile | Home::Lazy) => GOOD,
+            _ => DIM,
+        }
+    }
+
+    fn size_of(&self, resource: ResourceId) -> Bytes {
+        let placement = self.plan.placements_of(resource).first();
+        placement.map_or(Bytes::ZERO, |placement| placement.size)
+    }
+
+    /// Name, size, life and reason of what is below the pointer or chosen; of a pass, where nothing is.
+    fn details(&self, sheet: &mut Sheet) {
+        let area = self.layout.details;
+        let most = (area.height / LINE) as usize;
+        let pointer = self.overlay.pointer;
+        let over_pass = pointer
+            .filter(|&at| self.layout.resource_at(at).is_none())
+            .and_then(|at| self.layout.pass_at(at));
+        let lines = match (over_pass, self.focus) {
+            (Some(step), _) => self.pass_in_words(step),
+            (None, Some(resource)) => self.resource_in_words(resource),
+            (None, None) => return,
+        };
+        let mut wrapped = Vec::new();
+        for (weight, colour, text) in lines {
+            wrapped.extend(
+                wrap(&text, area.width)
+                    .into_iter()
+                    .map(|line| (weight, colour, line)),
+            );
+        }
+        for (index, (weight, colour, line)) in wrapped.into_iter().take(most).enumerate() {
+            let at = [area.left, area.top + index as f32 * LINE];
+            sheet.text(at, weight, &line, colour);
+        }
+    }
+
+    fn resource_in_words(&self, resource: ResourceId) -> Vec<(Weight, Colour, String)> {
+        let plan = self.plan;
+        let described = plan.frame.resource(resource);
+        let what = match described.kind {
+            ResourceKind::Image { extent, .. } => {
+                format!("{:?}, {} x {}", described.format(), extent.width, extent.height)
+            }
+            ResourceKind::Buffer { .. } => "buffer".to_owned(),
+        };
+        let mut lines = vec![
+            (Weight::Bold, colour_of(resource), described.name.clone()),
+            (Weight::Regular, TEXT, what),
+        ];
+        if let Some(placement) = plan.placements_of(resource).first() {
+            let place = format!("{} at {}", placement.size, placement.offset);
+            lines.push((Weight::Regular, TEXT, place));
+            lines.push((Weight::Regular, TEXT, self.span_in_words(placement.span)));
+        }
+        let reason = plan.reason_in_words(resource).replace('`', "");
+        lines.push((Weight::Regular, DIM, reason));
+        lines
+    }
+
+    fn pass_in_words(&self, step: u32) -> Vec<(Weight, Colour, String)> {
+        let plan = self.plan;
+        let planned = &plan.passes[step as usize];
+        let bound = planned
+            .bound
+            .map_or(Bytes::ZERO, |object| plan.objects[object.index()].size);
+        let barriers = planned.before.len() + planned.after.len();
+        vec![
+            (
+                Weight::Bold,
+                WHITE,
+                format!("pass {}", plan.frame.passes()[step as usize].name),
+            ),
+            (
+                Weight::Regular,
+                TEXT,
+                format!("{bound} of tile memory bound, {} alive", planned.live_tile),
+            ),
+            (Weight::Regular, DIM, format!("{barriers} barriers around it")),
+        ]
+    }
+
+    fn span_in_words(&self, span: Span) -> String {
+        let name = |step: u32| &self.plan.frame.passes()[step as usize].name;
+        match span.len() {
+            0 => "no pass".to_owned(),
+            1 => format!("{} alone", name(span.first.0)),
+            passes => format!(
+                "{} to {}, {passes} passes",
+                name(span.first.0),
+                name(span.end.0 - 1)
+            ),
+        }
+    }
+
+    /// What the map shows, and what is amiss.
+    fn titles(&self, sheet: &mut Sheet) {
+        let layout = self.layout;
+        let (left, right) = (layout.panel.left + PADDING, layout.panel.right() - PADDING);
+        let top = layout.panel.top + 8.0;
+        let (limit, whole) = limit_of(self.plan, &self.overlay.wish);
+        let (title, rest) = match self.overlay.memory(self.plan) {
+            Memory::Tile if limit < whole => (
+                format!("Tile heap, {} of {}", short(limit), short(whole)),
+                "offsets upward, passes across",
+            ),
+            Memory::Tile => (
+                format!("Tile heap, {}", short(whole)),
+                "offsets upward, passes across",
+            ),
+            Memory::Ordinary => (
+                format!("Ordinary memory, {}", short(layout.heap.size)),
+                "offsets upward, passes across",
+            ),
+        };
+        let end = sheet.text([left, top], Weight::Bold, &title, WHITE);
+        let rest = cut(rest, right - end - 14.0);
+        sheet.text([end + 14.0, top], Weight::Regular, &rest, DIM);
+        if layout.slider.is_some() {
+            let label = "bound in the pass";
+            let label_left = right - width_of(label);
+            if label_left - 20.0 > end + 14.0 + width_of(&rest) + 14.0 {
+                sheet.text([label_left, top], Weight::Regular, label, DIM);
+                let swatch = Area::new(label_left - 18.0, top + 4.0, 12.0, 9.0);
+                sheet.rectangle(swatch, BOUND);
+                sheet.rectangle(Area::new(swatch.left, swatch.top, 12.0, 2.0), BOUND_EDGE);
+            }
+        }
+        for (index, line) in layout.notice.iter().enumerate() {
+            let at = [left, layout.notice_top + index as f32 * LINE];
+            sheet.text(at, Weight::Regular, line, ACCENT);
+        }
+    }
+
+    /// What lies below the residents: sizes, passes, what is bound, windows.
+    fn ground(&self, sheet: &mut Sheet) {
+        let Layout { plot, heap, .. } = self.layout;
+        sheet.rectangle(*plot, GROUND);
+        let passes = heap.bound.len() as u32;
+        for pass in 0..passes {
+            let bound = self.layout.bound(pass);
+            sheet.rectangle(bound, BOUND);
+            if bound.height > 0.0 {
+                sheet.rectangle(Area::new(bound.left, bound.top, bound.width, 2.0), BOUND_EDGE);
+            }
+        }
+        for pass in 1..passes {
+            sheet.rectangle(Area::new(self.layout.x(pass), plot.top, 1.0, plot.height), LINES);
+        }
+        let slider = self.layout.slider.map_or(plot.left, |slider| slider.left);
+        for quarter in 0..=4 {
+            let offset = Bytes(heap.size.0 / 4 * quarter);
+            let y = self.layout.y(offset);
+            let label = if quarter == 0 {
+                "0".to_owned()
+            } else {
+                short(offset)
+            };
+            let at = [slider - 6.0 - width_of(&label), y - GLYPH[1] / 2.0];
+            sheet.text(at, Weight::Regular, &label, DIM);
+            sheet.rectangle(Area::new(plot.left, y - 0.5, plot.width, 1.0), LINES);
+        }
+        self.windows(sheet);
+    }
+
+    /// Where tile contents end: batches, or submits.
+    fn windows(&self, sheet: &mut Sheet) {
+        let (frame, plot) = (&self.plan.frame, self.layout.plot);
+        let by_submit = self
+            .plan
+            .profile
+            .tile
+            .is_some_and(|tile| tile.queue_submit_boundary);
+        let window = |pass: PassId| match by_submit {
+            true => frame.submit_of(pass).index(),
+            false => frame.batch_of(pass).index(),
+        };
+        let what = if by_submit { "submit" } else { "batch" };
+        let passes: Vec<PassId> = frame.pass_ids().collect();
+        let mut first = 0;
+        for run in passes.chunk_by(|&a, &b| window(a) == window(b)) {
+            let (left, right) = (self.layout.x(first), self.layout.x(first + run.len() as u32));
+            if first > 0 {
+                sheet.rectangle(
+                    Area::new(left - 1.0, plot.top - LINE + 2.0, 2.0, plot.height + LINE - 2.0),
+                    WINDOW,
+                );
+            }
+            let label = cut(&format!("{what} {}", window(run[0])), right - left - 8.0);
+            sheet.text([left + 5.0, plot.top - LINE], Weight::Regular, &label, DIM);
+            first += run.len() as u32;
+        }
+    }
+
+    /// Who lives where.
+    fn blocks(&self, sheet: &mut Sheet) {
+        for block in &self.layout.blocks {
+            let (area, resource) = (block.area, block.resident.resource);
+            sheet.rectangle(area, colour_of(resource));
+            if area.height >= GLYPH[1] {
+                let name = cut(&self.plan.frame.resource(resource).name, area.width - 8.0);
+                let middle = area.top + (area.height - GLYPH[1]) / 2.0;
+                let roomy = area.height >= 2.0 * LINE + 4.0;
+                let top = if roomy { middle - LINE / 2.0 } else { middle };
+                sheet.text([area.left + 5.0, top], Weight::Bold, &name, INK);
+                let size = short(block.resident.size);
+                if roomy && width_of(&size) <= area.width - 8.0 {
+                    sheet.text([area.left + 5.0, top + LINE], Weight::Regular, &size, INK_DIM);
+                }
+            }
+        }
+        // After all of them, so that nothing hides it.
+        let focused = self.layout.blocks.iter();
+        for block in focused.filter(|block| Some(block.resident.resource) == self.focus) {
+            let area = block.area;
+            let around = Area::new(
+                area.left - 2.0,
+                area.top - 2.0,
+                area.width + 4.0,
+                area.height + 4.0,
+            );
+            sheet.border(around, 2.0, WHITE);
+        }
+    }
+
+    /// How much of the heap is to be used.
+    fn slider(&self, sheet: &mut Sheet) {
+        let Some(slider) = self.layout.slider else { return };
+        let plot = self.layout.plot;
+        let (limit, whole) = limit_of(self.plan, &self.overlay.wish);
+        let y = self.layout.y(limit);
+        let track = Area::new(slider.left + 7.0, plot.top, 4.0, plot.height);
+        sheet.rounded(track, 2.0, GROUND);
+        sheet.rounded(
+            Area::new(track.left, y, track.width, plot.bottom() - y),
+            2.0,
+            ACCENT,
+        );
+        if limit < whole {
+            sheet.striped(Area::new(plot.left, plot.top, plot.width, y - plot.top), SHUT);
+            sheet.rectangle(Area::new(plot.left, y - 1.0, plot.width, 2.0), ACCENT);
+            let label = format!("limit {}", short(limit));
+            let (wide, tall) = (width_of(&label) + 12.0, LINE + 2.0);
+            // Above the line, or below it where there is no room.
+            let top = if y - tall >= plot.top { y - tall } else { y + 2.0 };
+            let tag = Area::new(plot.right() - wide, top, wide, tall);
+            sheet.rectangle(tag, ACCENT);
+            sheet.text([tag.left + 6.0, tag.top + 1.0], Weight::Bold, &label, INK);
+        }
+        let handle = Area::new(slider.left, y - 5.0, slider.width, 10.0);
+        sheet.rounded(handle, 4.0, WHITE);
+        sheet.rounded(handle.inset(2.0), 3.0, ACCENT);
+    }
+
+    /// Names of passes below the plot, on some lines by turns.
+    fn passes(&self, sheet: &mut Sheet) {
+        let passes = self.plan.frame.passes();
+        let plot = self.layout.plot;
+        let column = plot.width / passes.len().max(1) as f32;
+        for (index, pass) in passes.iter().enumerate() {
+            let lines = self.layout.name_lines;
+            let (row, middle) = (index % lines, plot.left + (index as f32 + 0.5) * column);
+            let name = cut(&pass.name, lines as f32 * column - 6.0);
+            let wide = width_of(&name);
+            let left = (middle - wide / 2.0).min(plot.right() - wide).max(plot.left);
+            let above = row as f32 * LINE;
+            let top = plot.bottom() + 5.0 + above;
+            let tick = Area::new(middle.round(), plot.bottom(), 1.0, 4.0 + above);
+            sheet.rectangle(tick, EDGE);
+            sheet.text([left, top], Weight::Regular, &name, TEXT);
+        }
+    }
+
+    /// The keys, each in a cap of its own.
+    fn keys(&self, sheet: &mut Sheet) {
+        let area = self.layout.keys;
+        let tile = self.plan.profile.tile.is_some();
+        let all: [(&[&str], &str, bool); 7] = [
+            (&["F1"], "hide", true),
+            (&["Up", "Down"], "choose", true),
+            (&["Space"], "tile or not", tile),
+            (&["+", "-"], "heap size", tile),
+            (&["Tab"], "other memory", tile),
+            (&["R"], "reset", tile),
+            (&["Esc"], "close", true),
+        ];
+        let [mut left, mut top] = [area.left, area.top];
+        for (caps, what, _) in all.into_iter().filter(|(_, _, there)| *there) {
+            let wide: f32 = caps.iter().map(|cap| width_of(cap) + 14.0).sum();
+            if left + wide + width_of(what) + 2.0 > area.right() {
+                [left, top] = [area.left, top + KEYS_LINE];
+            }
+            for cap in caps {
+                let around = Area::new(left, top, width_of(cap) + 10.0, LINE);
+                sheet.rounded(around, 4.0, DIM);
+                sheet.rounded(around.inset(1.0), 3.0, GROUND);
+                sheet.text([left + 5.0, top], Weight::Regular, cap, WHITE);
+                left = around.right() + 4.0;
+            }
+            left = sheet.text([left + 2.0, top], Weight::Regular, what, TEXT) + 16.0;
+        }
+    }
+}
+
+/// The colour of a resource, in the list and on the map: paler from round to round.
+fn colour_of(resource: ResourceId) -> Colour {
+    let (round, index) = (resource.index() / COLOURS.len(), resource.index() % COLOURS.len());
+    let pale = 0.45 * (round % 2) as f32;
+    COLOURS[index].map(|channel| channel + (1.0 - channel) * pale)
+}

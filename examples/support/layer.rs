@@ -1,0 +1,217 @@
+//! Draws a [`Sheet`] over what a render pass has drawn.
+
+use ash::vk;
+use tileheap::runtime::{Device, Target};
+
+use super::SLOTS;
+use super::fault::{Called, Result};
+use super::memory::HostBuffer;
+use super::sheet::{MOST_SHAPES, SHAPE_BYTES, Sheet, glyphs};
+
+mod spirv {
+    include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
+}
+
+/// The pipeline of overlays, and a frame's shapes for each slot.
+pub(crate) struct Layer {
+    set_layout: vk::DescriptorSetLayout,
+    layout: vk::PipelineLayout,
+    pipeline: vk::Pipeline,
+    pool: vk::DescriptorPool,
+    sets: [vk::DescriptorSet; SLOTS],
+    shapes: [HostBuffer; SLOTS],
+    /// How many shapes a slot's frame has.
+    counts: [u32; SLOTS],
+    glyphs: HostBuffer,
+}
+
+impl Layer {
+    /// For a pass with one colour attachment of plain 8-bit channels: shapes are sRGB already.
+    pub(crate) fn new(tile: &Device, target: &Target) -> Result<Layer> {
+        let device = tile.raw();
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+        let shapes = || HostBuffer::new(tile, (MOST_SHAPES * SHAPE_BYTES) as u64, usage);
+        let shapes = [shapes()?, shapes()?];
+        let glyphs = HostBuffer::holding(tile, &glyphs(), usage)?;
+
+        let binding = |index| {
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(index)
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_count(1)
+                .stage_flags(STAGES)
+        };
+        let bindings = [binding(0), binding(1)];
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: the info is complete.
+        let set_layout = unsafe { device.create_descriptor_set_layout(&info, None) }
+            .called("vkCreateDescriptorSetLayout")?;
+        let (set_layouts, screen) = (
+            [set_layout; SLOTS],
+            [vk::PushConstantRange {
+                stage_flags: STAGES,
+                offset: 0,
+                size: size_of::<[f32; 2]>() as u32,
+            }],
+        );
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&set_layouts[..1])
+            .push_constant_ranges(&screen);
+        // SAFETY: the set layout was just created.
+        let layout =
+            unsafe { device.create_pipeline_layout(&info, None) }.called("vkCreatePipelineLayout")?;
+
+        let sizes = [vk::DescriptorPoolSize {
+            ty: vk::DescriptorType::STORAGE_BUFFER,
+            descriptor_count: 2 * SLOTS as u32,
+        }];
+        let info = vk::DescriptorPoolCreateInfo::default()
+            .max_sets(SLOTS as u32)
+            .pool_sizes(&sizes);
+        // SAFETY: the info is complete.
+        let pool = unsafe { device.create_descriptor_pool(&info, None) }.called("vkCreateDescriptorPool")?;
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(pool)
+            .set_layouts(&set_layouts);
+        // SAFETY: the pool holds as many.
+        let made = unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets")?;
+        let sets = [made[0], made[1]];
+        for (set, shapes) in sets.into_iter().zip(&shapes) {
+            for (binding, buffer) in [(0, shapes), (1, &glyphs)] {
+                let info = [vk::DescriptorBufferInfo {
+                    buffer: buffer.handle,
+                    offset: 0,
+                    range: vk::WHOLE_SIZE,
+                }];
+                let write = vk::WriteDescriptorSet::default()
+                    .dst_set(set)
+                    .dst_binding(binding)
+                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                    .buffer_info(&info);
+                // SAFETY: the set is not in use yet, and the buffer is alive.
+                unsafe { device.update_descriptor_sets(&[write], &[]) };
+            }
+        }
+        Ok(Layer {
+            pipeline: pipeline(device, layout, target)?,
+            set_layout,
+            layout,
+            pool,
+            sets,
+            shapes,
+            counts: [0; SLOTS],
+            glyphs,
+        })
+    }
+
+    /// Takes over the shapes of the slot's next frame; the one before is complete.
+    pub(crate) fn write(&mut self, slot: usize, sheet: &Sheet) {
+        let bytes = sheet.bytes();
+        self.shapes[slot].bytes()[..bytes.len()].copy_from_slice(bytes);
+        self.counts[slot] = sheet.len() as u32;
+    }
+
+    /// Records the slot's shapes into a pass with such a target, whose viewport covers the picture.
+    pub(crate) fn record(
+        &self,
+        device: &ash::Device,
+        commands: vk::CommandBuffer,
+        slot: usize,
+        extent: vk::Extent2D,
+    ) {
+        if self.counts[slot] == 0 {
+            return;
+        }
+        let graphics = vk::PipelineBindPoint::GRAPHICS;
+        let (sets, size) = ([self.sets[slot]], [extent.width as f32, extent.height as f32]);
+        // SAFETY: recording inside a pass that the pipeline was made for, with all that it needs.
+        unsafe {
+            device.cmd_bind_pipeline(commands, graphics, self.pipeline);
+            device.cmd_bind_descriptor_sets(commands, graphics, self.layout, 0, &sets, &[]);
+            device.cmd_push_constants(commands, self.layout, STAGES, 0, bytemuck::bytes_of(&size));
+            device.cmd_draw(commands, 6, self.counts[slot], 0, 0);
+        }
+    }
+
+    /// # Safety
+    /// No command buffer that draws it is pending.
+    pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
+        // SAFETY: the caller's duty; the pool frees its sets.
+        unsafe {
+            device.destroy_pipeline(self.pipeline, None);
+            device.destroy_pipeline_layout(self.layout, None);
+            device.destroy_descriptor_pool(self.pool, None);
+            device.destroy_descriptor_set_layout(self.set_layout, None);
+            self.glyphs.destroy(device);
+        }
+        for shapes in &self.shapes {
+            // SAFETY: as above.
+            unsafe { shapes.destroy(device) };
+        }
+    }
+}
+
+const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw(),
+);
+
+/// Shapes over what is there; depth, where the pass has one, is left alone.
+fn pipeline(device: &ash::Device, layout: vk::PipelineLayout, target: &Target) -> Result<vk::Pipeline> {
+    let module = |code| {
+        let info = vk::ShaderModuleCreateInfo::default().code(code);
+        // SAFETY: the build compiled the code for Vulkan 1.1.
+        unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")
+    };
+    let modules = [module(spirv::OVERLAY_VERT)?, module(spirv::OVERLAY_FRAG)?];
+    let stage = |stage, module| {
+        vk::PipelineShaderStageCreateInfo::default()
+            .stage(stage)
+            .module(module)
+            .name(c"main")
+    };
+    let stages = [
+        stage(vk::ShaderStageFlags::VERTEX, modules[0]),
+        stage(vk::ShaderStageFlags::FRAGMENT, modules[1]),
+    ];
+    let input = vk::PipelineVertexInputStateCreateInfo::default();
+    let assembly =
+        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+    let viewport = vk::PipelineViewportStateCreateInfo::default()
+        .viewport_count(1)
+        .scissor_count(1);
+    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+    let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
+    let depth = vk::PipelineDepthStencilStateCreateInfo::default();
+    let blend = [vk::PipelineColorBlendAttachmentState::default()
+        .blend_enable(true)
+        .src_color_blend_factor(vk::BlendFactor::SRC_ALPHA)
+        .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
+        .src_alpha_blend_factor(vk::BlendFactor::ZERO)
+        .dst_alpha_blend_factor(vk::BlendFactor::ONE)
+        .color_write_mask(vk::ColorComponentFlags::RGBA)];
+    let color_blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blend);
+    let dynamic_states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic_states);
+    let info = vk::GraphicsPipelineCreateInfo::default()
+        .stages(&stages)
+        .vertex_input_state(&input)
+        .input_assembly_state(&assembly)
+        .viewport_state(&viewport)
+        .rasterization_state(&rasterization)
+        .multisample_state(&samples)
+        .depth_stencil_state(&depth)
+        .color_blend_state(&color_blend)
+        .dynamic_state(&dynamic)
+        .layout(layout);
+    let mut rendering = target.rendering();
+    let info = target.attach(info, &mut rendering);
+    // SAFETY: the state is complete, the target that of the pass, the layout has what the shaders use.
+    let made = unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
+    for module in modules {
+        // SAFETY: pipelines do not need their modules once they exist.
+        unsafe { device.destroy_shader_module(module, None) };
+    }
+    made.map(|pipelines| pipelines[0])
+        .map_err(|(_, result)| result)
+        .called("vkCreateGraphicsPipelines")
+}

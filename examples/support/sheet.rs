@@ -1,0 +1,269 @@
+//! What overlays are drawn on: a list of shapes in pixels, and text of one size.
+
+use bytemuck::{Pod, Zeroable};
+use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster};
+
+/// The most shapes of a frame; what comes after them is left out.
+pub(crate) const MOST_SHAPES: usize = 24_000;
+
+/// sRGB and opacity, 0 to 1.
+pub(crate) type Colour = [f32; 4];
+
+/// Pixels from the left and the top of the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Area {
+    pub(crate) left: f32,
+    pub(crate) top: f32,
+    pub(crate) width: f32,
+    pub(crate) height: f32,
+}
+
+impl Area {
+    pub(crate) const fn new(left: f32, top: f32, width: f32, height: f32) -> Area {
+        Area {
+            left,
+            top,
+            width,
+            height,
+        }
+    }
+
+    pub(crate) fn right(self) -> f32 {
+        self.left + self.width
+    }
+
+    pub(crate) fn bottom(self) -> f32 {
+        self.top + self.height
+    }
+
+    pub(crate) fn contains(self, [x, y]: [f32; 2]) -> bool {
+        x >= self.left && x < self.right() && y >= self.top && y < self.bottom()
+    }
+
+    /// Smaller by so many pixels on each side.
+    pub(crate) fn inset(self, by: f32) -> Area {
+        Area::new(
+            self.left + by,
+            self.top + by,
+            (self.width - 2.0 * by).max(0.0),
+            (self.height - 2.0 * by).max(0.0),
+        )
+    }
+}
+
+/// `Shape` of shaders/overlay.glsl.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Shape {
+    place: [f32; 4],
+    colour: [u8; 4],
+    fill: u32,
+    radius: f32,
+    unused: u32,
+}
+
+/// Bytes of a shape in the buffer that shaders read.
+pub(crate) const SHAPE_BYTES: usize = size_of::<Shape>();
+
+const PLAIN: u32 = 0;
+const STRIPES: u32 = 1;
+const GLYPHS: u32 = 2;
+
+/// Pixels of a character, its line height and the space beside it included.
+pub(crate) const GLYPH: [f32; 2] = [7.0, 16.0];
+/// ASCII from the space on, and Latin-1 from the no-break space on: all that the font has.
+const GLYPHS_OF_WEIGHT: u32 = 95 + 96;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weight {
+    Regular,
+    Bold,
+}
+
+/// Shapes, drawn in their order.
+#[derive(Default)]
+pub(crate) struct Sheet {
+    shapes: Vec<Shape>,
+}
+
+impl Sheet {
+    pub(crate) fn clear(&mut self) {
+        self.shapes.clear();
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.shapes.len().min(MOST_SHAPES)
+    }
+
+    /// As the shaders read them.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.shapes[..self.len()])
+    }
+
+    fn push(&mut self, area: Area, colour: Colour, fill: u32, radius: f32) {
+        if area.width <= 0.0 || area.height <= 0.0 {
+            return;
+        }
+        self.shapes.push(Shape {
+            place: [area.left, area.top, area.width, area.height],
+            colour: colour.map(|channel| (channel.clamp(0.0, 1.0) * 255.0).round() as u8),
+            fill,
+            radius,
+            unused: 0,
+        });
+    }
+
+    pub(crate) fn rectangle(&mut self, area: Area, colour: Colour) {
+        self.push(area, colour, PLAIN, 0.0);
+    }
+
+    /// With round corners.
+    pub(crate) fn rounded(&mut self, area: Area, radius: f32, colour: Colour) {
+        self.push(area, colour, PLAIN, radius);
+    }
+
+    /// In diagonal stripes.
+    pub(crate) fn striped(&mut self, area: Area, colour: Colour) {
+        self.push(area, colour, STRIPES, 0.0);
+    }
+
+    /// The border of an area, inside it.
+    pub(crate) fn border(&mut self, area: Area, thickness: f32, colour: Colour) {
+        let thick = thickness.min(area.height / 2.0).min(area.width / 2.0);
+        let between = area.height - 2.0 * thick;
+        let (left, top) = (area.left, area.top);
+        self.rectangle(Area::new(left, top, area.width, thick), colour);
+        self.rectangle(Area::new(left, area.bottom() - thick, area.width, thick), colour);
+        self.rectangle(Area::new(left, top + thick, thick, between), colour);
+        self.rectangle(
+            Area::new(area.right() - thick, top + thick, thick, between),
+            colour,
+        );
+    }
+
+    /// Writes text from a point on, the corner of its first character; where it ends.
+    pub(crate) fn text(&mut self, [left, top]: [f32; 2], weight: Weight, text: &str, colour: Colour) -> f32 {
+        // On whole pixels, or glyphs would blur.
+        let (mut left, top) = (left.round(), top.round());
+        for character in text.chars() {
+            if character != ' ' {
+                let fill = GLYPHS + glyph_of(character, weight);
+                self.push(Area::new(left, top, GLYPH[0], GLYPH[1]), colour, fill, 0.0);
+            }
+            left += GLYPH[0];
+        }
+        left
+    }
+}
+
+/// Pixels of a text from left to right.
+pub(crate) fn width_of(text: &str) -> f32 {
+    text.chars().count() as f32 * GLYPH[0]
+}
+
+/// As much of a text as fits into so many pixels; of one that does not, the start and two dots.
+pub(crate) fn cut(text: &str, width: f32) -> String {
+    let room = (width / GLYPH[0]).max(0.0) as usize;
+    if text.chars().count() <= room {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(room.saturating_sub(2)).collect();
+    if room < 3 { String::new() } else { start + ".." }
+}
+
+/// A text in lines of at most so many pixels, broken between words.
+pub(crate) fn wrap(text: &str, width: f32) -> Vec<String> {
+    let room = ((width / GLYPH[0]) as usize).max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is one from the start");
+        let used = line.chars().count();
+        if used == 0 {
+            *line = word.to_owned();
+        } else if used + 1 + word.chars().count() <= room {
+            *line += " ";
+            *line += word;
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.iter().map(|line| cut(line, width)).collect()
+}
+
+fn glyph_of(character: char, weight: Weight) -> u32 {
+    let number = match character {
+        ' '..='~' => character as u32 - 0x20,
+        '\u{a0}'..='\u{ff}' => character as u32 - 0xa0 + 95,
+        _ => u32::from(b'?') - 0x20,
+    };
+    match weight {
+        Weight::Regular => number,
+        Weight::Bold => number + GLYPHS_OF_WEIGHT,
+    }
+}
+
+/// Coverage of every glyph, a byte a texel, in the order of their numbers.
+pub(crate) fn glyphs() -> Vec<u8> {
+    let [width, height] = GLYPH.map(|side| side as usize);
+    let mut bytes = Vec::with_capacity(2 * GLYPHS_OF_WEIGHT as usize * width * height);
+    for weight in [FontWeight::Regular, FontWeight::Bold] {
+        for character in (' '..='~').chain('\u{a0}'..='\u{ff}') {
+            let glyph = get_raster(character, weight, RasterHeight::Size16);
+            match glyph.filter(|glyph| (glyph.width(), glyph.height()) == (width, height)) {
+                Some(glyph) => bytes.extend_from_slice(glyph.pixels()),
+                // Spaces that do not break, and hyphens that do.
+                None => bytes.resize(bytes.len() + width * height, 0),
+            }
+        }
+    }
+    // Whole words.
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_glyph_of_the_font_has_its_place() {
+        let bytes = glyphs();
+        let size = (GLYPH[0] * GLYPH[1]) as usize;
+        for (weight, raster) in [
+            (Weight::Regular, FontWeight::Regular),
+            (Weight::Bold, FontWeight::Bold),
+        ] {
+            for character in ['!', 'A', 'z', '~', '\u{b7}', '\u{d7}', '\u{ff}'] {
+                let start = glyph_of(character, weight) as usize * size;
+                let pixels = get_raster(character, raster, RasterHeight::Size16).expect("the font has it");
+                assert_eq!(&bytes[start..start + size], pixels.pixels(), "{character}");
+            }
+        }
+        assert_eq!(
+            glyph_of('\u{2026}', Weight::Regular),
+            glyph_of('?', Weight::Regular)
+        );
+    }
+
+    #[test]
+    fn text_is_cut_and_wrapped_to_its_width() {
+        assert_eq!(cut("light_masks", 77.0), "light_masks");
+        assert_eq!(cut("light_masks", 76.0), "light_ma..");
+        assert_eq!(cut("light_masks", 15.0), "");
+        let lines = wrap("crosses from batch 0 to batch 1", 14.0 * GLYPH[0]);
+        assert_eq!(lines, ["crosses from", "batch 0 to", "batch 1"]);
+        assert!(wrap("reflection_probe", 70.0)[0].ends_with(".."));
+    }
+
+    #[test]
+    fn a_sheet_holds_no_more_than_its_buffer() {
+        let mut sheet = Sheet::default();
+        for _ in 0..MOST_SHAPES + 5 {
+            sheet.rectangle(Area::new(0.0, 0.0, 1.0, 1.0), [1.0; 4]);
+        }
+        assert_eq!(sheet.bytes().len(), MOST_SHAPES * SHAPE_BYTES);
+        sheet.clear();
+        assert_eq!(sheet.text([3.4, 2.0], Weight::Bold, "a b", [1.0; 4]), 3.0 + 21.0);
+        assert_eq!(sheet.len(), 2, "spaces take no shape");
+    }
+}

@@ -1,0 +1,63 @@
+//! The flight of `examples/terrain --window` over its textures: scripted keys, what it prints of them, and the pixels of the window.
+
+use crate::screen::{Hand, Shown, in_window, screen};
+use crate::support;
+
+const SIZE: [u16; 2] = [320, 180];
+
+/// Letters of the monitor's title: it is there, or not.
+fn has_title(pixels: &[[u8; 3]]) -> bool {
+    let rows = pixels.chunks(usize::from(SIZE[0])).skip(22).take(10);
+    let white = rows.map(|row| {
+        let pixels = row[70..].iter();
+        pixels
+            .filter(|pixel| pixel.iter().all(|&byte| byte > 220))
+            .count()
+    });
+    white.sum::<usize>() > 100
+}
+
+/// The overlay is drawn anew in every frame, hides and shows again, the budget changes, the window changes its size, and it ends when
+/// asked.
+#[test]
+fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
+    let Some((_server, display)) = screen() else {
+        return support::skip("Xvfb is not installed");
+    };
+    let arguments = ["--budget", "6M", "--uploads", "256K"];
+    let shown = Shown::start(&display, in_window("terrain", "320x180", &arguments));
+    let hand = Hand::before_window(&display);
+    let key = |character: char| hand.key(character as u32);
+    hand.wait_to_see("the overlay", |hand| has_title(&hand.pixels(SIZE)));
+    // It moves while the flight does.
+    let before = hand.pixels(SIZE);
+    let (monitor, memory) = (38..96, 140..166);
+    hand.wait_to_see("a moving overlay", |hand| {
+        let now = hand.pixels(SIZE);
+        [&monitor, &memory].into_iter().all(|rows| {
+            let width = usize::from(SIZE[0]);
+            let range = rows.start * width..rows.end * width;
+            before[range.clone()] != now[range]
+        })
+    });
+    key(' ');
+    shown.expect_line("stands still");
+    key('o');
+    shown.expect_line("overlay off");
+    hand.wait_to_see("no overlay", |hand| !has_title(&hand.pixels(SIZE)));
+    key('o');
+    shown.expect_line("overlay on");
+    hand.wait_to_see("the overlay again", |hand| has_title(&hand.pixels(SIZE)));
+    key('-');
+    assert_eq!(shown.expect_line("budget "), "4,718,592 B");
+    key(' ');
+    shown.expect_line("flies on");
+    hand.resize(400, 240);
+    assert_eq!(shown.expect_line("resized to "), "400 x 240");
+    hand.wait_to_see("a picture of another size", |hand| {
+        hand.pixels(SIZE).iter().any(|&pixel| pixel != [0; 3])
+    });
+    hand.ask_to_close();
+    shown.expect_line("presented ");
+    shown.assert_ends_well();
+}

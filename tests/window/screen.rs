@@ -1,0 +1,336 @@
+//! A screen of the test's own, the example on it, and a hand that types and points.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{
+    AtomEnum, BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, ClientMessageEvent, ConfigureWindowAux,
+    ConnectionExt, EventMask, ImageFormat, InputFocus, KEY_PRESS_EVENT, KEY_RELEASE_EVENT,
+    MOTION_NOTIFY_EVENT, MapState, Window,
+};
+use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::rust_connection::RustConnection;
+use x11rb::{CURRENT_TIME, NONE};
+
+use crate::support;
+
+/// How long to wait for a window or a line: the example may have to be built first.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A process that ends with the test.
+pub(crate) struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Both fail where it has ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Running {
+    /// How it ended.
+    ///
+    /// # Panics
+    /// If it goes on.
+    fn end(&mut self) -> ExitStatus {
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            if let Some(status) = self.0.try_wait().expect("a child") {
+                return status;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("the example goes on after {PATIENCE:?}");
+    }
+}
+
+/// An X server without a screen, its pointer out of the way, and the name it goes by; `None` where there is no such server to
+/// start.
+pub(crate) fn screen() -> Option<(Running, String)> {
+    let mut server = Command::new("Xvfb")
+        // Without `-noreset` it starts anew when its last client goes, and the next one may find it not there.
+        .args(["-displayfd", "1", "-noreset", "-nolisten", "tcp"])
+        .args(["-screen", "0", "1024x768x24"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let mut number = String::new();
+    let output = server.stdout.take().expect("a pipe");
+    let server = Running(server);
+    BufReader::new(output)
+        .read_line(&mut number)
+        .expect("a display number");
+    let display = format!(":{}", number.trim());
+    let (connection, screen) = x11rb::connect(Some(&display)).expect("the server answers");
+    let root = connection.setup().roots[screen].root;
+    connection
+        .warp_pointer(NONE, root, 0, 0, 0, 0, 1023, 767)
+        .expect("a request")
+        .check()
+        .expect("the server moves the pointer");
+    Some((server, display))
+}
+
+/// The example in a window, and what it prints.
+pub(crate) struct Shown {
+    example: Running,
+    lines: Receiver<String>,
+}
+
+impl Shown {
+    /// Starts the example on a screen.
+    pub(crate) fn start(display: &str, mut example: Command) -> Shown {
+        let mut example = example
+            .env("DISPLAY", display)
+            .env_remove("WAYLAND_DISPLAY")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("cargo runs");
+        let output = BufReader::new(example.stdout.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        // Reading has no time limit, receiving has one.
+        std::thread::spawn(move || {
+            for line in output.lines() {
+                if sender.send(line.expect("text")).is_err() {
+                    break;
+                }
+            }
+        });
+        let example = Running(example);
+        Shown { example, lines }
+    }
+
+    /// The next line that `wanted` gives something for.
+    ///
+    /// # Panics
+    /// If none comes; with what came instead.
+    pub(crate) fn expect<T>(&self, what: &str, wanted: impl Fn(&str) -> Option<T>) -> T {
+        let mut others = Vec::new();
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    if let Some(found) = wanted(&line) {
+                        return found;
+                    }
+                    others.push(line);
+                }
+                Err(error) => panic!("no {what} from the example: {error}; but: {others:#?}"),
+            }
+        }
+    }
+
+    /// Reads on until a line begins with `start`, and gives its rest.
+    pub(crate) fn expect_line(&self, start: &str) -> String {
+        self.expect(&format!("`{start}…`"), |line| {
+            line.strip_prefix(start).map(str::to_owned)
+        })
+    }
+
+    pub(crate) fn assert_ends_well(mut self) {
+        let status = self.example.end();
+        assert!(status.success(), "the example ended with {status}");
+    }
+}
+
+/// A person before the example's window.
+pub(crate) struct Hand {
+    screen: RustConnection,
+    root: Window,
+    pub(crate) window: Window,
+}
+
+/// Names of keys without a character, as X has them.
+pub(crate) mod keys {
+    pub(crate) const F1: u32 = 0xffbe;
+    pub(crate) const UP: u32 = 0xff52;
+    pub(crate) const DOWN: u32 = 0xff54;
+    pub(crate) const TAB: u32 = 0xff09;
+    pub(crate) const ESCAPE: u32 = 0xff1b;
+}
+
+impl Hand {
+    /// Waits for the window, and takes its seat.
+    pub(crate) fn before_window(display: &str) -> Hand {
+        let (screen, number) = x11rb::connect(Some(display)).expect("the server answers");
+        let root = screen.setup().roots[number].root;
+        let window = wait_for_window(&screen, root);
+        screen
+            .set_input_focus(InputFocus::PARENT, window, CURRENT_TIME)
+            .expect("a request");
+        let hand = Hand { screen, root, window };
+        hand.flush();
+        hand
+    }
+
+    fn flush(&self) {
+        self.screen.flush().expect("a connection");
+    }
+
+    fn fake(&self, event: u8, detail: u8, x: i16, y: i16) {
+        self.screen
+            .xtest_fake_input(event, detail, CURRENT_TIME, self.root, x, y, 0)
+            .expect("a request")
+            .check()
+            .expect("the server fakes input");
+        self.flush();
+    }
+
+    /// Presses a key, given by its meaning, and lets it go.
+    pub(crate) fn key(&self, meaning: u32) {
+        let (first, last) = (self.screen.setup().min_keycode, self.screen.setup().max_keycode);
+        let mapping = self
+            .screen
+            .get_keyboard_mapping(first, last - first + 1)
+            .expect("a request")
+            .reply()
+            .expect("a keyboard");
+        let each = usize::from(mapping.keysyms_per_keycode);
+        let place = mapping
+            .keysyms
+            .chunks(each)
+            .position(|meanings| meanings[0] == meaning);
+        let code = first + place.expect("a key of that meaning") as u8;
+        self.fake(KEY_PRESS_EVENT, code, 0, 0);
+        self.fake(KEY_RELEASE_EVENT, code, 0, 0);
+    }
+
+    /// Moves the pointer to a place in the window.
+    pub(crate) fn point(&self, [x, y]: [i16; 2]) {
+        let corner = self
+            .screen
+            .translate_coordinates(self.window, self.root, 0, 0)
+            .expect("a request")
+            .reply()
+            .expect("the window is there");
+        self.fake(MOTION_NOTIFY_EVENT, 0, corner.dst_x + x, corner.dst_y + y);
+    }
+
+    pub(crate) fn press(&self) {
+        self.fake(BUTTON_PRESS_EVENT, 1, 0, 0);
+    }
+
+    pub(crate) fn release(&self) {
+        self.fake(BUTTON_RELEASE_EVENT, 1, 0, 0);
+    }
+
+    pub(crate) fn click(&self, at: [i16; 2]) {
+        self.point(at);
+        self.press();
+        self.release();
+    }
+
+    pub(crate) fn resize(&self, width: u32, height: u32) {
+        let size = ConfigureWindowAux::new().width(width).height(height);
+        self.screen
+            .configure_window(self.window, &size)
+            .expect("a request");
+        self.flush();
+    }
+
+    /// Red, green and blue of a pixel of the window, as it is shown now.
+    pub(crate) fn pixel(&self, [x, y]: [i16; 2]) -> [u8; 3] {
+        let image = self
+            .screen
+            .get_image(ImageFormat::Z_PIXMAP, self.window, x, y, 1, 1, !0)
+            .expect("a request")
+            .reply()
+            .expect("the window is shown whole");
+        [image.data[2], image.data[1], image.data[0]]
+    }
+
+    /// The pixels of the window's upper left corner, row by row, as they are shown now.
+    pub(crate) fn pixels(&self, [width, height]: [u16; 2]) -> Vec<[u8; 3]> {
+        let image = self
+            .screen
+            .get_image(ImageFormat::Z_PIXMAP, self.window, 0, 0, width, height, !0)
+            .expect("a request")
+            .reply()
+            .expect("the window is shown whole");
+        let (texels, rest) = image.data.as_chunks::<4>();
+        assert_eq!(
+            (texels.len(), rest.len()),
+            (usize::from(width) * usize::from(height), 0)
+        );
+        texels.iter().map(|&[b, g, r, _]| [r, g, b]).collect()
+    }
+
+    /// Waits until the window shows something.
+    ///
+    /// # Panics
+    /// If it does not.
+    pub(crate) fn wait_to_see(&self, what: &str, is_shown: impl Fn(&Hand) -> bool) {
+        let since = Instant::now();
+        while since.elapsed() < PATIENCE {
+            if is_shown(self) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the window does not show {what} after {PATIENCE:?}");
+    }
+
+    /// Asks the window to close as a window manager does when its button is pressed.
+    pub(crate) fn ask_to_close(&self) {
+        let atom = |name: &[u8]| {
+            self.screen
+                .intern_atom(false, name)
+                .expect("a request")
+                .reply()
+                .expect("an atom")
+                .atom
+        };
+        let (protocols, delete) = (atom(b"WM_PROTOCOLS"), atom(b"WM_DELETE_WINDOW"));
+        let event = ClientMessageEvent::new(32, self.window, protocols, [delete, 0, 0, 0, 0]);
+        self.screen
+            .send_event(false, self.window, EventMask::NO_EVENT, event)
+            .expect("a request");
+        self.flush();
+    }
+}
+
+/// The example's window, once it is shown.
+fn wait_for_window(screen: &RustConnection, root: Window) -> Window {
+    let since = Instant::now();
+    while since.elapsed() < PATIENCE {
+        let windows = screen
+            .query_tree(root)
+            .expect("a request")
+            .reply()
+            .expect("a tree")
+            .children;
+        let shown = windows.into_iter().find(|&window| is_shown(screen, window));
+        if let Some(window) = shown {
+            return window;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("no window after {PATIENCE:?}");
+}
+
+/// Whether it is the example's, and mapped. A window may be gone before it is asked.
+fn is_shown(screen: &RustConnection, window: Window) -> bool {
+    let name = screen
+        .get_property(false, window, AtomEnum::WM_NAME, AtomEnum::ANY, 0, 64)
+        .expect("a request")
+        .reply();
+    let attributes = screen.get_window_attributes(window).expect("a request").reply();
+    name.is_ok_and(|name| name.value.starts_with(b"tileheap"))
+        && attributes.is_ok_and(|attributes| attributes.map_state == MapState::VIEWABLE)
+}
+
+/// The command of the deferred renderer in a window of this size.
+pub(crate) fn deferred(size: &str, arguments: &[&str]) -> Command {
+    in_window("deferred", size, arguments)
+}
+
+/// An example's command in a window of this size.
+pub(crate) fn in_window(example: &str, size: &str, arguments: &[&str]) -> Command {
+    let mut command = support::example(example);
+    command.args(["--window", "--size", size]).args(arguments);
+    command
+}
