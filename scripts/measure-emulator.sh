@@ -4,7 +4,7 @@
 # Instructions of each driver call while recording dispatches and draws (emulator/examples/recording.rs says which calls), by
 # callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory. Then processor time (user and system) of examples/deferred, in PAIRS (30)
 # interleaved pairs each: layer against none without tile memory; tile memory without poison against the layer alone and against
-# none; poison against no poison. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
+# none; poison against no poison. FRAMES (20) says how many frames each renders. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -12,7 +12,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 pairs=${1:-30}
 what=("${@:2}")
 [ ${#what[@]} -gt 0 ] || what=(instructions layer-unused tile-memory poison)
-size=320x180 frames=20
+size=320x180 frames=${FRAMES:-20}
 need_vulkan
 need_packages valgrind time
 layer=$root/target/emulator-release

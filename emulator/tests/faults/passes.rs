@@ -59,22 +59,10 @@ impl Owned {
         };
         let area = vk::Rect2D::default().extent(extent);
         let formats = [FORMAT];
-        let pool = self.pools[0];
-        let allocate = |level| {
-            let info = vk::CommandBufferAllocateInfo {
-                p_next,
-                command_pool: pool,
-                level,
-                command_buffer_count: 1,
-                ..Default::default()
-            };
-            // SAFETY: A pool of this device.
-            unsafe { device.allocate_command_buffers(&info) }
-        };
         let point = vk::PipelineBindPoint::GRAPHICS;
         // SAFETY: Handles of this device, and recording as Vulkan wants it; `Owned` waits before it destroys.
         unsafe {
-            let secondary = allocate(vk::CommandBufferLevel::SECONDARY)?[0];
+            let secondary = self.allocate(vk::CommandBufferLevel::SECONDARY, p_next)?;
             let mut inherited = bind;
             inherited.p_next = p_next;
             let mut rendering = vk::CommandBufferInheritanceRenderingInfo::default()
@@ -97,7 +85,7 @@ impl Owned {
             device.cmd_draw(secondary, 3, 1, 0, 0);
             device.end_command_buffer(secondary)?;
 
-            let commands = allocate(vk::CommandBufferLevel::PRIMARY)?[0];
+            let commands = self.allocate(vk::CommandBufferLevel::PRIMARY, p_next)?;
             let info = vk::CommandBufferBeginInfo {
                 p_next,
                 ..Default::default()

@@ -249,6 +249,24 @@ impl Owned {
         self.run_passes(queue, p_next)
     }
 
+    /// A command buffer of the first pool.
+    pub(crate) fn allocate(
+        &self,
+        level: vk::CommandBufferLevel,
+        p_next: Any,
+    ) -> Result<vk::CommandBuffer, vk::Result> {
+        let info = vk::CommandBufferAllocateInfo {
+            p_next,
+            command_pool: self.pools[0],
+            level,
+            command_buffer_count: 1,
+            ..Default::default()
+        };
+        let device = self.device.as_ref().expect("created");
+        // SAFETY: A pool of this device.
+        Ok(unsafe { device.allocate_command_buffers(&info) }?[0])
+    }
+
     /// Objects, views, passes, recording, both kinds of submission.
     pub(crate) fn run(&mut self, strange: bool) -> Result<vk::Queue, vk::Result> {
         let (queue, tile_type) = self.create(strange)?;

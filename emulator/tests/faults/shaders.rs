@@ -27,22 +27,10 @@ impl Owned {
         let tile = ffi::tile_memory_heap::Device::new(&instance, &device).expect("vkCmdBindTileMemoryQCOM");
         let (pipeline, layout, sets) = self.create_pipeline(&device, p_next)?;
         let (pass, framebuffer) = self.create_pass2(&device, p_next)?;
-        let pool = self.pools[0];
-        let allocate = |level| {
-            let info = vk::CommandBufferAllocateInfo {
-                p_next,
-                command_pool: pool,
-                level,
-                command_buffer_count: 1,
-                ..Default::default()
-            };
-            // SAFETY: A pool of this device.
-            unsafe { device.allocate_command_buffers(&info) }
-        };
         let bind = ffi::TileMemoryBindInfoQCOM::default().memory(self.memory[0]);
         // SAFETY: Handles of this device, and recording as Vulkan wants it; `Owned` waits before it destroys.
         unsafe {
-            let secondary = allocate(vk::CommandBufferLevel::SECONDARY)?[0];
+            let secondary = self.allocate(vk::CommandBufferLevel::SECONDARY, p_next)?;
             let mut inherited = bind;
             inherited.p_next = p_next;
             let mut inheritance = vk::CommandBufferInheritanceInfo::default()
@@ -65,7 +53,7 @@ impl Owned {
             device.cmd_clear_attachments(secondary, &clear, &rects);
             device.end_command_buffer(secondary)?;
 
-            let commands = allocate(vk::CommandBufferLevel::PRIMARY)?[0];
+            let commands = self.allocate(vk::CommandBufferLevel::PRIMARY, p_next)?;
             let info = vk::CommandBufferBeginInfo {
                 p_next,
                 ..Default::default()
