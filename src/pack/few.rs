@@ -243,7 +243,7 @@ impl Few {
         let mut key = None;
         loop {
             self.steps += 1;
-            if self.steps > self.most_steps || (self.steps % POLL_EVERY == 0 && !poll(self.steps)) {
+            if self.steps > self.most_steps || (self.steps.is_multiple_of(POLL_EVERY) && !poll(self.steps)) {
                 return Err(Stopped);
             }
             let now = self.key(part, row);
