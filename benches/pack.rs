@@ -86,7 +86,10 @@ fn row(file: &Path, logs: &mut [(f64, u32)]) {
     let mut packing = Packing::default();
     for (strategy, (log, count)) in Strategy::ALL.into_iter().zip(logs) {
         if problem.items().len() > LARGE
-            && matches!(strategy, Strategy::Nnc | Strategy::Executorch | Strategy::Exact)
+            && matches!(
+                strategy,
+                Strategy::Nnc | Strategy::NncArticle | Strategy::Executorch | Strategy::Exact
+            )
         {
             print!("{:>21}", "-");
             continue;

@@ -31,7 +31,7 @@ const POLL_EVERY: u64 = 1024;
 pub(super) struct Few {
     pieces: Vec<Piece>,
     cliques: Vec<u64>,
-    /// Floors of each piece, a row for each decision under way.
+    /// Floors of each piece: as they are at first, and then a row for each decision under way.
     floors: Vec<u64>,
     /// Where each piece was placed.
     offsets: Vec<u64>,
@@ -124,7 +124,7 @@ impl Few {
             align_up(low, piece.alignment).expect(ROOM)
         });
         self.floors.extend(lows);
-        self.floors.resize((pieces.len() + 1) * pieces.len(), 0);
+        self.floors.resize((pieces.len() + 2) * pieces.len(), 0);
         self.offsets.clear();
         self.offsets.resize(pieces.len(), 0);
         let facts = self.floors.iter().zip(pieces.iter());
@@ -203,11 +203,10 @@ impl Few {
         if self.pieces.iter().zip(&self.floors).any(too_high) {
             return (Some(false), 0);
         }
-        let all = match self.pieces.len() {
-            0 => 0,
-            count => u64::MAX >> (64 - count),
-        };
-        let found = self.solve(all, 0, poll);
+        let count = self.pieces.len();
+        let all = if count == 0 { 0 } else { u64::MAX >> (64 - count) };
+        self.floors.copy_within(..count, count);
+        let found = self.solve(all, 1, poll);
         (found.ok(), self.steps)
     }
 
@@ -244,7 +243,7 @@ impl Few {
         let mut key = None;
         loop {
             self.steps += 1;
-            if self.steps > self.most_steps || (self.steps % POLL_EVERY == 0 && !poll(self.steps)) {
+            if self.steps > self.most_steps || (self.steps.is_multiple_of(POLL_EVERY) && !poll(self.steps)) {
                 return Err(Stopped);
             }
             let now = self.key(part, row);

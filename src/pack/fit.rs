@@ -9,8 +9,9 @@ use crate::units::Bytes;
 
 /// Looks for a packing within the problem's capacity (within 64 bits without one) and all bounds of offsets.
 ///
-/// Proved with a packing, or proved without one and then with the items that make it impossible: a set alive at one step
-/// that passes the capacity if that is the reason, otherwise what is left when whatever can be left out has been.
+/// Proved with a packing, or proved without one and then with the items that make it impossible: the fewest alive at one step
+/// that pass the capacity if that is the reason, otherwise the fewest that are left when whatever can be left out has been, in
+/// several orders.
 pub fn fit(problem: &Problem, strategy: Strategy, budget: Steps, watch: Watch<'_>) -> Answer {
     Packer::default().fit(problem, strategy, budget, watch)
 }

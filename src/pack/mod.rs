@@ -21,8 +21,10 @@
 //! to, ends a search by its callback, and the answer says so.
 //!
 //! Not done: the exact search does not propagate what must lie above or below what (edge finding), and takes no models of more
-//! than a million places of items in columns; parts that share no step are searched apart, so that this is about one part. The
-//! spread over several memories decides one memory after another.
+//! than a million places of items in columns; parts that share no step are searched apart, so that this is about one part. Of
+//! items that cannot be packed together few are named, none of which can be left out, but fewer may do. The spread over several
+//! memories decides one memory after another. Where thousands of items of all sizes are on offer, a selection may be a percent or
+//! two below the best, and takes a second: on the training step of an LSTM in 0.25 MiB, 0.988 of it.
 //!
 //! ```
 //! use tileheap::pack::{Item, Problem, Strategy, lower_bound, pack};

@@ -9,7 +9,8 @@ use crate::units::{Alignment, Bytes, Run, Span};
 /// Something that needs bytes for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Item {
-    /// When it lives. An item with an empty span gets an offset, and never stands in another's way because of its life.
+    /// When it lives. An item with an empty span gets an offset, and never stands in another's way because of its life. A life
+    /// with gaps is a group of items, one for each span: see [`Item::together`].
     pub span: Span,
     /// How many bytes it takes; 0 is allowed, takes none and is in nobody's way.
     pub size: Bytes,
@@ -195,7 +196,9 @@ impl Problem {
         desc.items.clear();
         desc.conflicts.clear();
         desc.capacity = capacity.map(Bytes);
-        (parts.clear(), members.clear(), rivals.clear());
+        parts.clear();
+        members.clear();
+        rivals.clear();
         for &unit in units {
             let of = self.units[unit as usize];
             let first = members.len() as u32;

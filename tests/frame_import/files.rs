@@ -1,0 +1,129 @@
+//! The files of `../shared/frames`.
+
+use super::*;
+
+/// The three files, and per file: passes, accesses listed, history and imported resources, submits.
+const FILES: [(&str, usize, usize, usize, usize, usize); 3] = [
+    ("granite_deferred_taa_bloom.json", 18, 50, 2, 2, 1),
+    ("khronos_local_read_deferred.json", 3, 11, 0, 1, 1),
+    ("qualcomm_tile_memory_sample.json", 7, 21, 0, 1, 2),
+];
+
+#[test]
+fn the_shared_frames_import_as_they_are() {
+    let Some(folder) = support::shared("frames") else {
+        return;
+    };
+    for (file, passes, listed, history, external, submits) in FILES {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let Imported {
+            frame, claims, notes, ..
+        } = import(&text).unwrap();
+        assert_eq!(frame.passes().len(), passes, "{file}");
+        assert_eq!(frame.submits().len(), submits, "{file}");
+        let of = |wanted: fn(&Lifetime) -> bool| {
+            frame.resources().iter().filter(|it| wanted(&it.lifetime)).count()
+        };
+        assert_eq!(of(|lifetime| *lifetime == Lifetime::History), history, "{file}");
+        assert_eq!(
+            of(|lifetime| matches!(lifetime, Lifetime::External(_))),
+            external,
+            "{file}"
+        );
+        assert!(claims.iter().all(Option::is_some), "{file}");
+        assert_eq!(notes, Vec::<String>::new(), "{file}");
+
+        // Every entry of the file is counted, for its pass and its resource.
+        let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut total = 0;
+        for (id, pass) in frame.pass_ids().zip(document["passes"].as_array().unwrap()) {
+            let lists = [&pass["reads"], &pass["writes"]].map(|list| list.as_array().unwrap().iter());
+            let names: Vec<&str> = lists
+                .into_iter()
+                .flatten()
+                .map(|entry| entry["res"].as_str().unwrap())
+                .collect();
+            for resource in frame.resource_ids() {
+                let name = &frame.resource(resource).name;
+                let accesses = frame
+                    .accesses_of(id)
+                    .iter()
+                    .filter(|access| access.resource == resource);
+                let counted: u32 = accesses.map(Access::count).sum();
+                let listed = names.iter().filter(|listed| *listed == name).count();
+                assert_eq!(
+                    counted as usize,
+                    listed,
+                    "{file}: {name} in {}",
+                    frame.pass(id).name
+                );
+            }
+            total += names.len();
+        }
+        assert_eq!(total, listed, "{file}");
+        assert_eq!(Frame::from_json(&frame.to_json()).unwrap(), frame, "{file}");
+    }
+}
+
+#[test]
+fn the_granite_frame_means_what_its_authors_meant() {
+    let Some(folder) = support::shared("frames") else {
+        return;
+    };
+    let text = std::fs::read_to_string(folder.join(FILES[0].0)).unwrap();
+    let frame = Frame::read(&text).unwrap();
+    let access = |pass: &str, resource: &str| {
+        let pass = frame.pass_named(pass).unwrap();
+        let resource = frame.resource_named(resource).unwrap();
+        let of_resource = frame
+            .accesses_of(pass)
+            .iter()
+            .filter(move |access| access.resource == resource);
+        of_resource.map(summary).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        access("lighting", "emissive/HDR"),
+        [(
+            AccessKind::ColorAttachment,
+            true,
+            true,
+            Version::Current,
+            Before::Load
+        )]
+    );
+    assert_eq!(
+        access("taa-resolve", "taa-history"),
+        [
+            (
+                AccessKind::SampledImage,
+                true,
+                false,
+                Version::Previous,
+                Before::Load
+            ),
+            (AccessKind::ColorAttachment, false, true, Version::Current, CLEAR),
+        ]
+    );
+    assert_eq!(
+        access("bloom-upsample-0", "bloom-downsample-3")[0].3,
+        Version::Current
+    );
+    assert_eq!(
+        access("gbuffer-phase1", "depth-prepass/transient")[0].4,
+        Before::Clear(ClearValue::DepthStencil(0.0, 0))
+    );
+    assert_eq!(
+        lifetime(&frame, "backbuffer"),
+        Lifetime::External(ExternalDesc::SWAPCHAIN)
+    );
+    let formats = ["emissive/HDR", "tonemapped", "backbuffer"]
+        .map(|name| frame.resource(frame.resource_named(name).unwrap()).format());
+    assert_eq!(
+        formats,
+        [
+            vk::Format::B10G11R11_UFLOAT_PACK32,
+            vk::Format::B8G8R8A8_UNORM,
+            vk::Format::B8G8R8A8_UNORM
+        ]
+    );
+}

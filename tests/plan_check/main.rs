@@ -1,0 +1,90 @@
+//! The plan checker on plans made by hand: it accepts the sound ones, and names what is wrong with the others.
+//!
+//! A test damages a sound plan in one way and looks for the fault that belongs to it, among others where the damage breaks
+//! several rules.
+
+#[path = "../hand/mod.rs"]
+mod hand;
+
+use ash::vk::{
+    AccessFlags2 as A, AttachmentLoadOp, AttachmentStoreOp, ImageLayout as L, PipelineStageFlags2 as S,
+};
+use hand::{BLOCK, DEVICE_LOCAL, Eraser, LAZY, TILE, deferred, late, two_queues};
+use std::sync::Arc;
+use tileheap::plan::{
+    BarrierFault, BytesFault, Cause, CheckFault, ContentsFault, HazardFault, Home, Lack, LayoutFault, Loss,
+    ObjectId, OperationFault, PlacementId, Plan, Reason, ResidenceFault, Strategy, StructureFault, TileRule,
+    TotalFault, Totals, Touch,
+};
+use tileheap::profile::{Dedicated, DeviceProfile, Features, Requirements, ResourceRequirements};
+use tileheap::units::{Alignment, Bytes, Run, Span};
+
+/// The faults of a sound plan after `damage`.
+fn faults(mut plan: Plan, damage: impl FnOnce(&mut Plan)) -> Vec<CheckFault> {
+    assert_eq!(plan.faults(), [], "the plan is sound before the damage");
+    damage(&mut plan);
+    plan.faults()
+}
+
+/// Asserts that one of the faults matches a pattern.
+macro_rules! assert_fault {
+    ($faults:expr, $pattern:pat $(if $guard:expr)?) => {{
+        let faults = $faults;
+        assert!(
+            faults.iter().any(|fault| matches!(fault, $pattern $(if $guard)?)),
+            "none of these is {}: {faults:#?}",
+            stringify!($pattern)
+        );
+    }};
+}
+
+mod barriers;
+mod bytes;
+mod contents;
+mod operations;
+mod queues;
+mod residence;
+mod structure;
+mod totals;
+
+fn change_profile(plan: &mut Plan, change: impl FnOnce(&mut DeviceProfile)) {
+    change(Arc::make_mut(&mut plan.profile));
+}
+
+fn change_requirement(plan: &mut Plan, resource: &str, change: impl FnOnce(&mut ResourceRequirements)) {
+    let index = plan.frame.resource_named(resource).unwrap().index();
+    let requirements: &mut Requirements = Arc::make_mut(&mut plan.requirements);
+    change(&mut requirements.resources[index]);
+}
+
+/// The plan that reads tile memory in the second batch, on a device that allows it.
+fn late_in_submit() -> Plan {
+    let mut plan = late();
+    change_profile(&mut plan, |profile| {
+        profile.tile.as_mut().unwrap().queue_submit_boundary = true
+    });
+    plan
+}
+
+#[test]
+fn a_sound_plan_is_accepted() {
+    assert_eq!(deferred().faults(), []);
+    assert_eq!(deferred().check(), Ok(()));
+}
+
+#[test]
+fn a_sound_plan_on_two_queues_is_accepted() {
+    assert_eq!(two_queues(S::ALL_COMMANDS).faults(), []);
+}
+
+#[test]
+fn faults_name_the_thing_the_demand_and_the_limit() {
+    let found = faults(deferred(), |plan| {
+        plan.placement("depth", 0).offset = Bytes(5 * 8192)
+    });
+    assert_eq!(
+        found[0].to_string(),
+        "resource `depth` is at offset 40,960 B in Tile, no multiple of its alignment 12,288 B \
+         (VUID-VkBindImageMemoryInfo-pNext-12329, -VkBindBufferMemoryInfo-memory-10740)"
+    );
+}

@@ -1,0 +1,152 @@
+//! Tables, indices and runs: a plan that refers to what is not there.
+
+use super::*;
+
+#[test]
+fn tables_run_parallel_to_the_frames() {
+    let found = faults(deferred(), |plan| {
+        plan.accesses.pop();
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Length {
+            table: "accesses",
+            ..
+        })
+    );
+}
+
+#[test]
+fn indices_are_inside_their_tables() {
+    let found = faults(deferred(), |plan| {
+        plan.planned("bloom").bound = Some(ObjectId::new(7))
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Index {
+            table: "objects",
+            index: 7,
+            ..
+        })
+    );
+    let found = faults(deferred(), |plan| {
+        plan.access("merge", "hdr").placement = PlacementId::new(99)
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Index {
+            table: "placements",
+            ..
+        })
+    );
+    let found = faults(deferred(), |plan| plan.objects[0].memory_type = 3);
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Index {
+            table: "memory_types",
+            ..
+        })
+    );
+}
+
+#[test]
+fn runs_cover_every_barrier_once() {
+    let found = faults(deferred(), |plan| plan.planned("cull").before.end += 1);
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Covered {
+            table: "barriers",
+            times: 2,
+            ..
+        })
+    );
+    let found = faults(deferred(), |plan| plan.planned("cull").before.end -= 1);
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Covered {
+            table: "barriers",
+            times: 0,
+            ..
+        })
+    );
+    let found = faults(deferred(), |plan| {
+        plan.planned("cull").before = Run { first: 9, end: 1000 }
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::RunOutside { end: 1000, .. })
+    );
+    let found = faults(deferred(), |plan| {
+        plan.planned("cull").before = Run { first: 5, end: 4 }
+    });
+    assert_fault!(found, CheckFault::Structure(StructureFault::RunOutside { .. }));
+}
+
+#[test]
+fn everything_refers_to_its_own_resource() {
+    let found = faults(deferred(), |plan| {
+        let other = plan.access("merge", "hdr").placement;
+        plan.access("merge", "bloom").placement = other;
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Foreign { resource, owner, .. }) if resource == "bloom" && owner == "hdr"
+    );
+}
+
+#[test]
+fn a_history_that_is_read_has_two_placements() {
+    let found = faults(deferred(), |plan| {
+        let previous = plan.access("merge", "history").placement;
+        let resource = plan.frame.resource_named("history").unwrap();
+        let run = &mut plan.resources[resource.index()].placements;
+        run.end -= 1;
+        assert_eq!(run.end as usize, previous.index());
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Covered {
+            table: "placements",
+            ..
+        })
+    );
+}
+
+#[test]
+fn current_and_previous_versions_are_told_apart() {
+    let found = faults(deferred(), |plan| {
+        let previous = plan.access("merge", "history").placement;
+        plan.access("tonemap", "history").placement = previous;
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::WrongVersion { pass, version: "current", .. }) if pass == "tonemap"
+    );
+}
+
+#[test]
+fn spans_hold_the_uses() {
+    let found = faults(deferred(), |plan| {
+        plan.placement("albedo", 0).span = Span::new(0, 2)
+    });
+    assert_fault!(found, CheckFault::Structure(StructureFault::SpanMissesUse { pass, .. }) if pass == "lighting");
+    let found = faults(deferred(), |plan| {
+        plan.placement("bloom", 0).span = Span::new(3, 7)
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::SpanOutside { steps: 6, .. })
+    );
+}
+
+#[test]
+fn reasons_name_the_home() {
+    let found = faults(deferred(), |plan| {
+        let bloom = plan.frame.resource_named("bloom").unwrap();
+        plan.resources[bloom.index()].reason = Reason::External;
+    });
+    assert_fault!(
+        found,
+        CheckFault::Structure(StructureFault::Reason { home: Home::Tile, .. })
+    );
+}

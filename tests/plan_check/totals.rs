@@ -1,0 +1,27 @@
+//! Sums.
+
+use super::*;
+
+#[test]
+fn every_sum_is_recomputed() {
+    type Field = fn(&mut Totals) -> &mut Bytes;
+    let totals: [(&str, Field); 8] = [
+        ("eligible_bytes", |totals| &mut totals.eligible_bytes),
+        ("on_chip_bytes", |totals| &mut totals.on_chip_bytes),
+        ("stored_bytes", |totals| &mut totals.stored_bytes),
+        ("arena_bytes", |totals| &mut totals.arena_bytes),
+        ("arena_bytes_without_aliasing", |totals| {
+            &mut totals.arena_bytes_without_aliasing
+        }),
+        ("arena_peak_live", |totals| &mut totals.arena_peak_live),
+        ("tile_peak_live", |totals| &mut totals.tile_peak_live),
+        ("tile_bytes", |totals| &mut totals.tile_bytes),
+    ];
+    for (name, field) in totals {
+        let found = faults(deferred(), |plan| *field(&mut plan.totals) += Bytes(1));
+        assert_eq!(found.len(), 1, "{found:#?}");
+        assert_fault!(found, CheckFault::Total(TotalFault::Frame { total, .. }) if *total == name);
+    }
+    let found = faults(deferred(), |plan| plan.planned("tonemap").live_tile = Bytes(1));
+    assert_fault!(found, CheckFault::Total(TotalFault::Live { pass, .. }) if pass == "tonemap");
+}
