@@ -107,14 +107,22 @@ fn check_places(
     Ok(())
 }
 
-/// A value by the number of its writing, who wrote it, and which byte of it this is the first of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A value by the number of its writing, whose bytes hold it, and which byte of it this is the first of.
+#[derive(Clone, Copy, Debug)]
 struct Piece {
     first: u64,
     end: u64,
     value: u64,
     writer: TensorId,
     at: u64,
+}
+
+impl PartialEq for Piece {
+    /// The same bytes of the same value, whoever holds them.
+    fn eq(&self, other: &Piece) -> bool {
+        let all = |piece: &Piece| (piece.first, piece.end, piece.value, piece.at);
+        all(self) == all(other)
+    }
 }
 
 /// Pieces of a memory or of a tensor, ascending and apart.
@@ -295,7 +303,14 @@ impl Machine<'_> {
                 }
             }
         }
-        put(pieces, start, value);
+        let held: Pieces = value
+            .iter()
+            .map(|&piece| Piece {
+                writer: tensor,
+                ..piece
+            })
+            .collect();
+        put(pieces, start, &held);
         Ok(())
     }
 
