@@ -16,8 +16,8 @@ use crate::units::Alignment;
 /// Accepts or refuses a plan, by running it `runs` times over, each time with other numbers of rounds, arms and exits.
 ///
 /// Every place is within its memory, at its alignment and as large as `requirements` say; every operand, condition, result and output
-/// is where the plan has it when it is read, in every round; and whoever writes where another node's value was has a hand-over that
-/// names it. Complexity: nodes that run, times the pieces that their bytes are in.
+/// is where the plan has it when it is read, in every round; and whoever writes where another node's value was has a hand-over, which
+/// names it in a graph without loops and branches. Complexity: nodes that run, times the pieces that their bytes are in.
 ///
 /// # Errors
 /// [`TensorFault::Plan`] with the tensor, and what is wrong with it.
@@ -38,6 +38,7 @@ pub fn check(
             truth: BTreeMap::new(),
             written: 0,
             random: u64::from(run) * 77 + 5,
+            forks: graph.blocks().len() > 1,
         };
         machine.run()?;
     }
@@ -107,14 +108,22 @@ fn check_places(
     Ok(())
 }
 
-/// A value by the number of its writing, who wrote it, and which byte of it this is the first of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A value by the number of its writing, whose bytes hold it, and which byte of it this is the first of.
+#[derive(Clone, Copy, Debug)]
 struct Piece {
     first: u64,
     end: u64,
     value: u64,
     writer: TensorId,
     at: u64,
+}
+
+impl PartialEq for Piece {
+    /// The same bytes of the same value, whoever holds them.
+    fn eq(&self, other: &Piece) -> bool {
+        let all = |piece: &Piece| (piece.first, piece.end, piece.value, piece.at);
+        all(self) == all(other)
+    }
 }
 
 /// Pieces of a memory or of a tensor, ascending and apart.
@@ -132,6 +141,8 @@ struct Machine<'a> {
     truth: BTreeMap<TensorId, Pieces>,
     written: u64,
     random: u64,
+    /// Whether there are nodes that run or do not.
+    forks: bool,
 }
 
 /// Where a tensor is now.
@@ -278,7 +289,9 @@ impl Machine<'_> {
             for piece in lost.filter(|piece| piece.writer != tensor) {
                 let made_here = |id: TensorId| matches!(graph.tensor(id).source, Source::Node(_));
                 let said = plan.handovers.iter().any(|handover| {
-                    handover.node == node && handover.to == tensor && handover.from.contains(&piece.writer)
+                    // What did not run has taken no bytes over: there another is named.
+                    let named = self.forks || handover.from.contains(&piece.writer);
+                    handover.node == node && handover.to == tensor && named
                 });
                 let planned = plan.tensor(piece.writer).home == Home::Planned
                     && plan.tensor(tensor).home == Home::Planned;
@@ -295,7 +308,14 @@ impl Machine<'_> {
                 }
             }
         }
-        put(pieces, start, value);
+        let held: Pieces = value
+            .iter()
+            .map(|&piece| Piece {
+                writer: tensor,
+                ..piece
+            })
+            .collect();
+        put(pieces, start, &held);
         Ok(())
     }
 

@@ -273,8 +273,15 @@ impl Call<'_> {
             });
         }
         if let Some(open) = shape.iter().position(|&dim| dim == -1) {
-            dims[open] = 1.into();
-            dims[open] = all.clone().floor_div(product(&dims));
+            // What is kept is not divided by: a symbol would have to be bounded twice.
+            let (mut left, mut by) = (data.to_vec(), Vec::new());
+            for (axis, dim) in dims.iter().enumerate().filter(|(axis, _)| *axis != open) {
+                match left.iter().position(|other| other == dim) {
+                    Some(kept) => drop(left.remove(kept)),
+                    None => by.push(dims[axis].clone()),
+                }
+            }
+            dims[open] = product(&left).floor_div(product(&by));
         }
         if let (Some(from), Some(to)) = (all.fixed(), product(&dims).fixed())
             && from != to

@@ -174,8 +174,8 @@ impl Partition {
             return;
         }
         self.parent[from] = into;
-        // What a group is made around counts; elementwise operators are made around nothing.
-        if self.pattern[from] == Pattern::OutElementwise || self.pattern[from] > self.pattern[into] {
+        // A group is made around one convolution at most.
+        if self.pattern[from] == Pattern::OutElementwise {
             self.pattern[into] = self.pattern[into].max(self.pattern[from]);
         }
     }
