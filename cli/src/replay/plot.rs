@@ -106,7 +106,7 @@ fn walls(svg: &mut String, budget: Bytes, report: &Report) {
             let end = ends.get(arena).copied().unwrap_or(0);
             write!(path, "L{} {}", MARGIN + x, y(end)).expect("a string");
         }
-        let last = MARGIN + WIDTH.min(report.walls.len().max(1)) - 1;
+        let last = MARGIN + WIDTH - 1;
         let colour = ARENAS[arena % ARENAS.len()];
         writeln!(
             svg,
@@ -117,10 +117,13 @@ fn walls(svg: &mut String, budget: Bytes, report: &Report) {
     }
 }
 
-/// Columns of the plot, and the frames that each stands for.
+/// Columns of the plot, and the frames that each stands for: few frames are wide.
 fn columns(frames: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
-    let columns = WIDTH.min(frames);
-    (0..columns).map(move |column| (column, column * frames / columns..(column + 1) * frames / columns))
+    let columns = if frames == 0 { 0 } else { WIDTH };
+    (0..columns).map(move |column| {
+        let (first, end) = (column * frames / WIDTH, (column + 1) * frames / WIDTH);
+        (column, first..end.max(first + 1))
+    })
 }
 
 fn escaped(text: &str) -> String {
