@@ -10,6 +10,7 @@ mkdir -p target/demo
 
 say "Building (the first time takes a few minutes)"
 cargo build --example deferred --bins
+tileheap=${CARGO_TARGET_DIR:-target}/debug/tileheap # cargo run --bin would build the crate again, without the example's features.
 bash scripts/stage-emulator.sh
 say "Rendering, and the plan for this machine's driver"
 cargo run --quiet --example deferred -- --output target/demo/ordinary.png --dump-frame target/demo/frame.json
@@ -18,7 +19,7 @@ VK_ADD_LAYER_PATH=$root/target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emu
     cargo run --quiet --example deferred -- --output target/demo/frame.png
 cmp target/demo/ordinary.png target/demo/frame.png || die "the two pictures differ"
 say "The same frame's plan for the profile adreno-830, sizes estimated"
-cargo run --quiet --bin tileheap -- plan target/demo/frame.json --profile adreno-830
-cargo run --quiet --bin tileheap -- report target/demo/frame.json --profile adreno-830 -o target/demo/report.html
+"$tileheap" plan target/demo/frame.json --profile adreno-830
+"$tileheap" report target/demo/frame.json --profile adreno-830 -o target/demo/report.html
 say "The pictures are the same: $root/target/demo/frame.png"
 say "The plan as a page to look at: file://$root/target/demo/report.html"

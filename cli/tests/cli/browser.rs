@@ -65,7 +65,11 @@ impl Browser {
         } else {
             Path::new("/usr/share/fonts")
         };
-        let listed = format!("<fontconfig><dir>{}</dir></fontconfig>", folder.display());
+        let listed = format!(
+            "<fontconfig><dir>{}</dir><match target=\"pattern\"><edit name=\"family\" mode=\"prepend\" binding=\"strong\">\
+             <string>DejaVu Sans</string></edit></match></fontconfig>",
+            folder.display()
+        );
         std::fs::write(&fonts, listed).expect("a list of fonts");
         // Chromium listens on descriptor 3 and answers on 4.
         let script = "exec timeout 900 \"$0\" --headless --no-sandbox --disable-gpu --hide-scrollbars --force-color-profile=srgb \

@@ -51,6 +51,19 @@ fn damaged(name: &str, damage: impl FnOnce(&mut Value)) -> Run {
     tileheap_with(plan.to_string().as_bytes(), &["check", &frame, "-"])
 }
 
+/// Where a pass is recorded is for readers: it may be left out, and may not be wrong.
+#[test]
+fn where_passes_are_recorded_agrees_with_the_frame() {
+    let without = damaged("without", |plan| {
+        for pass in plan["passes"].as_array_mut().expect("passes") {
+            pass.as_object_mut().expect("a pass").remove("within");
+        }
+    });
+    assert!(without.good().starts_with("right: "));
+    let wrong = damaged("within", |plan| plan["passes"][1]["within"]["batch"] = 1.into()).bad(1);
+    assert!(wrong.contains("passes[1].within.batch"), "{wrong}");
+}
+
 #[test]
 fn damaged_plans_are_refused() {
     let offset = damaged("offset", |plan| {

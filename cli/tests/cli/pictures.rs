@@ -207,6 +207,17 @@ fn pages_look_as_they_should() {
         browser.show_as(media, scheme);
         let picture = browser.picture();
         assert_looks_like_reference(&picture, name);
+        if media == "print" {
+            // What is taller than a sheet of A4 is printed as nothing.
+            let drawn = browser.run(
+                "const { width, height } = views[0].base.getBoundingClientRect(); return [width, height];",
+            );
+            let (width, height) = (
+                drawn[0].as_f64().expect("pixels"),
+                drawn[1].as_f64().expect("pixels"),
+            );
+            assert!(width > 400.0 && (200.0..530.0).contains(&height), "{drawn}");
+        }
     }
     browser.assert_no_faults();
     // What can go wrong with a page, done to it.
