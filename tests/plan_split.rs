@@ -29,6 +29,7 @@ const SPLIT: PlanOptions = PlanOptions {
     lazy: true,
     budget: tileheap::plan::BUDGET,
     bin_cost: Bytes(16 << 10),
+    tile_limit: None,
 };
 
 fn profile() -> Arc<DeviceProfile> {

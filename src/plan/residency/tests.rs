@@ -55,7 +55,7 @@ fn with_stretches(seed: u64, harms: &[Harm]) -> Problem<'_> {
         let first = items.len() as u32;
         items.push(*whole);
         for end in whole.first + 1..whole.end {
-            if items.len() < 8 && random.next_u64() % 2 == 0 {
+            if items.len() < 8 && random.next_u64().is_multiple_of(2) {
                 let worth = whole.worth * (end - whole.first) as u64 / (whole.end - whole.first) as u64;
                 items.push(Item { end, worth, ..*whole });
             }
