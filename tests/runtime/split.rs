@@ -183,7 +183,7 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
             bound.plan().frame.resource(store.to).name.clone()
         })
         .collect();
-    let id = |name| frame.resource_named(name).expect("declared");
+    let id = |name: &str| frame.resource_named(name).expect("declared");
     let drawn = Drawn::new(gpu, &frame, &bound);
     let host = gpu.host_buffer(PIXELS * 4 * WORDS);
     let command_buffers = gpu.primaries(2);
