@@ -76,7 +76,7 @@ impl AllocationGraph {
                     if (last.from, last.to) == (edge.from, edge.to)
                         && last.offset + last.size == edge.offset =>
                 {
-                    last.size = last.size + edge.size;
+                    last.size += edge.size;
                 }
                 _ => merged.push(edge),
             }

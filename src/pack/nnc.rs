@@ -398,11 +398,11 @@ mod tests {
             lost.edges.remove(at);
             assert!(matches!(lost.check(&problem), Err(PackFault::Flow { .. })));
             let mut grown = graph.clone();
-            grown.edges[at].size = grown.edges[at].size + Bytes(1);
+            grown.edges[at].size += Bytes(1);
             assert!(matches!(grown.check(&problem), Err(PackFault::Flow { .. })));
         }
         let mut taller = graph.clone();
-        taller.height = taller.height + Bytes(1);
+        taller.height += Bytes(1);
         let said = taller.check(&problem).unwrap_err();
         assert!(said.to_string().contains("the buffer"), "{said}");
         // An edge against time.

@@ -102,7 +102,7 @@ impl Info<'_> {
 
     /// The operator by which a function is one of textures: one that reads nothing but the function's parameters.
     fn entry_of_textures(&self, function: &Function) -> Option<usize> {
-        let found = function.body.iter().rev().copied().find(|&expr| {
+        function.body.iter().rev().copied().find(|&expr| {
             let outside = |arg: &usize| function.args.contains(arg);
             let ExprKind::Call {
                 operator, pattern, ..
@@ -117,8 +117,7 @@ impl Info<'_> {
                     "conv2d" | "conv2d_transpose" | "max_pool2d" | "avg_pool2d" | "global_avg_pool2d" => true,
                     _ => *pattern <= Pattern::Reduce,
                 }
-        });
-        found
+        })
     }
 
     fn is_convolution(&self, expr: usize) -> bool {
