@@ -325,7 +325,7 @@ fn a_plan_that_is_wrong_is_refused() {
     );
     let shift = |by: u64| {
         move |plan: &mut TensorPlan| match &mut plan.tensors[end].place {
-            Some(Place::At(Region { offset, .. })) => *offset = *offset + Bytes(by),
+            Some(Place::At(Region { offset, .. })) => *offset += Bytes(by),
             other => panic!("{other:?} is one place"),
         }
     };
