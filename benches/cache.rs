@@ -112,7 +112,11 @@ fn main() {
         quickest(&mut *policy, &frames, 1);
         let miss = quickest(&mut *policy, &frames, rounds);
         let misses = tail(&mut *policy, &frames, rounds);
-        let over = if hit > LIMITS.0 || miss > LIMITS.1 { "  over" } else { "" };
+        let over = if hit > LIMITS.0 || miss > LIMITS.1 {
+            "  over"
+        } else {
+            ""
+        };
         println!(
             "{:<20} {hit:>9} {:>7} {:>8} {miss:>7} {:>7} {:>8}{over}",
             kind.name(),

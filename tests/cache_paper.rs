@@ -548,9 +548,11 @@ fn uploads_are_more_level_than_those_of_the_ring() {
             *bytes[60..].iter().max().expect("frames")
         };
         let (arenas, ring) = (most(PolicyKind::Arenas), most(PolicyKind::Ring));
-        println!("{}: the largest frame of arenas {arenas} B, of the ring {ring} B", scenario.name());
+        println!(
+            "{}: the largest frame of arenas {arenas} B, of the ring {ring} B",
+            scenario.name()
+        );
         assert!(arenas * 4 < ring * 3, "{}: {arenas} and {ring}", scenario.name());
-
     }
 }
 

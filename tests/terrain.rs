@@ -49,7 +49,7 @@ fn streamed_pictures_are_those_with_everything_there() {
     for (policy, texels) in [
         ("arenas", "mixed"),
         ("coherent-still", "palette"),
-        ("lru", "rgba"),
+        ("coherent", "rgba"),
     ] {
         let folder = folder(&format!("terrain-{policy}"));
         let trace = folder.join("flight.trace");

@@ -12,7 +12,7 @@ const DUE: usize = 16;
 impl Coherent {
     /// Frees `size` bytes or more, wherever they are; false, and nobody goes, if that costs more than `most`.
     ///
-    /// First go those that are gone, the longest unused first; then the levels that are finer than what is
+    /// First go those that are gone, of the longest unused who is least likely to come back; then the levels that are finer than what is
     /// asked for; then, of those that are due in this frame, the ones that are due last.
     pub(super) fn make_room(&mut self, size: u64, most: u64, journal: &mut Journal) -> bool {
         let (mut free, mut stale) = (self.heap.free(), self.recency.first);
