@@ -15,7 +15,7 @@ use crate::profile::{DeviceProfile, Requirements};
 ///
 /// # Errors
 /// [`Error::Plan`](crate::Error::Plan) when ordinary memory cannot hold the frame, or a
-/// [pinned](crate::frame::Resource::pinned) resource cannot live in tile memory. What else does not fit into tile memory is
+/// [pinned](crate::frame::Demand::Pinned) resource cannot live in tile memory. What else does not fit into tile memory is
 /// no error, but a reason in the plan.
 pub fn plan(
     frame: &Frame,
