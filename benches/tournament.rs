@@ -101,7 +101,7 @@ fn ratio(cell: &Cell, cells: &Cells) -> f64 {
 }
 
 /// The best of the policies that are not ours, by a figure: of those that do not do what `ours` does not do either.
-fn best<'a>(cells: &'a Cells, ours: PolicyKind, figure: impl Fn(&Cell) -> u64) -> Option<(&'a str, u64)> {
+fn best(cells: &Cells, ours: PolicyKind, figure: impl Fn(&Cell) -> u64) -> Option<(&'static str, u64)> {
     let peers = PolicyKind::ALL.into_iter().filter(|kind| {
         ![OURS, LEVELS, STILL].contains(kind)
             && (kind.uploads_whole() || !ours.uploads_whole())
