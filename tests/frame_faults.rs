@@ -595,7 +595,7 @@ fn stores() {
     refused_store(
         |frame| {
             let srgb = ImageDesc::new(vk::Format::R8G8B8A8_SRGB, EXTENT);
-            (frame.image("a", srgb.clone()), frame.image("b", srgb))
+            (frame.image("a", srgb), frame.image("b", srgb))
         },
         true,
         "sRGB is rounded on its way to linear and back",

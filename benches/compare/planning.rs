@@ -99,6 +99,8 @@ fn published(rows: &mut Rows, heaps: &[u64]) -> Vec<Case> {
                     windows: WindowRule::WholeFrame,
                     aliasing: true,
                     ladder: Ladder::Always,
+                    split: false,
+                    tile_limit: None,
                     lazy: false,
                     budget: BUDGET,
                     bin_cost: Bytes::ZERO,

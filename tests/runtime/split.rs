@@ -128,7 +128,7 @@ const GATHER: &str = "#version 460
 fn expected(number: u32) -> Vec<u32> {
     let pixel = |n: u32| {
         [
-            n % 256 | (n / 256) << 8 | (n * 7 % 256) << 16 | 255 << 24,
+            (n % 256) | ((n / 256) << 8) | ((n * 7 % 256) << 16) | (255 << 24),
             n.wrapping_mul(2_654_435_761),
             (-(n as i32) * 65_537) as u32,
             (n as f32 / 1024.0).to_bits(),
