@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tileheap::frame::names;
-use tileheap::plan::{Change, ChangeKind, Plan, advise, fusions, merges};
+use tileheap::plan::{Advice, Change, ChangeKind, Plan, advise, fusions, merges};
 
 use crate::arguments::AdviseArguments;
 use crate::failure::Failure;

@@ -277,7 +277,9 @@ impl Nnc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pack::{AllocationEdge, AllocationGraph, Item, PackFault, Packing, Strategy, lower_bound, pack};
+    use crate::pack::{
+        AllocationEdge, AllocationGraph, Item, PackFault, Packing, Strategy, lower_bound, pack,
+    };
     use crate::units::{Bytes, Span};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {
@@ -395,8 +397,15 @@ mod tests {
                 bytes.sort_unstable();
                 bytes
             };
-            let mut own = rule.edges.iter().map(|own| edge(own.from, own.to, own.offset, own.width));
-            assert_eq!(bytes(&mut own), bytes(&mut graph.edges.into_iter()), "seed {seed}");
+            let mut own = rule
+                .edges
+                .iter()
+                .map(|own| edge(own.from, own.to, own.offset, own.width));
+            assert_eq!(
+                bytes(&mut own),
+                bytes(&mut graph.edges.into_iter()),
+                "seed {seed}"
+            );
         }
     }
 

@@ -257,6 +257,9 @@ fn peak<'a>(placements: impl Iterator<Item = &'a Placement>, passes: usize) -> B
 fn is_room_alone(why: NotTile) -> bool {
     matches!(
         why,
-        NotTile::NoRoom { .. } | NotTile::NotWorth { .. } | NotTile::TooLarge { .. } | NotTile::KeptOff { .. }
+        NotTile::NoRoom { .. }
+            | NotTile::NotWorth { .. }
+            | NotTile::TooLarge { .. }
+            | NotTile::KeptOff { .. }
     )
 }

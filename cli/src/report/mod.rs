@@ -239,11 +239,14 @@ fn advised(plan: &Plan) -> Result<(BTreeMap<String, Vec<String>>, Table), Failur
             ));
         }
     }
-    for (batch, saves) in fusions(plan)? {
-        let (first, second) = (batch.index(), batch.index() + 1);
+    for fusion in fusions(plan)? {
         all.push((
-            saves,
-            format!("batches {first} and {second} as one"),
+            fusion.saves,
+            format!(
+                "batches {} to {} as one",
+                fusion.first.index(),
+                fusion.last.index()
+            ),
             "longer lives on chip".to_owned(),
         ));
     }
