@@ -264,7 +264,8 @@ impl Work<'_> {
             };
             let (entry, exit) = (desc.entry, desc.exit);
             let entry_writes = writing(entry.access);
-            let hazard = !first.is_read_only() || !entry_writes.is_empty();
+            // Stages without accesses are of accesses that nobody knows: all waits for them, and they for all.
+            let hazard = !first.is_read_only() || !entry_writes.is_empty() || entry.access.is_empty();
             if first.layout != entry.layout || (hazard && !entry.stages.is_empty()) {
                 let src = Scope {
                     stages: entry.stages,
@@ -277,7 +278,7 @@ impl Work<'_> {
             let moves = resource.is_image()
                 && exit.layout != vk::ImageLayout::UNDEFINED
                 && exit.layout != last.layout;
-            let hazard = !last.is_read_only() || !writing(exit.access).is_empty();
+            let hazard = !last.is_read_only() || !writing(exit.access).is_empty() || exit.access.is_empty();
             if moves || (hazard && !exit.stages.is_empty()) {
                 let mut barrier = self.barrier(placement, Cause::Exit, scope_of(&last, last.queue), &last);
                 barrier.dst_stages = exit.stages;

@@ -31,6 +31,32 @@ fn every_plan_of_a_shared_frame_is_right() {
     }
 }
 
+/// A caller may name stages and no accesses: what it does there is unknown, and even a read waits for it, and it for the read.
+#[test]
+fn what_reads_alone_waits_for_accesses_that_nobody_knows() {
+    const ONLY_READ: &str = r#"{
+      "format": "tileheap-frame", "version": 1, "name": "reads alone", "base_extent": [64, 64],
+      "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
+      "resources": [{ "name": "picture", "image": { "format": "VK_FORMAT_R8G8B8A8_UNORM", "scale": [1.0, 1.0] },
+        "lifetime": { "external": {
+          "entry": { "layout": "VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL", "stages": ["VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT"] },
+          "exit": { "layout": "VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL", "stages": ["VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT"] }
+        } } }],
+      "submits": [{ "queue": "graphics", "batches": [{ "command_buffers": [{ "name": "all", "passes": [
+        { "name": "measure", "kind": "compute", "accesses": [
+          { "resource": "picture", "kind": "sampled_image", "reads": true }
+        ] }
+      ] }] }] }]
+    }"#;
+    let frame = file("reads alone.json", ONLY_READ);
+    let plan = tileheap(&["plan", &frame, "--json"]).good();
+    let pass = &serde_json::from_str::<Value>(&plan).expect("JSON")["passes"][0];
+    for (side, cause) in [("barriers_before", "entry"), ("barriers_after", "exit")] {
+        assert_eq!(pass[side][0]["cause"], cause, "{pass}");
+    }
+    tileheap_with(plan.as_bytes(), &["check", &frame, "-"]).good();
+}
+
 #[test]
 fn a_plan_at_another_size_is_checked_at_that_size() {
     let frame = file("at another size.json", FRAME);

@@ -40,7 +40,7 @@ fn all_policies_replay_a_generated_trace() {
     let document = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
     let bound = document["bound"]["mean"].as_u64().expect("a number");
     let policies = document["policies"].as_array().expect("policies");
-    assert_eq!((policies.len(), &document["frames"]), (12, &60.into()));
+    assert_eq!((policies.len(), &document["frames"]), (13, &60.into()));
     for policy in policies {
         let mean = policy["traffic"]["mean"].as_u64().expect("a number");
         assert!(mean >= bound, "{policy}");
