@@ -15,6 +15,8 @@
 
 // Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
+// A step holds what it changes; what it does not change is that of an earlier step, in this one's company.
+#![allow(clippy::duplicate_mod)]
 
 mod drawing;
 mod machine;

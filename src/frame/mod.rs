@@ -38,6 +38,7 @@ pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
     BufferDesc, Demand, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
+#[cfg(feature = "runtime")]
 pub(crate) use split::{Texels, texels_of};
 pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
 pub use weights::{Weight, Weights};

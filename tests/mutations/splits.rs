@@ -19,7 +19,9 @@ fn change(plan: &mut Plan, store: usize, change: impl FnOnce(&mut Store)) {
 fn a_store_is_not_the_plans() {
     refused(
         stores,
-        |plan, &store| drop(plan.split.as_mut().expect("it has stores").stores.remove(store)),
+        |plan, &store| {
+            plan.split.as_mut().expect("it has stores").stores.remove(store);
+        },
         |fault, _| matches!(fault, CheckFault::Split(SplitFault::Described { .. })),
     );
 }
