@@ -24,11 +24,23 @@ export CARGO_TERM_COLOR=never
 
 # run NAME COMMAND...: a command that runs tests; their counts go to the sums, their skips to the list.
 run() {
-    local name=$1 log=$logs/$1.log early=$logs/$1.early status=0 ok bad ignored returned
+    say "$1: ${*:2}"
+    execute "$@"
+    tally "$1"
+}
+
+# execute NAME COMMAND...: leaves its output in a log, and how it ended.
+execute() {
+    local name=$1 status=0
     shift
-    say "$name: $*"
-    : >"$early"
-    TILEHEAP_SKIP_LOG=$early "$@" </dev/null 2>&1 | tee "$log" || status=$?
+    : >"$logs/$name.early"
+    TILEHEAP_SKIP_LOG=$logs/$name.early "$@" </dev/null 2>&1 | tee "$logs/$name.log" || status=$?
+    echo "$status" >"$logs/$name.status"
+}
+
+tally() {
+    local name=$1 log=$logs/$1.log early=$logs/$1.early status ok bad ignored returned
+    status=$(cat "$logs/$name.status")
     read -r ok bad ignored < <(awk '/^test result: / {ok += $4; bad += $6; ignored += $8}
         END {print ok + 0, bad + 0, ignored + 0}' "$log")
     if [ $((ok + bad)) = 0 ] || { [ "$status" != 0 ] && [ "$bad" = 0 ]; }; then
@@ -71,10 +83,31 @@ on_testbed() {
     "$@"
 }
 
-# emulated NAME DRIVER PROFILE COMMAND...: the same on the emulator over a driver, below validation.
+# emulated PROFILE: the same on the emulator with a profile, below validation, over both drivers at once: little of it keeps two
+# cores busy.
 emulated() {
-    local -x VK_DRIVER_FILES=$2 TILEHEAP_EMULATOR=$root/target/emulator VK_TILEHEAP_EMULATOR_PROFILE=$3
-    on_testbed run "$1" "${@:4}"
+    local profile=$1 name names=("$1") command runs
+    choose_tests "$profile"
+    command=(cargo test --no-fail-fast "${chosen[@]}")
+    say "$profile: ${command[*]}"
+    over_driver "$newest" "$profile" "$profile" "${command[@]}" &
+    runs=($!)
+    if [ -e "${machines[0]}" ]; then
+        over_driver "${machines[0]}" "$profile" "$profile-here" "${command[@]}" &
+        runs+=($!) names+=("$profile-here")
+    fi
+    wait "${runs[@]}" # Not for the log's reader.
+    for name in "${names[@]}"; do
+        say "$name"
+        cat "$logs/$name.log"
+        tally "$name"
+    done
+}
+
+# over_driver DRIVER PROFILE NAME COMMAND...
+over_driver() {
+    local -x VK_DRIVER_FILES=$1 TILEHEAP_EMULATOR=$root/target/emulator VK_TILEHEAP_EMULATOR_PROFILE=$2 TILEHEAP_TEST_FOLDER=$3
+    on_testbed execute "${@:3}" >/dev/null
 }
 
 # The emulator's own tests below validation. They choose their profiles, make mistakes on purpose, and say themselves which messages of
@@ -149,11 +182,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
     own_tests_validated
     machines=(/usr/share/vulkan/icd.d/lvp_icd*.json)
     for profile in adreno-830 adreno-840 x2-85 validation-icd hostile generous; do
-        choose_tests "$profile"
-        emulated "$profile" "$newest" "$profile" cargo test --no-fail-fast "${chosen[@]}"
-        if [ -e "${machines[0]}" ]; then
-            emulated "$profile-here" "${machines[0]}" "$profile" cargo test --no-fail-fast "${chosen[@]}"
-        fi
+        emulated "$profile"
     done
     judge_validation_log
 fi

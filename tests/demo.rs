@@ -11,7 +11,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use support::example;
+use support::{example, own_file};
 use tileheap::frame::Frame;
 
 /// Through Cargo, which builds it first, and uses the runner that this test was started with.
@@ -23,11 +23,6 @@ fn deferred(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the example prints UTF-8")
-}
-
-/// A file of this test's own.
-fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 /// Width, height and RGBA texels.
@@ -49,7 +44,7 @@ fn read_picture(path: &Path) -> (u32, u32, Vec<[u8; 4]>) {
 
 #[test]
 fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_its_dump() {
-    let (picture, dump) = (file("deferred.png"), file("deferred.json"));
+    let (picture, dump) = (own_file("deferred.png"), own_file("deferred.json"));
     // Sides that are no multiple of a tile's, nor even.
     let output = deferred(
         &[
@@ -102,7 +97,7 @@ fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_it
 /// On the emulator: in its tile memory with every way of recording, and a device that leaves tile memory alone.
 #[test]
 fn the_picture_is_the_same_in_tile_memory() {
-    let plain = file("ordinary.png");
+    let plain = own_file("ordinary.png");
     let size = ["--size", "160x90", "--frames", "3", "--output"];
     let plain_path = plain.to_str().expect("a UTF-8 path");
     assert!(
@@ -111,7 +106,7 @@ fn the_picture_is_the_same_in_tile_memory() {
             .success()
     );
     for way in [&[][..], &["--vulkan-1-1"], &["--no-tile-memory"]] {
-        let emulated = file("emulated.png");
+        let emulated = own_file("emulated.png");
         let path = emulated.to_str().expect("a UTF-8 path");
         let mut command = example("deferred");
         command.args(size).arg(path).args(way);
@@ -137,7 +132,7 @@ fn the_picture_is_the_same_in_tile_memory() {
 /// The map shows the plan's residents, each in the colour of its box in the list; whom `--keep-off` names is not among them.
 #[test]
 fn the_heap_map_is_drawn_over_the_picture() {
-    let picture = file("overlay.png");
+    let picture = own_file("overlay.png");
     let path = picture.to_str().expect("a UTF-8 path");
     let run = |arguments: &[&str]| {
         let mut command = example("deferred");
@@ -179,13 +174,13 @@ fn the_heap_map_is_drawn_over_the_picture() {
 /// In heaps that hold all, half and little, with what is bound falling pass by pass.
 #[test]
 fn the_picture_is_the_same_on_a_ladder() {
-    let plain = file("ordinary-ladder.png");
+    let plain = own_file("ordinary-ladder.png");
     let size = ["--size", "333x187", "--frames", "3", "--output"];
     let plain_path = plain.to_str().expect("a UTF-8 path");
     let ordinary = deferred(&[&size[..], &[plain_path]].concat(), &[]);
     assert!(ordinary.status.success(), "{}", text(&ordinary.stderr));
     for heap in ["491520", "1228800", "8355840"] {
-        let emulated = file("ladder.png");
+        let emulated = own_file("ladder.png");
         let path = emulated.to_str().expect("a UTF-8 path");
         let mut command = example("deferred");
         command.args(size).arg(path).arg("--ladder");
@@ -217,7 +212,7 @@ fn the_picture_is_the_same_on_a_ladder() {
 /// With split lives, which this frame has in a heap of this size: the temporal filter's history is read while it is on chip.
 #[test]
 fn the_picture_is_the_same_with_split_lives() {
-    let pictures = [file("whole.png"), file("split.png")];
+    let pictures = [own_file("whole.png"), own_file("split.png")];
     for (path, split) in pictures.iter().zip([false, true]) {
         let path = path.to_str().expect("a UTF-8 path");
         let mut command = example("deferred");
@@ -251,7 +246,7 @@ fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
 
 #[test]
 fn the_picture_is_the_same_on_vulkan_1_1() {
-    let pictures = [file("newest.png"), file("oldest.png")];
+    let pictures = [own_file("newest.png"), own_file("oldest.png")];
     let [newest, oldest] = pictures
         .each_ref()
         .map(|path| path.to_str().expect("a UTF-8 path"));
@@ -277,7 +272,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
     assert!(fault(&["--device", "no such device"], &[]).contains("no such device"));
     fault(&[], &[("VK_DRIVER_FILES", "/dev/null")]);
 
-    let not_a_folder = file("not-a-folder");
+    let not_a_folder = own_file("not-a-folder");
     std::fs::write(&not_a_folder, "").expect("a file can be written");
     let below = not_a_folder.join("frame.png");
     let below = below.to_str().expect("a UTF-8 path");
@@ -290,7 +285,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
 /// An empty file in front of the real library hides it.
 #[test]
 fn without_a_loader_one_line_says_what_to_do() {
-    let folder = file("no loader");
+    let folder = own_file("no loader");
     std::fs::create_dir_all(&folder).expect("a folder");
     std::fs::write(folder.join("libvulkan.so.1"), "").expect("an empty file");
     // The test bed's libraries come before any others, so this runs on the machine's own.

@@ -7,14 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::Arc;
 
-use support::example;
+use support::{example, own_file};
 use tileheap::frame::Frame;
 use tileheap::plan::{Home, NotTile, Plan, PlanOptions, Reason, plan};
 use tileheap::profile::{DeviceProfile, estimate};
-
-fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
-}
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the example prints UTF-8")
@@ -45,12 +41,12 @@ fn compare(mut command: Command, picture: &Path) -> String {
 
 #[test]
 fn the_picture_is_the_same_at_every_step() {
-    compare(example("forward"), &file("forward.png"));
+    compare(example("forward"), &own_file("forward.png"));
 }
 
 #[test]
 fn in_tile_memory_too_where_the_last_step_brings_the_shadow_maps() {
-    let (ordinary, emulated) = (file("forward-ordinary.png"), file("forward-emulated.png"));
+    let (ordinary, emulated) = (own_file("forward-ordinary.png"), own_file("forward-emulated.png"));
     compare(example("forward"), &ordinary);
     let mut command = example("forward");
     if !support::emulate(&mut command, "adreno-830") {
@@ -69,7 +65,7 @@ fn in_tile_memory_too_where_the_last_step_brings_the_shadow_maps() {
 
 /// The frame of a step, planned for a device by numbers.
 fn planned(step: &str) -> Plan {
-    let dump = file(&format!("forward-{step}.json"));
+    let dump = own_file(&format!("forward-{step}.json"));
     let mut command = example("forward");
     command.args(["--step", step, "--dump-frame"]).arg(&dump);
     let output = command.output().expect("cargo runs");

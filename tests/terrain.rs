@@ -9,7 +9,7 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use support::example;
+use support::{example, own_file};
 use tileheap::cache::PolicyKind;
 use tileheap::cache::replay::Replay;
 use tileheap::cache::trace::{Entry, TraceReader};
@@ -21,11 +21,6 @@ fn terrain(arguments: &[&str]) -> Output {
 
 fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("the example prints UTF-8")
-}
-
-/// A folder of this test's own.
-fn folder(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 fn colours(path: &Path) -> BTreeSet<[u8; 3]> {
@@ -51,7 +46,7 @@ fn streamed_pictures_are_those_with_everything_there() {
         ("coherent-still", "palette"),
         ("coherent", "rgba"),
     ] {
-        let folder = folder(&format!("terrain-{policy}"));
+        let folder = own_file(&format!("terrain-{policy}"));
         let trace = folder.join("flight.trace");
         // Room for what is in view, and a fraction of what the flight sees.
         let output = terrain(&[

@@ -16,7 +16,7 @@ struct Run {
 
 /// Runs the example on the emulator; `None`, and the test is skipped, where there is none.
 fn run(bug: &str, fixed: bool, profile: &str) -> Option<Run> {
-    let picture = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{bug}-{fixed}-{profile}.png"));
+    let picture = support::own_file(&format!("{bug}-{fixed}-{profile}.png"));
     let mut example = support::example("tile_bugs");
     example.args(["--bug", bug, "--output"]).arg(&picture);
     if fixed {

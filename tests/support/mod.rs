@@ -25,6 +25,17 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// A file or folder of a test's own. Runs that go on at the same time have folders of their own, named by `TILEHEAP_TEST_FOLDER`.
+///
+/// # Panics
+/// If the folder cannot be made.
+pub fn own_file(name: &str) -> PathBuf {
+    let run = std::env::var_os("TILEHEAP_TEST_FOLDER").unwrap_or_default();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(run);
+    std::fs::create_dir_all(&folder).expect("a folder in target");
+    folder.join(name)
+}
+
 /// An example, built if need be and run through Cargo's runner, with arguments to come.
 pub fn example(name: &str) -> Command {
     let mut command = Command::new(env!("CARGO"));
