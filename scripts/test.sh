@@ -104,9 +104,10 @@ emulated() {
     done
 }
 
-# over_driver DRIVER PROFILE NAME COMMAND...
+# over_driver DRIVER PROFILE NAME COMMAND...: the emulator reports all that it sees, also what validation above it reports.
 over_driver() {
-    local -x VK_DRIVER_FILES=$1 TILEHEAP_EMULATOR=$root/target/emulator VK_TILEHEAP_EMULATOR_PROFILE=$2 TILEHEAP_TEST_FOLDER=$3
+    local -x VK_DRIVER_FILES=$1 TILEHEAP_EMULATOR=$root/target/emulator TILEHEAP_TEST_FOLDER=$3
+    local -x VK_TILEHEAP_EMULATOR_PROFILE=$2 VK_TILEHEAP_EMULATOR_REPORT=all
     on_testbed execute "${@:3}" >/dev/null
 }
 
