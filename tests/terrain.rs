@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use support::{example, own_file};
