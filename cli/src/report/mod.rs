@@ -91,6 +91,12 @@ impl From<Chart> for Input {
     }
 }
 
+/// Whether a text is meant as a table, so that what is wrong with it is said of a table.
+fn is_table(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    !text.starts_with(['{', '[']) && text.lines().next().is_some_and(|line| line.contains(','))
+}
+
 fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
     if crate::replay::is_trace(path) {
         return played(arguments, path);
@@ -103,7 +109,9 @@ fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
     // Tables and lines of JSON are no JSON.
     let document: Value = match serde_json::from_str(&text) {
         Ok(document) => document,
-        Err(_) if crate::tensors::is_network(&text) => return network(arguments, path, &text),
+        Err(_) if is_table(&text) || crate::tensors::is_network(&text) => {
+            return network(arguments, path, &text);
+        }
         Err(error) => return Err(Failure::of(shown(path), format!("the JSON: {error}"))),
     };
     match document["format"].as_str() {

@@ -489,6 +489,9 @@ fn what_cannot_be_shown_is_named() {
     assert!(tileheap(&["report", &other]).bad(1).contains("tileheap-profile"));
     let broken = file("broken.json", "{");
     assert!(tileheap(&["report", &broken]).bad(1).contains("broken.json"));
+    let table = file("table.csv", "id,lower,upper,size\na,0,2,x\n");
+    let said = tileheap(&["report", &table]).bad(2);
+    assert!(said.contains("table.csv") && said.contains("size"), "{said}");
     assert!(tileheap(&["report", "-", "-"]).bad(1).contains("standard input"));
     let frame = file("unwritten.json", FRAME);
     assert!(
