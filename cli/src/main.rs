@@ -25,14 +25,21 @@ mod tensors;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, Command};
 use failure::Failure;
 use output::Output;
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
+    // clap alone would colour a dumb terminal where `CI` is set.
+    let colour = if output::unwanted_colours() {
+        ColorChoice::Never
+    } else {
+        ColorChoice::Auto
+    };
+    let matches = Arguments::command().color(colour).try_get_matches();
+    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => return failure::usage(&error),
     };

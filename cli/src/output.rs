@@ -55,11 +55,14 @@ impl Output {
     }
 }
 
-/// Whether standard output is a terminal whose user has nothing against colours (<https://no-color.org>).
 fn colours() -> bool {
+    std::io::stdout().is_terminal() && !unwanted_colours()
+}
+
+/// Whether the user wants no colours (<https://no-color.org>), or the terminal has none.
+pub(crate) fn unwanted_colours() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    std::io::stdout().is_terminal() && !no_color && !dumb
+    no_color || std::env::var_os("TERM").is_none_or(|term| term == "dumb")
 }
 
 /// Headings are the lines that start with a letter.
