@@ -14,4 +14,4 @@ if ! cargo fuzz --version >/dev/null 2>&1; then
     cargo install --debug --quiet --locked --root "$tools" cargo-fuzz
 fi
 cargo fmt --check --manifest-path fuzz/Cargo.toml
-cargo fuzz run --sanitizer none pack_problem -- -max_total_time="${1:-60}" -print_final_stats=1
+cargo fuzz run --sanitizer none --codegen-units 16 pack_problem -- -max_total_time="${1:-60}" -print_final_stats=1

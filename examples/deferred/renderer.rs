@@ -137,7 +137,7 @@ impl Renderer {
                 inputs,
             },
             former: Vec::new(),
-            replanner: Replanner::new(plan.clone()),
+            replanner: Replanner::new(tile),
             shown_plan: plan,
             refusal: None,
             sheet: Sheet::default(),
@@ -173,7 +173,7 @@ impl Renderer {
                 self.plan_at_rest(&deferred)?
             }
         };
-        self.replanner.adopt(plan.clone());
+        self.replanner.forget();
         self.apply(&plan, deferred, extent)
     }
 
@@ -189,10 +189,7 @@ impl Renderer {
             self.overlay.wish.frame(&self.planned.deferred.frame),
             self.overlay.wish.options(self.desc.options),
         );
-        let now = self
-            .replanner
-            .plan_now(self.planned.bound.plan(), &frame, &options);
-        match now {
+        match self.replanner.plan_now(&frame, &options) {
             Ok(plan) => {
                 self.desc.wish = self.overlay.wish.clone();
                 self.refusal = None;
@@ -211,7 +208,7 @@ impl Renderer {
 
     /// Applies the plan that was searched for meanwhile, if it is there.
     fn improve(&mut self) -> Result<()> {
-        let Some(plan) = self.replanner.found()? else {
+        let Some(plan) = self.replanner.found() else {
             return Ok(());
         };
         if are_alike(&plan, self.planned.bound.plan()) {

@@ -4,32 +4,34 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use tileheap::frame::Frame;
-use tileheap::plan::{Plan, PlanOptions, Planner, Strategy, plan};
-use tileheap::profile::Requirements;
+use tileheap::plan::{Plan, PlanOptions, Strategy};
+use tileheap::runtime::Device;
 
+/// The device plans and remembers; this has the exact search done on another thread.
 pub(crate) struct Replanner {
-    planner: Planner,
-    /// What is searched for, and who does.
-    search: Option<(Arc<Plan>, JoinHandle<tileheap::Result<Plan>>)>,
+    tile: Device,
+    search: Option<Search>,
     /// The plan in use, as long as a better one may be found.
     wanted: Option<Arc<Plan>>,
 }
 
+struct Search {
+    /// A better plan than this.
+    sought: Arc<Plan>,
+    thread: JoinHandle<tileheap::Result<Arc<Plan>>>,
+}
+
 impl Replanner {
-    /// Remembers a plan that was searched for.
-    pub(crate) fn new(plan: Arc<Plan>) -> Replanner {
-        let mut planner = Planner::new();
-        planner.adopt(plan);
+    pub(crate) fn new(tile: &Device) -> Replanner {
         Replanner {
-            planner,
+            tile: tile.clone(),
             search: None,
             wanted: None,
         }
     }
 
-    /// A plan that was searched for, for another size.
-    pub(crate) fn adopt(&mut self, plan: Arc<Plan>) {
-        self.planner.adopt(plan);
+    /// No better plan is wanted for what was asked last.
+    pub(crate) fn forget(&mut self) {
         self.wanted = None;
     }
 
@@ -37,20 +39,13 @@ impl Replanner {
     ///
     /// # Errors
     /// Where something is pinned that cannot be in tile memory; all is as before then.
-    pub(crate) fn plan_now(
-        &mut self,
-        like: &Plan,
-        frame: &Frame,
-        options: &PlanOptions,
-    ) -> tileheap::Result<Arc<Plan>> {
-        let (needs, profile): (&Arc<Requirements>, _) = (&like.requirements, &like.profile);
-        let plan = match self.planner.plan_now(frame, needs, profile, options) {
+    pub(crate) fn plan_now(&mut self, frame: &Frame, options: &PlanOptions) -> tileheap::Result<Arc<Plan>> {
+        let plan = match self.tile.plan_now(frame, options) {
             Ok(plan) => plan,
             // What is pinned may need a search to have room beside one another.
-            Err(_) => self.planner.plan(frame, needs, profile, options)?,
+            Err(_) => self.tile.plan(frame, options)?,
         };
-        plan.check()?;
-        let searches = options.strategy == Strategy::Optimal && options.tile_heap(profile).is_some();
+        let searches = options.strategy == Strategy::Optimal && options.tile_heap(&plan.profile).is_some();
         self.wanted = (searches && plan.optimality.is_none()).then(|| plan.clone());
         self.search();
         Ok(plan)
@@ -62,28 +57,18 @@ impl Replanner {
     }
 
     /// The searched plan for what was asked last, once it is there.
-    pub(crate) fn found(&mut self) -> tileheap::Result<Option<Arc<Plan>>> {
-        let Some((sought, thread)) = self.search.take_if(|(_, thread)| thread.is_finished()) else {
-            return Ok(None);
-        };
+    pub(crate) fn found(&mut self) -> Option<Arc<Plan>> {
+        let Search { sought, thread } = self.search.take_if(|search| search.thread.is_finished())?;
         let wanted = self.wanted.take_if(|wanted| Arc::ptr_eq(wanted, &sought));
         // Else something else was asked meanwhile.
         self.search();
         // Without room for what is pinned in what the search came to, the plan at hand has it.
-        let Ok(plan) = join(thread).map(Arc::new) else {
-            return Ok(None);
-        };
-        self.planner.adopt(plan.clone());
-        if wanted.is_none() {
-            return Ok(None);
-        }
-        plan.check()?;
-        Ok(Some(plan))
+        join(thread).ok().filter(|_| wanted.is_some())
     }
 
     /// Waits for the thread.
     pub(crate) fn finish(&mut self) {
-        if let Some((_, thread)) = self.search.take() {
+        if let Some(Search { thread, .. }) = self.search.take() {
             // Nobody wants it any more, whether it is a plan or a fault.
             let _ = join(thread);
         }
@@ -94,15 +79,15 @@ impl Replanner {
         if let (None, Some(wanted)) = (&self.search, &self.wanted) {
             let sought = wanted.clone();
             let thread = std::thread::spawn({
-                let like = sought.clone();
-                move || plan(&like.frame, &like.requirements, &like.profile, &like.options)
+                let (tile, like) = (self.tile.clone(), sought.clone());
+                move || tile.plan(like.described(), &like.options)
             });
-            self.search = Some((sought, thread));
+            self.search = Some(Search { sought, thread });
         }
     }
 }
 
-fn join(thread: JoinHandle<tileheap::Result<Plan>>) -> tileheap::Result<Plan> {
+fn join<T>(thread: JoinHandle<T>) -> T {
     thread
         .join()
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))

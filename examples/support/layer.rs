@@ -6,6 +6,7 @@ use tileheap::runtime::{Device, Target};
 use super::SLOTS;
 use super::fault::{Called, Result};
 use super::memory::HostBuffer;
+use super::pipeline::Drawing;
 use super::sheet::{MOST_SHAPES, SHAPE_BYTES, Sheet, glyphs};
 
 mod spirv {
@@ -155,63 +156,21 @@ const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
     vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw(),
 );
 
-/// Shapes over what is there; depth, where the pass has one, is left alone.
+/// Shapes over what is there; depth, where the pass has one, is left alone: they are nearest.
 fn pipeline(device: &ash::Device, layout: vk::PipelineLayout, target: &Target) -> Result<vk::Pipeline> {
-    let module = |code| {
-        let info = vk::ShaderModuleCreateInfo::default().code(code);
-        // SAFETY: the build compiled the code for Vulkan 1.1.
-        unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")
-    };
-    let modules = [module(spirv::OVERLAY_VERT)?, module(spirv::OVERLAY_FRAG)?];
-    let stage = |stage, module| {
-        vk::PipelineShaderStageCreateInfo::default()
-            .stage(stage)
-            .module(module)
-            .name(c"main")
-    };
-    let stages = [
-        stage(vk::ShaderStageFlags::VERTEX, modules[0]),
-        stage(vk::ShaderStageFlags::FRAGMENT, modules[1]),
-    ];
-    let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly =
-        vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let viewport = vk::PipelineViewportStateCreateInfo::default()
-        .viewport_count(1)
-        .scissor_count(1);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(target.samples);
-    let depth = vk::PipelineDepthStencilStateCreateInfo::default();
-    let blend = [vk::PipelineColorBlendAttachmentState::default()
-        .blend_enable(true)
+    let blend = vk::PipelineColorBlendAttachmentState::default()
         .src_color_blend_factor(vk::BlendFactor::SRC_ALPHA)
         .dst_color_blend_factor(vk::BlendFactor::ONE_MINUS_SRC_ALPHA)
-        .src_alpha_blend_factor(vk::BlendFactor::ZERO)
-        .dst_alpha_blend_factor(vk::BlendFactor::ONE)
-        .color_write_mask(vk::ColorComponentFlags::RGBA)];
-    let color_blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blend);
-    let dynamic_states = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
-    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic_states);
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&samples)
-        .depth_stencil_state(&depth)
-        .color_blend_state(&color_blend)
-        .dynamic_state(&dynamic)
-        .layout(layout);
-    let mut rendering = target.rendering();
-    let info = target.attach(info, &mut rendering);
-    // SAFETY: the state is complete, the target that of the pass, the layout has what the shaders use.
-    let made = unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    for module in modules {
-        // SAFETY: pipelines do not need their modules once they exist.
-        unsafe { device.destroy_shader_module(module, None) };
-    }
-    made.map(|pipelines| pipelines[0])
-        .map_err(|(_, result)| result)
-        .called("vkCreateGraphicsPipelines")
+        .dst_alpha_blend_factor(vk::BlendFactor::ONE);
+    let drawing = Drawing {
+        layout,
+        target,
+        vertex: spirv::OVERLAY_VERT,
+        fragment: Some(spirv::OVERLAY_FRAG),
+        input: vk::PipelineVertexInputStateCreateInfo::default(),
+        culls: vk::CullModeFlags::NONE,
+        writes_depth: false,
+        blend: Some(blend),
+    };
+    drawing.create(device)
 }
