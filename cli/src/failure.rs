@@ -29,6 +29,14 @@ impl Failure {
         Failure::BadInput(message.into())
     }
 
+    /// The same, what was given being at fault.
+    pub(crate) fn into_bad_input(self) -> Failure {
+        match self {
+            Failure::Message(message) => Failure::BadInput(message),
+            other => other,
+        }
+    }
+
     /// The same with the thing it happened to in front.
     pub(crate) fn of(what: impl fmt::Display, error: impl fmt::Display) -> Failure {
         Failure::Message(format!("{what}: {error}"))

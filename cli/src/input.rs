@@ -39,12 +39,19 @@ pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>,
     Ok(bytes)
 }
 
-/// The text of a file, or of standard input for `-`.
+/// The text of a JSON file, or of standard input for `-`.
 pub(crate) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
-    let bytes = read_bytes(path, what, "a JSON file")?;
-    String::from_utf8(bytes).map_err(|_| {
+    read_text_in(path, what, "a JSON file")
+}
+
+/// The text of a file in another `form`.
+pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String, Failure> {
+    let bytes = read_bytes(path, what, form)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let text = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + text.iter().filter(|&&byte| byte == b'\n').count();
         Failure::new(format!(
-            "{what} {} is not UTF-8 text: give a JSON file",
+            "{}:{line}: {what} is not UTF-8 text: give {form}",
             shown(path)
         ))
     })

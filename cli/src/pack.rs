@@ -9,7 +9,7 @@ use tileheap::units::Bytes;
 
 use crate::arguments::PackArguments;
 use crate::failure::Failure;
-use crate::input::{read_text, shown};
+use crate::input::{read_text_in, shown};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::table::Table;
@@ -27,7 +27,7 @@ struct Outcome {
 }
 
 pub(crate) fn run(arguments: &PackArguments) -> Result<(), Failure> {
-    let text = read_text(&arguments.file, "table")?;
+    let text = read_text_in(&arguments.file, "table", "a CSV file").map_err(Failure::into_bad_input)?;
     let table = Table::read(&text).map_err(|bad| {
         Failure::bad_input(format!("{}:{}: {}", shown(&arguments.file), bad.line, bad.what))
     })?;

@@ -15,7 +15,7 @@ use tileheap::units::{Alignment, Bytes, Span};
 
 use crate::arguments::TensorsArguments;
 use crate::failure::Failure;
-use crate::input::{read_text, shown};
+use crate::input::{read_text_in, shown};
 use crate::output::Output;
 use crate::progress::Progress;
 
@@ -147,7 +147,9 @@ pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
     let network = if file.extension().is_some_and(|extension| extension == "onnx") {
         Network::of(read_onnx(arguments)?, file, &how)?
     } else {
-        Network::read(&read_text(file, "graph")?, file, &how)?
+        let text = read_text_in(file, "graph", "a graph as JSON, or records as CSV")
+            .map_err(Failure::into_bad_input)?;
+        Network::read(&text, file, &how)?
     };
     if let Some(file) = &arguments.graph {
         let (Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. })) = &network.input else {

@@ -1,6 +1,6 @@
 //! `tileheap pack`: answers, the table with offsets, and exit statuses.
 
-use crate::run::{scratch, tileheap_with};
+use crate::run::{scratch, tileheap, tileheap_with};
 
 const TABLE: &[u8] = b"id,lower,upper,size,weight\na,0,3,4,1\nb,3,9,4,1\nc,0,9,4,3\n";
 
@@ -41,4 +41,16 @@ fn bad_tables_are_located() {
     assert!(message.contains(":2: size `x`"), "{message}");
     let two = b"id,lower,upper,size,offset\na,0,2,4,0\nb,1,3,4,2\n";
     assert!(tileheap_with(two, &["pack", "-"]).bad(2).contains(":2: "));
+    for command in ["pack", "tensors"] {
+        let no_text = tileheap_with(b"id,lower,upper,size\na,0,1,\xff\n", &[command, "-"]).bad(2);
+        assert!(
+            no_text.contains(":2: ") && no_text.contains("not UTF-8"),
+            "{no_text}"
+        );
+        let missing = tileheap(&[command, "no/such.csv"]).bad(2);
+        assert!(
+            missing.contains("`no/such.csv`") && missing.contains("CSV"),
+            "{missing}"
+        );
+    }
 }
