@@ -123,7 +123,8 @@ impl Layer {
             return;
         }
         let graphics = vk::PipelineBindPoint::GRAPHICS;
-        let [width, height] = [screen.extent.width, screen.extent.height].map(|side| side as f32 / screen.scale);
+        let [width, height] =
+            [screen.extent.width, screen.extent.height].map(|side| side as f32 / screen.scale);
         let (sets, pushed) = ([self.sets[slot]], [width, height, screen.scale]);
         // SAFETY: recording inside a pass that the pipeline was made for, with all that it needs.
         unsafe {

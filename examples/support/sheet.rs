@@ -296,7 +296,12 @@ mod tests {
             width: 1721,
             height: 1160,
         };
-        for (scale, points) in [(1.0, [1721, 1160]), (2.0, [860, 580]), (1.5, [1147, 773]), (0.5, [1721, 1160])] {
+        for (scale, points) in [
+            (1.0, [1721, 1160]),
+            (2.0, [860, 580]),
+            (1.5, [1147, 773]),
+            (0.5, [1721, 1160]),
+        ] {
             let found = Screen::scaled(extent, scale).points();
             assert_eq!([found.width, found.height], points, "{scale}");
         }

@@ -332,9 +332,9 @@ fn input_of(event: &WindowEvent, scale: f32) -> Option<Input> {
                 },
             ..
         } => key_of(logical_key).map(Input::Key),
-        WindowEvent::CursorMoved { position, .. } => {
-            Some(Input::Pointer([position.x, position.y].map(|pixels| pixels as f32 / scale)))
-        }
+        WindowEvent::CursorMoved { position, .. } => Some(Input::Pointer(
+            [position.x, position.y].map(|pixels| pixels as f32 / scale),
+        )),
         WindowEvent::CursorLeft { .. } => Some(Input::PointerGone),
         WindowEvent::MouseInput {
             state,

@@ -132,7 +132,9 @@ impl<'a> Overlay<'a> {
 
     /// Uploaded bytes over frames, and what there is to say: as much of it as there is room above `memory`.
     fn monitor(&mut self, view: &View<'_>, memory: f32) {
-        let wide = (view.extent.width as f32 - 2.0 * MARGIN - 20.0).min(FRAMES as f32).max(0.0);
+        let wide = (view.extent.width as f32 - 2.0 * MARGIN - 20.0)
+            .min(FRAMES as f32)
+            .max(0.0);
         let room = memory - 6.0 - MARGIN - 26.0 - 12.0;
         let tall = room.clamp(0.0, CURVE);
         let lines = ((room - tall) / LINE).max(0.0) as usize;
@@ -216,7 +218,10 @@ mod tests {
     fn drawn(width: u32, height: u32, arenas: &[ArenaView]) -> Vec<[f32; 4]> {
         let lines: Vec<String> = ["policy first-attempt", "cache 24576 KiB, 12345 blocks"]
             .into_iter()
-            .chain(["in view 12345, coarser 12345, none 12345", "textures so far 123456"])
+            .chain([
+                "in view 12345, coarser 12345, none 12345",
+                "textures so far 123456",
+            ])
             .map(str::to_owned)
             .collect();
         let budget = Bytes::mib(24);
@@ -260,7 +265,14 @@ mod tests {
 
     #[test]
     fn nothing_leaves_the_picture_and_the_panels_stay_apart() {
-        for (width, height) in [(200, 120), (320, 180), (480, 270), (480, 800), (960, 540), (3840, 2160)] {
+        for (width, height) in [
+            (200, 120),
+            (320, 180),
+            (480, 270),
+            (480, 800),
+            (960, 540),
+            (3840, 2160),
+        ] {
             for arenas in [Vec::new(), arenas()] {
                 let what = format!("{width} x {height}, {} arenas", arenas.len());
                 let shapes = drawn(width, height, &arenas);
@@ -271,10 +283,16 @@ mod tests {
                 // Memory is drawn first, at the bottom; what begins above it ends above it.
                 let memory = shapes[0][1];
                 for [_, top, _, bottom] in shapes {
-                    assert!(top >= memory || bottom <= memory, "{what}: {top} to {bottom}, {memory}");
+                    assert!(
+                        top >= memory || bottom <= memory,
+                        "{what}: {top} to {bottom}, {memory}"
+                    );
                 }
             }
         }
-        assert!(drawn(480, 270, &[]).len() > drawn(200, 120, &[]).len(), "what has room is there");
+        assert!(
+            drawn(480, 270, &[]).len() > drawn(200, 120, &[]).len(),
+            "what has room is there"
+        );
     }
 }

@@ -27,7 +27,8 @@
 //! ```
 //! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` says what kept it out of
 //! tile memory where it is not there, and `"dedicated": true` that the driver wants an allocation for it alone. Numbers
-//! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them.
+//! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. A field
+//! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring.
 
 mod form;
 mod read;
