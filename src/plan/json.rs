@@ -52,6 +52,22 @@ pub struct PlanJsonFault {
 
 impl Plan {
     /// The plan as indented JSON; [`Plan::from_json`] gives the same plan back.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tileheap::frame::{SyntheticDesc, synthetic};
+    /// # use tileheap::plan::PlanOptions;
+    /// # use tileheap::profile::{DeviceProfile, estimate};
+    /// use tileheap::plan::{Plan, plan};
+    /// # let frame = synthetic(7, SyntheticDesc::default());
+    /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+    /// # let needs = Arc::new(estimate(&frame, &profile)?);
+    ///
+    /// let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+    /// let text = plan.to_json(); // `tileheap report` and `tileheap diff` read it
+    /// assert_eq!(Plan::from_json(&frame, &text)?, plan);
+    /// # Ok::<(), tileheap::Error>(())
+    /// ```
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(&write::document(self))
             .expect("a document has string keys and no floats");

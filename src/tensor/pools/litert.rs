@@ -62,6 +62,17 @@ impl Assignment {
 
 /// Assigns tensors, which come in the order of their first tasks, by one of LiteRT's rules; rules that know bytes alone take images by
 /// their area. Rules of others give an object each.
+///
+/// ```
+/// use tileheap::tensor::pools::PoolRule;
+/// use tileheap::tensor::pools::litert::{LiteRecord, assign};
+///
+/// let record = |size, first, last| LiteRecord { size: vec![size], first, last };
+/// let tensors = [record(64, 0, 1), record(32, 1, 2), record(48, 2, 3)];
+/// let found = assign(&tensors, PoolRule::LitertBySize);
+/// assert_eq!(found.objects[0], found.objects[2]); // the third takes the first one's object
+/// assert_eq!(found.offsets().1, 64 + 32); // bytes in all
+/// ```
 pub fn assign(records: &[LiteRecord], rule: PoolRule) -> Assignment {
     let flat = records.iter().all(|record| record.size.len() == 1);
     match rule {
