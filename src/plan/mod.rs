@@ -120,7 +120,7 @@ pub struct Plan {
 pub struct Optimality {
     /// Bytes of traffic that it saves a frame, less what stores write, and less the harm of what it reserves.
     pub value: i64,
-    /// No choice has a higher value.
+    /// No choice has a higher value, in the same bytes.
     pub bound: i64,
     /// Of the choices of this value, none reserves fewer bytes, summed over the passes.
     pub least_reserved: bool,

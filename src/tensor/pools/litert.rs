@@ -11,7 +11,7 @@ use super::PoolRule;
 /// A tensor: its size and the tasks that use it, first and last inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiteRecord {
-    /// Bytes alone, or the sides of an image, or batch, height, width and channels.
+    /// Bytes alone, or the sides of an image in texels, or batch, height, width and channels in elements.
     pub size: Vec<u64>,
     /// The first task.
     pub first: u32,
@@ -34,7 +34,7 @@ impl LiteRecord {
 pub struct Assignment {
     /// The object of each tensor.
     pub objects: Vec<usize>,
-    /// The size of each object.
+    /// The size of each object, in what its tensors are measured in.
     pub sizes: Vec<Vec<u64>>,
 }
 
@@ -48,7 +48,7 @@ impl Assignment {
         self.sizes.iter().map(|size| size.iter().product::<u64>()).sum()
     }
 
-    /// Objects one above the other: an offset for each tensor, and the end of the last.
+    /// Objects one above the other: an offset for each tensor, and the end of the last, in bytes (elements for images).
     pub fn offsets(&self) -> (Vec<u64>, u64) {
         let mut starts = Vec::with_capacity(self.sizes.len());
         let mut end = 0;
