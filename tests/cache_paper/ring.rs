@@ -3,12 +3,12 @@
 use tileheap::cache::scenario::{Scenario, working_set};
 use tileheap::cache::trace::Entry;
 use tileheap::cache::{
-    Arenas, Chain, ChainId, Event, Geometry, HeapCache, Journal, Level, Order, Outcome, Policy, PolicyKind,
-    Request, TextureId, next_uses,
+    Chain, ChainId, Event, Geometry, HeapCache, Journal, Level, Order, Outcome, Policy, PolicyKind, Request,
+    TextureId, next_uses,
 };
 use tileheap::units::{Alignment, Bytes};
 
-use crate::{play, request, uploaded, vectors};
+use crate::{play, uploaded, vectors};
 
 #[test]
 fn twenty_six_textures_in_twenty_five_slots() {

@@ -4,12 +4,12 @@ use tileheap::cache::replay::Replay;
 use tileheap::cache::scenario::{Scenario, working_set};
 use tileheap::cache::trace::Entry;
 use tileheap::cache::{
-    Arenas, ArenasDesc, Event, FirstAttempt, Geometry, InitialWalls, Journal, Level, Outcome, Policy,
-    PolicyKind, Reason, Side, Temperature,
+    Arenas, ArenasDesc, Event, FirstAttempt, Geometry, InitialWalls, Journal, Outcome, Policy, PolicyKind,
+    Reason, Side, Temperature,
 };
 use tileheap::units::Bytes;
 
-use crate::{TWO_MIB, play, request, uploaded};
+use crate::{TWO_MIB, request, uploaded};
 
 #[test]
 fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {

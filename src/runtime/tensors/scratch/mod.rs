@@ -99,7 +99,7 @@ pub struct KernelCall<'a> {
     pub operands: &'a [ScratchOperand<'a>],
     /// What its elements are.
     pub element: ElementType,
-    /// Its numbers, as the kernel's source names them (`shaders/tensor`): push constants, four to a line.
+    /// Its own numbers, `number` in `shaders/tensor/tensor.glsl`: the second half of the push constants.
     pub numbers: [[i32; 4]; 4],
     /// Vectors along the last two axes of the output that one invocation makes: rows, columns.
     pub tile: [u32; 2],
