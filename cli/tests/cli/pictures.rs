@@ -287,7 +287,7 @@ fn drawings_go_with_the_screen_they_are_on() {
              light = colour => parts(colour).reduce((sum, value, channel) => { const part = value / 255; \
                return sum + [.2126, .7152, .0722][channel] * (part <= .03928 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4); }, 0), \
              contrast = (one, other) => (Math.max(light(one), light(other)) + .05) / (Math.min(light(one), light(other)) + .05), \
-             fill = element => getComputedStyle(element).fill, boxes = [...document.querySelectorAll('rect')]; \
+             fill = element => getComputedStyle(element).fill, boxes = [...document.querySelectorAll('rect')].filter(box => !box.closest('g')); \
              const under = text => { const at = text.getBBox(), x = at.x + at.width / 2, y = at.y + at.height / 2; \
                return fill(boxes.filter(box => { const area = box.getBBox(); return !text.closest('g') && x >= area.x && x <= area.x + area.width \
                  && y >= area.y && y <= area.y + area.height; }).pop() ?? boxes[0]); }; \
