@@ -71,6 +71,7 @@ unpack_rust() {
         ln -s "$tree/usr/bin/$name" "$tree/links/$name"
     done
     mv "$tree/links" "$tree/bin"
+    say "For commands of your own: export PATH=$tree/bin:\$PATH"
 }
 
 rust_is_at_least() {

@@ -1,6 +1,6 @@
 #version 460
 #extension GL_GOOGLE_include_directive : require
-// Shapes in pixels: two triangles each.
+// Shapes in points: two triangles each.
 
 #include "overlay.glsl"
 

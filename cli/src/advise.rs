@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tileheap::frame::names;
-use tileheap::plan::{Advice, Change, ChangeKind, Plan, advise, fusions, merges};
+use tileheap::plan::{Advice, Change, ChangeKind, Fusion, Merge, Plan, advise, fusions, merges};
 
 use crate::arguments::AdviseArguments;
 use crate::failure::Failure;
@@ -20,41 +20,16 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     let progress = Progress::new("planning", 0);
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
     progress.say("trying what would help");
-    let advice = advise(&plan)?;
-    let fusions = fusions(&plan)?;
-    let merges = merges(&plan)?;
+    let tried = Tried::of(&plan)?;
     drop(progress);
-    let name = |batch: tileheap::frame::BatchId| batch.index();
     if arguments.json {
-        let resources = advice.iter().map(|advice| {
-            json!({
-                "resource": plan.frame.resource(advice.resource).name,
-                "constraint": plan.reason_in_words(advice.resource),
-                "rule": rule(&plan, advice),
-                "changes": advice.changes.iter().map(|change| json!({
-                    "change": in_words(&plan, change.kind),
-                    "saves_bytes": change.saves.0,
-                })).collect::<Vec<_>>(),
-            })
-        });
-        let batches = fusions
-            .iter()
-            .map(|fusion| json!({ "first": name(fusion.first), "last": name(fusion.last), "saves_bytes": fusion.saves.0 }));
-        let document = json!({
-            "format": "tileheap-advice",
-            "version": 1,
-            "resources": resources.collect::<Vec<Value>>(),
-            "fusions": batches.collect::<Vec<Value>>(),
-            "merges": merges.iter().map(|merge| json!({
-                "first": plan.described().pass(merge.first).name,
-                "second": plan.described().passes()[merge.first.index() + 1].name,
-                "inside": merge.inside.iter().map(|&id| plan.frame.resource(id).name.as_str()).collect::<Vec<_>>(),
-                "frees_bytes": merge.frees.0,
-                "saves_bytes": merge.saves.0,
-            })).collect::<Vec<Value>>(),
-        });
-        return Output::stdout().write(&format!("{document:#}\n"));
+        return Output::stdout().write(&format!("{:#}\n", document(&plan, &tried)));
     }
+    let Tried {
+        advice,
+        fusions,
+        merges,
+    } = tried;
     let mut report = headline(&plan);
     report += "\nNot in tile memory\n";
     if advice.is_empty() {
@@ -75,7 +50,7 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     if !fusions.is_empty() {
         report += "\nBatches that could be one\n";
         for fusion in &fusions {
-            let (first, last, saves) = (name(fusion.first), name(fusion.last), fusion.saves);
+            let (first, last, saves) = (fusion.first.index(), fusion.last.index(), fusion.saves);
             let between = if last == first + 1 { "and" } else { "to" };
             report += &format!("  batches {first} {between} {last}: saves {saves} a frame\n");
         }
@@ -101,6 +76,65 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     Output::stdout().write_report(&report)
 }
 
+/// Everything that was tried on a plan.
+struct Tried {
+    advice: Vec<Advice>,
+    fusions: Vec<Fusion>,
+    merges: Vec<Merge>,
+}
+
+impl Tried {
+    fn of(plan: &Plan) -> Result<Tried, Failure> {
+        Ok(Tried {
+            advice: advise(plan)?,
+            fusions: fusions(plan)?,
+            merges: merges(plan)?,
+        })
+    }
+}
+
+/// A plan as JSON with what would bring the rest on chip as its field `advice`.
+pub(crate) fn with_advice(plan: &Plan) -> Result<Value, Failure> {
+    let mut value: Value = serde_json::from_str(&plan.to_json())
+        .map_err(|error| Failure::new(format!("the plan's own JSON: {error}")))?;
+    value["advice"] = document(plan, &Tried::of(plan)?);
+    Ok(value)
+}
+
+/// What was tried, as JSON.
+fn document(plan: &Plan, tried: &Tried) -> Value {
+    let resources = tried.advice.iter().map(|advice| {
+        json!({
+            "resource": plan.frame.resource(advice.resource).name,
+            "constraint": plan.reason_in_words(advice.resource),
+            "rule": rule(plan, advice),
+            "changes": advice.changes.iter().map(|change| json!({
+                "change": in_words(plan, change.kind),
+                "saves_bytes": change.saves.0,
+            })).collect::<Vec<_>>(),
+        })
+    });
+    let batches = tried.fusions.iter().map(|fusion| {
+        json!({ "first": fusion.first.index(), "last": fusion.last.index(), "saves_bytes": fusion.saves.0 })
+    });
+    let passes = tried.merges.iter().map(|merge| {
+        json!({
+            "first": plan.described().pass(merge.first).name,
+            "second": plan.described().passes()[merge.first.index() + 1].name,
+            "inside": merge.inside.iter().map(|&id| plan.frame.resource(id).name.as_str()).collect::<Vec<_>>(),
+            "frees_bytes": merge.frees.0,
+            "saves_bytes": merge.saves.0,
+        })
+    });
+    json!({
+        "format": "tileheap-advice",
+        "version": 1,
+        "resources": resources.collect::<Vec<Value>>(),
+        "fusions": batches.collect::<Vec<Value>>(),
+        "merges": passes.collect::<Vec<Value>>(),
+    })
+}
+
 /// The rule that keeps a resource out, with its VUID where it has one.
 fn rule(plan: &Plan, advice: &Advice) -> &'static str {
     advice
@@ -118,7 +152,7 @@ fn headline(plan: &Plan) -> String {
     )
 }
 
-pub(crate) fn in_words(plan: &Plan, change: ChangeKind) -> String {
+fn in_words(plan: &Plan, change: ChangeKind) -> String {
     match change {
         ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
         ChangeKind::Extent(extent) => format!("extent {} x {}", extent.width, extent.height),

@@ -105,6 +105,9 @@ pub(crate) struct PlanArguments {
     /// Print JSON in place of the report
     #[arg(long)]
     pub(crate) json: bool,
+    /// With --json: try what would bring the rest on chip and store it with the plan, so that a report of it can say so
+    #[arg(long, requires = "json")]
+    pub(crate) advice: bool,
     /// Write to a file in place of standard output
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
@@ -231,6 +234,7 @@ pub(crate) struct DiffArguments {
 Examples:
   tileheap report frame.json -o report.html
   tileheap report old-plan.json new-plan.json -o diff.html        what they do differently
+  tileheap plan frame.json --json --advice | tileheap report - -o plan.html
   tileheap report frame.json --heap 18MiB --svg heap.svg --png heap.png
   tileheap report network.jsonl --tensor-strategy litert-best -o network.html
   tileheap report strafe.trace --cache 2MiB --policy coherent,arenas,lru -o cache.html

@@ -7,6 +7,7 @@ use crate::failure::Failure;
 use crate::input::{read_text, shown};
 use crate::output::Output;
 use crate::plan::read_frame;
+use crate::progress::Progress;
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     if arguments.frame == arguments.plan && arguments.frame.as_os_str() == "-" {
@@ -17,7 +18,9 @@ pub(crate) fn run(arguments: &CheckArguments) -> Result<(), Failure> {
     let frame = read_frame(&arguments.frame, arguments.size)?.frame;
     let text = read_text(&arguments.plan, "plan")?;
     let plan = Plan::from_json(&frame, &text).map_err(|error| Failure::of(shown(&arguments.plan), error))?;
+    let progress = Progress::new("checking", 0);
     let faults = plan.faults();
+    drop(progress);
     if let Some(first) = faults.first() {
         let more = match faults.len() {
             1 => String::new(),

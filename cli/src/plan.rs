@@ -20,11 +20,18 @@ pub(crate) fn run(arguments: &PlanArguments) -> Result<(), Failure> {
     let profile = read_profile(&arguments.what)?;
     let progress = Progress::new("planning", 0);
     let plan = plan_of(&arguments.what, &imported, &profile)?;
-    drop(progress);
     let output = Output::to(arguments.output.clone());
     if arguments.json {
-        return output.write(&plan.to_json());
+        let document = if arguments.advice {
+            progress.say("trying what would help");
+            format!("{:#}\n", crate::advise::with_advice(&plan)?)
+        } else {
+            plan.to_json()
+        };
+        drop(progress);
+        return output.write(&document);
     }
+    drop(progress);
     let mut report = plan.to_string();
     append_list(&mut report, "Guessed or ignored in the file", &imported.notes);
     if arguments.what.how.sizes == Sizes::Profile {

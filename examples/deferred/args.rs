@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// How many frames to render: 4 to a file, until it is closed in a window
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) frames: Option<u32>,
-    /// Width and height in pixels
+    /// Width and height in pixels; of a window, in points, of which a screen of high density makes several pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     pub(crate) size: vk::Extent2D,
     /// Prints the plan for this device profile too: a preset's name or a JSON file

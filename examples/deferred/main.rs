@@ -98,9 +98,9 @@ fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
         prints_plans: true,
         ..renderer_desc(args)?
     };
-    window::run(window, desc, |context, extent, output| {
+    window::run(window, desc, |context, screen, output| {
         let scene = Scene::build(args.seed);
-        let renderer = Renderer::new(context.tile(), scene, extent, output, renderer.clone())?;
+        let renderer = Renderer::new(context.tile(), scene, screen, output, renderer.clone())?;
         println!("{}", renderer.plan());
         Ok(renderer)
     })

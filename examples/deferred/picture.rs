@@ -12,6 +12,7 @@ use crate::support::fault::Result;
 use crate::support::output::Output;
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::progress;
+use crate::support::sheet::Screen;
 
 /// Renders so many frames; gives the last one, and the time that all took. `planned` sees the plan before anything is rendered.
 pub(crate) fn render(
@@ -22,7 +23,7 @@ pub(crate) fn render(
     desc: RendererDesc,
     planned: impl FnOnce(&Plan),
 ) -> Result<(Rendered, Duration)> {
-    let mut renderer = Renderer::new(tile, scene, extent, Output::Buffer, desc)?;
+    let mut renderer = Renderer::new(tile, scene, Screen::plain(extent), Output::Buffer, desc)?;
     planned(renderer.plan());
     let mut canvas = Canvas::new(tile, extent)?;
     let deferred = renderer.deferred();

@@ -22,7 +22,7 @@ use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
-use crate::support::sheet::Sheet;
+use crate::support::sheet::{Screen, Sheet};
 use crate::support::window::Painter;
 
 /// How a renderer starts.
@@ -68,7 +68,7 @@ struct Planned {
     /// From 1 on, in the order in which plans were applied.
     number: u64,
     deferred: Deferred,
-    extent: vk::Extent2D,
+    screen: Screen,
     bound: Bound,
     inputs: Inputs,
 }
@@ -88,7 +88,7 @@ impl Renderer {
     pub(crate) fn new(
         tile: &Device,
         scene: Scene,
-        extent: vk::Extent2D,
+        screen: Screen,
         output: Output,
         desc: RendererDesc,
     ) -> Result<Renderer> {
@@ -97,7 +97,7 @@ impl Renderer {
         let vertices = HostBuffer::holding(tile, &meshes.vertices, vk::BufferUsageFlags::VERTEX_BUFFER)?;
         let indices = HostBuffer::holding(tile, &meshes.indices, vk::BufferUsageFlags::INDEX_BUFFER)?;
 
-        let deferred = describe(extent, output)?;
+        let deferred = describe(screen.extent, output)?;
         let plan = tile.plan(
             &desc.wish.frame(&deferred.frame),
             &desc.wish.options(desc.options),
@@ -132,7 +132,7 @@ impl Renderer {
             planned: Planned {
                 number: 1,
                 deferred,
-                extent,
+                screen,
                 bound,
                 inputs,
             },
@@ -160,10 +160,10 @@ impl Renderer {
         &self.planned.deferred
     }
 
-    /// Plans anew for another size. Pipelines stay: their viewports are dynamic, their formats the same.
-    pub(crate) fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()> {
+    /// Plans anew for another size or scale. Pipelines stay: their viewports are dynamic, their formats the same.
+    pub(crate) fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
         self.wait_idle()?;
-        let deferred = describe(extent, output)?;
+        let deferred = describe(screen.extent, output)?;
         let plan = match self.plan_at_rest(&deferred) {
             Ok(plan) => plan,
             // What was pinned at another size need not fit at this one.
@@ -174,7 +174,7 @@ impl Renderer {
             }
         };
         self.replanner.forget();
-        self.apply(&plan, deferred, extent)
+        self.apply(&plan, deferred, screen)
     }
 
     fn plan_at_rest(&self, deferred: &Deferred) -> tileheap::Result<Arc<Plan>> {
@@ -193,7 +193,7 @@ impl Renderer {
             Ok(plan) => {
                 self.desc.wish = self.overlay.wish.clone();
                 self.refusal = None;
-                self.apply(&plan, self.planned.deferred.clone(), self.planned.extent)
+                self.apply(&plan, self.planned.deferred.clone(), self.planned.screen)
             }
             Err(fault) => {
                 self.overlay.wish = self.desc.wish.clone();
@@ -216,18 +216,18 @@ impl Renderer {
             self.print_plan();
             return Ok(());
         }
-        self.apply(&plan, self.planned.deferred.clone(), self.planned.extent)
+        self.apply(&plan, self.planned.deferred.clone(), self.planned.screen)
     }
 
     /// Binds a plan for the next frame; what was bound before lives until its frames are complete.
-    fn apply(&mut self, plan: &Arc<Plan>, deferred: Deferred, extent: vk::Extent2D) -> Result<()> {
+    fn apply(&mut self, plan: &Arc<Plan>, deferred: Deferred, screen: Screen) -> Result<()> {
         let bound = self.tile.bind(plan)?;
         let inputs = Inputs::write(self.tile.raw(), &deferred, &bound, &self.pipelines)?;
         self.shown_plan = bound.plan().clone();
         let planned = Planned {
             number: self.planned.number + 1,
             deferred,
-            extent,
+            screen,
             bound,
             inputs,
         };
@@ -290,9 +290,10 @@ impl Renderer {
         if !self.desc.prints_places {
             return;
         }
+        let scale = self.planned.screen.scale;
         for (name, area) in self.overlay.places(&self.view()) {
             let [left, top, width, height] =
-                [area.left, area.top, area.width, area.height].map(|side| side.round() as i32);
+                [area.left, area.top, area.width, area.height].map(|points| (points * scale).round() as i32);
             println!("place {left} {top} {width} {height} {name}");
         }
         println!("places of plan {}", self.planned.number);
@@ -300,7 +301,7 @@ impl Renderer {
 
     fn view(&self) -> View<'_> {
         View {
-            extent: self.planned.extent,
+            extent: self.planned.screen.points(),
             plan: &self.shown_plan,
             searching: self.replanner.is_searching(),
             refusal: self.refusal.as_deref(),
@@ -344,12 +345,12 @@ impl Renderer {
         let Planned {
             number,
             deferred,
-            extent,
+            screen,
             bound,
             inputs,
         } = &mut self.planned;
-        let slot = &mut self.slots[index];
-        slot.begin(self.tile.raw(), &self.scene, self.frame_index, *extent)?;
+        let (slot, extent) = (&mut self.slots[index], screen.extent);
+        slot.begin(self.tile.raw(), &self.scene, self.frame_index, extent)?;
 
         // SAFETY: the caller's duty.
         let turn = unsafe { bound.begin(imports) }?;
@@ -395,11 +396,11 @@ impl Renderer {
         post.pass(passes.tone_map, |cmd| {
             pen.draw_screen(cmd, passes.tone_map);
             self.layer
-                .record(pen.device, cmd.command_buffer(), index, *extent);
+                .record(pen.device, cmd.command_buffer(), index, *screen);
         })?;
         if let Some(read_back) = deferred.read_back {
             post.pass(read_back.pass, |cmd| {
-                pen.copy(cmd, deferred.picture, read_back.texels, *extent)
+                pen.copy(cmd, deferred.picture, read_back.texels, extent)
             })?;
         }
         post.finish()?;
@@ -433,8 +434,8 @@ impl Renderer {
 }
 
 impl Painter for Renderer {
-    fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()> {
-        Renderer::resize(self, extent, output)
+    fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
+        Renderer::resize(self, screen, output)
     }
 
     fn input(&mut self, input: Input) -> Result<Flow> {

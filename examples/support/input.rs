@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Input {
     Key(Key),
-    /// The pointer is there, in pixels from the left and the top.
+    /// The pointer is there, in points from the left and the top.
     Pointer([f32; 2]),
     /// The pointer left the window.
     PointerGone,

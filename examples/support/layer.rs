@@ -7,7 +7,7 @@ use super::SLOTS;
 use super::fault::{Called, Result};
 use super::memory::HostBuffer;
 use super::pipeline::Drawing;
-use super::sheet::{MOST_SHAPES, SHAPE_BYTES, Sheet, glyphs};
+use super::sheet::{MOST_SHAPES, SHAPE_BYTES, Screen, Sheet, glyphs};
 
 mod spirv {
     include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
@@ -52,7 +52,7 @@ impl Layer {
             [vk::PushConstantRange {
                 stage_flags: STAGES,
                 offset: 0,
-                size: size_of::<[f32; 2]>() as u32,
+                size: size_of::<[f32; 3]>() as u32,
             }],
         );
         let info = vk::PipelineLayoutCreateInfo::default()
@@ -118,18 +118,20 @@ impl Layer {
         device: &ash::Device,
         commands: vk::CommandBuffer,
         slot: usize,
-        extent: vk::Extent2D,
+        screen: Screen,
     ) {
         if self.counts[slot] == 0 {
             return;
         }
         let graphics = vk::PipelineBindPoint::GRAPHICS;
-        let (sets, size) = ([self.sets[slot]], [extent.width as f32, extent.height as f32]);
+        let [width, height] =
+            [screen.extent.width, screen.extent.height].map(|side| side as f32 / screen.scale);
+        let (sets, pushed) = ([self.sets[slot]], [width, height, screen.scale]);
         // SAFETY: recording inside a pass that the pipeline was made for, with all that it needs.
         unsafe {
             device.cmd_bind_pipeline(commands, graphics, self.pipeline);
             device.cmd_bind_descriptor_sets(commands, graphics, self.layout, 0, &sets, &[]);
-            device.cmd_push_constants(commands, self.layout, STAGES, 0, bytemuck::bytes_of(&size));
+            device.cmd_push_constants(commands, self.layout, STAGES, 0, bytemuck::bytes_of(&pushed));
             device.cmd_draw(commands, 6, self.counts[slot], 0, 0);
         }
     }

@@ -1,5 +1,8 @@
-//! What overlays are drawn on: a list of shapes in pixels, and text of one size.
+//! What overlays are drawn on: a list of shapes in points, and text of one size.
+//!
+//! A point is a pixel, or as many of them as the screen wants: two on most screens of high density.
 
+use ash::vk;
 use bytemuck::{Pod, Zeroable};
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster};
 
@@ -9,7 +12,40 @@ pub(crate) const MOST_SHAPES: usize = 24_000;
 /// sRGB and opacity, 0 to 1.
 pub(crate) type Colour = [f32; 4];
 
-/// Pixels from the left and the top of the picture.
+/// A picture that an overlay is drawn over.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Screen {
+    /// In pixels.
+    pub(crate) extent: vk::Extent2D,
+    /// Pixels to a point, at least 1.
+    pub(crate) scale: f32,
+}
+
+impl Screen {
+    /// A point for each pixel.
+    pub(crate) fn plain(extent: vk::Extent2D) -> Screen {
+        Screen { extent, scale: 1.0 }
+    }
+
+    /// With as many pixels to a point as a window system says; no fewer than one, or text could not be read.
+    pub(crate) fn scaled(extent: vk::Extent2D, scale: f64) -> Screen {
+        Screen {
+            extent,
+            scale: (scale as f32).max(1.0),
+        }
+    }
+
+    /// Its sides in whole points.
+    pub(crate) fn points(self) -> vk::Extent2D {
+        let points = |pixels: u32| (pixels as f32 / self.scale) as u32;
+        vk::Extent2D {
+            width: points(self.extent.width),
+            height: points(self.extent.height),
+        }
+    }
+}
+
+/// Points from the left and the top of the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Area {
     pub(crate) left: f32,
@@ -40,7 +76,7 @@ impl Area {
         x >= self.left && x < self.right() && y >= self.top && y < self.bottom()
     }
 
-    /// Smaller by so many pixels on each side.
+    /// Smaller by so many points on each side.
     pub(crate) fn inset(self, by: f32) -> Area {
         Area::new(
             self.left + by,
@@ -69,7 +105,7 @@ const PLAIN: u32 = 0;
 const STRIPES: u32 = 1;
 const GLYPHS: u32 = 2;
 
-/// Pixels of a character, its line height and the space beside it included.
+/// Points of a character, its line height and the space beside it included.
 pub(crate) const GLYPH: [f32; 2] = [7.0, 16.0];
 /// ASCII from the space on, and Latin-1 from the no-break space on: all that the font has.
 const GLYPHS_OF_WEIGHT: u32 = 95 + 96;
@@ -143,7 +179,7 @@ impl Sheet {
 
     /// Writes text from a point on, the corner of its first character; where it ends.
     pub(crate) fn text(&mut self, [left, top]: [f32; 2], weight: Weight, text: &str, colour: Colour) -> f32 {
-        // On whole pixels, or glyphs would blur.
+        // On whole points, or glyphs would blur.
         let (mut left, top) = (left.round(), top.round());
         for character in text.chars() {
             if character != ' ' {
@@ -156,12 +192,12 @@ impl Sheet {
     }
 }
 
-/// Pixels of a text from left to right.
+/// Points of a text from left to right.
 pub(crate) fn width_of(text: &str) -> f32 {
     text.chars().count() as f32 * GLYPH[0]
 }
 
-/// As much of a text as fits into so many pixels; of one that does not, the start and two dots.
+/// As much of a text as fits into so many points; of one that does not, the start and two dots.
 pub(crate) fn cut(text: &str, width: f32) -> String {
     let room = (width / GLYPH[0]).max(0.0) as usize;
     if text.chars().count() <= room {
@@ -171,7 +207,7 @@ pub(crate) fn cut(text: &str, width: f32) -> String {
     if room < 3 { String::new() } else { start + ".." }
 }
 
-/// A text in lines of at most so many pixels, broken between words.
+/// A text in lines of at most so many points, broken between words.
 pub(crate) fn wrap(text: &str, width: f32) -> Vec<String> {
     let room = ((width / GLYPH[0]) as usize).max(1);
     let mut lines = vec![String::new()];
@@ -202,17 +238,19 @@ fn glyph_of(character: char, weight: Weight) -> u32 {
     }
 }
 
-/// Coverage of every glyph, a byte a texel, in the order of their numbers.
+/// Coverage of every glyph, a byte a texel, in the order of their numbers: first with a texel to a point, then with two.
 pub(crate) fn glyphs() -> Vec<u8> {
-    let [width, height] = GLYPH.map(|side| side as usize);
-    let mut bytes = Vec::with_capacity(2 * GLYPHS_OF_WEIGHT as usize * width * height);
-    for weight in [FontWeight::Regular, FontWeight::Bold] {
-        for character in (' '..='~').chain('\u{a0}'..='\u{ff}') {
-            let glyph = get_raster(character, weight, RasterHeight::Size16);
-            match glyph.filter(|glyph| (glyph.width(), glyph.height()) == (width, height)) {
-                Some(glyph) => bytes.extend_from_slice(glyph.pixels()),
-                // Spaces that do not break, and hyphens that do.
-                None => bytes.resize(bytes.len() + width * height, 0),
+    let mut bytes = Vec::new();
+    for (detail, raster) in [(1.0, RasterHeight::Size16), (2.0, RasterHeight::Size32)] {
+        let [width, height] = GLYPH.map(|side| (detail * side) as usize);
+        for weight in [FontWeight::Regular, FontWeight::Bold] {
+            for character in (' '..='~').chain('\u{a0}'..='\u{ff}') {
+                let glyph = get_raster(character, weight, raster);
+                match glyph.filter(|glyph| (glyph.width(), glyph.height()) == (width, height)) {
+                    Some(glyph) => bytes.extend_from_slice(glyph.pixels()),
+                    // Spaces that do not break, and hyphens that do.
+                    None => bytes.resize(bytes.len() + width * height, 0),
+                }
             }
         }
     }
@@ -228,21 +266,46 @@ mod tests {
     #[test]
     fn every_glyph_of_the_font_has_its_place() {
         let bytes = glyphs();
-        let size = (GLYPH[0] * GLYPH[1]) as usize;
-        for (weight, raster) in [
-            (Weight::Regular, FontWeight::Regular),
-            (Weight::Bold, FontWeight::Bold),
+        let coarse = (GLYPH[0] * GLYPH[1]) as usize;
+        // As `COARSE_TEXELS` of shaders/overlay.glsl.
+        let coarse_texels = 2 * (95 + 96) * 7 * 16;
+        for (first, size, height) in [
+            (0, coarse, RasterHeight::Size16),
+            (coarse_texels, 4 * coarse, RasterHeight::Size32),
         ] {
-            for character in ['!', 'A', 'z', '~', '\u{b7}', '\u{d7}', '\u{ff}'] {
-                let start = glyph_of(character, weight) as usize * size;
-                let pixels = get_raster(character, raster, RasterHeight::Size16).expect("the font has it");
-                assert_eq!(&bytes[start..start + size], pixels.pixels(), "{character}");
+            for (weight, raster) in [
+                (Weight::Regular, FontWeight::Regular),
+                (Weight::Bold, FontWeight::Bold),
+            ] {
+                for character in ['!', 'A', 'z', '~', '\u{b7}', '\u{d7}', '\u{ff}'] {
+                    let start = first + glyph_of(character, weight) as usize * size;
+                    let pixels = get_raster(character, raster, height).expect("the font has it");
+                    assert_eq!(&bytes[start..start + size], pixels.pixels(), "{character}");
+                }
             }
         }
         assert_eq!(
             glyph_of('\u{2026}', Weight::Regular),
             glyph_of('?', Weight::Regular)
         );
+    }
+
+    #[test]
+    fn points_are_whole_and_never_smaller_than_pixels() {
+        let extent = vk::Extent2D {
+            width: 1721,
+            height: 1160,
+        };
+        for (scale, points) in [
+            (1.0, [1721, 1160]),
+            (2.0, [860, 580]),
+            (1.5, [1147, 773]),
+            (0.5, [1721, 1160]),
+        ] {
+            let found = Screen::scaled(extent, scale).points();
+            assert_eq!([found.width, found.height], points, "{scale}");
+        }
+        assert_eq!(Screen::plain(extent).points(), extent);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
 use tileheap::frame::ResourceId;
 use tileheap::runtime::{Context, ContextDesc, ImportedImage, ImportedSemaphore, Imports, Message};
 use winit::application::ApplicationHandler;
-use winit::dpi::PhysicalSize;
+use winit::dpi::{LogicalSize, PhysicalSize};
 use winit::event::{ElementState, KeyEvent, MouseButton, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
 use winit::keyboard::{Key as WindowKey, NamedKey};
@@ -18,12 +18,13 @@ use winit::window::{Window, WindowId};
 use super::fault::{Called, Fault, Result};
 use super::input::{Flow, Input, Key};
 use super::output::{Output, Semaphores};
+use super::sheet::Screen;
 use super::swapchain::Swapchain;
 
 /// What draws frames for a window.
 pub(crate) trait Painter {
-    /// Another size or format of the picture; no frame is under way.
-    fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()>;
+    /// Another size, scale or format of the picture; no frame is under way.
+    fn resize(&mut self, screen: Screen, output: Output) -> Result<()>;
 
     /// A person did something, and the next frame is to show what follows.
     fn input(&mut self, input: Input) -> Result<Flow> {
@@ -59,6 +60,7 @@ pub(crate) trait Painter {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WindowDesc {
     pub(crate) title: &'static str,
+    /// In points: pixels, unless the screen wants more of them to a point.
     pub(crate) size: vk::Extent2D,
     /// How many frames; until it is closed without.
     pub(crate) frames: Option<u32>,
@@ -70,7 +72,7 @@ pub(crate) struct WindowDesc {
 pub(crate) fn run<P: Painter>(
     window: WindowDesc,
     desc: ContextDesc<'_>,
-    make: impl Fn(&Context, vk::Extent2D, Output) -> Result<P>,
+    make: impl Fn(&Context, Screen, Output) -> Result<P>,
 ) -> Result<Vec<Message>> {
     let event_loop = EventLoop::new().map_err(|error| no_window(&error))?;
     event_loop.set_control_flow(ControlFlow::Poll);
@@ -108,7 +110,7 @@ impl<P, F> App<'_, P, F> {
 impl<P, F> ApplicationHandler for App<'_, P, F>
 where
     P: Painter,
-    F: Fn(&Context, vk::Extent2D, Output) -> Result<P>,
+    F: Fn(&Context, Screen, Output) -> Result<P>,
 {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         if self.shown.is_none() {
@@ -123,6 +125,8 @@ where
         match event {
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Resized(size) => shown.fits &= shown.swapchain.extent == extent_of(size),
+            // The size that follows is told of by itself, unless it stays.
+            WindowEvent::ScaleFactorChanged { .. } => shown.fits = false,
             WindowEvent::RedrawRequested => {
                 let outcome = shown.draw();
                 if self.window.frames.is_some_and(|frames| shown.frames >= frames) {
@@ -134,7 +138,7 @@ where
                 self.keep(event_loop, outcome);
             }
             other => {
-                if let Some(input) = input_of(&other) {
+                if let Some(input) = input_of(&other, shown.scale) {
                     match shown.painter.input(input) {
                         Ok(Flow::Continue) => {}
                         Ok(Flow::Close) => event_loop.exit(),
@@ -167,8 +171,10 @@ struct Shown<P> {
     context: Context,
     /// Goes last: the context's surface is on it.
     window: Window,
-    /// Whether the swapchain has the window's size.
+    /// Whether the swapchain has the window's size, and the painter knows its scale.
     fits: bool,
+    /// Pixels to a point, as the painter knows them.
+    scale: f32,
     frames: u32,
     since: Instant,
 }
@@ -178,9 +184,9 @@ impl<P: Painter> Shown<P> {
         event_loop: &ActiveEventLoop,
         wanted: WindowDesc,
         desc: &ContextDesc<'_>,
-        make: impl Fn(&Context, vk::Extent2D, Output) -> Result<P>,
+        make: impl Fn(&Context, Screen, Output) -> Result<P>,
     ) -> Result<Shown<P>> {
-        let size = PhysicalSize::new(wanted.size.width, wanted.size.height);
+        let size = LogicalSize::new(wanted.size.width, wanted.size.height);
         let attributes = Window::default_attributes()
             .with_title(wanted.title)
             .with_inner_size(size);
@@ -212,13 +218,15 @@ impl<P: Painter> Shown<P> {
         let fits = unsafe { swapchain.resize(&context, extent_of(window.inner_size())) }?;
         let extent = if fits { swapchain.extent } else { wanted.size };
         let output = Output::Swapchain(swapchain.format.format);
-        let painter = make(&context, extent, output)?;
+        let screen = Screen::scaled(extent, window.scale_factor());
+        let painter = make(&context, screen, output)?;
         Ok(Shown {
             painter,
             swapchain,
             context,
             window,
             fits,
+            scale: screen.scale,
             frames: 0,
             since: Instant::now(),
         })
@@ -269,7 +277,9 @@ impl<P: Painter> Shown<P> {
         self.fits = unsafe { self.swapchain.resize(&self.context, size) }?;
         if self.fits {
             let (extent, format) = (self.swapchain.extent, self.swapchain.format.format);
-            self.painter.resize(extent, Output::Swapchain(format))?;
+            let screen = Screen::scaled(extent, self.window.scale_factor());
+            self.scale = screen.scale;
+            self.painter.resize(screen, Output::Swapchain(format))?;
             println!("resized to {} x {}", extent.width, extent.height);
         }
         Ok(self.fits)
@@ -310,8 +320,8 @@ fn no_window(error: &dyn std::fmt::Display) -> Fault {
     Fault::Window(why.trim_end_matches('.').to_owned())
 }
 
-/// What an event means, if it means anything.
-fn input_of(event: &WindowEvent) -> Option<Input> {
+/// What an event means, if it means anything; `scale` is pixels to a point.
+fn input_of(event: &WindowEvent, scale: f32) -> Option<Input> {
     match event {
         WindowEvent::KeyboardInput {
             event:
@@ -322,9 +332,9 @@ fn input_of(event: &WindowEvent) -> Option<Input> {
                 },
             ..
         } => key_of(logical_key).map(Input::Key),
-        WindowEvent::CursorMoved { position, .. } => {
-            Some(Input::Pointer([position.x as f32, position.y as f32]))
-        }
+        WindowEvent::CursorMoved { position, .. } => Some(Input::Pointer(
+            [position.x, position.y].map(|pixels| pixels as f32 / scale),
+        )),
         WindowEvent::CursorLeft { .. } => Some(Input::PointerGone),
         WindowEvent::MouseInput {
             state,

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Writes a picture of every so many frames, besides the last one
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) every: u32,
-    /// Width and height in pixels
+    /// Width and height in pixels; of a window, in points, of which a screen of high density makes several pixels
     #[arg(long, value_name = "WxH", default_value = "960x540", value_parser = parse_size)]
     pub(crate) size: vk::Extent2D,
     /// The folder for pictures and the plot

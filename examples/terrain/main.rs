@@ -48,6 +48,7 @@ use crate::support::output::Output;
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::program::{report, start};
 use crate::support::progress;
+use crate::support::sheet::Screen;
 use crate::support::window::{self, WindowDesc};
 
 fn main() -> ExitCode {
@@ -83,10 +84,10 @@ fn show(args: &Args, desc: ContextDesc<'_>) -> Result<Vec<Message>> {
         resize_after: None,
     };
     let world = RefCell::new(Some(World::new()));
-    window::run(window, desc, |context, extent, output| {
+    window::run(window, desc, |context, screen, output| {
         let world = world.borrow_mut().take().unwrap_or_else(World::new);
         let bytes = (args.budget, args.uploads);
-        let mut renderer = Renderer::new(context.tile(), args, world, extent, output, bytes)?;
+        let mut renderer = Renderer::new(context.tile(), args, world, screen, output, bytes)?;
         if let Some(path) = &args.trace {
             renderer.streamer.write_trace(path)?;
         }
@@ -103,7 +104,7 @@ struct Flight {
 impl Flight {
     fn new(tile: &Device, args: &Args, world: World, bytes: (Bytes, Bytes)) -> Result<Flight> {
         Ok(Flight {
-            renderer: Renderer::new(tile, args, world, args.size, Output::Buffer, bytes)?,
+            renderer: Renderer::new(tile, args, world, Screen::plain(args.size), Output::Buffer, bytes)?,
             canvas: Canvas::new(tile, args.size)?,
         })
     }

@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::cache::{ArenaView, Temperature};
 use tileheap::units::Bytes;
 
-use crate::support::sheet::{Area, Colour, Sheet, Weight, width_of};
+use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of, wrap};
 
 /// A block of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +17,7 @@ pub(crate) struct Block {
 
 /// What the overlay shows.
 pub(crate) struct View<'a> {
+    /// The picture's sides in points.
     pub(crate) extent: vk::Extent2D,
     pub(crate) budget: Bytes,
     pub(crate) uploads: Bytes,
@@ -32,6 +33,11 @@ const PANEL: Colour = [0.02, 0.03, 0.05, 0.72];
 const WHITE: Colour = [0.95, 0.96, 0.98, 1.0];
 const DIM: Colour = [0.62, 0.68, 0.76, 1.0];
 const MARGIN: f32 = 14.0;
+const LINE: f32 = 17.0;
+/// Uploads of so many frames, a point each.
+const FRAMES: usize = 224;
+/// Points of the curve of uploads, where there is room for all of them.
+const CURVE: f32 = 56.0;
 
 /// Draws onto a sheet.
 pub(crate) struct Overlay<'a> {
@@ -42,8 +48,8 @@ impl<'a> Overlay<'a> {
     pub(crate) fn draw(sheet: &'a mut Sheet, view: &View<'_>) {
         sheet.clear();
         let mut overlay = Overlay { sheet };
-        overlay.memory(view);
-        overlay.monitor(view);
+        let memory = overlay.memory(view);
+        overlay.monitor(view, memory);
     }
 
     fn rectangle(&mut self, [left, top, width, height]: [f32; 4], colour: Colour) {
@@ -54,23 +60,27 @@ impl<'a> Overlay<'a> {
         self.sheet.text([left, top], Weight::Regular, text, colour);
     }
 
-    /// Memory from left to right: blocks, walls, and how hot each arena is.
-    fn memory(&mut self, view: &View<'_>) {
+    /// Memory from left to right: blocks, walls, and how hot each arena is; where it begins, from the top.
+    fn memory(&mut self, view: &View<'_>) -> f32 {
         let (width, height) = (view.extent.width as f32, view.extent.height as f32);
         let (left, wide, tall) = (MARGIN + 8.0, width - 2.0 * MARGIN - 16.0, 26.0);
         let thermometer = if view.arenas.is_empty() { 0.0 } else { 44.0 };
         let top = height - MARGIN - tall - 10.0;
-        let panel = top - thermometer - 30.0;
+        let title = match view.arenas {
+            [] => "Memory: bright blocks are in use, dim ones are kept",
+            _ => "Arenas from small blocks to large: height and colour are temperature, the line is 1.0",
+        };
+        let mut title = wrap(title, wide);
+        // In a low picture the bar says more than words.
+        title.truncate(((top - thermometer - 13.0) / LINE).max(0.0) as usize);
+        let panel = (top - thermometer - 13.0 - LINE * title.len() as f32).max(0.0);
         self.rectangle(
             [MARGIN, panel, width - 2.0 * MARGIN, height - MARGIN - panel],
             PANEL,
         );
-        let title = match view.arenas {
-            [] => "Memory: bright blocks are in use, dim ones are kept".to_owned(),
-            _ => "Arenas from small blocks to large: height and colour are temperature, the line is 1.0"
-                .to_owned(),
-        };
-        self.text(left, panel + 5.0, &title, DIM);
+        for (index, line) in title.iter().enumerate() {
+            self.text(left, panel + 5.0 + LINE * index as f32, line, DIM);
+        }
         self.rectangle([left, top, wide, tall], [0.10, 0.11, 0.13, 1.0]);
         let at = |offset: Bytes| left + wide * (offset.0 as f64 / view.budget.0.max(1) as f64) as f32;
         for arena in view.arenas {
@@ -110,25 +120,34 @@ impl<'a> Overlay<'a> {
             self.rectangle([end - 1.0, top - 8.0, 2.0, tall + 12.0], WHITE);
             if end - start > 44.0 {
                 let label = format!("{degrees:.2}");
-                self.text(start + 5.0, top - 5.0 - up.max(2.0) - 16.0, &label, WHITE);
+                let above = (top - 5.0 - up.max(2.0) - GLYPH[1]).max(panel);
+                self.text(start + 5.0, above, &label, WHITE);
             }
         }
         if !view.arenas.is_empty() {
             self.rectangle([left, line, wide, 1.0], [1.0, 1.0, 1.0, 0.5]);
         }
+        panel
     }
 
-    /// Uploaded bytes over frames, and what there is to say.
-    fn monitor(&mut self, view: &View<'_>) {
-        let frames = 224;
-        let (bar, tall) = (1.0, 56.0);
-        let wide = frames as f32 * bar;
+    /// Uploaded bytes over frames, and what there is to say: as much of it as there is room above `memory`.
+    fn monitor(&mut self, view: &View<'_>, memory: f32) {
+        let wide = (view.extent.width as f32 - 2.0 * MARGIN - 20.0)
+            .min(FRAMES as f32)
+            .max(0.0);
+        let room = memory - 6.0 - MARGIN - 26.0 - 12.0;
+        let tall = room.clamp(0.0, CURVE);
+        let lines = ((room - tall) / LINE).max(0.0) as usize;
+        let lines = &view.lines[..lines.min(view.lines.len())];
+        if tall < 12.0 || wide < 15.0 * GLYPH[0] {
+            return; // Of the two, memory says more.
+        }
         let left = view.extent.width as f32 - MARGIN - wide - 12.0;
-        let deep = 26.0 + tall + 12.0 + 17.0 * view.lines.len() as f32;
+        let deep = 26.0 + tall + 12.0 + LINE * lines.len() as f32;
         self.rectangle([left - 8.0, MARGIN, wide + 20.0, deep], PANEL);
         self.text(left, MARGIN + 5.0, "Uploads a frame", WHITE);
         let base = MARGIN + 26.0 + tall;
-        let recent = &view.history[view.history.len().saturating_sub(frames)..];
+        let recent = &view.history[view.history.len().saturating_sub(wide as usize)..];
         let most = recent
             .iter()
             .copied()
@@ -146,7 +165,7 @@ impl<'a> Overlay<'a> {
             };
             if up > 0.0 {
                 self.rectangle(
-                    [left + index as f32 * bar, base - up.max(1.0), bar, up.max(1.0)],
+                    [left + index as f32, base - up.max(1.0), 1.0, up.max(1.0)],
                     colour,
                 );
             }
@@ -155,9 +174,11 @@ impl<'a> Overlay<'a> {
         self.rectangle([left, budget, wide, 1.0], [1.0, 1.0, 1.0, 0.7]);
         self.rectangle([left, base, wide, 1.0], DIM);
         let label = format!("{} KiB", view.uploads.0 / 1024);
+        let label = cut(&label, wide - width_of("Uploads a frame "));
         self.text(left + wide - width_of(&label), MARGIN + 5.0, &label, DIM);
-        for (index, line) in view.lines.iter().enumerate() {
-            self.text(left, base + 7.0 + 17.0 * index as f32, line, DIM);
+        for (index, line) in lines.iter().enumerate() {
+            let line = cut(line, wide);
+            self.text(left, base + 7.0 + LINE * index as f32, &line, DIM);
         }
     }
 }
@@ -184,4 +205,94 @@ fn heat(temperature: Temperature) -> Colour {
     let [r, g, b] =
         [0, 1, 2].map(|channel| SCALE[low][channel] * (1.0 - share) + SCALE[low + 1][channel] * share);
     [r, g, b, 1.0]
+}
+
+#[cfg(test)]
+mod tests {
+    use tileheap::cache::Side;
+
+    use super::*;
+    use crate::support::sheet::SHAPE_BYTES;
+
+    /// Left, top, right and bottom of every shape, the panels first.
+    fn drawn(width: u32, height: u32, arenas: &[ArenaView]) -> Vec<[f32; 4]> {
+        let lines: Vec<String> = ["policy first-attempt", "cache 24576 KiB, 12345 blocks"]
+            .into_iter()
+            .chain([
+                "in view 12345, coarser 12345, none 12345",
+                "textures so far 123456",
+            ])
+            .map(str::to_owned)
+            .collect();
+        let budget = Bytes::mib(24);
+        let blocks = (0..400).map(|number| Block {
+            offset: Bytes(number * budget.0 / 400),
+            size: Bytes(budget.0 / 400),
+            age: number as u32 % 9,
+        });
+        let history: Vec<u64> = (0..600).map(|frame| frame * 1777 % 400_000).collect();
+        let view = View {
+            extent: vk::Extent2D { width, height },
+            budget,
+            uploads: Bytes::kib(256),
+            blocks: &blocks.collect::<Vec<_>>(),
+            arenas,
+            history: &history,
+            lines: &lines,
+        };
+        let mut sheet = Sheet::default();
+        Overlay::draw(&mut sheet, &view);
+        let shapes = sheet.bytes().chunks_exact(SHAPE_BYTES);
+        let places = shapes.map(|shape| bytemuck::pod_read_unaligned::<[f32; 4]>(&shape[..16]));
+        places
+            .map(|[left, top, width, height]| [left, top, left + width, top + height])
+            .collect()
+    }
+
+    fn arenas() -> Vec<ArenaView> {
+        let wall = |number: u64| Bytes(Bytes::mib(24).0 / 6 * number);
+        let arena = |number: u64| ArenaView {
+            start: wall(number),
+            end: wall(number + 1),
+            block: Bytes::kib(4),
+            taken: 1000,
+            active: 300,
+            recent: Temperature::thousandths(300 * number),
+            side: Side::Left,
+        };
+        (0..6).map(arena).collect()
+    }
+
+    #[test]
+    fn nothing_leaves_the_picture_and_the_panels_stay_apart() {
+        for (width, height) in [
+            (200, 120),
+            (320, 180),
+            (480, 270),
+            (480, 800),
+            (960, 540),
+            (3840, 2160),
+        ] {
+            for arenas in [Vec::new(), arenas()] {
+                let what = format!("{width} x {height}, {} arenas", arenas.len());
+                let shapes = drawn(width, height, &arenas);
+                for &[left, top, right, bottom] in &shapes {
+                    assert!(left >= 0.0 && right <= width as f32, "{what}: {left} to {right}");
+                    assert!(top >= 0.0 && bottom <= height as f32, "{what}: {top} to {bottom}");
+                }
+                // Memory is drawn first, at the bottom; what begins above it ends above it.
+                let memory = shapes[0][1];
+                for [_, top, _, bottom] in shapes {
+                    assert!(
+                        top >= memory || bottom <= memory,
+                        "{what}: {top} to {bottom}, {memory}"
+                    );
+                }
+            }
+        }
+        assert!(
+            drawn(480, 270, &[]).len() > drawn(200, 120, &[]).len(),
+            "what has room is there"
+        );
+    }
 }

@@ -21,7 +21,7 @@ use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
-use crate::support::sheet::Sheet;
+use crate::support::sheet::{Screen, Sheet};
 use crate::support::window;
 
 /// The land, which does not depend on a device.
@@ -51,7 +51,7 @@ pub(crate) struct Renderer {
     tile: Device,
     world: World,
     landscape: Landscape,
-    extent: vk::Extent2D,
+    screen: Screen,
     bound: Bound,
     pipelines: Pipelines,
     heights: HostBuffer,
@@ -79,11 +79,11 @@ impl Renderer {
         tile: &Device,
         args: &Args,
         world: World,
-        extent: vk::Extent2D,
+        screen: Screen,
         output: Output,
         (budget, uploads): (Bytes, Bytes),
     ) -> Result<Renderer> {
-        let landscape = describe(extent, output)?;
+        let landscape = describe(screen.extent, output)?;
         let bound = tile.bind(&tile.plan(&landscape.frame, &PlanOptions::default())?)?;
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
         let heights = HostBuffer::holding(tile, &world.painter.ground.heights(), usage)?;
@@ -104,7 +104,7 @@ impl Renderer {
             tile: tile.clone(),
             world,
             landscape,
-            extent,
+            screen,
             bound,
             pipelines,
             heights,
@@ -182,7 +182,7 @@ impl Renderer {
     /// What is handed in is in its declared entry state, and lives until the frame is complete.
     pub(crate) unsafe fn draw_frame(&mut self, imports: &Imports<'_>) -> Result<()> {
         let index = self.slot()?;
-        let camera = Camera::at(self.at, self.extent, &self.world.painter.ground);
+        let camera = Camera::at(self.at, self.screen.extent, &self.world.painter.ground);
         self.world.tree.see(&camera, &mut self.seen);
         self.streamer.ask(&self.seen)?;
         self.slots[index]
@@ -210,7 +210,7 @@ impl Renderer {
         if self.overlay {
             overlay(
                 &self.streamer,
-                (self.policy, self.uploads, self.extent),
+                (self.policy, self.uploads, self.screen.points()),
                 (&mut self.blocks, &mut self.arenas),
                 &mut self.sheet,
             );
@@ -221,17 +221,17 @@ impl Renderer {
             pipelines: &self.pipelines,
             set: self.pipelines.sets[index],
             streamer: &self.streamer,
-            extent: self.extent,
+            extent: self.screen.extent,
         };
         commands.pass(self.landscape.land, |pass| {
             pen.draw(pass.command_buffer(), &self.seen, &self.world);
             if self.overlay {
                 self.layer
-                    .record(&device, pass.command_buffer(), index, self.extent);
+                    .record(&device, pass.command_buffer(), index, self.screen);
             }
         })?;
         if let Some(read_back) = self.landscape.read_back {
-            let (picture, extent) = (self.landscape.picture, self.extent);
+            let (picture, extent) = (self.landscape.picture, self.screen.extent);
             commands.pass(read_back.pass, |pass| {
                 let region = vk::BufferImageCopy {
                     image_subresource: vk::ImageSubresourceLayers {
@@ -409,16 +409,16 @@ impl Pen<'_> {
 }
 
 impl window::Painter for Renderer {
-    fn resize(&mut self, extent: vk::Extent2D, output: Output) -> Result<()> {
+    fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
         self.wait_all()?;
-        let landscape = describe(extent, output)?;
+        let landscape = describe(screen.extent, output)?;
         let bound = self
             .tile
             .bind(&self.tile.plan(&landscape.frame, &PlanOptions::default())?)?;
         let former = std::mem::replace(&mut self.bound, bound);
         // SAFETY: every frame was waited for.
         unsafe { former.destroy() };
-        (self.landscape, self.extent) = (landscape, extent);
+        (self.landscape, self.screen) = (landscape, screen);
         Ok(())
     }
 

@@ -49,6 +49,22 @@ const ABSENT: Resident = Resident {
 /// Textures in a heap with best fit and coalescing. A miss evicts by [`Order`] until a hole fits.
 ///
 /// Requests are O(1) but for Belady's, which are O(log residents), and victims, of which each is O(1).
+///
+/// ```
+/// use tileheap::cache::*;
+/// use tileheap::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = HeapCache::new(textures.geometry(), Bytes::mib(2), Order::Lru, 1)?.compacting();
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// # Ok::<(), tileheap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct HeapCache {
     order: Order,

@@ -45,6 +45,29 @@ pub struct FrameUploads {
 /// had by that (policies free the old block first), it is not offered in full again for [`PATIENCE`] frames.
 ///
 /// For policies that upload textures whole ([`PolicyKind::uploads_whole`](super::PolicyKind::uploads_whole)).
+///
+/// ```
+/// use tileheap::cache::*;
+/// use tileheap::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let policy = Coherent::new(textures.geometry(), Bytes::mib(2), CoherentDesc::default())?;
+/// let mut cache = Levelled::new(policy, textures.geometry(), Bytes::kib(32)); // of uploads a frame
+/// let near: Vec<TextureId> = (0..3).map(TextureId).collect();
+/// for &texture in &near {
+///     textures.create(texture, ChainId(0))?;
+/// }
+/// for _ in 0..4 {
+///     cache.begin_frame();
+///     for &texture in &near {
+///         cache.request(textures.request(texture, Level(7))?); // about 21 KiB each
+///     }
+///     cache.end_frame();
+///     assert!(cache.figures().uploaded <= Bytes::kib(32 + 4)); // with what stands in
+/// }
+/// assert_eq!(cache.figures().whole, 3);
+/// # Ok::<(), tileheap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Levelled<P> {
     policy: P,

@@ -68,6 +68,17 @@ struct Object {
 ///
 /// Returns the bytes of each frame of one schedule that attains the bound. O(uses × levels × log uses) time, O(uses) memory.
 ///
+/// ```
+/// use tileheap::cache::floor;
+/// use tileheap::cache::scenario::Scenario;
+/// use tileheap::units::Bytes;
+///
+/// let entries = Scenario::Strafe.entries(0, 20);
+/// let (small, large) = (floor(&entries, Bytes::kib(256)), floor(&entries, Bytes::mib(2)));
+/// assert_eq!(small.len(), 20); // bytes of each frame
+/// assert!(small.iter().sum::<u64>() >= large.iter().sum());
+/// ```
+///
 /// Source: Belady 1966 for equal pages; a proof of the relaxation is the argument above.
 pub fn floor(entries: &[Entry], budget: Bytes) -> Vec<u64> {
     let (mut objects, mut needs) = objects(entries);

@@ -58,6 +58,25 @@ pub struct Gauges {
 }
 
 /// The online policies by name. `TILEHEAP`'s own is [`PolicyKind::Coherent`].
+///
+/// ```
+/// use tileheap::cache::PolicyKind;
+/// use tileheap::cache::replay::Replay;
+/// use tileheap::cache::scenario::Scenario;
+/// use tileheap::units::Bytes;
+///
+/// let (geometry, budget) = (Scenario::Strafe.geometry(), Bytes::mib(2));
+/// let entries = Scenario::Strafe.entries(0, 20); // frames
+/// for kind in PolicyKind::ALL {
+///     let mut replay = Replay::new(kind.build(&geometry, budget, 1)?, &geometry, budget);
+///     for &entry in &entries {
+///         replay.play(entry)?;
+///     }
+///     println!("{}: {} a frame", kind.name(), replay.finish().traffic.mean);
+/// }
+/// assert_eq!("coherent".parse::<PolicyKind>()?, PolicyKind::Coherent);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PolicyKind {
     /// The paper's arenas, walls and temperatures.

@@ -8,6 +8,22 @@ use crate::units::Bytes;
 
 /// One cursor that wraps around: a new texture goes to the cursor, and whoever is in its way goes.
 ///
+/// ```
+/// use tileheap::cache::*;
+/// use tileheap::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = Ring::new(textures.geometry(), Bytes::mib(2))?;
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+///
 /// Source: Blow 1998, section "Legacy System".
 #[derive(Clone, Debug)]
 pub struct Ring {

@@ -12,6 +12,22 @@ use crate::units::Bytes;
 /// Fixed: pages are dealt out to the classes in turn, the largest first, and stay there. Rebalancing: pages are dealt out as
 /// they are needed, and a class without a free block takes the page that was unused for longest, if that is longer than its
 /// own oldest texture.
+///
+/// ```
+/// use tileheap::cache::*;
+/// use tileheap::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = Slab::new(textures.geometry(), Bytes::mib(2), true)?; // pages go where they are needed
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// # Ok::<(), tileheap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Slab {
     limits: Limits,

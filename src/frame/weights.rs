@@ -22,6 +22,25 @@ const FORMAT: &str = "tileheap-weights";
 const VERSION: u64 = 1;
 
 /// Measured worths of a frame's accesses; [`Frame::weighed`](super::Frame::weighed) applies them.
+///
+/// ```
+/// use tileheap::frame::{SyntheticDesc, Weight, Weights, synthetic};
+/// use tileheap::units::Bytes;
+///
+/// let frame = synthetic(7, SyntheticDesc::default());
+/// let pass = &frame.passes()[0];
+/// let access = &frame.accesses()[pass.accesses.indices()][0];
+/// let weights = Weights {
+///     accesses: vec![Weight {
+///         pass: pass.name.clone(),
+///         resource: frame.resource(access.resource).name.clone(),
+///         bytes: Bytes::mib(5), // what a counter of the memory bus showed, a frame
+///     }],
+/// };
+/// let weighed = frame.weighed(&weights)?; // plan this one
+/// # let _ = weighed;
+/// # Ok::<(), tileheap::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weights {
     /// One for each pass and resource that was measured.

@@ -12,6 +12,20 @@ use crate::units::Bytes;
 /// Proved with a packing, or proved without one and then with the items that make it impossible: the fewest alive at one step
 /// that pass the capacity if that is the reason, otherwise the fewest that are left when whatever can be left out has been, in
 /// several orders.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use tileheap::pack::{Item, ProblemDesc, Steps, Strategy, fit};
+/// use tileheap::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let problem = ProblemDesc::new(items).capacity(Bytes(6)).build()?;
+/// let answer = fit(&problem, Strategy::Auto, Steps::default(), &mut |_| ControlFlow::Continue(()));
+/// assert!(answer.is_impossible());
+/// assert_eq!(answer.conflict.expect("a reason").items, [2]); // that one alone takes 7 bytes
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn fit(problem: &Problem, strategy: Strategy, budget: Steps, watch: Watch<'_>) -> Answer {
     Packer::default().fit(problem, strategy, budget, watch)
 }

@@ -28,6 +28,20 @@ pub struct AllocationEdge {
 }
 
 /// Who takes bytes over from whom: an acyclic graph with a source and a sink. Items that take no bytes are not in it.
+///
+/// ```
+/// use tileheap::pack::{AllocationGraph, Item, Problem, Strategy, pack};
+/// use tileheap::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let problem = Problem::new(items)?;
+/// let graph = AllocationGraph::of(&problem, &pack(&problem, Strategy::Auto))?;
+/// let to_last = graph.edges.iter().filter(|edge| edge.to == Some(2));
+/// assert_eq!(to_last.map(|edge| edge.size).sum::<Bytes>(), Bytes(7)); // from both others
+/// graph.check(&problem)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocationGraph {
     /// By giver, taker and offset.

@@ -16,6 +16,21 @@ use crate::units::Bytes;
 /// `Auto` does everything; of the other strategies, `Exact` only searches, `HillClimb` only climbs from greedy by size, and
 /// the cheap ones just run. The same problem, strategy and budget give the same answer on every machine, unless `watch`
 /// interrupts.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use tileheap::pack::{Item, Problem, Steps, Strategy, Verdict, minimise};
+/// use tileheap::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let problem = Problem::new(items)?;
+/// // The callback sees the search now and then, and may end it.
+/// let answer = minimise(&problem, Strategy::Auto, Steps(10_000), &mut |_| ControlFlow::Continue(()));
+/// assert_eq!(answer.verdict, Verdict::Proved);
+/// assert_eq!(answer.gap(), Some(Bytes(0)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn minimise(problem: &Problem, strategy: Strategy, budget: Steps, watch: Watch<'_>) -> Answer {
     Packer::default().minimise(problem, strategy, budget, watch)
 }

@@ -48,6 +48,21 @@ impl Item {
 }
 
 /// A packing problem before validation.
+///
+/// ```
+/// use tileheap::pack::{Item, ProblemDesc, Strategy, pack};
+/// use tileheap::units::{Alignment, Bytes, Span};
+///
+/// let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// let swapchain = Item { fixed: Some(Bytes(0)), ..item(0, 9, 2) };
+/// let desc = ProblemDesc::new(vec![swapchain, item(0, 3, 4), item(3, 9, 4)])
+///     .conflict(1, 2) // on queues that are not ordered, say
+///     .capacity(Bytes(8));
+/// let packing = pack(&desc.clone().build()?, Strategy::Auto);
+/// assert_eq!(packing.height, Bytes(10));
+/// assert!(!packing.fits(&desc.build()?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProblemDesc {
     /// The items; everything else names them by index.

@@ -13,6 +13,17 @@ use crate::units::{Alignment, Bytes, Span};
 ///   5 ┤┌─ a ─┐  └───────┘            lowest_fit([4, 9), 3) is 0: a is dead
 ///   0 ┼┴─────┴──────────────► steps  lowest_fit([2, 5), 4) is 8: between a and b are only 0 bytes
 /// ```
+///
+/// ```
+/// use tileheap::pack::Shelf;
+/// use tileheap::units::{Alignment, Bytes, Span};
+///
+/// let mut shelf = Shelf::with_capacity(Some(Bytes(8)));
+/// shelf.place(0, Span::new(0, 2), Bytes(0), Bytes(5));
+/// let beside = shelf.lowest_fit(Span::new(0, 2), Bytes(3), Alignment::ONE);
+/// assert_eq!(beside, Some(Bytes(5)));
+/// assert_eq!(shelf.lowest_fit(Span::new(1, 4), Bytes(4), Alignment::ONE), None); // past the capacity
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Shelf {
     capacity: Option<u64>,

@@ -23,6 +23,21 @@ pub struct Spread {
 /// Gives each memory in turn what is worth most together of what is left; one without a capacity takes all of it, as low as it
 /// can. The problem's own capacity is not looked at.
 ///
+/// ```
+/// use std::ops::ControlFlow;
+/// use tileheap::pack::{Item, Problem, Steps, spread};
+/// use tileheap::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let problem = Problem::new(items)?;
+/// let memories = [Some(Bytes(4)), None]; // the fast one, and one that takes everything
+/// let found = spread(&problem, &[10, 6, 100], &memories, Steps::default(), &mut |_| ControlFlow::Continue(()));
+/// assert_eq!(found.places, [Some((0, Bytes(0))), Some((1, Bytes(0))), Some((1, Bytes(0)))]);
+/// assert_eq!(found.heights, [Bytes(4), Bytes(7)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Panics
 /// If there is not one worth for each item, or they sum past 2^63.
 pub fn spread(

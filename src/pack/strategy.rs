@@ -24,6 +24,23 @@ use super::{PackFault, Problem, gap};
 use crate::units::Bytes;
 
 /// A rule that finds offsets.
+///
+/// ```
+/// use tileheap::pack::{Item, Problem, Strategy, check, pack};
+/// use tileheap::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let problem = Problem::new(items)?;
+/// for strategy in Strategy::ALL {
+///     let packing = pack(&problem, strategy);
+///     check(&problem, &packing)?;
+///     println!("{}: {}", strategy.name(), packing.height);
+/// }
+/// assert_eq!(pack(&problem, "naive".parse()?).height, Bytes(14)); // nothing shares bytes
+/// assert_eq!(pack(&problem, Strategy::Auto).height, Bytes(7));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
@@ -150,6 +167,19 @@ pub fn pack(problem: &Problem, strategy: Strategy) -> Packing {
 /// Runs strategies and keeps their scratch memory: after the first problems none of them allocates anything but its answer, and
 /// with `…_into` not even that; but for [`select`](super::select()), and for what finds its way through time in a thousand and more
 /// items.
+///
+/// ```
+/// use tileheap::pack::{Item, Packer, Packing, Problem, Strategy};
+/// use tileheap::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let (mut packer, mut packing) = (Packer::default(), Packing::default());
+/// let problem = Problem::new(items)?; // a new one every frame
+/// packer.pack_into(&problem, Strategy::Quick, &mut packing);
+/// assert_eq!(packing.height, packer.lower_bound(&problem));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Default)]
 pub struct Packer {
     pub(super) bounder: Bounder,

@@ -27,7 +27,8 @@
 //! ```
 //! Sizes and offsets are bytes; `first` and `end` are steps, half-open; a resource's `reason.kind` says what kept it out of
 //! tile memory where it is not there, and `"dedicated": true` that the driver wants an allocation for it alone. Numbers
-//! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them.
+//! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. A field
+//! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring.
 
 mod form;
 mod read;
@@ -51,6 +52,22 @@ pub struct PlanJsonFault {
 
 impl Plan {
     /// The plan as indented JSON; [`Plan::from_json`] gives the same plan back.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tileheap::frame::{SyntheticDesc, synthetic};
+    /// # use tileheap::plan::PlanOptions;
+    /// # use tileheap::profile::{DeviceProfile, estimate};
+    /// use tileheap::plan::{Plan, plan};
+    /// # let frame = synthetic(7, SyntheticDesc::default());
+    /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+    /// # let needs = Arc::new(estimate(&frame, &profile)?);
+    ///
+    /// let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+    /// let text = plan.to_json(); // `tileheap report` and `tileheap diff` read it
+    /// assert_eq!(Plan::from_json(&frame, &text)?, plan);
+    /// # Ok::<(), tileheap::Error>(())
+    /// ```
     pub fn to_json(&self) -> String {
         let mut text = serde_json::to_string_pretty(&write::document(self))
             .expect("a document has string keys and no floats");

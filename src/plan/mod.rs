@@ -49,6 +49,7 @@ mod json;
 mod make;
 pub mod model;
 mod operations;
+mod options;
 mod planner;
 mod report;
 mod residency;
@@ -64,7 +65,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
-use crate::profile::{DeviceProfile, Requirements, TileHeap};
+use crate::profile::{DeviceProfile, Requirements};
 use crate::units::{Bytes, Run, Span};
 
 pub use advise::{Advice, Change, ChangeKind, Fusion, Merge, advise, dram_traffic, fusions, merges};
@@ -75,6 +76,7 @@ pub use check::{
 pub use fault::PlanFault;
 pub use json::PlanJsonFault;
 pub use make::plan;
+pub use options::{BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
 pub use planner::Planner;
 pub use split::{Split, Store};
 
@@ -113,94 +115,12 @@ pub struct Plan {
     pub totals: Totals,
 }
 
-/// How residency in the tile heap is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// The best possible, by a search that proves it or says how far from it the answer can be.
-    #[default]
-    Optimal,
-    /// By worth per byte and step, with time slicing: the best of several greedy orders.
-    Greedy,
-    /// By worth per byte and step in one pass: the fast mode.
-    Fast,
-    /// The vendor sample's policy: resources in declaration order, first fit, no time slicing, whole heap always bound.
-    FirstCome,
-    /// Nothing in tile memory.
-    Off,
-}
-
-/// The stretch over which tile memory keeps its contents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum WindowRule {
-    /// A batch, or a submit where the device says `queueSubmitBoundary`.
-    #[default]
-    Device,
-    /// The whole frame is one window, the requirements alone say who may live in tile memory, and worth is access count
-    /// times size: for comparison with published tables, not for execution.
-    WholeFrame,
-}
-
-/// Whether one run of lives is served by several tile memory objects, each as large as what is alive in its passes.
-///
-/// What lives on while another object is bound has an image in each (`VK_IMAGE_CREATE_ALIAS_BIT`, same offset), and all of
-/// them stay in `GENERAL`: layouts are not shared between memory objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Ladder {
-    /// One object for each connected run of lives.
-    Off,
-    /// Where [`model`] has less harm with several. Only [`Strategy::Optimal`] asks it.
-    #[default]
-    WherePays,
-    /// Wherever fewer bytes are reserved.
-    Always,
-}
-
-/// What is asked of the planner besides frame, requirements and profile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PlanOptions {
-    /// How residency is chosen.
-    pub strategy: Strategy,
-    /// What a discard window is.
-    pub windows: WindowRule,
-    /// Whether resources of disjoint lives may share bytes at all.
-    pub aliasing: bool,
-    /// Whether what is bound falls within a run of lives. Not without `aliasing`.
-    pub ladder: Ladder,
-    /// Whether a resource may live in tile memory for a first stretch of its life, where that is worth more than the pass that then
-    /// stores it. Only [`Strategy::Optimal`] asks it, and not without `aliasing`. The runtime records the stores:
-    /// [`Plan::frame`] has passes then that [`Plan::described`] has not.
-    pub split: bool,
-    /// Whether lazily allocated memory may be used.
-    pub lazy: bool,
-    /// The most branches that a search looks at; `u64::MAX` for a proof at any price.
-    pub budget: u64,
-    /// The harm of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
-    pub bin_cost: Bytes,
-    /// The most bytes of the tile heap that may be bound; `None` for all of it.
-    pub tile_limit: Option<Bytes>,
-}
-
-impl PlanOptions {
-    /// The tile heap of a device, as large as these options let it be; `None` where there is none.
-    pub fn tile_heap(&self, profile: &DeviceProfile) -> Option<TileHeap> {
-        let heap = profile.tile?;
-        let size = self.tile_limit.map_or(heap.size, |limit| heap.size.min(limit));
-        Some(TileHeap { size, ..heap })
-    }
-}
-
-/// What a plan may cost to find, unless something else is said: a few milliseconds.
-pub const BUDGET: u64 = 100_000;
-
 /// How good a choice of residents is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optimality {
     /// Bytes of traffic that it saves a frame, less what stores write, and less the harm of what it reserves.
     pub value: i64,
-    /// No choice has a higher value.
+    /// No choice has a higher value, in the same bytes.
     pub bound: i64,
     /// Of the choices of this value, none reserves fewer bytes, summed over the passes.
     pub least_reserved: bool,
@@ -212,22 +132,6 @@ impl Optimality {
     /// Whether no choice is better.
     pub fn is_proved(&self) -> bool {
         self.value >= self.bound
-    }
-}
-
-impl Default for PlanOptions {
-    fn default() -> PlanOptions {
-        PlanOptions {
-            strategy: Strategy::default(),
-            windows: WindowRule::default(),
-            aliasing: true,
-            ladder: Ladder::default(),
-            split: false,
-            lazy: true,
-            budget: BUDGET,
-            bin_cost: model::BIN_COST,
-            tile_limit: None,
-        }
     }
 }
 

@@ -96,6 +96,20 @@ pub(super) struct Tables {
 }
 
 /// A plan with everything it asks for created and bound.
+///
+/// ```no_run
+/// # use std::sync::Arc;
+/// # use tileheap::plan::Plan;
+/// # use tileheap::runtime::*;
+/// # fn f(tile: &Device, plan: Arc<Plan>, wider: Arc<Plan>) -> tileheap::Result<()> {
+/// let mut bound = tile.bind(&plan)?;
+/// // … frames …
+/// // Another size: what is bound goes when its last frame is complete.
+/// std::mem::replace(&mut bound, tile.bind(&wider)?).retire();
+/// let waiting = tile.collect()?; // now and then; 0 once all of it is gone
+/// # let _ = waiting;
+/// # Ok(()) }
+/// ```
 pub struct Bound {
     pub(super) inner: Arc<Inner>,
     pub(super) plan: Arc<Plan>,

@@ -67,6 +67,27 @@ pub(super) struct Inner {
 impl Device {
     /// Takes up work on a device of the caller.
     ///
+    /// ```no_run
+    /// # use ash::vk;
+    /// # use tileheap::runtime::*;
+    /// # fn f(
+    /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, device: &ash::Device, queue: vk::Queue, enable: &Enable,
+    /// # ) -> tileheap::Result<()> {
+    /// // SAFETY: the instance was created with this version.
+    /// let support = unsafe { Support::query(instance, physical_device, vk::API_VERSION_1_3) }?;
+    /// let desc = DeviceDesc {
+    ///     queues: vec![DeviceQueue { handle: queue, family: 0, capabilities: vk::QueueFlags::GRAPHICS }],
+    ///     enabled: enable.capabilities(), // what `vkCreateDevice` was given
+    ///     ..DeviceDesc::default()
+    /// };
+    /// // SAFETY: the handles belong together, and outlive `tile`.
+    /// let tile = unsafe { Device::new(instance, physical_device, device, &support, desc) }?;
+    /// for missing in tile.missing() {
+    ///     println!("no tile memory: {missing}");
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// When the allocator of ordinary memory cannot be made.
     ///

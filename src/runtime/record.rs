@@ -18,6 +18,23 @@ use crate::frame::{CommandBufferId, Contents, PassId, ResourceId, Version};
 use crate::plan::ObjectId;
 
 /// The recording of one declared command buffer. Passes come in declared order.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::frame::*;
+/// # use tileheap::runtime::*;
+/// # fn f(turn: &Turn<'_>, buffer: vk::CommandBuffer, scene: CommandBufferId, gbuffer: PassId, depth: ResourceId) -> tileheap::Result<()> {
+/// // SAFETY: the command buffer is in the initial state, and nothing else uses it until the frame is complete.
+/// let mut commands = unsafe { turn.record(buffer, scene) }?;
+/// commands.pass(gbuffer, |pass| {
+///     let (raw, area) = (pass.device(), pass.area());
+///     // SAFETY: recording, inside the pass.
+///     unsafe { raw.cmd_set_scissor(pass.command_buffer(), 0, &[area]) };
+///     let _depth = pass.image(depth); // as this pass sees it
+/// })?;
+/// commands.finish()?; // every pass was recorded, in its order
+/// # Ok(()) }
+/// ```
 pub struct Commands<'a> {
     bound: &'a Bound,
     tables: &'a Tables,

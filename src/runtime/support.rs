@@ -83,6 +83,19 @@ impl fmt::Display for Missing {
 }
 
 /// What a physical device offers. It says nothing about what a device created on it has enabled.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::runtime::*;
+/// # fn f(instance: &ash::Instance, physical_device: vk::PhysicalDevice) -> tileheap::Result<()> {
+/// // SAFETY: the physical device is one of the instance, which was created with this version.
+/// let support = unsafe { Support::query(instance, physical_device, vk::API_VERSION_1_3) }?;
+/// match support.profile().tile {
+///     Some(heap) => println!("{} of tile memory, emulated by {:?}", heap.size, support.emulator()),
+///     None => println!("no tile memory: {:?}", support.missing()),
+/// }
+/// # Ok(()) }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Support {
     profile: Arc<DeviceProfile>,

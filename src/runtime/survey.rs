@@ -21,6 +21,16 @@ pub struct Surveyed {
 
 /// Asks every device of this machine what it offers, in Vulkan's order. At least one is there.
 ///
+/// ```no_run
+/// for device in tileheap::runtime::survey()? {
+///     match device.support {
+///         Ok(support) => println!("{}: tile heap {:?}", device.name, support.profile().tile),
+///         Err(why) => println!("{}: {why}", device.name),
+///     }
+/// }
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+///
 /// # Errors
 /// When there is no loader or no device: one line that says what to do.
 pub fn survey() -> Result<Vec<Surveyed>> {

@@ -7,6 +7,19 @@ use super::{Graph, SpaceItem, TensorPlan};
 use crate::units::{Bytes, Step};
 
 /// Who is where when, over all memories.
+///
+/// ```
+/// use tileheap::tensor::{MemoryDesc, TensorStrategy, Timeline, place, read_records};
+/// use tileheap::units::Bytes;
+///
+/// let items = read_records("id,lower,upper,size\nx,0,2,64\ny,1,3,32\nz,2,4,48")?;
+/// let space = place(&items, &[MemoryDesc::new("memory")], TensorStrategy::default())?;
+/// let timeline = Timeline::of_records(&items, &space.regions);
+/// assert_eq!(timeline.live_bytes(), [64, 96, 80, 48].map(Bytes));
+/// let (step, bytes, alive) = timeline.peak().expect("steps");
+/// assert_eq!((step.0, bytes, alive.len()), (1, Bytes(96), 2));
+/// # Ok::<(), tileheap::tensor::TensorFault>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     /// Everything that is placed.

@@ -60,7 +60,7 @@ fn what_is_not_reproduced_is_said() {
         "tvm_token_allocator_2d.json",
         "tvm_usmp.json",
     ];
-    // Of the texture cache: tests/cache_paper.rs.
+    // Of the texture cache: tests/cache_paper.
     const ELSEWHERE: &str = "blow_texture_cache.json";
     let folder = match std::env::var_os("TILEHEAP_CASES") {
         Some(folder) => PathBuf::from(folder),

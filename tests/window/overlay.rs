@@ -1,7 +1,7 @@
 //! The overlay of `examples/deferred --window`: scripted keys and mouse, what it prints of them, and the pixels of the window.
 
 use crate::places::{Place, named, place, tallest};
-use crate::screen::{Hand, Shown, deferred, keys, screen};
+use crate::screen::{Hand, Shown, deferred, keys, screen, screen_of};
 use crate::support;
 
 /// A line for every plan that is applied, or known to be better than it was.
@@ -185,6 +185,50 @@ fn keys_and_mouse_change_the_plan_as_it_runs() {
         assert!(!other, "{line}");
         line.starts_with("presented ").then_some(())
     });
+    shown.assert_ends_well();
+}
+
+/// Two pixels to a point: the window has twice the pixels, the overlay twice the size, and the pointer finds what is below it.
+#[test]
+fn on_a_screen_of_high_density_it_is_as_large_as_elsewhere() {
+    let Some((_server, display)) = screen_of([1800, 1240]) else {
+        return support::skip("Xvfb is not installed");
+    };
+    let mut command = deferred("860x580", &["--log"]);
+    command.env("WINIT_X11_SCALE_FACTOR", "2");
+    if std::env::var_os("TILEHEAP_EMULATOR").is_none() && !support::emulate(&mut command, "adreno-830") {
+        return;
+    }
+    let shown = Shown::start(&display, command);
+    let hand = Hand::before_window(&display);
+    let first = shown.expect_plan("a plan", |_| true);
+    assert_eq!(hand.size(), [1720, 1160]);
+    let places = shown.expect_places(1);
+    let name = tallest(&places);
+    let (row, block) = (
+        named(&places, &format!("row {name}")),
+        named(&places, &format!("block {name}")),
+    );
+    // 300 points wide and 17 high, as in `deferred/overlay/layout.rs`.
+    assert_eq!([row.width, row.height], [600, 34]);
+    let check = [row.left + 22, row.top + 16];
+    hand.wait_to_see("a resident in its colour", |hand| {
+        let pixel = hand.pixel(block.edge());
+        is_light(pixel) && hand.pixel(check) == pixel
+    });
+    // Its lower right corner, where half the pixels would be another row.
+    hand.point([row.left + row.width - 3, row.top + row.height - 3]);
+    assert_eq!(shown.expect_line("details of "), name);
+    hand.click(block.middle());
+    let without = shown.expect_plan("a plan without it", |_| true);
+    assert_eq!((without.number, without.kept_off.as_str()), (2, name.as_str()));
+    let slider = named(&places, "slider");
+    hand.click([slider.middle()[0], slider.top + slider.height / 2]);
+    let half = shown.expect_plan("half a heap", |plan| plan.heap < first.heap);
+    let share = half.heap.expect("a heap") * 100 / first.heap.expect("a heap");
+    assert!((40..=60).contains(&share), "{share} % of the heap");
+    hand.key(keys::ESCAPE);
+    shown.expect_line("presented ");
     shown.assert_ends_well();
 }
 

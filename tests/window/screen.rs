@@ -51,10 +51,15 @@ impl Running {
 /// An X server without a screen, its pointer out of the way, and the name it goes by; `None` where there is no such server to
 /// start.
 pub(crate) fn screen() -> Option<(Running, String)> {
+    screen_of([1024, 768])
+}
+
+/// The same with so many pixels.
+pub(crate) fn screen_of([width, height]: [i16; 2]) -> Option<(Running, String)> {
     let mut server = Command::new("Xvfb")
         // Without `-noreset` it starts anew when its last client goes, and the next one may find it not there.
         .args(["-displayfd", "1", "-noreset", "-nolisten", "tcp"])
-        .args(["-screen", "0", "1024x768x24"])
+        .args(["-screen", "0", &format!("{width}x{height}x24")])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -69,7 +74,7 @@ pub(crate) fn screen() -> Option<(Running, String)> {
     let (connection, screen) = x11rb::connect(Some(&display)).expect("the server answers");
     let root = connection.setup().roots[screen].root;
     connection
-        .warp_pointer(NONE, root, 0, 0, 0, 0, 1023, 767)
+        .warp_pointer(NONE, root, 0, 0, 0, 0, width - 1, height - 1)
         .expect("a request")
         .check()
         .expect("the server moves the pointer");
@@ -230,6 +235,13 @@ impl Hand {
             .configure_window(self.window, &size)
             .expect("a request");
         self.flush();
+    }
+
+    /// The window's width and height in pixels.
+    pub(crate) fn size(&self) -> [u16; 2] {
+        let geometry = self.screen.get_geometry(self.window).expect("a request").reply();
+        let geometry = geometry.expect("the window is there");
+        [geometry.width, geometry.height]
     }
 
     /// Red, green and blue of a pixel of the window, as it is shown now.

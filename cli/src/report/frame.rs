@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::chart::{Area, Chart, Lane, Panel, amount};
-use super::{pass, resource};
+use super::{advice, pass, resource};
 
-/// The chart of a plan as `tileheap plan --json` writes it; advice by the name of the resource that it is for.
-pub(crate) fn chart(plan: &Value, advice: &BTreeMap<String, Vec<String>>) -> Chart {
+/// The chart of a plan as `tileheap plan --json` writes it, with or without `--advice`.
+pub(crate) fn chart(plan: &Value) -> Chart {
+    let advice = advice::by_resource(plan);
     let passes = list(&plan["passes"]);
     let by_name: BTreeMap<&str, &Value> = passes.iter().map(|pass| (text(&pass["name"]), pass)).collect();
     let mut panels = Panels::of(plan, passes);
@@ -45,7 +46,10 @@ pub(crate) fn chart(plan: &Value, advice: &BTreeMap<String, Vec<String>>) -> Cha
                 }
             }
         }
-        let advised = advice.get(text(&resource["name"])).map(Vec::as_slice);
+        let advised = advice
+            .as_ref()
+            .and_then(|advice| advice.get(text(&resource["name"])));
+        let advised = advised.map(Vec::as_slice);
         items.push(resource::item(&by_name, resource, advised));
     }
     panels.all.push(callers);
@@ -57,6 +61,8 @@ pub(crate) fn chart(plan: &Value, advice: &BTreeMap<String, Vec<String>>) -> Cha
         panels: panels.all,
         items,
         lines: ("Barriers".to_owned(), pass::LINES.map(str::to_owned).to_vec()),
+        tables: advice::table(plan).into_iter().collect(),
+        notes: advice::note(plan).into_iter().collect(),
         ..Chart::default()
     };
     chart.name_sharers();

@@ -8,6 +8,7 @@
 //! Whatever is planned or played here goes through the document that the command for it writes as JSON: a report of a saved
 //! document is the same.
 
+mod advice;
 mod chart;
 mod curve;
 mod frame;
@@ -21,12 +22,10 @@ mod sweep;
 mod tensors;
 mod trace;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
 use tileheap::cache::PolicyKind;
-use tileheap::plan::{Plan, advise, fusions, merges};
 use tileheap::units::Bytes;
 
 use crate::arguments::{Detail, ReportArguments, What};
@@ -116,7 +115,7 @@ fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
     };
     match document["format"].as_str() {
         Some("tileheap-plan") => Ok(Input {
-            chart: frame::chart(&document, &BTreeMap::new()),
+            chart: frame::chart(&document),
             plan: Some(document),
         }),
         Some("tileheap-emulator-trace") => Ok(trace::chart(&document, &name()).into()),
@@ -187,19 +186,20 @@ fn planned(arguments: &ReportArguments, what: &What, text: &str) -> Result<Input
         Detail::Plan => false,
     };
     let mut notes = imported.notes;
-    let (mut advice, mut help) = (BTreeMap::new(), Table::default());
-    if thorough {
+    let document = if thorough {
         progress.say("trying what would help");
-        (advice, help) = advised(&plan)?;
-    } else if arguments.detail == Detail::Auto {
+        crate::advise::with_advice(&plan)?
+    } else {
+        serde_json::from_str(&plan.to_json())
+            .map_err(|error| Failure::new(format!("the plan's own JSON: {error}")))?
+    };
+    if !thorough && arguments.detail == Detail::Auto {
         notes.push(format!(
             "more than {SMALL_FRAME} resources: what would help and other heap sizes are tried with --detail full"
         ));
     }
     drop(progress);
-    let document: Value = serde_json::from_str(&plan.to_json())
-        .map_err(|error| Failure::new(format!("the plan's own JSON: {error}")))?;
-    let mut chart = frame::chart(&document, &advice);
+    let mut chart = frame::chart(&document);
     let heap = plan.profile.tile.map(|tile| tile.size);
     let sweep = arguments.sweep.or(heap.filter(|_| thorough).map(around));
     if let Some(over) = sweep {
@@ -212,9 +212,6 @@ fn planned(arguments: &ReportArguments, what: &What, text: &str) -> Result<Input
         };
         chart.curves = sweep::curves(&crate::sweep::swept(what, text, over)?, here);
     }
-    chart
-        .tables
-        .extend(Some(help).filter(|help| !help.rows.is_empty()));
     chart.notes = notes;
     Ok(Input {
         chart,
@@ -225,66 +222,6 @@ fn planned(arguments: &ReportArguments, what: &What, text: &str) -> Result<Input
 /// From a quarter of a heap to three of it.
 fn around(heap: Bytes) -> Sweep {
     Sweep::Heap(Bytes(heap.0 / 4), Bytes(heap.0.saturating_mul(3).max(1)))
-}
-
-/// Changes by the resource that they would bring on chip, and all of them by what they save.
-fn advised(plan: &Plan) -> Result<(BTreeMap<String, Vec<String>>, Table), Failure> {
-    let mut of: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    let mut all: Vec<(Bytes, String, String)> = Vec::new();
-    for advised in advise(plan)? {
-        let name = &plan.frame.resource(advised.resource).name;
-        let changes = of.entry(name.clone()).or_default();
-        for change in &advised.changes {
-            let words = crate::advise::in_words(plan, change.kind);
-            changes.push(format!(
-                "{words}: saves {} a frame",
-                chart::amount(change.saves.0)
-            ));
-            all.push((
-                change.saves,
-                format!("{name}: {words}"),
-                format!("{name} on chip"),
-            ));
-        }
-    }
-    for fusion in fusions(plan)? {
-        all.push((
-            fusion.saves,
-            format!(
-                "batches {} to {} as one",
-                fusion.first.index(),
-                fusion.last.index()
-            ),
-            "longer lives on chip".to_owned(),
-        ));
-    }
-    for merge in merges(plan)? {
-        let pass = |index: usize| plan.frame.passes()[index].name.as_str();
-        let inside: Vec<&str> = merge
-            .inside
-            .iter()
-            .map(|&id| plan.frame.resource(id).name.as_str())
-            .collect();
-        let first = merge.first.index();
-        all.push((
-            merge.saves,
-            format!("{} and {} as one render pass", pass(first), pass(first + 1)),
-            format!("{} without memory", inside.join(", ")),
-        ));
-    }
-    all.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
-    let rows = all
-        .into_iter()
-        .map(|(saves, change, what)| vec![Cell::word(change), Cell::word(what), Cell::bytes(saves.0)]);
-    let table = Table {
-        title: "What would help, each change tried by itself".to_owned(),
-        columns: ["change", "what it brings", "saves a frame"]
-            .map(str::to_owned)
-            .to_vec(),
-        rows: rows.collect(),
-        chosen: None,
-    };
-    Ok((of, table))
 }
 
 /// What the only two plans do differently; the items that it is about are marked in both.

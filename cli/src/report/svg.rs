@@ -29,8 +29,35 @@ pub(crate) fn draw(charts: &[Chart]) -> String {
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{top:.0}\" viewBox=\"0 0 {width:.0} {top:.0}\" \
-         font-family=\"DejaVu Sans, Arial, sans-serif\" font-size=\"11\">\n\
-         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n"
+         font-family=\"DejaVu Sans, Arial, sans-serif\" font-size=\"11\" fill=\"#1c1c20\">\n\
+         <style>{}</style>\n\
+         <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n",
+        dark()
+    )
+}
+
+/// Colours of the drawing, and what takes their place where the reader's screen is dark: those of the page, as in `page.css`.
+const DARK: [(&str, &str); 10] = [
+    ("#ffffff", "#16161a"),
+    ("#1c1c20", "#ececf1"),
+    ("#55555c", "#a9a9b4"),
+    ("#88888f", "#6c6c78"),
+    ("#d5d5dc", "#3a3a44"),
+    ("#f6f6f8", "#1f1f26"),
+    ("#dcdce6", "#383845"),
+    ("#e9e9ef", "#2a2a33"),
+    ("#c0392b", "#ff7b6b"),
+    ("#2b6cb0", "#7db4ea"),
+];
+
+/// A style sheet for dark screens. It is stronger than attributes, and programs that know no style sheets draw on white.
+fn dark() -> String {
+    let rules = DARK.map(|(light, dark)| {
+        format!("[fill=\"{light}\"] {{ fill: {dark} }} [stroke=\"{light}\"] {{ stroke: {dark} }}")
+    });
+    format!(
+        "@media screen and (prefers-color-scheme: dark) {{ {} }}",
+        rules.join(" ")
     )
 }
 
@@ -188,8 +215,9 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
         );
         let room = ((wide - 6.0) / 6.4).max(0.0) as usize;
         if low - high >= 11.0 && room >= 3 {
+            // Boxes are as light on a dark screen.
             *out += &format!(
-                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#000000\">{}</text>\n",
                 x + 4.0,
                 (low + high) / 2.0 + 4.0,
                 escaped(&cut(&item.name, room))

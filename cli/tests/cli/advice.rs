@@ -1,5 +1,6 @@
 //! `advise`, `gate` and `diff`; and residency against the published tables.
 
+use crate::report::{renderer, reported};
 use crate::run::{FRAME, file, json, tileheap};
 use crate::support::shared;
 
@@ -57,6 +58,42 @@ fn advice_names_what_keeps_a_resource_out_and_what_would_help() {
             "{resource}"
         );
     }
+}
+
+/// A plan that is saved with it says what would help wherever it is looked at later, and is the same plan.
+#[test]
+fn advice_is_saved_with_a_plan() {
+    let frame = file("saved.json", &renderer());
+    let of_plan = |arguments: &[&str]| {
+        tileheap(&[&["plan", &frame, "--heap", "6MiB", "--json"], arguments].concat()).good()
+    };
+    let (plain, saved) = (of_plan(&[]), of_plan(&["--advice"]));
+    let mut with = json(&saved);
+    let advice = with.as_object_mut().and_then(|plan| plan.remove("advice"));
+    assert_eq!(with, json(&plain));
+    let advised = json(&tileheap(&["advise", &frame, "--heap", "6MiB", "--json"]).good());
+    assert_eq!(advice, Some(advised.clone()));
+
+    let (plain, saved) = (file("plain-plan.json", &plain), file("advised-plan.json", &saved));
+    tileheap(&["check", &frame, &saved]).good();
+    let read = |name: &str, inputs: &[&str]| std::fs::read_to_string(reported(name, inputs)).expect("a page");
+    let page = read("advised-plan.html", &[&saved]);
+    let changes = advised["resources"].as_array().expect("a list").iter();
+    let changes = changes.flat_map(|tried| tried["changes"].as_array().expect("a list"));
+    let words: Vec<&str> = changes.filter_map(|change| change["change"].as_str()).collect();
+    assert!(words.len() >= 2, "{advised}");
+    for change in words {
+        assert!(page.contains(change), "{change}");
+    }
+    // As the page of the frame itself has it, and one without says that nothing was tried.
+    let whole = read("advised-frame.html", &[&frame, "--heap", "6MiB"]);
+    let told = |page: &str| page.matches("would admit it").count();
+    assert_eq!(told(&page), told(&whole));
+    let without = read("plain-plan.html", &[&plain]);
+    assert!(told(&without) < told(&page) && without.contains("plan --json --advice"));
+    assert!(!page.contains("plan --json --advice"));
+    let alone = tileheap(&["plan", &frame, "--advice"]).bad(2);
+    assert!(alone.contains("--json"), "{alone}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use resvg::tiny_skia::{IntSize, Pixmap};
 
 use crate::browser::browser;
 use crate::report::{RECORDS, renderer, reported, texture_trace};
-use crate::run::{file, scratch};
+use crate::run::{file, scratch, tileheap};
 
 /// Pixels to a cell, along each side.
 const CELL: u32 = 8;
@@ -264,4 +264,41 @@ fn pages_look_as_they_should() {
     let letters = Coarse::of(&browser.picture());
     eprintln!("other letters: differs by {:.1}", letters.difference(&right).0);
     assert!(letters.looks_like(&right));
+}
+
+/// Every text of a drawing has the contrast that people need (4.5), on white and on a dark screen; and pixels are on white.
+#[test]
+fn drawings_go_with_the_screen_they_are_on() {
+    let frame = file("drawn.json", &renderer());
+    let (svg, png) = (scratch("drawn.svg"), scratch("drawn.png"));
+    let [svg, png] = [&svg, &png].map(|path| path.to_str().expect("a path in UTF-8"));
+    tileheap(&["report", &frame, "--svg", svg, "--png", png]).good();
+    let pixels = Pixmap::decode_png(&std::fs::read(png).expect("the pixels")).expect("a PNG");
+    let corner = pixels.pixel(0, 0).expect("a corner");
+    assert_eq!([corner.red(), corner.green(), corner.blue()], [255; 3]);
+
+    let Some(mut browser) = browser() else { return };
+    browser.open(svg, (1200, 900));
+    let mut grounds = Vec::new();
+    for scheme in ["light", "dark"] {
+        browser.show_as("", scheme);
+        let seen = browser.run(
+            "const parts = colour => colour.match(/\\d+/g).map(Number), \
+             light = colour => parts(colour).reduce((sum, value, channel) => { const part = value / 255; \
+               return sum + [.2126, .7152, .0722][channel] * (part <= .03928 ? part / 12.92 : ((part + .055) / 1.055) ** 2.4); }, 0), \
+             contrast = (one, other) => (Math.max(light(one), light(other)) + .05) / (Math.min(light(one), light(other)) + .05), \
+             fill = element => getComputedStyle(element).fill, boxes = [...document.querySelectorAll('rect')].filter(box => !box.closest('g')); \
+             const under = text => { const at = text.getBBox(), x = at.x + at.width / 2, y = at.y + at.height / 2; \
+               return fill(boxes.filter(box => { const area = box.getBBox(); return !text.closest('g') && x >= area.x && x <= area.x + area.width \
+                 && y >= area.y && y <= area.y + area.height; }).pop() ?? boxes[0]); }; \
+             return { ground: fill(boxes[0]), texts: document.querySelectorAll('text').length, faint: [...document.querySelectorAll('text')] \
+               .filter(text => !text.hasAttribute('transform') && contrast(fill(text), under(text)) < 4.5) \
+               .map(text => [text.textContent, fill(text), under(text)]) };",
+        );
+        assert_eq!(seen["faint"], serde_json::json!([]), "{scheme}");
+        assert!(seen["texts"].as_u64() > Some(30), "{seen}");
+        grounds.push(seen["ground"].clone());
+    }
+    assert_eq!(grounds, ["rgb(255, 255, 255)", "rgb(22, 22, 26)"]);
+    browser.assert_no_faults();
 }

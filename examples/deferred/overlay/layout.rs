@@ -156,13 +156,13 @@ impl Layout {
         Some(layout)
     }
 
-    /// Where an offset is, in pixels from the top.
+    /// Where an offset is, in points from the top.
     pub(super) fn y(&self, offset: Bytes) -> f32 {
         let share = (offset.0 as f64 / self.heap.size.0.max(1) as f64).min(1.0);
         (self.plot.bottom() - self.plot.height * share as f32).round()
     }
 
-    /// Where a pass begins, in pixels from the left.
+    /// Where a pass begins, in points from the left.
     pub(super) fn x(&self, pass: u32) -> f32 {
         (self.plot.left + self.plot.width * pass as f32 / self.passes.max(1) as f32).round()
     }

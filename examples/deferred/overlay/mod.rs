@@ -25,6 +25,7 @@ use crate::support::sheet::{Area, Sheet};
 /// What the overlay is about: the frame's size and the plan that it is drawn with.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
+    /// The picture's sides in points.
     pub(crate) extent: vk::Extent2D,
     pub(crate) plan: &'a Plan,
     /// A better plan may come.

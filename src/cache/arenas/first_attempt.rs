@@ -16,6 +16,24 @@ use crate::units::Bytes;
 ///
 /// A request for which some level finds no block is a bypass; its other levels stay where they are.
 ///
+/// ```
+/// use tileheap::cache::*;
+/// use tileheap::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = FirstAttempt::new(textures.geometry(), Bytes::mib(2), 1, ArenasDesc::default())?;
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// // Each of the levels 0 to 7 alone.
+/// assert_eq!(journal.events().iter().filter(|event| matches!(event, Event::Place { .. })).count(), 8);
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+///
 /// Source: Blow 1998, sections "Archetype System" and "First Attempt".
 #[derive(Clone, Debug)]
 pub struct FirstAttempt {

@@ -37,6 +37,24 @@ use crate::units::Bytes;
 use engine::{Engine, Log};
 
 /// The paper's cache.
+///
+/// ```
+/// use tileheap::cache::*;
+/// use tileheap::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = Arenas::new(textures.geometry(), Bytes::mib(2), 1, ArenasDesc::default())?;
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// let hottest = cache.arenas().max_by_key(|arena| arena.recent).expect("an arena for each size");
+/// assert_eq!(hottest.taken, 1);
+/// # Ok::<(), tileheap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Arenas {
     limits: Limits,

@@ -133,6 +133,22 @@ const NEVER: Slot = Slot {
 ///
 /// On a flight captured from `examples/terrain` (320 x 180, 300 frames in a working set that moves, 6 MiB on lavapipe) the bound is
 /// 91,496 B a frame; ours and the compacting heap come to 91,709 B, ours without moving to 94,790 B, plain LRU to 96,593 B.
+///
+/// ```
+/// use tileheap::cache::*;
+/// use tileheap::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = Coherent::new(textures.geometry(), Bytes::mib(2), CoherentDesc::still())?; // moves nothing
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// # Ok::<(), tileheap::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Coherent {
     desc: CoherentDesc,

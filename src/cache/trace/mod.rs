@@ -20,6 +20,30 @@
 //!
 //! Neighbours in a frame mostly have neighbouring ids and one level: a use takes one or two bytes. Reader and writer stream;
 //! they hold a buffer, and the chain of every texture.
+//!
+//! ```
+//! use tileheap::cache::scenario::Scenario;
+//! use tileheap::cache::trace::{TraceReader, TraceWriter};
+//!
+//! let mut file = Vec::new();
+//! let mut writer = TraceWriter::new(&mut file, &Scenario::Strafe.geometry())?;
+//! let mut written = Ok(());
+//! Scenario::Strafe.generate(0, 20, |record| {
+//!     if written.is_ok() {
+//!         written = writer.write(record);
+//!     }
+//! });
+//! written?;
+//! writer.finish()?;
+//!
+//! let mut reader = TraceReader::new(file.as_slice())?;
+//! let mut records = 0;
+//! while reader.read()?.is_some() {
+//!     records += 1;
+//! }
+//! assert!(records > 20);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod read;
 mod write;

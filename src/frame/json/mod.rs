@@ -44,6 +44,26 @@ use super::Frame;
 impl Frame {
     /// Reads the native JSON form.
     ///
+    /// ```
+    /// use ash::vk;
+    /// use tileheap::frame::{Before, Frame, FrameBuilder, ImageDesc};
+    ///
+    /// let extent = vk::Extent2D { width: 1280, height: 720 };
+    /// let mut frame = FrameBuilder::new("one pass", extent);
+    /// let lit = frame.image("lit", ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, extent));
+    /// let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+    /// let submit = frame.submit(queue);
+    /// let batch = frame.batch(submit);
+    /// let commands = frame.command_buffer(batch, "scene");
+    /// frame.render_pass(commands, "draw").color(lit, Before::Overwrite);
+    /// let frame = frame.build()?;
+    /// assert_eq!(Frame::from_json(&frame.to_json())?, frame);
+    ///
+    /// let error = Frame::from_json(r#"{ "format": "tileheap-frame", "version": 1, "nmae": "f" }"#).unwrap_err();
+    /// assert!(error.to_string().contains("nmae"));
+    /// # Ok::<(), tileheap::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`FrameFault::Json`](super::FrameFault::Json) with line, column and path where the text is no such form, any other
     /// [`FrameFault`](super::FrameFault) where the frame that it describes is impossible. Every message is one line.

@@ -46,6 +46,22 @@ pub struct Selection {
 ///
 /// A group is chosen or not as one, and is worth what its items are worth together. `watch` sees worths, not heights.
 ///
+/// ```
+/// use std::ops::ControlFlow;
+/// use tileheap::pack::{Item, ProblemDesc, Steps, select};
+/// use tileheap::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let problem = ProblemDesc::new(items).capacity(Bytes(6)).build()?;
+/// let worths = [10, 6, 100]; // of each item, in any unit
+/// let chosen = select(&problem, &worths, Steps::default(), &mut |_| ControlFlow::Continue(()));
+/// // The first two do not fit together, and the third alone is too large.
+/// assert_eq!(chosen.offsets, [Some(Bytes(0)), None, None]);
+/// assert_eq!((chosen.worth, chosen.bound), (10, 10));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Panics
 /// If there is not one worth for each item, or they sum past 2^63.
 pub fn select(problem: &Problem, worths: &[u64], budget: Steps, watch: Watch<'_>) -> Selection {

@@ -89,6 +89,25 @@ impl Plan {
     ///
     /// O(barriers x uses). Meant for tests, debug builds, and plans that come from elsewhere.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use tileheap::frame::{SyntheticDesc, synthetic};
+    /// # use tileheap::profile::{DeviceProfile, estimate};
+    /// use tileheap::plan::{Home, PlanOptions, plan};
+    /// use tileheap::units::Bytes;
+    /// # let frame = synthetic(7, SyntheticDesc::default());
+    /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
+    /// # let needs = Arc::new(estimate(&frame, &profile)?);
+    ///
+    /// let mut plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
+    /// plan.check()?;
+    /// // Whoever changes it by a byte is told so.
+    /// let moved = plan.placements.iter_mut().find(|one| one.home == Home::Tile).expect("a resident");
+    /// moved.offset += Bytes(1);
+    /// assert!(plan.check().is_err());
+    /// # Ok::<(), tileheap::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// The first fault of [`Plan::faults`].
     pub fn check(&self) -> Result<(), CheckFault> {

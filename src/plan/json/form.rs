@@ -30,6 +30,9 @@ pub(super) struct Document {
     #[serde(default)]
     pub(super) optimality: Option<OptimalityEntry>,
     pub(super) totals: Totals,
+    /// What `tileheap plan --advice` found would help: for readers, neither read back nor compared.
+    #[serde(default, skip_serializing, rename = "advice")]
+    pub(super) _advice: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Serialize, Deserialize)]

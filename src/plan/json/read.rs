@@ -20,7 +20,10 @@ use crate::units::{Run, Span};
 pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
     let document: Document =
         crate::json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonFault { what })?;
-    let value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
+    let mut value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove("advice"); // Follows from no field of the plan.
+    }
     check_numbers(&value)?;
     let (described, (planned, stores)) = (frame, read_stores(frame, &document)?);
     let frame = &planned;

@@ -48,6 +48,7 @@ pub(super) fn document(plan: &Plan) -> Document {
             steps: found.steps,
         }),
         totals: plan.totals,
+        _advice: None,
     }
 }
 

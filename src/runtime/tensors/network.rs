@@ -64,6 +64,33 @@ pub struct Recorded {
 /// A planned graph with its memory: created once, recorded as often as it runs, at every shape that it was planned for.
 ///
 /// Runs follow one another on one queue; two must not be in flight on different ones.
+///
+/// ```no_run
+/// # use std::collections::BTreeMap;
+/// # use std::sync::Arc;
+/// # use ash::vk;
+/// # use tileheap::runtime::Device;
+/// # use tileheap::runtime::tensors::{HostBuffer, KernelSet, Network, Run};
+/// # use tileheap::tensor::{Graph, StorageOptions, TensorId, TensorPlanOptions, choose, plan};
+/// # fn f(
+/// #     device: &Device, graph: &Graph, weights: &BTreeMap<TensorId, Vec<f32>>, commands: vk::CommandBuffer, (x, y): (TensorId, TensorId),
+/// # ) -> tileheap::Result<()> {
+/// let choice = choose(graph, &StorageOptions::default())?;
+/// let needs = device.measure_tensors(&choice.graph, &choice.layouts)?;
+/// let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
+/// let (graph, plan) = (Arc::new(choice.graph), Arc::new(plan));
+/// let mut network = Network::new(device, &graph, &plan, weights, KernelSet::new())?;
+///
+/// let mut input = HostBuffer::new(device, 4 * 64)?; // bytes
+/// input.write_floats(&[1.0; 64]);
+/// let output = HostBuffer::new(device, 4 * 32)?;
+/// let bound = [(x, input.buffer()), (y, output.buffer())];
+/// // SAFETY: recording outside of a render pass; the buffers live until the run is complete.
+/// unsafe { network.record(commands, &Run { bound: &bound, ..Run::default() }) }?;
+/// // … submit, wait …
+/// println!("{:?}", output.read_floats());
+/// # Ok(()) }
+/// ```
 pub struct Network {
     pub(super) inner: Arc<Inner>,
     pub(super) graph: Arc<Graph>,

@@ -61,6 +61,33 @@ pub struct NetworkPassesDesc<'a> {
 }
 
 /// A graph that was declared as passes of a frame: records them into the frame's turns.
+///
+/// ```no_run
+/// # use std::collections::BTreeMap;
+/// # use std::sync::Arc;
+/// # use tileheap::frame::{CommandBufferId, FrameBuilder, ResourceId};
+/// # use tileheap::runtime::{Commands, Device};
+/// # use tileheap::runtime::tensors::{KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor};
+/// # use tileheap::tensor::{Graph, Layout, TensorId};
+/// # fn f(
+/// #     device: &Device, frame: &mut FrameBuilder, scene: CommandBufferId, graph: &Arc<Graph>, layouts: &[Layout],
+/// #     weights: &BTreeMap<TensorId, Vec<f32>>, (x, y): (TensorId, TensorId), (lit, shown): (ResourceId, ResourceId),
+/// #     commands: &mut Commands<'_>,
+/// # ) -> tileheap::Result<()> {
+/// // While the frame is described: a compute pass for each node.
+/// let desc = NetworkPassesDesc {
+///     name: "upscale".to_owned(),
+///     graph,
+///     layouts,
+///     values: weights,
+///     bound: &[(x, PassTensor::Itself(lit)), (y, PassTensor::Itself(shown))],
+///     kernels: KernelSet::new(),
+/// };
+/// let mut network = NetworkPasses::declare(device, frame, scene, desc)?;
+/// // Every frame, where they come.
+/// network.record(commands)?;
+/// # Ok(()) }
+/// ```
 pub struct NetworkPasses {
     inner: Arc<Inner>,
     name: String,

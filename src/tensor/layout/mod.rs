@@ -78,6 +78,26 @@ pub struct Flattening {
 }
 
 /// How tensors are laid out, whatever their dimensions.
+///
+/// ```
+/// use tileheap::tensor::layout::{Convention, Generation, LayoutRule};
+/// use tileheap::tensor::ElementType;
+/// use tileheap::units::{Alignment, Bytes};
+///
+/// let shape = [1, 32, 40, 40]; // [n, c, h, w]
+/// let image = Convention::Texture.packing(4, 1, Generation::Flat); // channels by 4, rows n * c/4 * h
+/// let layout = image.apply("x", &shape, ElementType::Float16)?;
+/// assert_eq!((layout.extent.width, layout.extent.height), (40, 320)); // texels
+/// assert_eq!(layout.bytes(), Bytes(40 * 320 * 8));
+///
+/// // Where an element is, and back.
+/// let at = layout.locate(&[0, 5, 2, 3]);
+/// assert_eq!((at.x, at.y, at.lane), (3, 40 + 2, 1));
+/// assert_eq!(layout.index_at(at), Some(vec![0, 5, 2, 3]));
+/// assert_eq!(LayoutRule::buffer().apply("x", &shape, ElementType::Float16)?.bytes(), layout.bytes());
+/// # let _ = Alignment::ONE;
+/// # Ok::<(), tileheap::tensor::TensorFault>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LayoutRule {
     /// What holds it.

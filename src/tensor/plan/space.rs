@@ -76,6 +76,35 @@ pub struct Space {
 }
 
 /// An algorithm of the user's: places items, and is checked.
+///
+/// ```
+/// use tileheap::tensor::{MemoryDesc, MemoryId, Region, SpaceAlgorithm, SpaceItem, place_by};
+/// use tileheap::units::{Bytes, Span};
+///
+/// /// Each thing behind the one before: nothing shares bytes.
+/// struct InARow;
+///
+/// impl SpaceAlgorithm for InARow {
+///     fn name(&self) -> &str {
+///         "in a row"
+///     }
+///
+///     fn place(&self, items: &[SpaceItem], _memories: &[MemoryDesc]) -> Result<Vec<Region>, String> {
+///         let mut end = Bytes::ZERO;
+///         let regions = items.iter().map(|item| {
+///             let offset = end.align_up(item.alignment);
+///             end = offset + item.size;
+///             Region { memory: MemoryId(0), offset, size: item.size }
+///         });
+///         Ok(regions.collect())
+///     }
+/// }
+///
+/// let items = [SpaceItem::record("x", Span::new(0, 2), Bytes(64)), SpaceItem::record("y", Span::new(2, 3), Bytes(32))];
+/// let space = place_by(&InARow, &items, &[MemoryDesc::new("memory")])?;
+/// assert_eq!(space.regions[1].offset, Bytes(64));
+/// # Ok::<(), tileheap::tensor::TensorFault>(())
+/// ```
 pub trait SpaceAlgorithm {
     /// Its name, for messages.
     fn name(&self) -> &str;

@@ -11,6 +11,21 @@ use crate::tensor::TensorFault;
 use crate::tensor::pools::PoolRule;
 
 /// How tensors get their bytes.
+///
+/// ```
+/// use tileheap::tensor::{MemoryDesc, SpaceItem, TensorStrategy, place};
+/// use tileheap::units::{Bytes, Span};
+///
+/// // Lives in steps, sizes in bytes.
+/// let record = |name: &str, first, end, size| SpaceItem::record(name, Span::new(first, end), Bytes(size));
+/// let items = [record("x", 0, 2, 64), record("y", 1, 3, 32), record("z", 2, 4, 48)];
+/// for name in ["auto", "litert-best", "executorch-objects"] {
+///     let strategy: TensorStrategy = name.parse()?;
+///     let space = place(&items, &[MemoryDesc::new("memory")], strategy)?;
+///     println!("{strategy}: {}", space.memories[0].height);
+/// }
+/// # Ok::<(), tileheap::tensor::TensorFault>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum TensorStrategy {

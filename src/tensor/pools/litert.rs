@@ -11,7 +11,7 @@ use super::PoolRule;
 /// A tensor: its size and the tasks that use it, first and last inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiteRecord {
-    /// Bytes alone, or the sides of an image, or batch, height, width and channels.
+    /// Bytes alone, or the sides of an image in texels, or batch, height, width and channels in elements.
     pub size: Vec<u64>,
     /// The first task.
     pub first: u32,
@@ -34,7 +34,7 @@ impl LiteRecord {
 pub struct Assignment {
     /// The object of each tensor.
     pub objects: Vec<usize>,
-    /// The size of each object.
+    /// The size of each object, in what its tensors are measured in.
     pub sizes: Vec<Vec<u64>>,
 }
 
@@ -48,7 +48,7 @@ impl Assignment {
         self.sizes.iter().map(|size| size.iter().product::<u64>()).sum()
     }
 
-    /// Objects one above the other: an offset for each tensor, and the end of the last.
+    /// Objects one above the other: an offset for each tensor, and the end of the last, in bytes (elements for images).
     pub fn offsets(&self) -> (Vec<u64>, u64) {
         let mut starts = Vec::with_capacity(self.sizes.len());
         let mut end = 0;
@@ -62,6 +62,17 @@ impl Assignment {
 
 /// Assigns tensors, which come in the order of their first tasks, by one of LiteRT's rules; rules that know bytes alone take images by
 /// their area. Rules of others give an object each.
+///
+/// ```
+/// use tileheap::tensor::pools::PoolRule;
+/// use tileheap::tensor::pools::litert::{LiteRecord, assign};
+///
+/// let record = |size, first, last| LiteRecord { size: vec![size], first, last };
+/// let tensors = [record(64, 0, 1), record(32, 1, 2), record(48, 2, 3)];
+/// let found = assign(&tensors, PoolRule::LitertBySize);
+/// assert_eq!(found.objects[0], found.objects[2]); // the third takes the first one's object
+/// assert_eq!(found.offsets().1, 64 + 32); // bytes in all
+/// ```
 pub fn assign(records: &[LiteRecord], rule: PoolRule) -> Assignment {
     let flat = records.iter().all(|record| record.size.len() == 1);
     match rule {

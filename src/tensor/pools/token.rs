@@ -243,7 +243,7 @@ pub struct TokenPlan {
     pub storage_ids: Vec<usize>,
     /// The blocks, by storage id.
     pub blocks: Vec<Block>,
-    /// The size of the first value in each block: what was reported as the storage's before #17571.
+    /// The size of the first value in each block, width and height in texels or bytes by 1: what was reported as the storage's before #17571.
     pub first: Vec<[u64; 2]>,
 }
 

@@ -41,6 +41,24 @@ pub struct StorageChoice {
 pub const CONVERT: &str = "convert";
 
 /// How storage is chosen.
+///
+/// ```
+/// use tileheap::tensor::{ElementType, GraphBuilder, StorageOptions, StoragePolicy, choose};
+///
+/// let mut graph = GraphBuilder::new("two convolutions");
+/// let x = graph.input("x", ElementType::Float16, [1, 32, 40, 40]);
+/// let w = graph.constant("w", ElementType::Float16, [32, 32, 1, 1]);
+/// let y = graph.operator("first", "conv2d", [], &[x, w])?[0];
+/// let z = graph.operator("second", "conv2d", [], &[y, w])?[0];
+/// graph.output(z);
+/// let graph = graph.build()?;
+/// for policy in StoragePolicy::ALL {
+///     let choice = choose(&graph, &StorageOptions { policy, ..StorageOptions::default() })?;
+///     let middle = choice.graph.find("first").expect("the tensor between");
+///     println!("{policy}: {}", choice.layouts[middle.index()].rule.storage.name());
+/// }
+/// # Ok::<(), tileheap::tensor::TensorFault>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoragePolicy {

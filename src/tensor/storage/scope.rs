@@ -5,9 +5,9 @@ use crate::tensor::layout::{Convention, Generation};
 /// A texture's limits as TVM's targets have them; sides have to be below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeLimits {
-    /// `texture_spatial_limit`.
+    /// `texture_spatial_limit`, in texels.
     pub side: u64,
-    /// `texture_depth_limit`.
+    /// `texture_depth_limit`, in layers.
     pub depth: u64,
 }
 

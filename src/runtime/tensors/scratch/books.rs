@@ -122,9 +122,9 @@ fn per_axis(free: &[(usize, Sides)], wanted: Sides) -> Choice {
 pub struct StagingCost {
     /// A vector's read from a buffer, in any unit.
     pub buffer_read: u32,
-    /// From a texture.
+    /// A vector's read from a texture, in the same unit.
     pub texture_read: u32,
-    /// A vector's write to a texture.
+    /// A vector's write to a texture, in the same unit.
     pub texture_write: u32,
 }
 

@@ -99,7 +99,7 @@ pub struct KernelCall<'a> {
     pub operands: &'a [ScratchOperand<'a>],
     /// What its elements are.
     pub element: ElementType,
-    /// Its numbers.
+    /// Its own numbers, `number` in `shaders/tensor/tensor.glsl`: the second half of the push constants.
     pub numbers: [[i32; 4]; 4],
     /// Vectors along the last two axes of the output that one invocation makes: rows, columns.
     pub tile: [u32; 2],
@@ -117,6 +117,28 @@ struct Entry {
 }
 
 /// Scratch tensors of a device, with the kernels that run on them. One pool serves one queue.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::runtime::{Buffer, Device};
+/// # use tileheap::runtime::tensors::*;
+/// # use tileheap::tensor::{Convention, ElementType};
+/// # use tileheap::units::Bytes;
+/// # fn f(device: &Device, commands: vk::CommandBuffer, x: Buffer) -> tileheap::Result<()> {
+/// let desc = ScratchDesc { cap: Bytes::mib(16), growth: Growth::default(), kernels: KernelSet::new() };
+/// let mut pool = ScratchPool::new(device, desc);
+/// let (shape, element) = ([32, 32, 4], ElementType::Float32);
+/// let texture = pool.allocate(&shape, element, ScratchScope::Image(Convention::Texture))?;
+/// let operands = [
+///     ScratchOperand::Buffer { buffer: x, shape: &shape, filled: true },
+///     ScratchOperand::Scratch(&texture),
+/// ];
+/// let call = KernelCall { kernel: "copy", operands: &operands, element, numbers: [[0; 4]; 4], tile: [1, 1] };
+/// // SAFETY: recording outside of a render pass; `x` lives until the commands are complete.
+/// unsafe { pool.dispatch(commands, &call) }?;
+/// pool.free(texture); // the next request of its kind gets it
+/// # Ok(()) }
+/// ```
 pub struct ScratchPool {
     inner: Arc<Inner>,
     desc: ScratchDesc,

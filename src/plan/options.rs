@@ -1,0 +1,114 @@
+//! What is asked of the planner: how residents are chosen, what bounds the search, what is allowed.
+
+use super::model;
+use crate::profile::{DeviceProfile, TileHeap};
+use crate::units::Bytes;
+
+/// How residency in the tile heap is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// The best possible, by a search that proves it or says how far from it the answer can be.
+    #[default]
+    Optimal,
+    /// By worth per byte and step, with time slicing: the best of several greedy orders.
+    Greedy,
+    /// By worth per byte and step in one pass: the fast mode.
+    Fast,
+    /// The vendor sample's policy: resources in declaration order, first fit, no time slicing, whole heap always bound.
+    FirstCome,
+    /// Nothing in tile memory.
+    Off,
+}
+
+/// The stretch over which tile memory keeps its contents.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowRule {
+    /// A batch, or a submit where the device says `queueSubmitBoundary`.
+    #[default]
+    Device,
+    /// The whole frame is one window, the requirements alone say who may live in tile memory, and worth is access count
+    /// times size: for comparison with published tables, not for execution.
+    WholeFrame,
+}
+
+/// Whether one run of lives is served by several tile memory objects, each as large as what is alive in its passes.
+///
+/// What lives on while another object is bound has an image in each (`VK_IMAGE_CREATE_ALIAS_BIT`, same offset), and all of
+/// them stay in `GENERAL`: layouts are not shared between memory objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ladder {
+    /// One object for each connected run of lives.
+    Off,
+    /// Where [`model`] has less harm with several. Only [`Strategy::Optimal`] asks it.
+    #[default]
+    WherePays,
+    /// Wherever fewer bytes are reserved.
+    Always,
+}
+
+/// What is asked of the planner besides frame, requirements and profile.
+///
+/// ```
+/// use tileheap::plan::{Ladder, PlanOptions, Strategy};
+/// use tileheap::units::Bytes;
+///
+/// let usual = PlanOptions::default(); // the best that 100,000 branches find, lazy memory and aliasing allowed
+/// let fast = PlanOptions { strategy: Strategy::Fast, ..usual };
+/// let half_a_heap = PlanOptions { tile_limit: Some(Bytes::mib(4)), ladder: Ladder::Off, ..usual };
+/// let without_tile_memory = PlanOptions { strategy: Strategy::Off, ..usual };
+/// # let _ = (fast, half_a_heap, without_tile_memory);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PlanOptions {
+    /// How residency is chosen.
+    pub strategy: Strategy,
+    /// What a discard window is.
+    pub windows: WindowRule,
+    /// Whether resources of disjoint lives may share bytes at all.
+    pub aliasing: bool,
+    /// Whether what is bound falls within a run of lives. Not without `aliasing`.
+    pub ladder: Ladder,
+    /// Whether a resource may live in tile memory for a first stretch of its life, where that is worth more than the pass that then
+    /// stores it. Only [`Strategy::Optimal`] asks it, and not without `aliasing`. The runtime records the stores:
+    /// [`Plan::frame`](super::Plan::frame) has passes then that [`Plan::described`](super::Plan::described) has not.
+    pub split: bool,
+    /// Whether lazily allocated memory may be used.
+    pub lazy: bool,
+    /// The most branches that a search looks at; `u64::MAX` for a proof at any price.
+    pub budget: u64,
+    /// The harm of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
+    pub bin_cost: Bytes,
+    /// The most bytes of the tile heap that may be bound; `None` for all of it.
+    pub tile_limit: Option<Bytes>,
+}
+
+impl PlanOptions {
+    /// The tile heap of a device, as large as these options let it be; `None` where there is none.
+    pub fn tile_heap(&self, profile: &DeviceProfile) -> Option<TileHeap> {
+        let heap = profile.tile?;
+        let size = self.tile_limit.map_or(heap.size, |limit| heap.size.min(limit));
+        Some(TileHeap { size, ..heap })
+    }
+}
+
+/// What a plan may cost to find, unless something else is said: a few milliseconds.
+pub const BUDGET: u64 = 100_000;
+
+impl Default for PlanOptions {
+    fn default() -> PlanOptions {
+        PlanOptions {
+            strategy: Strategy::default(),
+            windows: WindowRule::default(),
+            aliasing: true,
+            ladder: Ladder::default(),
+            split: false,
+            lazy: true,
+            budget: BUDGET,
+            bin_cost: model::BIN_COST,
+            tile_limit: None,
+        }
+    }
+}
