@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
+use tileheap::plan::Plan;
 
 use crate::arguments::DiffArguments;
 use crate::failure::Failure;
@@ -61,14 +62,8 @@ pub(crate) fn moved(old: &Value, new: &Value) -> BTreeSet<String> {
 /// A plan as JSON, by its own format: no frame is needed to compare.
 fn read(path: &Path) -> Result<Value, Failure> {
     let text = read_text(path, "plan")?;
-    let fault = |what: String| Failure::of(shown(path), what);
-    let plan: Value = serde_json::from_str(&text).map_err(|error| fault(format!("plan JSON: {error}")))?;
-    match plan["format"].as_str() {
-        Some("tileheap-plan") => Ok(plan),
-        _ => Err(fault(
-            "no plan: give what `tileheap plan --json` writes".to_owned(),
-        )),
-    }
+    Plan::check_json(&text).map_err(|error| Failure::of(shown(path), error))?;
+    Ok(serde_json::from_str(&text).expect("JSON, for it has a plan's form"))
 }
 
 /// Per resource, where it lives.

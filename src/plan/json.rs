@@ -30,6 +30,7 @@
 //! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. A field
 //! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring.
 
+mod alone;
 mod form;
 mod read;
 mod write;
@@ -84,5 +85,21 @@ impl Plan {
     /// that the frame or the plan does not have, or contradicts itself.
     pub fn from_json(frame: &Frame, text: &str) -> crate::Result<Plan> {
         read::plan(frame, text)
+    }
+
+    /// Whether a text has the form of a plan, for readers that do not have its frame: `tileheap diff` and `tileheap report`.
+    ///
+    /// That is every field and its type, and that the passes, resources and objects that are named are there. What the frame
+    /// would tell besides is for [`Plan::from_json`], what the rules say for [`Plan::check`].
+    ///
+    /// ```
+    /// let fault = tileheap::plan::Plan::check_json("{}").unwrap_err();
+    /// assert!(fault.to_string().contains("tileheap-plan"));
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::PlanJson`](crate::Error::PlanJson) with the place, what stands there, and what was expected.
+    pub fn check_json(text: &str) -> crate::Result<()> {
+        alone::check(text)
     }
 }

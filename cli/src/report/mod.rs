@@ -26,6 +26,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use tileheap::cache::PolicyKind;
+use tileheap::plan::Plan;
 use tileheap::units::Bytes;
 
 use crate::arguments::{Detail, ReportArguments, What};
@@ -114,10 +115,13 @@ fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
         Err(error) => return Err(Failure::of(shown(path), format!("the JSON: {error}"))),
     };
     match document["format"].as_str() {
-        Some("tileheap-plan") => Ok(Input {
-            chart: frame::chart(&document),
-            plan: Some(document),
-        }),
+        Some("tileheap-plan") => {
+            Plan::check_json(&text).map_err(|error| Failure::of(shown(path), error))?;
+            Ok(Input {
+                chart: frame::chart(&document),
+                plan: Some(document),
+            })
+        }
         Some("tileheap-emulator-trace") => Ok(trace::chart(&document, &name()).into()),
         Some("tileheap-tensors") => Ok(tensors::chart(&document).into()),
         Some("tileheap-replay") => Ok(replay::chart(&document).into()),

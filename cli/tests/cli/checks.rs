@@ -128,3 +128,41 @@ fn a_plan_of_another_frame_is_refused() {
     let message = tileheap_with(FRAME.as_bytes(), &["check", &frame, "-"]).bad(1);
     assert!(message.contains("tileheap-plan"), "{message}");
 }
+
+/// Readers without the frame tell a plan from what only looks like one.
+#[test]
+fn broken_plans_are_named_without_their_frame() {
+    let whole = tileheap_with(FRAME.as_bytes(), &["plan", "-", "--json"]).good();
+    let whole_file = file("whole plan.json", &whole);
+    let breaks: [(&str, &dyn Fn(&mut Value)); 6] = [
+        ("resources", &|plan| plan["resources"] = "x".into()),
+        ("albedo", &|plan| {
+            let again = plan["resources"][0].clone();
+            plan["resources"].as_array_mut().expect("resources").push(again);
+        }),
+        ("object 77", &|plan| {
+            plan["resources"][0]["placements"][0]["object"] = 77.into()
+        }),
+        ("`nowhere`", &|plan| {
+            plan["resources"][0]["placements"][0]["last_pass"] = "nowhere".into();
+        }),
+        ("`nothing`", &|plan| {
+            plan["passes"][0]["accesses"][0]["resource"] = "nothing".into()
+        }),
+        ("step 0 to 9", &|plan| {
+            plan["resources"][0]["placements"][0]["end"] = 9.into()
+        }),
+    ];
+    for (wanted, spoil) in breaks {
+        let mut plan: Value = json(&whole);
+        spoil(&mut plan);
+        let broken = file("broken plan.json", &plan.to_string());
+        for arguments in [&["diff", &whole_file, &broken][..], &["report", &broken]] {
+            let message = tileheap(arguments).bad(1);
+            assert!(
+                message.contains(wanted) && message.contains("broken plan.json"),
+                "{arguments:?}: {message}"
+            );
+        }
+    }
+}

@@ -83,7 +83,7 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
     }
 }
 
-fn fault(what: impl Into<String>) -> PlanJsonFault {
+pub(super) fn fault(what: impl Into<String>) -> PlanJsonFault {
     PlanJsonFault { what: what.into() }
 }
 
@@ -125,7 +125,7 @@ fn find<Id: Copy>(ids: &BTreeMap<&str, Id>, what: &str, name: &str, by: &str) ->
 }
 
 /// No number of a plan is so large that sums over the plan overflow 64 bits. (The profile's limits may be.)
-fn check_numbers(document: &Value) -> Result<(), PlanJsonFault> {
+pub(super) fn check_numbers(document: &Value) -> Result<(), PlanJsonFault> {
     /// 8 TiB: a resource has at most 1 TiB, a frame at most 2^20 of anything.
     const LARGEST: u64 = 1 << 43;
     fn largest(value: &Value) -> u64 {
