@@ -9,6 +9,7 @@ mod arguments;
 mod check;
 mod device;
 mod diff;
+mod documents;
 mod failure;
 mod gate;
 mod input;

@@ -1,10 +1,10 @@
 //! `tileheap advise --sweep`: the plan at many heap sizes or extents.
 
-use serde_json::{Value, json};
 use tileheap::plan::dram_traffic;
 use tileheap::units::Bytes;
 
 use crate::arguments::What;
+use crate::documents::{self, Over, Point, Swept};
 use crate::failure::Failure;
 use crate::gate::percent;
 use crate::input::Sweep;
@@ -15,30 +15,24 @@ use crate::progress::Progress;
 /// Points of a sweep.
 const POINTS: u32 = 23;
 
-/// One plan of a sweep.
-struct Point {
-    at: String,
-    /// Of the heap, in bytes; of the frame, in texels.
-    size: u64,
-    kept: Bytes,
-    eligible: Bytes,
-    /// What still goes to memory, of all resources.
-    dram: Bytes,
-    proved: Option<bool>,
-}
-
 pub(crate) fn run(what: &What, sweep: Sweep, as_json: bool) -> Result<(), Failure> {
     let text = crate::input::read_text(&what.frame, "frame")?;
-    let points = points(what, &text, sweep)?;
+    let swept = swept(what, &text, sweep)?;
     if as_json {
-        return Output::stdout().write(&format!("{:#}\n", document(sweep, &points)));
+        return Output::stdout().write(&documents::write(&swept));
     }
-    Output::stdout().write_report(&curve(&points))
+    Output::stdout().write_report(&curve(&swept.points))
 }
 
-/// The sweep of the frame in a text, as `tileheap advise --sweep --json` writes it.
-pub(crate) fn swept(what: &What, text: &str, sweep: Sweep) -> Result<Value, Failure> {
-    Ok(document(sweep, &points(what, text, sweep)?))
+/// The sweep of the frame in a text.
+pub(crate) fn swept(what: &What, text: &str, sweep: Sweep) -> Result<Swept, Failure> {
+    Ok(Swept {
+        over: match sweep {
+            Sweep::Heap(..) => Over::Heap,
+            Sweep::Size(..) => Over::Size,
+        },
+        points: points(what, text, sweep)?,
+    })
 }
 
 fn points(what: &What, text: &str, sweep: Sweep) -> Result<Vec<Point>, Failure> {
@@ -73,32 +67,14 @@ fn points(what: &What, text: &str, sweep: Sweep) -> Result<Vec<Point>, Failure> 
         points.push(Point {
             at,
             size,
-            kept: plan.totals.on_chip_bytes,
-            eligible: plan.totals.eligible_bytes,
-            dram: dram_traffic(&plan),
+            on_chip_bytes: plan.totals.on_chip_bytes.0,
+            eligible_bytes: plan.totals.eligible_bytes.0,
+            dram_bytes: dram_traffic(&plan).0,
             proved: plan.optimality.map(|found| found.is_proved()),
         });
         progress.at(u64::from(step) + 1);
     }
     Ok(points)
-}
-
-fn document(sweep: Sweep, points: &[Point]) -> Value {
-    let points = points.iter().map(|point| {
-        json!({
-            "at": point.at,
-            "size": point.size,
-            "on_chip_bytes": point.kept.0,
-            "eligible_bytes": point.eligible.0,
-            "dram_bytes": point.dram.0,
-            "proved": point.proved,
-        })
-    });
-    let over = match sweep {
-        Sweep::Heap(..) => "heap",
-        Sweep::Size(..) => "size",
-    };
-    json!({ "format": "tileheap-sweep", "version": 1, "over": over, "points": points.collect::<Vec<_>>() })
 }
 
 /// A table with a bar per point.
@@ -107,8 +83,8 @@ fn curve(points: &[Point]) -> String {
     let widest = points.iter().map(|point| point.at.len()).max().unwrap_or(0);
     let mut report = "Share of the eligible traffic kept on chip\n".to_owned();
     for point in points {
-        let length =
-            (u128::from(point.kept.0) * u128::from(WIDTH) / u128::from(point.eligible.0.max(1))) as usize;
+        let length = (u128::from(point.on_chip_bytes) * u128::from(WIDTH)
+            / u128::from(point.eligible_bytes.max(1))) as usize;
         let note = if point.proved == Some(false) {
             "  not proved"
         } else {
@@ -117,7 +93,7 @@ fn curve(points: &[Point]) -> String {
         report += &format!(
             "  {:>widest$}  {:>7}  {}{note}\n",
             point.at,
-            percent(point.kept.0, point.eligible.0),
+            percent(point.on_chip_bytes, point.eligible_bytes),
             "#".repeat(length),
         );
     }

@@ -14,6 +14,7 @@ use tileheap::tensor::{
 use tileheap::units::{Alignment, Bytes, Span};
 
 use crate::arguments::TensorsArguments;
+use crate::documents::{self, Tensors};
 use crate::failure::Failure;
 use crate::input::{read_text_in, shown};
 use crate::output::Output;
@@ -106,7 +107,7 @@ impl Network {
     }
 
     /// The plan, and of every other strategy what it takes, as `tileheap tensors --json` writes it.
-    fn document(&self, path: &Path, how: &TensorHow) -> Result<Value, Failure> {
+    fn document(&self, path: &Path, how: &TensorHow) -> Result<Tensors, Failure> {
         let planned = self.planned(how, how.strategy);
         let planned = planned.map_err(|fault| Failure::of(shown(path), fault))?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -132,7 +133,7 @@ pub(crate) fn is_network(text: &str) -> bool {
 }
 
 /// The plan of what is in a text, and of every other strategy what it takes, as `tileheap tensors --json` writes it.
-pub(crate) fn document_of(text: &str, path: &Path, how: &TensorHow) -> Result<Value, Failure> {
+pub(crate) fn document_of(text: &str, path: &Path, how: &TensorHow) -> Result<Tensors, Failure> {
     Network::read(text, path, how)?.document(path, how)
 }
 
@@ -159,7 +160,7 @@ pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
     }
     if arguments.json {
         let document = network.document(file, &how)?;
-        return Output::stdout().write(&format!("{document:#}\n"));
+        return Output::stdout().write(&documents::write(&document));
     }
     let mut report = String::new();
     if arguments.compare {

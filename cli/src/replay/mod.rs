@@ -8,13 +8,13 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use tileheap::cache::replay::Levels;
 use tileheap::cache::trace::{Entry, TraceReader, TraceWriter};
 use tileheap::cache::{PolicyKind, floor};
 use tileheap::units::Bytes;
 
 use crate::arguments::{ReplayArguments, TraceArguments};
+use crate::documents::{self, Replay};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -58,13 +58,13 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<(), Failure> {
         plot::write_all(folder, &played)?;
     }
     if arguments.json {
-        return Output::stdout().write(&format!("{:#}\n", table::document(&played)));
+        return Output::stdout().write(&documents::write(&table::document(&played)));
     }
     Output::stdout().write_report(&table::text(&played))
 }
 
 /// The replay of a trace as `tileheap replay --json` writes it.
-pub(crate) fn document_of(trace: &Path, how: &ReplayHow) -> Result<Value, Failure> {
+pub(crate) fn document_of(trace: &Path, how: &ReplayHow) -> Result<Replay, Failure> {
     Ok(table::document(&play(trace, how)?))
 }
 

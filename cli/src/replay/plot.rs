@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Played, table};
+use crate::documents::Replay;
 use crate::failure::Failure;
 use crate::report::replay_picture;
 
@@ -21,10 +22,12 @@ pub(super) fn write_all(folder: &Path, played: &Played) -> Result<(), Failure> {
         .unwrap_or(played.trace.as_os_str())
         .to_string_lossy();
     let document = table::document(played);
-    for policy in document["policies"].as_array().into_iter().flatten() {
-        let mut alone = document.clone();
-        alone["policies"] = [policy.clone()].into_iter().collect();
-        let path = folder.join(format!("{stem}-{}.svg", policy["policy"].as_str().unwrap_or("")));
+    for policy in &document.policies {
+        let alone = Replay {
+            policies: vec![policy.clone()],
+            ..document.clone()
+        };
+        let path = folder.join(format!("{stem}-{}.svg", policy.policy));
         std::fs::write(&path, replay_picture(&alone)).map_err(|error| failed(&path, error))?;
     }
     Ok(())

@@ -1,9 +1,10 @@
 //! What replays came to: for people and for programs.
 
-use serde_json::{Value, json};
 use tileheap::cache::replay::Levels;
 
 use super::Played;
+use super::run::Report;
+use crate::documents::{self, Policy, Reloads, Replay};
 
 /// A table with a row for each policy.
 pub(super) fn text(played: &Played) -> String {
@@ -75,49 +76,52 @@ pub(super) fn text(played: &Played) -> String {
 }
 
 /// The same; and of every frame the bytes, requests, hits, and the end of every arena where there are some.
-pub(super) fn document(played: &Played) -> Value {
+pub(super) fn document(played: &Played) -> Replay {
     let Played { reports, bound, .. } = played;
-    let levels = |levels: Levels| json!({ "mean": levels.mean.0, "p99": levels.p99.0, "max": levels.max.0 });
-    let policies: Vec<Value> = reports
-        .iter()
-        .map(|report| {
-            let (summary, total) = (&report.summary, &report.summary.total);
-            json!({
-                "policy": report.kind.name(),
-                "traffic": levels(summary.traffic),
-                "hits": total.hits,
-                "uploads": total.uploads,
-                "bypasses": total.bypasses,
-                "used_bytes": total.used_bytes.0,
-                "hit_bytes": total.hit_bytes.0,
-                "uploaded_bytes": total.uploaded.0,
-                "bypassed_bytes": total.bypassed.0,
-                "moved_bytes": total.moved.0,
-                "wrongful": total.wrongful,
-                "reloads": { "1": total.reloads_1, "8": total.reloads_8, "60": total.reloads_60 },
-                "fragmentation_thousandths": summary.fragmentation,
-                "internal_bytes": summary.internal.0,
-                "worst_gap_bytes": summary.worst_gap.0,
-                "wall_moves": summary.gauges.wall_moves,
-                "fights": summary.gauges.fights,
-                "nanoseconds_per_use": report.nanoseconds,
-                "frame_bytes": report.traffic,
-                "frame_hits": report.hits,
-                "arena_ends": report.walls,
-            })
-        })
-        .collect();
-    let first = reports.first().map(|report| &report.summary);
-    json!({
-        "format": "tileheap-replay",
-        "version": 1,
-        "trace": played.trace.display().to_string(),
-        "budget": played.budget.0,
-        "seed": played.seed,
-        "frames": first.map_or(0, |summary| summary.frames),
-        "uses": first.map_or(0, |summary| summary.total.uses),
-        "frame_uses": reports.first().map_or(&[][..], |report| &report.uses),
-        "bound": bound.map(levels),
-        "policies": policies,
-    })
+    let levels = |levels: Levels| documents::Levels {
+        mean: levels.mean.0,
+        p99: levels.p99.0,
+        max: levels.max.0,
+    };
+    let policy = |report: &Report| {
+        let (summary, total) = (&report.summary, &report.summary.total);
+        Policy {
+            policy: report.kind.name().to_owned(),
+            traffic: levels(summary.traffic),
+            hits: total.hits,
+            uploads: total.uploads,
+            bypasses: total.bypasses,
+            used_bytes: total.used_bytes.0,
+            hit_bytes: total.hit_bytes.0,
+            uploaded_bytes: total.uploaded.0,
+            bypassed_bytes: total.bypassed.0,
+            moved_bytes: total.moved.0,
+            wrongful: total.wrongful,
+            reloads: Reloads {
+                within_1: total.reloads_1,
+                within_8: total.reloads_8,
+                within_60: total.reloads_60,
+            },
+            fragmentation_thousandths: summary.fragmentation,
+            internal_bytes: summary.internal.0,
+            worst_gap_bytes: summary.worst_gap.0,
+            wall_moves: summary.gauges.wall_moves,
+            fights: summary.gauges.fights,
+            nanoseconds_per_use: report.nanoseconds,
+            frame_bytes: report.traffic.clone(),
+            frame_hits: report.hits.clone(),
+            arena_ends: report.walls.clone(),
+        }
+    };
+    let first = reports.first();
+    Replay {
+        trace: played.trace.display().to_string(),
+        budget: played.budget.0,
+        seed: played.seed,
+        frames: first.map_or(0, |report| report.summary.frames),
+        uses: first.map_or(0, |report| report.summary.total.uses),
+        frame_uses: first.map_or_else(Vec::new, |report| report.uses.clone()),
+        bound: bound.map(levels),
+        policies: reports.iter().map(policy).collect(),
+    }
 }

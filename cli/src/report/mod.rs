@@ -30,6 +30,7 @@ use tileheap::plan::Plan;
 use tileheap::units::Bytes;
 
 use crate::arguments::{Detail, ReportArguments, What};
+use crate::documents::{self, Document, Replay, Swept, Tensors, Trace};
 use crate::failure::Failure;
 use crate::input::{Sweep, read_text, shown};
 use crate::output::Output;
@@ -74,8 +75,8 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A replay as `tileheap replay --json` writes it, as SVG.
-pub(crate) fn replay_picture(replay: &Value) -> String {
+/// A replay as SVG.
+pub(crate) fn replay_picture(replay: &Replay) -> String {
     svg::draw(&[replay::chart(replay)])
 }
 
@@ -112,7 +113,10 @@ fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
         Err(_) if is_table(&text) || crate::tensors::is_network(&text) => {
             return network(arguments, path, &text);
         }
-        Err(error) => return Err(Failure::of(shown(path), format!("the JSON: {error}"))),
+        Err(error) => {
+            let cut = Trace::read_cut(&text).map(|trace| trace::chart(&trace, &name()).into());
+            return cut.ok_or_else(|| Failure::of(shown(path), format!("the JSON: {error}")));
+        }
     };
     match document["format"].as_str() {
         Some("tileheap-plan") => {
@@ -122,10 +126,10 @@ fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
                 plan: Some(document),
             })
         }
-        Some("tileheap-emulator-trace") => Ok(trace::chart(&document, &name()).into()),
-        Some("tileheap-tensors") => Ok(tensors::chart(&document).into()),
-        Some("tileheap-replay") => Ok(replay::chart(&document).into()),
-        Some("tileheap-sweep") => Ok(sweep::chart(&document, &name()).into()),
+        Some(Trace::FORMAT) => Ok(trace::chart(&saved(path, &text)?, &name()).into()),
+        Some(Tensors::FORMAT) => Ok(tensors::chart(&saved(path, &text)?).into()),
+        Some(Replay::FORMAT) => Ok(replay::chart(&saved(path, &text)?).into()),
+        Some(Swept::FORMAT) => Ok(sweep::chart(&saved(path, &text)?, &name()).into()),
         Some("tileheap-graph") => network(arguments, path, &text),
         Some(other) if other != "tileheap-frame" => Err(Failure::of(
             shown(path),
@@ -143,6 +147,11 @@ fn read(arguments: &ReportArguments, path: &Path) -> Result<Input, Failure> {
             planned(arguments, &what, &text)
         }
     }
+}
+
+/// What the command wrote before.
+fn saved<T: Document>(path: &Path, text: &str) -> Result<T, Failure> {
+    documents::read(text).map_err(|error| Failure::of(shown(path), error))
 }
 
 /// A trace of texture requests is played.

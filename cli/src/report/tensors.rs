@@ -1,20 +1,17 @@
 //! A tensor plan as a chart: what `tileheap tensors --json` writes in; memories with what lives in them, who is alive at the peak, and what
 //! other strategies take, out.
 
-use serde_json::Value;
-
 use super::chart::{Area, Chart, Item, Kind, Panel, Step, amount};
-use super::frame::{bytes, list, text};
 use super::numbers::{Cell, Curve, Form, Series, Table};
+use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
 
-pub(crate) fn chart(plan: &Value) -> Chart {
-    let tensors = list(&plan["tensors"]);
-    let live: Vec<u64> = list(&plan["live_bytes"]).iter().map(bytes).collect();
-    let names = list(&plan["steps"]);
+pub(crate) fn chart(plan: &Tensors) -> Chart {
+    let (tensors, live) = (&plan.tensors, &plan.live_bytes);
     let steps = live.iter().enumerate().map(|(step, &alive)| Step {
-        name: names
+        name: plan
+            .steps
             .get(step)
-            .map_or_else(|| step.to_string(), |name| text(name).to_owned()),
+            .map_or_else(|| step.to_string(), String::clone),
         facts: vec![
             ("step".to_owned(), step.to_string()),
             ("alive".to_owned(), amount(alive)),
@@ -22,24 +19,24 @@ pub(crate) fn chart(plan: &Value) -> Chart {
         lines: Vec::new(),
     });
     let steps: Vec<Step> = steps.collect();
-    let mut panels: Vec<Panel> = list(&plan["memories"]).iter().map(panel).collect();
+    let mut panels: Vec<Panel> = plan.memories.iter().map(panel).collect();
     for (index, tensor) in tensors.iter().enumerate() {
-        for region in list(&tensor["regions"]) {
-            let Some(panel) = panels.get_mut(bytes(&region["memory"]) as usize) else {
+        for region in &tensor.regions {
+            let Some(panel) = panels.get_mut(region.memory) else {
                 continue;
             };
             for life in lives(tensor) {
                 panel.boxes.push(Area {
                     item: index,
                     steps: life,
-                    offset: bytes(&region["offset"]),
-                    size: bytes(&region["size"]),
+                    offset: region.offset,
+                    size: region.size,
                 });
             }
         }
     }
-    let mut tables = vec![alive_at_peak(plan, tensors, &steps)];
-    if plan["pools"] == true {
+    let mut tables = vec![alive_at_peak(plan, &steps)];
+    if plan.pools {
         let pools: Vec<Vec<Pool>> = panels.iter().map(pools).collect();
         for (panel, pools) in panels.iter_mut().zip(&pools) {
             let rules = pools
@@ -52,10 +49,10 @@ pub(crate) fn chart(plan: &Value) -> Chart {
     }
     tables.push(strategies(plan));
     tables.retain(|table| !table.rows.is_empty());
-    let peak = plan["peak"].as_u64().map(|step| step as usize);
+    let peak = plan.peak;
     let mut chart = Chart {
-        title: format!("{} by {}", text(&plan["name"]), text(&plan["strategy"])),
-        facts: facts(plan, &live, tensors),
+        title: format!("{} by {}", plan.name, plan.strategy),
+        facts: facts(plan),
         marks: peak
             .map(|step| (step, "the peak".to_owned()))
             .into_iter()
@@ -74,7 +71,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
             form: Form::Line,
             series: vec![Series {
                 name: String::new(),
-                values: live,
+                values: live.clone(),
                 note: String::new(),
             }],
             wide: true,
@@ -83,10 +80,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
         }],
         steps,
         tables,
-        notes: list(&plan["notes"])
-            .iter()
-            .map(|note| text(note).to_owned())
-            .collect(),
+        notes: plan.notes.clone(),
         ..Chart::default()
     };
     chart.name_sharers();
@@ -101,35 +95,29 @@ fn at(index: usize, step: &Step) -> String {
     }
 }
 
-fn panel(memory: &Value) -> Panel {
-    let (size, bound) = (bytes(&memory["size"]), bytes(&memory["bound"]));
-    let capacity = memory["capacity"].as_u64();
-    let of = capacity.map_or(String::new(), |capacity| format!(" of {}", amount(capacity)));
+fn panel(memory: &Memory) -> Panel {
+    let of = memory
+        .capacity
+        .map_or(String::new(), |capacity| format!(" of {}", amount(capacity)));
     Panel {
-        name: format!("Memory {}{of}", text(&memory["name"])),
-        size: size.max(bound),
-        rules: vec![(bound, format!("lower bound {}", amount(bound)))],
+        name: format!("Memory {}{of}", memory.name),
+        size: memory.size.max(memory.bound),
+        rules: vec![(memory.bound, format!("lower bound {}", amount(memory.bound)))],
         ..Panel::default()
     }
 }
 
-fn lives(tensor: &Value) -> impl Iterator<Item = (usize, usize)> {
-    let lives = list(&tensor["lives"]).iter();
-    lives
-        .map(|life| (bytes(&life[0]) as usize, bytes(&life[1]) as usize))
-        .filter(|life| life.0 < life.1)
+fn lives(tensor: &Tensor) -> impl Iterator<Item = (usize, usize)> {
+    tensor.lives.iter().copied().filter(|life| life.0 < life.1)
 }
 
-fn facts(plan: &Value, live: &[u64], tensors: &[Value]) -> Vec<(String, String)> {
-    let (size, bound) = (bytes(&plan["size"]), bytes(&plan["bound"]));
-    let naive: u64 = tensors
-        .iter()
-        .filter(|tensor| !list(&tensor["regions"]).is_empty())
-        .map(|tensor| bytes(&tensor["size"]))
-        .sum();
+fn facts(plan: &Tensors) -> Vec<(String, String)> {
+    let (tensors, live) = (&plan.tensors, &plan.live_bytes);
+    let placed = tensors.iter().filter(|tensor| !tensor.regions.is_empty());
+    let naive: u64 = placed.map(|tensor| tensor.size).sum();
     let mut facts = vec![
-        ("bytes".to_owned(), amount(size)),
-        ("lower bound".to_owned(), bound_in_words(size, bound)),
+        ("bytes".to_owned(), amount(plan.size)),
+        ("lower bound".to_owned(), bound_in_words(plan.size, plan.bound)),
     ];
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     fact("an allocation for each", amount(naive));
@@ -138,10 +126,7 @@ fn facts(plan: &Value, live: &[u64], tensors: &[Value]) -> Vec<(String, String)>
         amount(live.iter().copied().max().unwrap_or(0)),
     );
     fact("tensors", format!("{} over {} steps", tensors.len(), live.len()));
-    fact(
-        "strategy",
-        format!("{}, storage {}", text(&plan["strategy"]), text(&plan["policy"])),
-    );
+    fact("strategy", format!("{}, storage {}", plan.strategy, plan.policy));
     facts
 }
 
@@ -159,10 +144,10 @@ fn ratio(size: u64, bound: u64) -> String {
     format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
 }
 
-fn item(plan: &Value, tensor: &Value, steps: &[Step]) -> Item {
-    let storage = text(&tensor["storage"]);
-    let regions = list(&tensor["regions"]);
-    let kind = match (regions, storage) {
+fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
+    let storage = tensor.storage.as_deref().unwrap_or("");
+    let regions = &tensor.regions;
+    let kind = match (regions.as_slice(), storage) {
         ([], _) => Kind::Own,
         (_, storage) if storage.starts_with("image") => Kind::Texture,
         _ => Kind::Buffer,
@@ -188,21 +173,13 @@ fn item(plan: &Value, tensor: &Value, steps: &[Step]) -> Item {
         );
     }
     for region in regions {
-        let memory = &plan["memories"][bytes(&region["memory"]) as usize]["name"];
-        fact(
-            "home",
-            format!(
-                "{}, {} at offset {}",
-                text(memory),
-                amount(bytes(&region["size"])),
-                bytes(&region["offset"])
-            ),
-        );
+        let (memory, size) = (memory_of(plan, region), amount(region.size));
+        fact("home", format!("{memory}, {size} at offset {}", region.offset));
     }
     if regions.is_empty() {
         fact(
             "home",
-            match text(&tensor["home"]) {
+            match tensor.home.as_str() {
                 "caller" => "the caller's memory".to_owned(),
                 "constant" => "a constant, outside of the planned memories".to_owned(),
                 other => other.to_owned(),
@@ -213,32 +190,36 @@ fn item(plan: &Value, tensor: &Value, steps: &[Step]) -> Item {
         fact("storage", storage.to_owned());
     }
     Item {
-        name: text(&tensor["name"]).to_owned(),
+        name: tensor.name.clone(),
         kind,
-        size: bytes(&tensor["size"]),
+        size: tensor.size,
         facts,
         changed: false,
     }
 }
 
-fn alive_at_peak(plan: &Value, tensors: &[Value], steps: &[Step]) -> Table {
-    let Some(peak) = plan["peak"].as_u64().map(|step| step as usize) else {
+fn memory_of<'a>(plan: &'a Tensors, region: &Region) -> &'a str {
+    let memory = plan.memories.get(region.memory);
+    memory.map_or("", |memory| memory.name.as_str())
+}
+
+fn alive_at_peak(plan: &Tensors, steps: &[Step]) -> Table {
+    let Some(peak) = plan.peak else {
         return Table::default();
     };
-    let alive = |tensor: &&Value| {
-        !list(&tensor["regions"]).is_empty() && lives(tensor).any(|(first, end)| first <= peak && peak < end)
+    let alive = |tensor: &&Tensor| {
+        !tensor.regions.is_empty() && lives(tensor).any(|(first, end)| first <= peak && peak < end)
     };
-    let mut there: Vec<&Value> = tensors.iter().filter(alive).collect();
-    there.sort_by_key(|tensor| std::cmp::Reverse(bytes(&tensor["size"])));
+    let mut there: Vec<&Tensor> = plan.tensors.iter().filter(alive).collect();
+    there.sort_by_key(|tensor| std::cmp::Reverse(tensor.size));
     let rows = there.iter().map(|tensor| {
-        let region = &tensor["regions"][0];
-        let memory = &plan["memories"][bytes(&region["memory"]) as usize]["name"];
+        let region = &tensor.regions[0];
         vec![
-            Cell::word(text(&tensor["name"])),
-            Cell::bytes(bytes(&tensor["size"])),
-            Cell::word(text(memory)),
-            Cell::Number(bytes(&region["offset"]), bytes(&region["offset"]).to_string()),
-            Cell::word(text(&tensor["storage"])),
+            Cell::word(tensor.name.as_str()),
+            Cell::bytes(tensor.size),
+            Cell::word(memory_of(plan, region)),
+            Cell::Number(region.offset, region.offset.to_string()),
+            Cell::word(tensor.storage.as_deref().unwrap_or("")),
         ]
     });
     let name = steps.get(peak).map_or(String::new(), |step| at(peak, step));
@@ -283,15 +264,12 @@ fn pools(panel: &Panel) -> Vec<Pool> {
     pools
 }
 
-fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], tensors: &[Value]) -> Table {
+fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], tensors: &[Tensor]) -> Table {
     let mut rows = Vec::new();
     for (panel, pools) in panels.iter().zip(pools) {
         for (index, pool) in pools.iter().enumerate() {
-            let names: Vec<&str> = pool
-                .takers
-                .iter()
-                .map(|&taker| text(&tensors[taker]["name"]))
-                .collect();
+            let names = pool.takers.iter().map(|&taker| tensors[taker].name.as_str());
+            let names: Vec<&str> = names.collect();
             rows.push(vec![
                 Cell::Number(index as u64, format!("pool {index}")),
                 Cell::word(panel.name.as_str()),
@@ -320,28 +298,32 @@ fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], tensors: &[Value]) -> T
 }
 
 /// The fewest bytes first.
-fn strategies(plan: &Value) -> Table {
-    let mut compared: Vec<&Value> = list(&plan["strategies"]).iter().collect();
-    compared.sort_by_key(|strategy| strategy["size"].as_u64().unwrap_or(u64::MAX));
-    let rows = compared.iter().map(|strategy| {
-        let name = Cell::word(text(&strategy["strategy"]));
-        match (strategy["size"].as_u64(), bytes(&strategy["bound"])) {
-            (Some(size), bound) => {
-                let thousandths = (u128::from(size) * 1000).div_ceil(u128::from(bound.max(1))) as u64;
-                vec![
-                    name,
-                    Cell::bytes(size),
-                    Cell::Number(thousandths, ratio(size, bound)),
-                    Cell::word(""),
-                ]
-            }
-            (None, _) => vec![
-                name,
+fn strategies(plan: &Tensors) -> Table {
+    let mut compared: Vec<&Compared> = plan.strategies.iter().collect();
+    compared.sort_by_key(|compared| match compared {
+        Compared::Planned { size, .. } => *size,
+        Compared::Refused { .. } => u64::MAX,
+    });
+    let rows = compared.iter().map(|compared| match compared {
+        Compared::Planned {
+            strategy,
+            size,
+            bound,
+        } => {
+            let thousandths = (u128::from(*size) * 1000).div_ceil(u128::from((*bound).max(1))) as u64;
+            vec![
+                Cell::word(strategy.as_str()),
+                Cell::bytes(*size),
+                Cell::Number(thousandths, ratio(*size, *bound)),
                 Cell::word(""),
-                Cell::word(""),
-                Cell::word(text(&strategy["fault"])),
-            ],
+            ]
         }
+        Compared::Refused { strategy, fault } => vec![
+            Cell::word(strategy.as_str()),
+            Cell::word(""),
+            Cell::word(""),
+            Cell::word(fault.as_str()),
+        ],
     });
     Table {
         title: "Bytes by strategy".to_owned(),
@@ -351,6 +333,6 @@ fn strategies(plan: &Value) -> Table {
         rows: rows.collect(),
         chosen: compared
             .iter()
-            .position(|strategy| strategy["strategy"] == plan["strategy"]),
+            .position(|compared| compared.strategy() == plan.strategy),
     }
 }

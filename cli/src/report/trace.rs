@@ -1,97 +1,94 @@
 //! An emulator's trace as a chart: what is reserved from event to event, and which bytes were lost.
 
-use serde_json::Value;
-
 use super::chart::{Area, Chart, Item, Kind, Lane, Panel, Step, amount};
+use crate::documents::{Event, Trace};
 
 /// A step is a binding, a discard or a submission, in the order in which the application made them.
-pub(crate) fn chart(trace: &Value, name: &str) -> Chart {
-    let heap = trace["heap"].as_u64().unwrap_or(0);
-    let events = trace["events"].as_array().map_or(&[][..], Vec::as_slice);
+pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
     let mut panel = Panel {
         name: "Tile heap".to_owned(),
-        size: heap,
+        size: trace.heap,
         ..Panel::default()
     };
     let (mut steps, mut items) = (Vec::new(), Vec::new());
     let (mut reserved, mut commands, mut submits) = (0, "", 0u64);
     let (mut binds, mut lost) = (0, 0);
     let (mut submissions, mut submitted) = (Vec::new(), 0u64);
-    for event in events {
-        let bytes = |field: &str| event[field].as_u64().unwrap_or(0);
-        let of = event["commandBuffer"].as_str().unwrap_or("");
-        let name = match event["event"].as_str().unwrap_or("") {
-            "bind" => {
-                (reserved, commands, binds) = (bytes("bytes"), of, binds + 1);
-                format!("bind {}", amount(reserved))
+    for event in &trace.events {
+        let (name, about) = match event {
+            Event::Bind {
+                command_buffer,
+                bytes,
+            } => {
+                (reserved, commands, binds) = (*bytes, command_buffer, binds + 1);
+                let name = format!("bind {}", amount(reserved));
+                (name, vec![("command buffer".to_owned(), command_buffer.clone())])
             }
-            "discard" => {
+            Event::Discard {
+                command_buffer,
+                first,
+                end,
+                why,
+            } => {
                 // A command buffer begins with nothing bound.
-                if of != commands && !of.is_empty() {
-                    (reserved, commands) = (0, of);
+                if command_buffer != commands && !command_buffer.is_empty() {
+                    (reserved, commands) = (0, command_buffer);
                 }
-                let (first, end) = (bytes("first"), bytes("end"));
-                let why = event["why"].as_str().unwrap_or("");
+                let size = end.saturating_sub(*first);
                 panel.boxes.push(Area {
                     item: items.len(),
                     steps: (steps.len(), steps.len() + 1),
-                    offset: first,
-                    size: end.saturating_sub(first),
+                    offset: *first,
+                    size,
                 });
+                let about = vec![
+                    ("why".to_owned(), why.clone()),
+                    ("command buffer".to_owned(), command_buffer.clone()),
+                ];
+                let mut facts = vec![("bytes".to_owned(), format!("{first} … {end}"))];
+                facts.extend(about.iter().cloned());
                 items.push(Item {
                     name: format!("discard {}: {why}", items.len()),
                     kind: Kind::Discarded,
-                    size: end.saturating_sub(first),
-                    facts: vec![
-                        ("bytes".to_owned(), format!("{first} … {end}")),
-                        ("why".to_owned(), why.to_owned()),
-                        ("command buffer".to_owned(), of.to_owned()),
-                    ],
+                    size,
+                    facts,
                     changed: false,
                 });
-                lost += end.saturating_sub(first);
-                "discard".to_owned()
+                lost += size;
+                ("discard".to_owned(), about)
             }
-            "submit" => {
+            Event::Submit { queue, live, .. } => {
                 submits += 1;
                 reserved = 0;
-                format!("submit, {} alive", amount(bytes("live")))
+                let name = format!("submit, {} alive", amount(*live));
+                (name, vec![("queue".to_owned(), queue.clone())])
             }
-            other => other.to_owned(),
         };
-        let words = |name: &str| {
-            event[name]
-                .as_str()
-                .map(|value| (name.to_owned(), value.to_owned()))
-        };
-        let mut facts: Vec<(String, String)> = ["why", "commandBuffer", "queue"]
-            .into_iter()
-            .filter_map(words)
-            .collect();
-        facts.insert(0, ("bound".to_owned(), amount(reserved)));
+        let mut facts = vec![("bound".to_owned(), amount(reserved))];
+        facts.extend(about);
+        let line = serde_json::to_string(event).expect("an event has string keys");
         steps.push(Step {
             name,
             facts,
-            lines: vec![vec![event.to_string()]],
+            lines: vec![vec![line]],
         });
         // A submission ends what came before it.
         submissions.push((submitted, format!("submission {submitted}")));
         submitted = submits;
         panel.reserved.push(reserved);
     }
-    let messages = trace["messages"].as_object();
-    let notes = messages
-        .into_iter()
-        .flatten()
-        .map(|(id, count)| format!("{id}: reported {count} times"));
+    let reported = trace.messages.iter();
+    let mut notes: Vec<String> = reported
+        .map(|(id, count)| format!("{id}: reported {count} times"))
+        .collect();
+    notes.extend(trace.is_cut.then(|| {
+        "The program ended before its device was destroyed: the last events may be missing, and what was reported.".to_owned()
+    }));
     let fact = |name: &str, value: String| (name.to_owned(), value);
     Chart {
-        title: format!(
-            "{name}: on the emulator as {}",
-            trace["profile"].as_str().unwrap_or("")
-        ),
+        title: format!("{name}: on the emulator as {}", trace.profile),
         facts: vec![
-            fact("heap", amount(heap)),
+            fact("heap", amount(trace.heap)),
             fact("bindings", binds.to_string()),
             fact("submissions", submits.to_string()),
             fact("bytes discarded", amount(lost)),
@@ -102,7 +99,7 @@ pub(crate) fn chart(trace: &Value, name: &str) -> Chart {
         what: "discards",
         items,
         lines: ("Events".to_owned(), vec!["as recorded".to_owned()]),
-        notes: notes.collect(),
+        notes,
         ..Chart::default()
     }
 }

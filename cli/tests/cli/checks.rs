@@ -134,22 +134,22 @@ fn a_plan_of_another_frame_is_refused() {
 fn broken_plans_are_named_without_their_frame() {
     let whole = tileheap_with(FRAME.as_bytes(), &["plan", "-", "--json"]).good();
     let whole_file = file("whole plan.json", &whole);
-    let breaks: [(&str, &dyn Fn(&mut Value)); 6] = [
-        ("resources", &|plan| plan["resources"] = "x".into()),
-        ("albedo", &|plan| {
+    let breaks: [(&str, fn(&mut Value)); 6] = [
+        ("resources", |plan| plan["resources"] = "x".into()),
+        ("albedo", |plan| {
             let again = plan["resources"][0].clone();
             plan["resources"].as_array_mut().expect("resources").push(again);
         }),
-        ("object 77", &|plan| {
+        ("object 77", |plan| {
             plan["resources"][0]["placements"][0]["object"] = 77.into()
         }),
-        ("`nowhere`", &|plan| {
+        ("`nowhere`", |plan| {
             plan["resources"][0]["placements"][0]["last_pass"] = "nowhere".into();
         }),
-        ("`nothing`", &|plan| {
+        ("`nothing`", |plan| {
             plan["passes"][0]["accesses"][0]["resource"] = "nothing".into()
         }),
-        ("step 0 to 9", &|plan| {
+        ("step 0 to 9", |plan| {
             plan["resources"][0]["placements"][0]["end"] = 9.into()
         }),
     ];

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tileheap::frame::{SyntheticDesc, synthetic};
 
 use crate::browser::{Browser, browser};
-use crate::run::{FRAME, file, scratch, tileheap};
+use crate::run::{self, FRAME, file, scratch, tileheap};
 
 fn place(name: &str) -> String {
     scratch(name).to_str().expect("a path in UTF-8").to_owned()
@@ -481,6 +481,53 @@ fn a_trace_of_the_emulator_is_drawn() {
     let page = tileheap(&["report", &input]).good();
     assert!(page.contains("TILEHEAP-wrong-object: reported 3 times"), "{page}");
     assert!(!page.contains("<binding>"), "a name becomes an element");
+    // The program crashed while it wrote.
+    let cut = file(
+        "cut.json",
+        &trace[..trace.find("\"live\"").expect("a submission")],
+    );
+    let page = tileheap(&["report", &cut]).good();
+    assert!(
+        page.contains("ended before its device") && page.contains("smaller"),
+        "{page}"
+    );
+}
+
+/// Documents of the command are read strictly: nothing that is missing is drawn as nothing.
+#[test]
+fn broken_documents_are_named() {
+    let trace = scratch("short.trace");
+    let trace = trace.to_str().expect("UTF-8");
+    tileheap(&["trace", "strafe", "--frames", "8", "-o", trace]).good();
+    let records = file("four.csv", "id,lower,upper,size\na,0,2,4\nb,1,3,4\n");
+    let frame = file("swept.json", FRAME);
+    let made: [&[&str]; 3] = [
+        &["replay", trace, "--budget", "2MiB", "--json"],
+        &["tensors", &records, "--json"],
+        &["advise", &frame, "--sweep", "heap=2MiB..8MiB", "--json"],
+    ];
+    for arguments in made {
+        let whole = run::json(&tileheap(arguments).good());
+        let shown = |document: &Value| tileheap(&["report", &file("spoilt.json", &document.to_string())]);
+        shown(&whole).good();
+        for field in whole.as_object().expect("an object").keys() {
+            let mut other = whole.clone();
+            other[field] = json!({ "no": "such" });
+            let message = shown(&other).bad(1);
+            assert!(message.contains("spoilt.json"), "{field}: {message}");
+        }
+        let mut vast = whole.clone();
+        let part = ["budget", "size", "points"]
+            .into_iter()
+            .find(|part| whole.get(part).is_some());
+        let part = &mut vast[part.expect("a number")];
+        *(if part.is_array() {
+            &mut part[0]["size"]
+        } else {
+            part
+        }) = u64::MAX.into();
+        assert!(shown(&vast).bad(1).contains("18446744073709551615"));
+    }
 }
 
 #[test]
