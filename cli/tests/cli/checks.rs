@@ -134,7 +134,8 @@ fn a_plan_of_another_frame_is_refused() {
 fn broken_plans_are_named_without_their_frame() {
     let whole = tileheap_with(FRAME.as_bytes(), &["plan", "-", "--json"]).good();
     let whole_file = file("whole plan.json", &whole);
-    let breaks: [(&str, fn(&mut Value)); 6] = [
+    type Spoil = fn(&mut Value);
+    let breaks: [(&str, Spoil); 6] = [
         ("resources", |plan| plan["resources"] = "x".into()),
         ("albedo", |plan| {
             let again = plan["resources"][0].clone();
