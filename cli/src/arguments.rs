@@ -369,8 +369,8 @@ pub(crate) struct PackArguments {
 /// Plan a network's tensors: bytes by strategy, the lower bound, who is alive at the peak
 ///
 /// The file is a graph as JSON ("format": "tileheap-graph"), a TVM graph JSON, a network as lines of JSON, or plain records (CSV
-/// id,lower,upper,size; lower alive and upper not), told apart by what stands in it; or an ONNX file (*.onnx) where that was built in. Storage is chosen by a policy, sizes are estimated from
-/// layouts; every strategy but the default reproduces what some system does.
+/// id,lower,upper,size; lower alive and upper not), told apart by what stands in it; or an ONNX file (*.onnx). Storage is chosen
+/// by a policy, sizes are estimated from layouts; every strategy but the default reproduces what some system does.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -379,6 +379,7 @@ Examples:
   tileheap tensors graph.json --memory sram=1MiB,dram         a small memory first, the rest spills
   tileheap tensors records.csv --strategy nnc --dump          places, and the allocation graph
   tileheap tensors graph.json --trace trace.json              for chrome://tracing or Perfetto
+  tileheap tensors model.onnx --range batch=1..4              with what the file leaves open
   tileheap tensors graph.json --json | tileheap report - -o graph.html   as a page to look at")]
 pub(crate) struct TensorsArguments {
     /// The graph or the records; - for standard input

@@ -258,7 +258,7 @@ fn read_onnx(arguments: &TensorsArguments) -> Result<Input, Failure> {
 #[cfg(not(feature = "onnx"))]
 fn read_onnx(arguments: &TensorsArguments) -> Result<Input, Failure> {
     Err(Failure::bad_input(format!(
-        "{} is an ONNX file, which this build does not read: cargo install with --features onnx",
+        "{} is an ONNX file, which this build does not read: it lacks the feature onnx",
         shown(&arguments.file)
     )))
 }
