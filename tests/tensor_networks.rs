@@ -201,7 +201,7 @@ fn a_function_says_which_memory_each_tensor_is_in() {
         };
         Some(named.to_owned())
     };
-    for strategy in ["auto", "greedy-by-size", "executorch-code", "nnc"] {
+    for strategy in ["auto", "greedy-by-size", "executorch", "nnc"] {
         let options = TensorPlanOptions {
             strategy: strategy.parse().unwrap(),
             memories: vec![MemoryDesc::new("even"), MemoryDesc::new("odd")],
