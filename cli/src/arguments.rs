@@ -401,10 +401,10 @@ pub(crate) struct TensorsArguments {
     #[arg(long)]
     pub(crate) dump: bool,
     /// Every strategy side by side
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["dump", "trace", "scopes"])]
     pub(crate) compare: bool,
     /// Print JSON: places, lives, and what every strategy takes
-    #[arg(long, conflicts_with_all = ["dump", "compare"])]
+    #[arg(long, conflicts_with_all = ["dump", "compare", "trace", "scopes"])]
     pub(crate) json: bool,
     /// Write a trace of lives to a file, as Chrome's trace events
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

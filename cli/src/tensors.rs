@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::Value;
 use tileheap::tensor::tvm::TvmGraph;
 use tileheap::tensor::{
-    Flow, Graph, Home, MemoryDesc, MemoryPlan, Region, Space, SpaceItem, StorageChoice, StorageOptions,
-    StoragePolicy, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose,
-    flows, place, plan, read_graph, read_lines, read_records,
+    Flow, Graph, Home, MemoryDesc, MemoryPlan, Reason, Region, Space, SpaceItem, StorageChoice,
+    StorageOptions, StoragePolicy, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy,
+    Timeline, choose, flows, place, plan, read_graph, read_lines, read_records,
 };
 use tileheap::units::{Alignment, Bytes, Span};
 
@@ -52,6 +52,8 @@ struct Row {
     name: String,
     /// None where that is not known.
     storage: Option<&'static str>,
+    /// Why it is stored otherwise than it was meant to be.
+    reason: Option<String>,
     home: Home,
     size: Bytes,
     /// Those that it takes in turn.
@@ -318,6 +320,7 @@ fn of_records(
     let rows = items.iter().zip(&regions).map(|(item, region)| Row {
         name: item.name.clone(),
         storage: None,
+        reason: None,
         home: Home::Planned,
         size: item.size,
         regions: vec![*region],
@@ -369,6 +372,13 @@ fn of_graph(
         plan.copies.len(),
         how.policy,
     )];
+    let otherwise = choice.reasons.iter().filter(|reason| **reason != Reason::Asked);
+    match otherwise.count() {
+        0 => {}
+        count => notes.push(format!(
+            "{count} images over the limits are something else: --dump says what"
+        )),
+    }
     for (node, copies) in &plan.unrolled {
         notes.push(format!(
             "loop `{}`: a repeat length of {copies}",
@@ -386,6 +396,9 @@ fn of_graph(
         Row {
             name: tensor.name.clone(),
             storage: Some(placed.layout.rule.storage.name()),
+            reason: Some(&choice.reasons[id.index()])
+                .filter(|reason| **reason != Reason::Asked)
+                .map(Reason::to_string),
             home: placed.home,
             size: placed.size,
             elsewhere: placed.place.is_some() && regions.is_empty(),
@@ -413,19 +426,23 @@ fn dump(planned: &Planned) -> String {
             ([], Home::Planned) => "within another".to_owned(),
             ([], home) => format!("{home:?}").to_lowercase(),
             (regions, _) => {
-                let at = regions
-                    .iter()
-                    .map(|region| format!("{}+{}", region.memory.0, region.offset.0));
-                at.collect::<Vec<_>>().join(" ")
+                let at = regions.iter().map(|region| {
+                    let memory = &planned.memories[region.memory.0 as usize].name;
+                    format!("{memory} at {}", region.offset)
+                });
+                at.collect::<Vec<_>>().join(", then ")
             }
         };
         let lives: Vec<String> = row.lives.iter().map(ToString::to_string).collect();
         text += &format!(
-            "  {:<32} {:>16} {:<12} {place}  {}\n",
+            "  {:<32} {:>16} {:<12} {place}  {}{}\n",
             row.name,
             row.size.to_string(),
             row.storage.unwrap_or(""),
-            lives.join(" ")
+            lives.join(" "),
+            row.reason
+                .as_ref()
+                .map_or(String::new(), |reason| format!("  {reason}"))
         );
     }
     text.extend(planned.flows.iter().map(ToString::to_string));

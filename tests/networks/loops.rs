@@ -15,7 +15,7 @@ use crate::reference::evaluate;
 use crate::rig::{self, Stored, assert_close};
 
 /// Planned by the default strategy, aliased.
-fn network(
+pub fn network(
     gpu: &Gpu,
     graph: &Graph,
     stored: Stored,

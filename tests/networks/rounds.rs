@@ -11,12 +11,12 @@ use tileheap::runtime::tensors::{
 };
 use tileheap::runtime::{Capabilities, ImportedBuffer, Imports};
 use tileheap::tensor::{
-    Convention, ElementType, Generation, Graph, GraphBuilder, Layout, NodeId, NodeKind, TensorId,
+    CarryRule, Convention, ElementType, Generation, Graph, GraphBuilder, Layout, NodeId, NodeKind, TensorId,
 };
 use tileheap::units::Bytes;
 
 use crate::gpu::Gpu;
-use crate::loops::recurrence;
+use crate::loops::{network, recurrence};
 use crate::reference::evaluate;
 use crate::rig::{self, Stored, assert_close};
 
@@ -199,6 +199,17 @@ fn loops_in_loops_begin_with_what_they_are_given() {
         assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
         let inside = named.iter().filter(|name| name.starts_with("loop/more")).count() as u64;
         assert_eq!(inside, outer * inner, "{what}: {named:?}");
+        // And in memory of its own.
+        let mut apart = network(&gpu, &graph, Stored::Buffers, CarryRule::Avoid, &values);
+        let (got, _) = rig::run(&mut gpu, &mut apart, &values, &[], &decisions);
+        assert_close(
+            &format!("{what}, apart"),
+            &got[0],
+            &expected[&graph.outputs()[0]],
+            1e-5,
+        );
+        // SAFETY: the run was waited for.
+        unsafe { apart.destroy() };
     }
     gpu.finish();
 }
