@@ -217,11 +217,19 @@ pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
     report += &chart(&planned.timeline);
     if let Some((step, bytes, alive)) = planned.timeline.peak() {
         report += &format!("Alive at the peak, step {}: {bytes}\n", step.0);
+        let several = planned.memories.len() > 1;
         for occupant in alive.iter().take(20) {
+            let Region { memory, offset, size } = occupant.region;
+            let memory = &planned.memories[memory.0 as usize].name;
             report += &format!(
-                "  {:>16} at {:>16}  {}\n",
-                occupant.region.size.to_string(),
-                occupant.region.offset.to_string(),
+                "  {:>16} {}at {:>16}  {}\n",
+                size.to_string(),
+                if several {
+                    format!("{memory:<12} ")
+                } else {
+                    String::new()
+                },
+                offset.to_string(),
                 occupant.name
             );
         }
@@ -420,33 +428,40 @@ fn of_graph(
 
 /// Every tensor with its place and lives, then who takes bytes over from whom, memory by memory.
 fn dump(planned: &Planned) -> String {
+    let columns: Vec<[String; 3]> = planned.tensors.iter().map(|row| columns(row, planned)).collect();
+    let widths = [0, 1].map(|column| columns.iter().map(|row| row[column].len()).max().unwrap_or(0));
     let mut text = "Tensors\n".to_owned();
-    for row in &planned.tensors {
-        let place = match (&row.regions[..], row.home) {
-            ([], Home::Planned) => "within another".to_owned(),
-            ([], home) => format!("{home:?}").to_lowercase(),
-            (regions, _) => {
-                let at = regions.iter().map(|region| {
-                    let memory = &planned.memories[region.memory.0 as usize].name;
-                    format!("{memory} at {}", region.offset)
-                });
-                at.collect::<Vec<_>>().join(", then ")
-            }
-        };
-        let lives: Vec<String> = row.lives.iter().map(ToString::to_string).collect();
+    for (row, [place, lives, reason]) in planned.tensors.iter().zip(&columns) {
         text += &format!(
-            "  {:<32} {:>16} {:<12} {place}  {}{}\n",
-            row.name,
+            "  {:>16} {:<12} {place:<places$}  {lives:<lifes$}  {}{reason}\n",
             row.size.to_string(),
             row.storage.unwrap_or(""),
-            lives.join(" "),
-            row.reason
-                .as_ref()
-                .map_or(String::new(), |reason| format!("  {reason}"))
+            row.name,
+            places = widths[0],
+            lifes = widths[1],
         );
     }
     text.extend(planned.flows.iter().map(ToString::to_string));
     text
+}
+
+/// Where a tensor is, when it lives, and why it is stored as it is.
+fn columns(row: &Row, planned: &Planned) -> [String; 3] {
+    let place = match (&row.regions[..], row.home) {
+        ([], Home::Planned) => "within another".to_owned(),
+        ([], home) => format!("{home:?}").to_lowercase(),
+        (regions, _) => {
+            let at = regions.iter().map(|region| {
+                let memory = &planned.memories[region.memory.0 as usize].name;
+                format!("{memory} at {}", region.offset)
+            });
+            at.collect::<Vec<_>>().join(", then ")
+        }
+    };
+    let lives: Vec<String> = row.lives.iter().map(ToString::to_string).collect();
+    let reason = row.reason.as_ref();
+    let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+    [place, lives.join(" "), reason]
 }
 
 fn ratio(size: Bytes, bound: Bytes) -> String {
