@@ -1,6 +1,6 @@
 //! How long tensors take to plan: the seven networks of the peers' tables, their storage choice included, and the networks of `../shared/models`.
 
-#[path = "../tests/support/networks.rs"]
+#[path = "../examples/network/networks.rs"]
 mod networks;
 
 use std::hint::black_box;

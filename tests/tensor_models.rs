@@ -41,14 +41,7 @@ fn records_are_placed_at_the_bound() {
             memory.size.0 as f64 / memory.bound.0 as f64,
             start.elapsed()
         );
-        // An unrolled training step is the one that nobody reaches the bound on: the best that is known is 1.0463.
-        let hard = file.to_string_lossy().contains("lstm2_loop32_train");
-        let limit = if hard {
-            memory.bound.0 * 10_463 / 10_000
-        } else {
-            memory.bound.0
-        };
-        assert!(memory.size.0 <= limit, "{}", file.display());
+        assert_eq!(memory.size, memory.bound, "{}", file.display());
     }
 }
 
@@ -83,13 +76,7 @@ fn networks_are_planned_at_the_bound() {
             start.elapsed(),
             plan.handovers.len()
         );
-        let hard = graph.name().contains("lstm2_loop32_train");
-        let limit = if hard {
-            plan.bound().0 * 10_463 / 10_000
-        } else {
-            plan.bound().0
-        };
-        assert!(plan.size().0 <= limit, "{}", graph.name());
+        assert_eq!(plan.size(), plan.bound(), "{}", graph.name());
     }
 }
 

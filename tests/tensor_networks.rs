@@ -1,14 +1,16 @@
-//! The seven networks of the peers' tables: the default at the bound under every policy, conversions counted, and faults that name things.
+//! The seven networks of the peers' tables: the default at the bound under every policy, conversions counted; what a caller decides about
+//! a plan, and faults that name things.
 
-#[path = "support/networks.rs"]
+#[path = "../examples/network/networks.rs"]
 mod networks;
 mod support;
 
 use networks::networks;
 use tileheap::tensor::{
-    Bounding, Dim, ElementType, Graph, GraphBuilder, Home, ImageLimits, MemoryDesc, Oversize, Shape,
-    StorageChoice, StorageOptions, StoragePolicy, Symbol, TensorFault, TensorPlan, TensorPlanOptions,
-    TensorRequirements, TensorStrategy, Timeline, choose, plan, read_graph,
+    Bounding, Dim, ElementType, Graph, GraphBuilder, Home, ImageLimits, MemoryDesc, MemoryId, Oversize,
+    Region, Shape, SpaceAlgorithm, SpaceItem, StorageChoice, StorageOptions, StoragePolicy, Symbol,
+    TensorFault, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose, plan,
+    read_graph,
 };
 use tileheap::units::{Alignment, Bytes};
 
@@ -122,7 +124,9 @@ fn memories_spill_and_say_what_does_not_fit() {
         .unwrap_err()
         .to_string();
     assert!(
-        fault.contains("`sram` has 2,047 B") && fault.contains("2,048 B are needed"),
+        fault.starts_with("tensor `")
+            && fault.contains("`sram` has 2,047 B")
+            && fault.contains("2,048 B are needed"),
         "{fault}"
     );
     let pin = |_: &Graph, _| Some("flash".to_owned());
@@ -163,6 +167,129 @@ fn what_the_caller_gives_is_not_planned_and_has_to_be_there() {
         fault.contains("`y2`") && fault.contains("bound to nothing"),
         "{fault}"
     );
+}
+
+#[test]
+fn inputs_and_outputs_are_planned_or_the_callers_each_by_a_switch_of_its_own() {
+    let choice = chosen(&chain(), StoragePolicy::Buffers);
+    let (input, output) = (choice.graph.inputs()[0], choice.graph.outputs()[0]);
+    let home = |planned: bool| if planned { Home::Planned } else { Home::Caller };
+    for (plan_inputs, plan_outputs) in [(false, false), (false, true), (true, false), (true, true)] {
+        let options = TensorPlanOptions {
+            plan_inputs,
+            plan_outputs,
+            in_place: false,
+            ..TensorPlanOptions::default()
+        };
+        let plan = planned(&choice, &options).unwrap();
+        let homes = (plan.tensor(input).home, plan.tensor(output).home);
+        assert_eq!(homes, (home(plan_inputs), home(plan_outputs)));
+        // y0 and y1 meet; x is with y0 before them, y2 with y1 after them.
+        assert_eq!(plan.size(), Bytes(2 * 1024));
+        let missing = plan.check_bound(&choice.graph, |_| false);
+        assert_eq!(missing.is_ok(), plan_inputs && plan_outputs);
+    }
+}
+
+#[test]
+fn a_function_says_which_memory_each_tensor_is_in() {
+    let choice = chosen(&chain(), StoragePolicy::Buffers);
+    let alternating = |graph: &Graph, id| {
+        let named = match graph.tensor(id).name.as_str() {
+            "x" | "y1" => "even",
+            _ => "odd",
+        };
+        Some(named.to_owned())
+    };
+    for strategy in ["auto", "greedy-by-size", "executorch", "nnc"] {
+        let options = TensorPlanOptions {
+            strategy: strategy.parse().unwrap(),
+            memories: vec![MemoryDesc::new("even"), MemoryDesc::new("odd")],
+            memory_of: Some(&alternating),
+            in_place: false,
+            ..TensorPlanOptions::default()
+        };
+        let plan = planned(&choice, &options).unwrap();
+        // Each memory has one tensor at a time.
+        let sizes: Vec<_> = plan.memories.iter().map(|memory| memory.size).collect();
+        assert_eq!(sizes, [Bytes(1024), Bytes(1024)], "{strategy}");
+    }
+}
+
+/// Puts item `i` wherever it is told.
+struct Told(fn(u64, &SpaceItem) -> (u64, Bytes));
+
+impl SpaceAlgorithm for Told {
+    fn name(&self) -> &str {
+        "told"
+    }
+
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<Vec<Region>, String> {
+        if memories.len() != 1 {
+            return Err(format!("{} memories, and it knows one", memories.len()));
+        }
+        let region = |(index, item): (u64, &SpaceItem)| {
+            let (offset, size) = (self.0)(index, item);
+            Region {
+                memory: MemoryId(0),
+                offset: Bytes(offset),
+                size,
+            }
+        };
+        Ok((0..).zip(items).map(region).collect())
+    }
+}
+
+#[test]
+fn an_algorithm_of_the_users_is_used_and_judged() {
+    let choice = chosen(&chain(), StoragePolicy::Buffers);
+    let by = |algorithm: &Told, memories: &[MemoryDesc]| {
+        let options = TensorPlanOptions {
+            algorithm: Some(algorithm),
+            memories: memories.to_vec(),
+            in_place: false,
+            ..TensorPlanOptions::default()
+        };
+        planned(&choice, &options).map_err(|fault| fault.to_string())
+    };
+    let small = [MemoryDesc {
+        capacity: Some(Bytes(2048)),
+        alignment: Alignment::new(64).unwrap(),
+        ..MemoryDesc::new("small")
+    }];
+    // In turn: the second takes the other half, the third the first one's.
+    let good = Told(|index, item| (index % 2 * 1024, item.size));
+    let plan = by(&good, &small).unwrap();
+    assert_eq!((plan.size(), plan.bound()), (Bytes(2048), Bytes(2048)));
+    assert!(!plan.handovers.is_empty());
+    let wrong: [(Told, &[&str]); 4] = [
+        (
+            Told(|_, item| (0, item.size)),
+            &["`told`", "`x`", "`y0`", "live together"],
+        ),
+        (
+            Told(|index, item| (index * 1024, item.size)),
+            &["`told`", "`y1` ends at 3,072 B", "`small` has 2,048 B"],
+        ),
+        (
+            Told(|index, item| (index % 2 * 1000, item.size)),
+            &["`told`", "`y0` is at 1,000 B", "64"],
+        ),
+        (
+            Told(|index, _| (index % 2 * 1024, Bytes(1000))),
+            &["`told`", "`x` of 1,024 B has 1,000 B"],
+        ),
+    ];
+    for (algorithm, words) in wrong {
+        let said = by(&algorithm, &small).unwrap_err();
+        assert!(
+            words.iter().all(|word| said.contains(word)),
+            "{said} without {words:?}"
+        );
+    }
+    let two = [MemoryDesc::new("a"), MemoryDesc::new("b")];
+    let said = by(&good, &two).unwrap_err();
+    assert!(said.contains("`told`") && said.contains("it knows one"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Bytes of networks' tensors, by every planner that they have elsewhere.
 
-#[path = "../../tests/support/networks.rs"]
+#[path = "../../examples/network/networks.rs"]
 mod networks;
 
 use tileheap::pack;

@@ -373,8 +373,8 @@ pub(crate) struct PackArguments {
 /// Plan a network's tensors: bytes by strategy, the lower bound, who is alive at the peak
 ///
 /// The file is a graph as JSON ("format": "tileheap-graph"), a TVM graph JSON, a network as lines of JSON, or plain records (CSV
-/// id,lower,upper,size; lower alive and upper not), told apart by what stands in it; or an ONNX file (*.onnx) where that was built in. Storage is chosen by a policy, sizes are estimated from
-/// layouts; every strategy but the default reproduces what some system does.
+/// id,lower,upper,size; lower alive and upper not), told apart by what stands in it; or an ONNX file (*.onnx). Storage is chosen
+/// by a policy, sizes are estimated from layouts; every strategy but the default reproduces what some system does.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -383,6 +383,7 @@ Examples:
   tileheap tensors graph.json --memory sram=1MiB,dram         a small memory first, the rest spills
   tileheap tensors records.csv --strategy nnc --dump          places, and the allocation graph
   tileheap tensors graph.json --trace trace.json              for chrome://tracing or Perfetto
+  tileheap tensors model.onnx --range batch=1..4              with what the file leaves open
   tileheap tensors graph.json --json | tileheap report - -o graph.html   as a page to look at")]
 pub(crate) struct TensorsArguments {
     /// The graph or the records; - for standard input
@@ -404,10 +405,10 @@ pub(crate) struct TensorsArguments {
     #[arg(long)]
     pub(crate) dump: bool,
     /// Every strategy side by side
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["dump", "trace", "scopes"])]
     pub(crate) compare: bool,
     /// Print JSON: places, lives, and what every strategy takes
-    #[arg(long, conflicts_with_all = ["dump", "compare"])]
+    #[arg(long, conflicts_with_all = ["dump", "compare", "trace", "scopes"])]
     pub(crate) json: bool,
     /// Write a trace of lives to a file, as Chrome's trace events
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::Value;
 use tileheap::tensor::tvm::TvmGraph;
 use tileheap::tensor::{
-    Flow, Graph, Home, MemoryDesc, MemoryPlan, Region, Space, SpaceItem, StorageChoice, StorageOptions,
-    StoragePolicy, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose,
-    flows, place, plan, read_graph, read_lines, read_records,
+    Flow, Graph, Home, MemoryDesc, MemoryPlan, Reason, Region, Space, SpaceItem, StorageChoice,
+    StorageOptions, StoragePolicy, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy,
+    Timeline, choose, flows, place, plan, read_graph, read_lines, read_records,
 };
 use tileheap::units::{Alignment, Bytes, Span};
 
@@ -53,6 +53,8 @@ struct Row {
     name: String,
     /// None where that is not known.
     storage: Option<&'static str>,
+    /// Why it is stored otherwise than it was meant to be.
+    reason: Option<String>,
     home: Home,
     size: Bytes,
     /// Those that it takes in turn.
@@ -218,11 +220,19 @@ pub(crate) fn run(arguments: &TensorsArguments) -> Result<(), Failure> {
     report += &chart(&planned.timeline);
     if let Some((step, bytes, alive)) = planned.timeline.peak() {
         report += &format!("Alive at the peak, step {}: {bytes}\n", step.0);
+        let several = planned.memories.len() > 1;
         for occupant in alive.iter().take(20) {
+            let Region { memory, offset, size } = occupant.region;
+            let memory = &planned.memories[memory.0 as usize].name;
             report += &format!(
-                "  {:>16} at {:>16}  {}\n",
-                occupant.region.size.to_string(),
-                occupant.region.offset.to_string(),
+                "  {:>16} {}at {:>16}  {}\n",
+                size.to_string(),
+                if several {
+                    format!("{memory:<12} ")
+                } else {
+                    String::new()
+                },
+                offset.to_string(),
                 occupant.name
             );
         }
@@ -261,7 +271,7 @@ fn read_onnx(arguments: &TensorsArguments) -> Result<Input, Failure> {
 #[cfg(not(feature = "onnx"))]
 fn read_onnx(arguments: &TensorsArguments) -> Result<Input, Failure> {
     Err(Failure::bad_input(format!(
-        "{} is an ONNX file, which this build does not read: cargo install with --features onnx",
+        "{} is an ONNX file, which this build does not read: it lacks the feature onnx",
         shown(&arguments.file)
     )))
 }
@@ -321,6 +331,7 @@ fn of_records(
     let rows = items.iter().zip(&regions).map(|(item, region)| Row {
         name: item.name.clone(),
         storage: None,
+        reason: None,
         home: Home::Planned,
         size: item.size,
         regions: vec![*region],
@@ -372,6 +383,13 @@ fn of_graph(
         plan.copies.len(),
         how.policy,
     )];
+    let otherwise = choice.reasons.iter().filter(|reason| **reason != Reason::Asked);
+    match otherwise.count() {
+        0 => {}
+        count => notes.push(format!(
+            "{count} images over the limits are something else: --dump says what"
+        )),
+    }
     for (node, copies) in &plan.unrolled {
         notes.push(format!(
             "loop `{}`: a repeat length of {copies}",
@@ -389,6 +407,9 @@ fn of_graph(
         Row {
             name: tensor.name.clone(),
             storage: Some(placed.layout.rule.storage.name()),
+            reason: Some(&choice.reasons[id.index()])
+                .filter(|reason| **reason != Reason::Asked)
+                .map(Reason::to_string),
             home: placed.home,
             size: placed.size,
             elsewhere: placed.place.is_some() && regions.is_empty(),
@@ -410,29 +431,40 @@ fn of_graph(
 
 /// Every tensor with its place and lives, then who takes bytes over from whom, memory by memory.
 fn dump(planned: &Planned) -> String {
+    let columns: Vec<[String; 3]> = planned.tensors.iter().map(|row| columns(row, planned)).collect();
+    let widths = [0, 1].map(|column| columns.iter().map(|row| row[column].len()).max().unwrap_or(0));
     let mut text = "Tensors\n".to_owned();
-    for row in &planned.tensors {
-        let place = match (&row.regions[..], row.home) {
-            ([], Home::Planned) => "within another".to_owned(),
-            ([], home) => format!("{home:?}").to_lowercase(),
-            (regions, _) => {
-                let at = regions
-                    .iter()
-                    .map(|region| format!("{}+{}", region.memory.0, region.offset.0));
-                at.collect::<Vec<_>>().join(" ")
-            }
-        };
-        let lives: Vec<String> = row.lives.iter().map(ToString::to_string).collect();
+    for (row, [place, lives, reason]) in planned.tensors.iter().zip(&columns) {
         text += &format!(
-            "  {:<32} {:>16} {:<12} {place}  {}\n",
-            row.name,
+            "  {:>16} {:<12} {place:<places$}  {lives:<lifes$}  {}{reason}\n",
             row.size.to_string(),
             row.storage.unwrap_or(""),
-            lives.join(" ")
+            row.name,
+            places = widths[0],
+            lifes = widths[1],
         );
     }
     text.extend(planned.flows.iter().map(ToString::to_string));
     text
+}
+
+/// Where a tensor is, when it lives, and why it is stored as it is.
+fn columns(row: &Row, planned: &Planned) -> [String; 3] {
+    let place = match (&row.regions[..], row.home) {
+        ([], Home::Planned) => "within another".to_owned(),
+        ([], home) => format!("{home:?}").to_lowercase(),
+        (regions, _) => {
+            let at = regions.iter().map(|region| {
+                let memory = &planned.memories[region.memory.0 as usize].name;
+                format!("{memory} at {}", region.offset)
+            });
+            at.collect::<Vec<_>>().join(", then ")
+        }
+    };
+    let lives: Vec<String> = row.lives.iter().map(ToString::to_string).collect();
+    let reason = row.reason.as_ref();
+    let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+    [place, lives.join(" "), reason]
 }
 
 fn ratio(size: Bytes, bound: Bytes) -> String {

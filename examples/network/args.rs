@@ -18,8 +18,9 @@ pub(crate) struct Args {
     /// Stores elements in 16 bits
     #[arg(long)]
     pub(crate) half: bool,
-    /// Times every variant so often, in turn, and prints medians
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    /// Times unaliased and aliased plans in so many pairs: medians, and the median of the pairs' ratios with its 95 %
+    /// confidence interval
+    #[arg(long, value_name = "PAIRS", default_value_t = 0)]
     pub(crate) time: u32,
     /// Which weights and inputs
     #[arg(long, value_name = "N", default_value_t = 7)]

@@ -15,13 +15,14 @@
 mod args;
 mod fault;
 mod models;
+mod networks;
 mod reference;
 mod run;
 mod storage;
+mod timing;
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 use tileheap::runtime::{Context, ContextDesc, Message};
@@ -161,7 +162,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
             });
         }
         if args.time > 0 {
-            time(&mut apart, &mut together, args.time)?;
+            timing::time(&mut apart, &mut together, args.time)?;
         }
         apart.destroy();
         together.destroy();
@@ -193,25 +194,4 @@ fn largest_error(got: &[f32], expected: &[f64]) -> f64 {
         .map(|(got, expected)| (f64::from(*got) - expected).abs());
     // A NaN is the largest error there is.
     errors.fold(0.0, |most: f64, error| if error <= most { most } else { error }) / scale
-}
-
-/// Both in turn, so that whatever else the machine does hits both alike.
-fn time<'a>(apart: &mut Bench<'a>, together: &mut Bench<'a>, times: u32) -> Result<()> {
-    let mut took = [Vec::new(), Vec::new()];
-    for turn in 0..times {
-        for which in [turn % 2, (turn + 1) % 2] {
-            let bench = if which == 0 { &mut *apart } else { &mut *together };
-            took[which as usize].push(bench.run()?);
-        }
-    }
-    let [apart, together] = took.map(|mut times: Vec<Duration>| {
-        times.sort_unstable();
-        [times[0], times[times.len() / 2]].map(|time| time.as_secs_f64() * 1e3)
-    });
-    for (what, index) in [("least", 0), ("median", 1)] {
-        let (apart, together) = (apart[index], together[index]);
-        let ratio = together / apart;
-        println!("    {what} of {times}: unaliased {apart:.2} ms, aliased {together:.2} ms, {ratio:.3} x");
-    }
-    Ok(())
 }

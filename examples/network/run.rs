@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use ash::vk;
 use tileheap::pack;
@@ -14,6 +13,7 @@ use tileheap::tensor::{
 
 use crate::fault::{Called, Result};
 use crate::storage::{Storing, layouts};
+use crate::timing::{Stopwatch, Took};
 
 /// A network that can be run again and again.
 pub(crate) struct Bench<'a> {
@@ -93,8 +93,8 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// Runs once; the time from submission to completion.
-    pub(crate) fn run(&mut self) -> Result<Duration> {
+    /// Runs once; how long it took from submission to completion.
+    pub(crate) fn run(&mut self) -> Result<Took> {
         let device = self.context.device();
         // SAFETY: nothing of the pool is in flight.
         unsafe { device.reset_command_pool(self.pool, Default::default()) }.called("vkResetCommandPool")?;
@@ -119,12 +119,12 @@ impl<'a> Bench<'a> {
         unsafe { device.end_command_buffer(commands[0]) }.called("vkEndCommandBuffer")?;
         let submit = vk::SubmitInfo::default().command_buffers(&commands);
         let queue = self.context.queues()[0].handle;
-        let start = Instant::now();
+        let stopwatch = Stopwatch::start();
         // SAFETY: nobody else uses the queue or the fence.
         unsafe { device.queue_submit(queue, &[submit], self.fence) }.called("vkQueueSubmit")?;
         // SAFETY: submitted above.
         unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) }.called("vkWaitForFences")?;
-        let took = start.elapsed();
+        let took = stopwatch.stop();
         // SAFETY: not in use.
         unsafe { device.reset_fences(&[self.fence]) }.called("vkResetFences")?;
         // SAFETY: complete.

@@ -119,9 +119,7 @@ pub enum TensorFault {
     },
     /// An image over the device's limits, and nothing else allowed or possible.
     #[error(
-        "tensor `{tensor}` is an image of {} texels; the limit is {}, and neither another layout nor a grid nor a buffer is allowed and possible",
-        extent_shown(.extent),
-        extent_shown(.limit)
+        "tensor `{tensor}` is an image of {extent} texels; the limit is {limit}, and neither another layout nor a grid nor a buffer is allowed and possible"
     )]
     ImageTooLarge {
         /// The tensor.
@@ -243,8 +241,4 @@ fn needed_shown(needed: Option<Bytes>) -> String {
     needed.map_or(String::new(), |needed| {
         format!(", and {needed} are needed at once")
     })
-}
-
-fn extent_shown(extent: &ImageExtent) -> String {
-    format!("{} x {} x {}", extent.width, extent.height, extent.layers)
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::plan::{Region, Slot};
+use super::plan::{MemoryId, Region, Slot};
 use super::{Graph, SpaceItem, TensorPlan};
-use crate::units::{Bytes, Step};
+use crate::units::{Bytes, Span, Step};
 
 /// Who is where when, over all memories.
 ///
@@ -135,25 +135,111 @@ impl Timeline {
         Some((step, most, there))
     }
 
-    /// Events for `chrome://tracing` and Perfetto: a row for each memory, a slice for each life, a counter of live bytes; a
-    /// step is a microsecond.
+    /// Events for `chrome://tracing` and Perfetto: a process for each memory with a row for each offset in it (a second one where a tensor
+    /// is written over another in the same step), a slice for each life; and a process for the nodes, with a counter of live bytes.
+    /// A step is a microsecond.
     pub fn chrome_trace(&self) -> String {
-        let mut events: Vec<Value> = Vec::new();
-        for occupant in &self.occupants {
-            for life in &occupant.lives {
-                events.push(json!({
-                    "name": occupant.name, "cat": "tensor", "ph": "X", "pid": occupant.region.memory.0, "tid": occupant.region.offset.0,
-                    "ts": life.first.0, "dur": life.len(),
-                    "args": { "offset": occupant.region.offset.0, "size": occupant.region.size.0 },
-                }));
-            }
+        let mut lives: Vec<(&Slot, Span)> = self
+            .occupants
+            .iter()
+            .flat_map(|occupant| occupant.lives.iter().map(move |&life| (occupant, life)))
+            .collect();
+        lives.sort_by_key(|(occupant, life)| (occupant.region.memory, occupant.region.offset, life.first));
+        let memories = lives.iter().map(|(occupant, _)| occupant.region.memory.0 + 1);
+        let nodes = memories.max().unwrap_or(0);
+        let named = |kind: &str, process: u32, row: usize, name: String| json!({ "name": kind, "ph": "M", "pid": process, "tid": row, "args": { "name": name } });
+        let mut events: Vec<Value> = (0..nodes)
+            .map(|memory| named("process_name", memory, 0, format!("memory {memory}")))
+            .collect();
+        events.push(named("process_name", nodes, 0, "nodes".to_owned()));
+        // Where a row is and when it is free again; rows of one memory and offset follow one another.
+        let mut rows: Vec<(MemoryId, Bytes, Step)> = Vec::new();
+        for (occupant, life) in lives {
+            let Region { memory, offset, size } = occupant.region;
+            let here = |row: &(MemoryId, Bytes, Step)| (row.0, row.1) == (memory, offset);
+            let free = rows.iter().rposition(|row| here(row) && row.2 <= life.first);
+            let row = free.unwrap_or_else(|| {
+                rows.push((memory, offset, Step(0)));
+                let name = format!("at {offset}");
+                events.push(named("thread_name", memory.0, rows.len() - 1, name));
+                rows.len() - 1
+            });
+            rows[row].2 = life.end;
+            events.push(json!({
+                "name": occupant.name, "cat": "tensor", "ph": "X", "pid": memory.0, "tid": row,
+                "ts": life.first.0, "dur": life.len(), "args": { "offset": offset.0, "size": size.0 },
+            }));
         }
         for (step, name) in self.steps.iter().enumerate() {
-            events.push(json!({ "name": name, "cat": "node", "ph": "X", "pid": "nodes", "tid": 0, "ts": step, "dur": 1 }));
+            events.push(json!({ "name": name, "cat": "node", "ph": "X", "pid": nodes, "tid": 0, "ts": step, "dur": 1 }));
         }
         for (step, bytes) in self.live_bytes().into_iter().enumerate() {
-            events.push(json!({ "name": "live bytes", "ph": "C", "pid": "nodes", "ts": step, "args": { "bytes": bytes.0 } }));
+            events.push(json!({ "name": "live bytes", "ph": "C", "pid": nodes, "ts": step, "args": { "bytes": bytes.0 } }));
         }
         format!("{}\n", json!({ "traceEvents": events, "displayTimeUnit": "ms" }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ```text
+    /// offset 64        c ██
+    /// offset 0    a ████    d ██
+    ///                b ████         b is written over a, in the step that reads a for the last time
+    /// ```
+    #[test]
+    fn slices_of_a_trace_do_not_cross_within_a_row() {
+        let slot = |name: &str, offset: u64, life: (u32, u32)| Slot {
+            name: name.to_owned(),
+            region: Region {
+                memory: MemoryId(0),
+                offset: Bytes(offset),
+                size: Bytes(64),
+            },
+            lives: vec![Span::new(life.0, life.1)],
+        };
+        let timeline = Timeline {
+            occupants: vec![
+                slot("a", 0, (0, 2)),
+                slot("b", 0, (1, 3)),
+                slot("c", 64, (1, 2)),
+                slot("d", 0, (3, 4)),
+            ],
+            steps: vec!["node".to_owned(); 4],
+        };
+        let trace: Value = serde_json::from_str(&timeline.chrome_trace()).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let row_of = |name: &str| {
+            let event = events
+                .iter()
+                .find(|event| event["name"] == name && event["cat"] == "tensor");
+            let event = event.unwrap();
+            (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap())
+        };
+        assert_ne!(row_of("a"), row_of("b"));
+        assert_ne!(row_of("a"), row_of("c"));
+        assert!(row_of("d") == row_of("a") || row_of("d") == row_of("b"));
+        let called = |name: &str| {
+            events
+                .iter()
+                .filter(|event| event["args"]["name"] == name)
+                .count()
+        };
+        assert_eq!(
+            (
+                called("memory 0"),
+                called("nodes"),
+                called("at 0 B"),
+                called("at 64 B")
+            ),
+            (1, 1, 2, 1)
+        );
+        let most = events
+            .iter()
+            .filter_map(|event| event["args"]["bytes"].as_u64())
+            .max();
+        assert_eq!(most, Some(128));
     }
 }

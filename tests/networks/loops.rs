@@ -1,4 +1,5 @@
 //! Loops and shapes: any number of rounds, any shape of a range, one plan.
+#![allow(unreachable_pub)] // As in the support modules.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::reference::evaluate;
 use crate::rig::{self, Stored, assert_close};
 
 /// Planned by the default strategy, aliased.
-fn network(
+pub fn network(
     gpu: &Gpu,
     graph: &Graph,
     stored: Stored,
@@ -42,7 +43,7 @@ fn network(
 
 /// `x[c] = relu(x[c - 1] * w + x[c - 2])`: the convolution reads what the round before last made, so that no round can write
 /// over what it reads, and two values are carried.
-fn recurrence() -> Graph {
+pub fn recurrence() -> Graph {
     let mut graph = GraphBuilder::new("recurrence");
     let shape = [1, 6, 5, 7];
     let older = graph.input("older", ElementType::Float32, shape);

@@ -17,4 +17,5 @@ mod operators;
 mod passes;
 mod refusals;
 mod rig;
+mod rounds;
 mod scratch;

@@ -9,6 +9,7 @@ mod relay;
 mod support;
 mod tvm;
 mod usmp;
+mod vgg_d;
 
 use std::path::PathBuf;
 

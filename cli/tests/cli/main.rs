@@ -6,6 +6,7 @@ mod checks;
 mod devices;
 mod errors;
 mod frames;
+mod onnx;
 mod packs;
 mod pictures;
 mod replay;

@@ -42,6 +42,34 @@ fn the_allocation_graph_is_dumped() {
 }
 
 #[test]
+fn where_there_are_several_memories_each_place_says_in_which() {
+    let memories = ["tensors", "-", "--memory", "sram=64,dram", "--dump"];
+    let text = tileheap_with(RECORDS, &memories).good();
+    let dumped: Vec<&str> = text
+        .lines()
+        .skip_while(|line| *line != "Tensors")
+        .take(4)
+        .collect();
+    assert!(
+        dumped.iter().any(|line| line.contains("sram at 0 B"))
+            && dumped.iter().any(|line| line.contains("dram at 0 B")),
+        "{text}"
+    );
+    let peak: Vec<&str> = text
+        .lines()
+        .skip_while(|line| !line.starts_with("Alive at the peak"))
+        .skip(1)
+        .take(2)
+        .collect();
+    assert!(
+        peak.iter().any(|line| line.contains("sram")) && peak.iter().any(|line| line.contains("dram")),
+        "{text}"
+    );
+    let message = tileheap_with(RECORDS, &["tensors", "-", "--compare", "--trace", "trace.json"]).bad(2);
+    assert!(message.contains("--trace"), "{message}");
+}
+
+#[test]
 fn a_graph_is_written_as_one_of_our_own_and_planned_alike() {
     let file = scratch("tensors-graph.json");
     let path = file.to_str().unwrap();

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::fault::NetworkFault;
 use super::objects::Upload;
-use super::operators::small_inputs;
+use super::operators::{is_float, small_inputs};
 use crate::Result;
-use crate::tensor::{ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId};
+use crate::tensor::{BlockId, ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId};
 
 /// The layout that was chosen for each tensor.
 pub(super) type LayoutOf<'a> = &'a dyn Fn(TensorId) -> &'a Layout;
 
-/// Every constant that a node reads, with the layout and texels it is uploaded with. Biases, and constants that the plan has
+/// Every constant that a node reads, also as a parameter of a loop or branch, with the layout and texels it is uploaded with. Biases, and constants that the plan has
 /// in plain buffers, become buffers of vectors: along the outputs of weights of convolutions and dense layers, else along the
 /// last axis.
 pub(super) fn prepare(
@@ -20,11 +20,13 @@ pub(super) fn prepare(
     values: &BTreeMap<TensorId, Vec<f32>>,
 ) -> Result<Vec<Upload>> {
     let mut layouts: BTreeMap<TensorId, Layout> = BTreeMap::new();
+    let given = given(graph);
     for node in graph.nodes() {
         let NodeKind::Operator(operator) = &node.kind else {
             continue;
         };
-        for (index, &input) in node.inputs.iter().enumerate() {
+        for (index, input) in node.inputs.iter().enumerate() {
+            let &input = given.get(input).unwrap_or(input);
             if graph.tensor(input).source != Source::Constant {
                 continue;
             }
@@ -40,6 +42,13 @@ pub(super) fn prepare(
                 placed.clone()
             };
             layouts.insert(input, layout);
+        }
+    }
+    // What loops begin with.
+    for &constant in given.values() {
+        if is_float(graph, constant) {
+            let entry = layouts.entry(constant);
+            entry.or_insert_with(|| layout_of(constant).clone());
         }
     }
     let mut prepared = Vec::with_capacity(layouts.len());
@@ -73,6 +82,33 @@ pub(super) fn prepare(
     }
     prepared.extend(zeros(graph, layout_of)?);
     Ok(prepared)
+}
+
+/// The constant that each parameter of a loop or branch is, for a carried one in the first round.
+fn given(graph: &Graph) -> BTreeMap<TensorId, TensorId> {
+    let mut given = BTreeMap::new();
+    enter(graph, BlockId::ROOT, &mut given);
+    given
+}
+
+fn enter(graph: &Graph, block: BlockId, given: &mut BTreeMap<TensorId, TensorId>) {
+    for &id in &graph.block(block).nodes {
+        let node = graph.node(id);
+        let inner = match &node.kind {
+            NodeKind::Operator(_) => &[][..],
+            NodeKind::Loop(repeated) => std::slice::from_ref(&repeated.body),
+            NodeKind::Branch(branch) => &branch.arms,
+        };
+        for &inner in inner {
+            for (&parameter, input) in graph.block(inner).inputs.iter().zip(&node.inputs) {
+                let &input = given.get(input).unwrap_or(input);
+                if graph.tensor(input).source == Source::Constant {
+                    given.insert(parameter, input);
+                }
+            }
+            enter(graph, inner, given);
+        }
+    }
 }
 
 /// Zeros for the biases of convolutions and dense layers without one, as many as the longest has.

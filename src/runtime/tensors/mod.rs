@@ -17,10 +17,12 @@
 //! # Not done
 //! Tensors split in a grid of images, 3D images, layouts with reshaped or reordered axes; operators beyond those of
 //! `operators.rs`, unless the caller brings a kernel; elements that are no floats. Conditions of loops and branches are not read from
-//! the device: the caller says how many rounds a loop runs ([`Decision`]). As passes of a frame, graphs with loops or branches, and
-//! what is written in place: a frame's resources are one each.
+//! the device: the caller says how many rounds a loop runs ([`Decision`]), of passes of a frame as they are declared. As passes of a
+//! frame, what is written in place: a frame's resources are one each.
 
 mod constants;
+mod decision;
+mod declare;
 mod descriptors;
 mod fault;
 mod hazards;
@@ -39,10 +41,11 @@ mod scope;
 mod scratch;
 mod whereabouts;
 
+pub use decision::Decision;
 pub use fault::NetworkFault;
 pub use host::HostBuffer;
 pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
-pub use network::{Decision, Network, Recorded, Run};
+pub use network::{Network, Recorded, Run};
 pub use passes::{NetworkPasses, NetworkPassesDesc, PassTensor};
 pub use pipelines::PipelineKey;
 pub use scope::{Held, Scope};

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::constants;
+use super::decision::Decision;
 use super::descriptors::Descriptors;
 use super::fault::NetworkFault;
 use super::kernel::KernelSet;
@@ -19,20 +20,6 @@ use crate::runtime::owned::Owned;
 use crate::runtime::{Buffer, Device};
 use crate::tensor::{Graph, NodeId, TensorId, TensorPlan};
 use crate::units::Bytes;
-
-/// What a loop or branch does in a run. Conditions are on the device and commands are recorded before: the caller says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// A loop that is left in round `rounds` (0: in the first) by one of its exits.
-    Rounds {
-        /// Whole rounds before it is left.
-        rounds: u64,
-        /// Which of [`Loop::exits`](crate::tensor::Loop::exits).
-        exit: usize,
-    },
-    /// A branch that takes one of its arms.
-    Arm(usize),
-}
 
 /// What one run of a network is given.
 #[derive(Clone, Copy, Debug, Default)]

@@ -17,7 +17,7 @@
 
 use super::fault::NetworkFault;
 use super::scope::{Held, Shaped};
-use crate::tensor::{Attribute, CONVERT, Graph, Node, Operator, TensorId};
+use crate::tensor::{Attribute, CONVERT, ElementType, Graph, Node, Operator, TensorId};
 
 /// What a kernel's operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +51,19 @@ pub(super) fn small_inputs(operator: &str) -> &'static [usize] {
         "layer_norm" => &[1, 2],
         _ => &[],
     }
+}
+
+/// Whether kernels compute a node. Conditions of loops are the caller's to know, and nothing else reads what is not of floats.
+pub(super) fn computes(graph: &Graph, node: &Node) -> bool {
+    node.outputs.iter().any(|&output| is_float(graph, output))
+}
+
+/// Whether a tensor's elements are such as kernels read and write.
+pub(super) fn is_float(graph: &Graph, tensor: TensorId) -> bool {
+    matches!(
+        graph.tensor(tensor).element,
+        ElementType::Float32 | ElementType::Float16
+    )
 }
 
 /// The call that computes a node at the shapes that `look` gives; `None` where there is nothing to do.

@@ -6,8 +6,8 @@
 //!                             with everything else, in tile memory where that is worth most
 //! ```
 //! A [`Network`](super::Network) has memory of its own, planned once by [`tensor::plan`](crate::tensor::plan()). Here each tensor is a
-//! transient resource of the frame, and each node a compute pass whose accesses are read from its kernel's SPIR-V: a texture that is
-//! only read is a sampled image, one that is written a write-only storage image.
+//! transient resource of the frame, and each node (of a loop, in each round) a compute pass whose accesses are read from its kernel's
+//! SPIR-V: a texture that is only read is a sampled image, one that is written a write-only storage image.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,23 +15,17 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::constants;
+use super::decision::Decision;
+use super::declare::Declaring;
 use super::descriptors::{Bound, Descriptors};
-use super::fault::NetworkFault;
-use super::invocation::Invocation;
 use super::kernel::KernelSet;
-use super::measure::{format, image_info};
 use super::objects::{Objects, Thing};
-use super::operators::{Call, Operand, call, copy_call, same_bytes, told};
-use super::pipelines::{Pipeline, Pipelines, arguments_of, checked_groups, dispatch};
-use super::scope::{Held, Scope, Shaped, shaped};
+use super::pipelines::{Pipeline, Pipelines, dispatch};
 use crate::Result;
-use crate::frame::{
-    Before, BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, PassId, ResourceId, ResourceKind,
-};
+use crate::frame::{CommandBufferId, FrameBuilder, PassId, ResourceId};
 use crate::runtime::device::Inner;
 use crate::runtime::{Commands, Device, PassCommands};
-use crate::tensor::{BlockId, ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId};
-use crate::units::Bytes;
+use crate::tensor::{Graph, Layout, NodeId, TensorId};
 
 /// A resource of the frame that stands for an input or output of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,14 +42,17 @@ pub enum PassTensor {
 pub struct NetworkPassesDesc<'a> {
     /// What names of passes and resources begin with.
     pub name: String,
-    /// The graph: operators alone.
+    /// The graph.
     pub graph: &'a Arc<Graph>,
     /// One per tensor of the graph.
     pub layouts: &'a [Layout],
     /// The elements of each constant, row-major.
     pub values: &'a BTreeMap<TensorId, Vec<f32>>,
-    /// Every input and output.
+    /// Every input and output; conditions and counters (elements that are no floats) are not read, and need nothing.
     pub bound: &'a [(TensorId, PassTensor)],
+    /// What loops and branches do in every frame, as passes are declared once: each round of a loop is passes of its own, whose tensors
+    /// are resources of their own, with the round in their names (`lstm/next h [3]`); of a branch one arm is there.
+    pub decisions: &'a [(NodeId, Decision)],
     /// The kernels.
     pub kernels: KernelSet,
 }
@@ -89,28 +86,28 @@ pub struct NetworkPassesDesc<'a> {
 /// # Ok(()) }
 /// ```
 pub struct NetworkPasses {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
     name: String,
-    steps: Vec<Step>,
-    pipelines: Pipelines,
+    pub(super) steps: Vec<Step>,
+    pub(super) pipelines: Pipelines,
     descriptors: Descriptors,
     /// Constants; taken when they are destroyed.
-    objects: Option<Objects>,
+    pub(super) objects: Option<Objects>,
 }
 
 /// One pass: a kernel on its operands.
-struct Step {
-    pass: PassId,
-    pipeline: Arc<Pipeline>,
-    operands: Vec<Part>,
-    format: vk::Format,
-    arguments: Vec<u8>,
-    groups: [u32; 3],
+pub(super) struct Step {
+    pub(super) pass: PassId,
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) operands: Vec<Part>,
+    pub(super) format: vk::Format,
+    pub(super) arguments: Vec<u8>,
+    pub(super) groups: [u32; 3],
 }
 
 /// What an operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+pub(super) enum Part {
     Image(ResourceId),
     /// So many bytes from the beginning.
     Buffer(ResourceId, u64),
@@ -118,7 +115,7 @@ enum Part {
 }
 
 impl Part {
-    fn resource(self) -> Option<ResourceId> {
+    pub(super) fn resource(self) -> Option<ResourceId> {
         match self {
             Part::Image(resource) | Part::Buffer(resource, _) => Some(resource),
             Part::Constant(_) => None,
@@ -132,8 +129,8 @@ impl NetworkPasses {
     /// Waits for the upload on the device's first queue that computes: no other thread uses it meanwhile.
     ///
     /// # Errors
-    /// An input or output that is not bound, a loop or branch, an operator without a kernel, a layout that kernels do not take: each
-    /// by name. The frame is then of no use.
+    /// An input or output that is not bound, a loop without its number of rounds, a branch without its arm, an operator without a kernel, a
+    /// layout that kernels do not take: each by name. The frame is then of no use.
     ///
     /// # Panics
     /// If there is not one layout per tensor.
@@ -179,14 +176,7 @@ impl NetworkPasses {
         let inner = self.inner.clone();
         let objects = self.objects.as_mut().expect("taken when destroyed");
         objects.upload(&inner, uploads)?;
-        let mut declaring = Declaring {
-            passes: self,
-            frame,
-            commands,
-            desc,
-            resources: BTreeMap::new(),
-        };
-        declaring.all()
+        Declaring::new(self, frame, commands, desc).all()
     }
 
     /// The passes, in the order in which they were declared.
@@ -281,262 +271,6 @@ impl Step {
         }
         Ok(())
     }
-}
-
-/// The declaration of a graph.
-struct Declaring<'a, 'b> {
-    passes: &'a mut NetworkPasses,
-    frame: &'a mut FrameBuilder,
-    commands: CommandBufferId,
-    desc: &'a NetworkPassesDesc<'b>,
-    /// The resource that each tensor is, or is a view of.
-    resources: BTreeMap<TensorId, ResourceId>,
-}
-
-/// An operand with its form.
-#[derive(Clone, Copy)]
-struct Resolved {
-    part: Part,
-    shape: Shaped,
-    element: ElementType,
-}
-
-impl Declaring<'_, '_> {
-    fn all(&mut self) -> Result<()> {
-        let graph = self.desc.graph.clone();
-        for &input in graph.inputs() {
-            self.bind(input, true)?;
-        }
-        for &output in graph.outputs() {
-            if let PassTensor::Itself(resource) = self.bound(output)? {
-                self.resources.entry(output).or_insert(resource);
-            }
-        }
-        for &id in &graph.block(BlockId::ROOT).nodes {
-            let node = graph.node(id);
-            let NodeKind::Operator(operator) = &node.kind else {
-                return Err(NetworkFault::Node {
-                    node: node.name.clone(),
-                    operator: "loop or branch".to_owned(),
-                    problem: "passes of a frame are what they are declared: record a Network instead"
-                        .to_owned(),
-                }
-                .into());
-            };
-            let look = |tensor: TensorId| self.shape(tensor);
-            let Some(made) = call(&graph, node, operator, &look)? else {
-                continue;
-            };
-            let mut operands = Vec::with_capacity(made.operands.len());
-            for operand in &made.operands {
-                operands.push(match *operand {
-                    Operand::Tensor(tensor) => self.resolve(tensor)?,
-                    Operand::Zeros(vectors) => self.zeros(vectors),
-                });
-            }
-            // A view of its operand.
-            if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..])
-                && source.part.resource() == target.part.resource()
-                && same_bytes(source.shape, target.shape)
-            {
-                continue;
-            }
-            self.pass(&node.name, &made, &operands)?;
-        }
-        for &output in graph.outputs() {
-            self.bind(output, false)?;
-        }
-        Ok(())
-    }
-
-    fn bound(&self, tensor: TensorId) -> Result<PassTensor, NetworkFault> {
-        let found = self.desc.bound.iter().find(|(of, _)| *of == tensor);
-        let found = found.map(|(_, bound)| *bound);
-        found.ok_or_else(|| NetworkFault::unbound(self.desc.graph, tensor))
-    }
-
-    /// An input or output: itself, or moved from or to a plain buffer.
-    fn bind(&mut self, tensor: TensorId, inwards: bool) -> Result<()> {
-        let plain = match self.bound(tensor)? {
-            PassTensor::Itself(resource) => {
-                self.resources.entry(tensor).or_insert(resource);
-                return Ok(());
-            }
-            PassTensor::Plain(resource) => resource,
-        };
-        let name = self.desc.graph.tensor(tensor).name.clone();
-        let shape = &self.desc.layouts[tensor.index()].shape;
-        let layout = LayoutRule::buffer().apply(&name, shape, ElementType::Float32)?;
-        let caller = Resolved {
-            part: Part::Buffer(plain, layout.bytes().0.max(4)),
-            shape: shaped(&name, &layout)?,
-            element: ElementType::Float32,
-        };
-        let own = self.resolve(tensor)?;
-        let (source, target) = if inwards { (caller, own) } else { (own, caller) };
-        let made = copy_call(tensor, source.shape, tensor, target.shape).map_err(|problem| {
-            NetworkFault::Layout {
-                tensor: name.clone(),
-                problem,
-            }
-        })?;
-        let what = if inwards { "in" } else { "out" };
-        self.pass(&format!("{name} {what}"), &made, &[source, target])
-    }
-
-    fn constant(&self, tensor: TensorId) -> Option<&super::objects::Constant> {
-        let objects = self.passes.objects.as_ref().expect("taken when destroyed");
-        objects.constants.get(&tensor)
-    }
-
-    fn layout(&self, tensor: TensorId) -> &Layout {
-        let constant = self.constant(tensor).map(|constant| &constant.layout);
-        constant.unwrap_or(&self.desc.layouts[tensor.index()])
-    }
-
-    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkFault> {
-        shaped(&self.desc.graph.tensor(tensor).name, self.layout(tensor))
-    }
-
-    fn resolve(&mut self, tensor: TensorId) -> Result<Resolved> {
-        let (shape, element) = (self.shape(tensor)?, self.layout(tensor).element);
-        let size = self.layout(tensor).bytes().0.max(16);
-        let is_image = self.layout(tensor).rule.storage.is_image();
-        let part = match self.constant(tensor).map(|constant| constant.thing) {
-            Some(thing) => Part::Constant(thing),
-            None => {
-                let resource = self.resource(tensor)?;
-                if is_image {
-                    Part::Image(resource)
-                } else {
-                    Part::Buffer(resource, size)
-                }
-            }
-        };
-        Ok(Resolved { part, shape, element })
-    }
-
-    fn zeros(&self, vectors: u32) -> Resolved {
-        let objects = self.passes.objects.as_ref().expect("taken when destroyed");
-        Resolved {
-            part: Part::Constant(objects.zeros.expect("made for every bias that is not there")),
-            shape: Shaped {
-                scope: Scope {
-                    held: Held::Buffer,
-                    split: 3,
-                },
-                extent: [1, 1, 1, vectors],
-                lanes: Some((3, vectors * 4)),
-            },
-            element: ElementType::Float32,
-        }
-    }
-
-    /// The resource of a tensor, declared when it is first met. A view at the beginning of a buffer is that buffer.
-    fn resource(&mut self, tensor: TensorId) -> Result<ResourceId> {
-        if let Some(&known) = self.resources.get(&tensor) {
-            return Ok(known);
-        }
-        let (of, layout) = (
-            self.desc.graph.tensor(tensor),
-            self.desc.layouts[tensor.index()].clone(),
-        );
-        let plain = |id: TensorId| self.desc.layouts[id.index()].rule == LayoutRule::buffer();
-        let base = of.view.filter(|view| {
-            let inside = self.desc.graph.tensor(view.base).source != Source::Constant;
-            view.offset == Bytes::ZERO && inside && plain(view.base) && plain(tensor)
-        });
-        let resource = match base {
-            Some(view) => self.resource(view.base)?,
-            None => {
-                let kind = resource_kind(&of.name, &layout)?;
-                let name = format!("{}/{}", self.desc.name, of.name);
-                self.frame.resource(name, kind, crate::frame::Lifetime::Transient)
-            }
-        };
-        self.resources.insert(tensor, resource);
-        Ok(resource)
-    }
-
-    /// Declares a pass, with the accesses of its kernel.
-    fn pass(&mut self, name: &str, made: &Call, operands: &[Resolved]) -> Result<()> {
-        let inner = self.passes.inner.clone();
-        let forms = operands.iter().map(|operand| (operand.shape, operand.element));
-        let last = operands.last().map(|operand| operand.shape);
-        let Invocation { key, format } = Invocation::new(made, forms, last);
-        let pipeline = self.passes.pipelines.get(&inner, &key)?;
-        pipeline.check_operands(made, operands.len())?;
-        let mut accesses: Vec<(ResourceId, super::OperandAccess)> = Vec::new();
-        for (operand, access) in operands.iter().zip(&pipeline.kernel.operands) {
-            let Some(resource) = operand.part.resource() else {
-                continue;
-            };
-            match accesses.iter_mut().find(|(other, _)| *other == resource) {
-                None => accesses.push((resource, *access)),
-                // Read twice, or read and written: one access that does both.
-                Some((_, known)) => {
-                    if access.writes {
-                        known.kind = access.kind;
-                    }
-                    known.reads |= access.reads;
-                    known.writes |= access.writes;
-                }
-            }
-        }
-        let mut pass = self
-            .frame
-            .compute_pass(self.commands, format!("{}/{name}", self.desc.name));
-        for (resource, access) in accesses {
-            let before = if access.reads {
-                Before::Load
-            } else {
-                Before::Overwrite
-            };
-            pass = pass.access(resource, access.kind, access.reads, access.writes, before);
-        }
-        let pass = pass.id();
-        let groups = checked_groups(&inner, &made.kernel, made.work, key.local)?;
-        let shapes = operands.iter().map(|operand| told(made, operand.shape));
-        self.passes.steps.push(Step {
-            pass,
-            pipeline,
-            operands: operands.iter().map(|operand| operand.part).collect(),
-            format,
-            arguments: arguments_of(shapes, &made.numbers),
-            groups,
-        });
-        Ok(())
-    }
-}
-
-/// The image or buffer that holds a tensor.
-fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind, NetworkFault> {
-    if !layout.rule.storage.is_image() {
-        return Ok(BufferDesc::new(Bytes(layout.bytes().0.max(16))).into());
-    }
-    let fault = |problem: &str| NetworkFault::Layout {
-        tensor: name.to_owned(),
-        problem: problem.to_owned(),
-    };
-    let info = image_info(
-        format(name, layout.element)?,
-        layout.extent,
-        vk::ImageUsageFlags::empty(),
-    );
-    // A frame's image of one layer is viewed as no array.
-    if layout.rule.storage == Storage::ImageArray && info.array_layers == 1 {
-        return Err(fault(
-            "an image array of one layer is a 2D image in a frame: lay it out as one",
-        ));
-    }
-    if layout.rule.storage == Storage::Image3d {
-        return Err(fault("kernels have no 3D images"));
-    }
-    Ok(ImageDesc {
-        array_layers: info.array_layers,
-        ..ImageDesc::new(info.format, info.extent)
-    }
-    .into())
 }
 
 impl std::fmt::Debug for NetworkPasses {

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 
+use super::decision;
 use super::descriptors::Bound;
 use super::fault::NetworkFault;
 use super::hazards::{ObjectId, Space, Touch, Tracker};
 use super::invocation::Invocation;
-use super::network::{Decision, Network, Recorded, Run};
+use super::network::{Network, Recorded, Run};
 use super::objects::Thing;
-use super::operators::{Call, Operand, call, copy_call, same_bytes, told};
+use super::operators::{Call, Operand, call, computes, copy_call, same_bytes, told};
 use super::pipelines::{arguments_of, checked_groups, dispatch};
 use super::scope::{Held, Scope, Shaped, shaped};
 use crate::Result;
@@ -105,11 +106,7 @@ impl<'a> Recorder<'a> {
                 NodeKind::Operator(_) => self.operator(node)?,
                 NodeKind::Loop(repeated) => self.repeat(node, repeated)?,
                 NodeKind::Branch(branch) => {
-                    let arm = match self.decision(node) {
-                        Some(Decision::Arm(arm)) => branch.arms.get(arm).copied(),
-                        _ => None,
-                    };
-                    let arm = arm.ok_or_else(|| self.undecided(node, "the number of one of its arms"))?;
+                    let arm = decision::arm(&graph, node, branch, self.run.decisions)?;
                     self.block(arm, usize::MAX)?;
                     self.copies(node, CopyTime::Leave)?;
                 }
@@ -119,14 +116,8 @@ impl<'a> Recorder<'a> {
     }
 
     fn repeat(&mut self, node: NodeId, repeated: &Loop) -> Result<()> {
-        let decided = match self.decision(node) {
-            Some(Decision::Rounds { rounds, exit }) => {
-                repeated.exits.get(exit).map(|after| (rounds, exit, after.after))
-            }
-            _ => None,
-        };
-        let (rounds, exit, after) =
-            decided.ok_or_else(|| self.undecided(node, "its number of rounds and one of its exits"))?;
+        let (rounds, exit, taken) =
+            decision::rounds(&self.network.graph, node, repeated, self.run.decisions)?;
         self.rounds.push(0);
         self.copies(node, CopyTime::Enter)?;
         for round in 0..rounds {
@@ -135,7 +126,7 @@ impl<'a> Recorder<'a> {
             self.copies(node, CopyTime::Round)?;
         }
         self.set_round(rounds);
-        self.block(repeated.body, after as usize)?;
+        self.block(repeated.body, taken.after as usize)?;
         self.copies(node, CopyTime::Leave)?;
         self.rounds.pop();
         let graph = self.network.graph.clone();
@@ -146,16 +137,6 @@ impl<'a> Recorder<'a> {
 
     fn set_round(&mut self, round: u64) {
         *self.rounds.last_mut().expect("a loop is being recorded") = round;
-    }
-
-    fn decision(&self, node: NodeId) -> Option<Decision> {
-        let found = self.run.decisions.iter().find(|(of, _)| *of == node);
-        found.map(|(_, decision)| *decision)
-    }
-
-    fn undecided(&self, node: NodeId, what: &'static str) -> NetworkFault {
-        let node = self.network.graph.node(node).name.clone();
-        NetworkFault::Undecided { node, what }
     }
 
     /// Copies of the plan that belong to a loop or branch.
@@ -205,12 +186,7 @@ impl<'a> Recorder<'a> {
         let NodeKind::Operator(operator) = &node.kind else {
             unreachable!("only operators are dispatched");
         };
-        // Conditions of loops are the caller's to know; nothing else reads what is not of floats.
-        let computed = |tensor: &TensorId| {
-            let element = graph.tensor(*tensor).element;
-            matches!(element, ElementType::Float32 | ElementType::Float16)
-        };
-        if !node.outputs.iter().any(computed) {
+        if !computes(&graph, node) {
             return Ok(());
         }
         let look = |tensor: TensorId| self.shape(tensor);

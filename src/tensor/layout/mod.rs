@@ -14,6 +14,8 @@ pub mod executorch;
 mod map;
 mod oversize;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{ElementType, TensorFault};
@@ -131,6 +133,13 @@ impl ImageExtent {
     /// How many texels.
     pub const fn texels(self) -> u64 {
         self.width.saturating_mul(self.height).saturating_mul(self.layers)
+    }
+}
+
+impl fmt::Display for ImageExtent {
+    /// Width, height, layers.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {} x {}", self.width, self.height, self.layers)
     }
 }
 

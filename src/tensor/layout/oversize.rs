@@ -1,5 +1,7 @@
 //! Images over a device's limits: another layout, then a grid of images, then a buffer.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::{Convention, Generation, ImageExtent, Layout, LayoutRule, Storage};
@@ -118,6 +120,22 @@ pub enum Reason {
         /// The largest there is.
         limit: ImageExtent,
     },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (extent, limit, instead) = match self {
+            Reason::Asked => return f.write_str("as it was asked for"),
+            Reason::OtherLayout { extent, limit } => (extent, limit, "another layout".to_owned()),
+            Reason::Split {
+                extent,
+                limit,
+                images,
+            } => (extent, limit, format!("{images} images")),
+            Reason::Buffer { extent, limit } => (extent, limit, "a buffer".to_owned()),
+        };
+        write!(f, "an image of {extent} passes the limit of {limit}: {instead}")
+    }
 }
 
 /// More images than this in a grid are no longer bound as one kernel's descriptors.

@@ -47,6 +47,38 @@ pub enum CarryRule {
 }
 
 /// How a graph is planned.
+///
+/// ```
+/// use tileheap::tensor::{
+///     ElementType, Graph, GraphBuilder, Home, MemoryDesc, StorageOptions, TensorId, TensorPlanOptions,
+///     TensorRequirements, choose, plan,
+/// };
+/// use tileheap::units::{Alignment, Bytes};
+///
+/// let mut graph = GraphBuilder::new("three");
+/// let x = graph.input("x", ElementType::Float32, [64]);
+/// let y = graph.operator("y", "exp", [], &[x])?[0];
+/// let z = graph.operator("z", "exp", [], &[y])?[0];
+/// graph.output(z);
+/// let choice = choose(&graph.build()?, &StorageOptions::default())?;
+/// let pitch = Alignment::new(64).expect("not 0"); // of image rows, in bytes
+/// let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
+///
+/// // A small memory first, and what is named y in it: a `mem_id` per tensor, over the strategy.
+/// let small = MemoryDesc { capacity: Some(Bytes(256)), ..MemoryDesc::new("sram") };
+/// let of_y = |graph: &Graph, id: TensorId| (graph.tensor(id).name == "y").then(|| "sram".to_owned());
+/// let options = TensorPlanOptions {
+///     memories: vec![small, MemoryDesc::new("dram")],
+///     memory_of: Some(&of_y),
+///     plan_inputs: false, // x is the caller's, z is planned
+///     in_place: false,
+///     ..TensorPlanOptions::default()
+/// };
+/// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
+/// assert_eq!((plan.tensor(x).home, plan.tensor(z).home), (Home::Caller, Home::Planned));
+/// assert_eq!(plan.memories.iter().map(|memory| memory.size.0).collect::<Vec<_>>(), [256, 256]);
+/// # Ok::<(), tileheap::tensor::TensorFault>(())
+/// ```
 pub struct TensorPlanOptions<'a> {
     /// How tensors get their bytes.
     pub strategy: TensorStrategy,

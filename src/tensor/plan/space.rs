@@ -78,31 +78,43 @@ pub struct Space {
 /// An algorithm of the user's: places items, and is checked.
 ///
 /// ```
-/// use tileheap::tensor::{MemoryDesc, MemoryId, Region, SpaceAlgorithm, SpaceItem, place_by};
-/// use tileheap::units::{Bytes, Span};
+/// use tileheap::tensor::{
+///     ElementType, GraphBuilder, MemoryDesc, MemoryId, Region, SpaceAlgorithm, SpaceItem, StorageOptions,
+///     TensorPlanOptions, TensorRequirements, choose, plan,
+/// };
+/// use tileheap::units::{Alignment, Bytes};
 ///
-/// /// Each thing behind the one before: nothing shares bytes.
-/// struct InARow;
+/// /// Everything in the last memory, one after the other.
+/// struct InTurn;
 ///
-/// impl SpaceAlgorithm for InARow {
+/// impl SpaceAlgorithm for InTurn {
 ///     fn name(&self) -> &str {
-///         "in a row"
+///         "in-turn"
 ///     }
 ///
-///     fn place(&self, items: &[SpaceItem], _memories: &[MemoryDesc]) -> Result<Vec<Region>, String> {
+///     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<Vec<Region>, String> {
+///         let memory = MemoryId(memories.len() as u32 - 1);
 ///         let mut end = Bytes::ZERO;
-///         let regions = items.iter().map(|item| {
+///         let place = |item: &SpaceItem| {
 ///             let offset = end.align_up(item.alignment);
 ///             end = offset + item.size;
-///             Region { memory: MemoryId(0), offset, size: item.size }
-///         });
-///         Ok(regions.collect())
+///             Region { memory, offset, size: item.size }
+///         };
+///         Ok(items.iter().map(place).collect())
 ///     }
 /// }
 ///
-/// let items = [SpaceItem::record("x", Span::new(0, 2), Bytes(64)), SpaceItem::record("y", Span::new(2, 3), Bytes(32))];
-/// let space = place_by(&InARow, &items, &[MemoryDesc::new("memory")])?;
-/// assert_eq!(space.regions[1].offset, Bytes(64));
+/// let mut graph = GraphBuilder::new("two");
+/// let x = graph.input("x", ElementType::Float32, [64]);
+/// let y = graph.operator("y", "exp", [], &[x])?[0];
+/// graph.output(y);
+/// let choice = choose(&graph.build()?, &StorageOptions::default())?;
+/// let pitch = Alignment::new(64).expect("not 0"); // of image rows, in bytes
+/// let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
+/// let mut options = TensorPlanOptions { in_place: false, ..TensorPlanOptions::default() };
+/// options.algorithm = Some(&InTurn);
+/// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
+/// assert_eq!(plan.size(), Bytes(2 * 64 * 4));
 /// # Ok::<(), tileheap::tensor::TensorFault>(())
 /// ```
 pub trait SpaceAlgorithm {
@@ -427,9 +439,8 @@ pub fn place_by(
     for (number, memory) in memories.iter().enumerate() {
         let inside = |item: &u32| space.regions[*item as usize].memory.0 as usize == number;
         let which: Vec<u32> = (0..items.len() as u32).filter(inside).collect();
-        let ends = which
-            .iter()
-            .map(|&item| space.regions[item as usize].offset + items[item as usize].size);
+        let regions = which.iter().map(|&item| space.regions[item as usize]);
+        let ends = regions.map(|region| region.offset + region.size);
         space.memories.push(MemoryPlan {
             name: memory.name.clone(),
             size: ends.max().unwrap_or(Bytes::ZERO),
@@ -466,16 +477,24 @@ pub(crate) fn check_regions(
         if !can_hold(memory, item) {
             return Err(format!("tensor `{name}` cannot be in memory `{}`", memory.name));
         }
-        let aligned = region.offset.is_aligned(item.alignment) && region.offset.is_aligned(memory.alignment);
-        if !aligned || region.size < item.size {
-            return Err(format!(
-                "tensor `{name}` of {} is at {}",
-                item.size, region.offset
-            ));
+        for alignment in [item.alignment, memory.alignment] {
+            if !region.offset.is_aligned(alignment) {
+                return Err(format!(
+                    "tensor `{name}` is at {}, and its alignment in memory `{}` is {alignment}",
+                    region.offset, memory.name
+                ));
+            }
         }
-        let end = region.offset.0.checked_add(region.size.0);
-        if end.is_none_or(|end| memory.capacity.is_some_and(|capacity| end > capacity.0)) {
-            return Err(format!("tensor `{name}` ends after memory `{}`", memory.name));
+        if region.size < item.size {
+            return Err(format!("tensor `{name}` of {} has {}", item.size, region.size));
+        }
+        let end = Bytes(region.offset.0.saturating_add(region.size.0));
+        let capacity = memory.capacity.unwrap_or(Bytes(u64::MAX - 1));
+        if end > capacity {
+            return Err(format!(
+                "tensor `{name}` ends at {end}, and memory `{}` has {capacity}",
+                memory.name
+            ));
         }
         for (other, taken) in items.iter().zip(regions).take(index) {
             if region.overlaps(taken) && item.meets(other) {

@@ -130,7 +130,7 @@ pub struct StagingCost {
 
 impl StagingCost {
     /// A device whose textures alone have a first-level cache. The ratio is an assumption: no public measurement of one
-    /// kernel from both is known, and `benches/textures.rs` makes one for the device at hand.
+    /// kernel from both is known. `cargo bench --bench textures` measures the device at hand and prints its `StagingCost`.
     pub const CACHED_TEXTURES: StagingCost = StagingCost {
         buffer_read: 2,
         texture_read: 1,

@@ -1,17 +1,21 @@
-//! One kernel, one tensor, from a buffer and from textures: the number that decides whether staging pays
-//! (`runtime::tensors::StagingCost`), for the device at hand.
+//! One kernel, one tensor, from a buffer and from textures: whether staging pays (`runtime::tensors::StagingCost`) on the device at
+//! hand, and what whole convolutions take.
 //!
 //! ```text
 //! cargo bench --bench textures
 //! ```
-//! Every variant of a convolution of 64 channels runs 16 times in one submission, variants in turn; the least time of 12 turns is
-//! printed. Without Vulkan it says so and measures nothing.
+//! First means over windows of growing size, which read every vector of their source as often as the window has places: from the buffer, from a
+//! texture, and from a texture that the buffer is copied to first. The costs that follow from them, as `StagingCost` takes them, and whether its rule
+//! stages where that was quicker. Then a convolution of 64 channels, data and weights in buffers and textures. Every variant runs 16 times
+//! in one submission, variants in turn; the least time of 12 turns counts. Without Vulkan it says so and measures nothing.
+
+mod device;
+mod staging;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use ash::vk;
 use tileheap::runtime::tensors::{HostBuffer, KernelSet, Network, Run};
 use tileheap::runtime::{Context, ContextDesc};
 use tileheap::tensor::{
@@ -23,7 +27,7 @@ const SIDE: i64 = 28;
 const REPEATS: usize = 16;
 const TURNS: usize = 12;
 
-/// Convolutions of one input, their results added up.
+/// One convolution after the other, all with the same weights.
 fn graph(window: i64, element: ElementType) -> tileheap::Result<Graph> {
     let mut graph = GraphBuilder::new("convolution");
     let x = graph.input("x", element, [1, CHANNELS, SIDE, SIDE]);
@@ -51,6 +55,11 @@ fn main() {
     };
     println!("{}", context.tile().profile().name);
     for element in [ElementType::Float32, ElementType::Float16] {
+        if let Err(error) = staging::measure(&context, element) {
+            println!("staging of {element}: {error}");
+        }
+    }
+    for element in [ElementType::Float32, ElementType::Float16] {
         for window in [1, 3] {
             if let Err(error) = measure(&context, window, element) {
                 println!("{window} x {window} of {element}: {error}");
@@ -64,7 +73,9 @@ fn measure(context: &Context, window: i64, element: ElementType) -> tileheap::Re
     let graph = Arc::new(graph(window, element)?);
     let (x, w) = (graph.inputs()[0], TensorId(1));
     let count = |id: TensorId| graph.shape_at(id, &[]).map(|dims| dims.iter().product::<u64>());
-    let values = BTreeMap::from([(w, vec![0.01; count(w)? as usize])]);
+    // Means, so that nothing grows from one to the next.
+    let mean = 1.0 / (CHANNELS * window * window) as f32;
+    let values = BTreeMap::from([(w, vec![mean; count(w)? as usize])]);
     let forms: [(&str, Option<Generation>); 3] = [
         ("buffer", None),
         ("texture", Some(Generation::Flat)),
@@ -119,7 +130,7 @@ fn measure(context: &Context, window: i64, element: ElementType) -> tileheap::Re
             variants[index].least = variants[index].least.min(took);
         }
     }
-    println!("{window} x {window}, {CHANNELS} channels, {SIDE} x {SIDE}, {element}:");
+    println!("convolution of {window} x {window}, {CHANNELS} channels of {SIDE} x {SIDE}, {element}:");
     let base = variants[0].least.as_secs_f64();
     for Variant {
         name,
@@ -129,7 +140,7 @@ fn measure(context: &Context, window: i64, element: ElementType) -> tileheap::Re
     } in variants
     {
         let each = least.as_secs_f64() * 1e6 / REPEATS as f64;
-        println!("  {each:8.1} us  {:5.2} x  {name}", least.as_secs_f64() / base);
+        println!("  {each:10.1} us {:6.2} x  {name}", least.as_secs_f64() / base);
         for host in hosts {
             // SAFETY: every run was waited for.
             unsafe { host.destroy(context.tile()) };
@@ -141,17 +152,6 @@ fn measure(context: &Context, window: i64, element: ElementType) -> tileheap::Re
 }
 
 fn run(context: &Context, variant: &mut Variant, graph: &Graph) -> Duration {
-    let (device, queue) = (context.device(), context.queues()[0]);
-    let info = vk::CommandPoolCreateInfo::default().queue_family_index(queue.family);
-    // SAFETY: the device has the family.
-    let pool = unsafe { device.create_command_pool(&info, None) }.expect("a command pool");
-    let info = vk::CommandBufferAllocateInfo::default()
-        .command_pool(pool)
-        .command_buffer_count(1);
-    // SAFETY: the pool was just created.
-    let commands = unsafe { device.allocate_command_buffers(&info) }.expect("a command buffer");
-    // SAFETY: new.
-    unsafe { device.begin_command_buffer(commands[0], &Default::default()) }.expect("recording");
     let [input, output] = &variant.hosts;
     let bound = [
         (graph.inputs()[0], input.buffer()),
@@ -162,18 +162,8 @@ fn run(context: &Context, variant: &mut Variant, graph: &Graph) -> Duration {
         bound: &bound,
         decisions: &[],
     };
-    // SAFETY: recording on a queue that computes; the buffers outlive the wait.
-    unsafe { variant.network.record(commands[0], &run) }.expect("recorded");
-    // SAFETY: recording.
-    unsafe { device.end_command_buffer(commands[0]) }.expect("recorded");
-    let submit = vk::SubmitInfo::default().command_buffers(&commands);
-    let start = Instant::now();
-    // SAFETY: nobody else uses the queue.
-    unsafe { device.queue_submit(queue.handle, &[submit], vk::Fence::null()) }.expect("submitted");
-    // SAFETY: nobody else uses the queue.
-    unsafe { device.queue_wait_idle(queue.handle) }.expect("done");
-    let took = start.elapsed();
-    // SAFETY: idle.
-    unsafe { device.destroy_command_pool(pool, None) };
-    took
+    device::timed(context, |commands| {
+        // SAFETY: recording on a queue that computes; the buffers outlive the wait.
+        unsafe { variant.network.record(commands, &run) }.expect("recorded");
+    })
 }
