@@ -243,7 +243,7 @@ pub(crate) struct ReportArguments {
     /// Frames, plans, sweeps, tensor graphs, texture traces, replays, traces of the emulator; - for standard input
     #[arg(required = true, value_hint = ValueHint::FilePath)]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Write the page to a file in place of standard output
+    /// Write the page to a file in place of standard output, which must be no terminal
     #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Write the drawings as a picture, for documents

@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::cache::{ArenaView, Temperature};
 use tileheap::units::Bytes;
 
-use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of, wrap};
+use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of};
 
 /// A block of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -66,21 +66,24 @@ impl<'a> Overlay<'a> {
         let (left, wide, tall) = (MARGIN + 8.0, width - 2.0 * MARGIN - 16.0, 26.0);
         let thermometer = if view.arenas.is_empty() { 0.0 } else { 44.0 };
         let top = height - MARGIN - tall - 10.0;
-        let title = match view.arenas {
-            [] => "Memory: bright blocks are in use, dim ones are kept",
-            _ => "Arenas from small blocks to large: height and colour are temperature, the line is 1.0",
+        let titles: &[&str] = match view.arenas {
+            [] => &[
+                "Memory: bright blocks are in use, dim ones are kept",
+                "Memory: bright is in use",
+            ],
+            _ => &[
+                "Arenas from small blocks to large: height and colour are temperature, the line is 1.0",
+                "Arenas, from small blocks to large, and their temperatures",
+                "Arenas and temperatures",
+            ],
         };
-        let mut title = wrap(title, wide);
-        // In a low picture the bar says more than words.
-        title.truncate(((top - thermometer - 13.0) / LINE).max(0.0) as usize);
-        let panel = (top - thermometer - 13.0 - LINE * title.len() as f32).max(0.0);
+        let title = titles.iter().find(|title| width_of(title) <= wide);
+        let panel = (top - thermometer - 30.0).max(0.0);
         self.rectangle(
             [MARGIN, panel, width - 2.0 * MARGIN, height - MARGIN - panel],
             PANEL,
         );
-        for (index, line) in title.iter().enumerate() {
-            self.text(left, panel + 5.0 + LINE * index as f32, line, DIM);
-        }
+        self.text(left, panel + 5.0, title.unwrap_or(&""), DIM);
         self.rectangle([left, top, wide, tall], [0.10, 0.11, 0.13, 1.0]);
         let at = |offset: Bytes| left + wide * (offset.0 as f64 / view.budget.0.max(1) as f64) as f32;
         for arena in view.arenas {

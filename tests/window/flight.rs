@@ -3,13 +3,13 @@
 use crate::screen::{Hand, Shown, in_window, screen};
 use crate::support;
 
-const SIZE: [u16; 2] = [320, 180];
+const SIZE: [u16; 2] = [480, 270];
 
 /// Letters of the monitor's title: it is there, or not.
 fn has_title(pixels: &[[u8; 3]]) -> bool {
     let rows = pixels.chunks(usize::from(SIZE[0])).skip(22).take(10);
     let white = rows.map(|row| {
-        let pixels = row[70..].iter();
+        let pixels = row[230..].iter();
         pixels
             .filter(|pixel| pixel.iter().all(|&byte| byte > 220))
             .count()
@@ -25,13 +25,13 @@ fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
         return support::skip("Xvfb is not installed");
     };
     let arguments = ["--budget", "6M", "--uploads", "256K"];
-    let shown = Shown::start(&display, in_window("terrain", "320x180", &arguments));
+    let shown = Shown::start(&display, in_window("terrain", "480x270", &arguments));
     let hand = Hand::before_window(&display);
     let key = |character: char| hand.key(character as u32);
     hand.wait_to_see("the overlay", |hand| has_title(&hand.pixels(SIZE)));
     // It moves while the flight does.
     let before = hand.pixels(SIZE);
-    let (monitor, memory) = (38..96, 140..166);
+    let (monitor, memory) = (38..96, 221..244);
     hand.wait_to_see("a moving overlay", |hand| {
         let now = hand.pixels(SIZE);
         [&monitor, &memory].into_iter().all(|rows| {
@@ -52,8 +52,8 @@ fn the_flight_heeds_its_keys_and_shows_the_cache_as_it_is() {
     assert_eq!(shown.expect_line("budget "), "4,718,592 B");
     key(' ');
     shown.expect_line("flies on");
-    hand.resize(400, 240);
-    assert_eq!(shown.expect_line("resized to "), "400 x 240");
+    hand.resize(600, 340);
+    assert_eq!(shown.expect_line("resized to "), "600 x 340");
     hand.wait_to_see("a picture of another size", |hand| {
         hand.pixels(SIZE).iter().any(|&pixel| pixel != [0; 3])
     });

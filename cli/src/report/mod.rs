@@ -22,6 +22,7 @@ mod sweep;
 mod tensors;
 mod trace;
 
+use std::io::IsTerminal;
 use std::path::Path;
 
 use serde_json::Value;
@@ -44,6 +45,12 @@ use numbers::{Cell, Table};
 const SMALL_FRAME: usize = 200;
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
+    let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
+    if to_terminal && arguments.svg.is_none() && arguments.png.is_none() {
+        return Err(Failure::bad_input(
+            "a page of HTML is nothing for a terminal: say with -o where it goes, report.html for instance",
+        ));
+    }
     let stdin = arguments
         .inputs
         .iter()

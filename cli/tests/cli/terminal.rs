@@ -93,3 +93,21 @@ fn what_takes_long_says_so_on_a_terminal() {
         "{seen:?}"
     );
 }
+
+/// Nobody reads HTML in a terminal: the command says what to do instead, and pictures need no page.
+#[test]
+fn a_page_is_not_poured_into_a_terminal() {
+    let frame = file("poured.json", FRAME);
+    let Some(mut terminal) = on_terminal(&["report", &frame]) else {
+        return;
+    };
+    let output = terminal.output().expect("a terminal");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("-o") && !said.contains("<html"), "{said}");
+    let picture = scratch("poured.svg");
+    let picture = picture.to_str().expect("a path in UTF-8");
+    let mut terminal = on_terminal(&["report", &frame, "--svg", picture]).expect("as before");
+    assert!(terminal.status().expect("a terminal").success());
+    assert!(std::fs::read_to_string(picture).is_ok_and(|text| text.ends_with("</svg>\n")));
+}

@@ -117,6 +117,9 @@ pub mod value {
     use serde::de::Error as _;
 
     /// Writes the name.
+    ///
+    /// # Errors
+    /// The serializer's.
     pub fn serialize<T: Vocabulary, S: serde::Serializer>(
         value: &T,
         serializer: S,
@@ -125,6 +128,9 @@ pub mod value {
     }
 
     /// Reads a name.
+    ///
+    /// # Errors
+    /// The deserializer's, and a name that is none: with the nearest one that is.
     pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {
@@ -139,6 +145,9 @@ pub mod bits {
     use serde::de::Error as _;
 
     /// Writes the names of the bits.
+    ///
+    /// # Errors
+    /// The serializer's.
     pub fn serialize<T: Vocabulary, S: serde::Serializer>(
         value: &T,
         serializer: S,
@@ -147,6 +156,9 @@ pub mod bits {
     }
 
     /// Reads an array of names.
+    ///
+    /// # Errors
+    /// The deserializer's, and a name that is none: with the nearest one that is.
     pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
         deserializer: D,
     ) -> Result<T, D::Error> {

@@ -209,6 +209,9 @@ const TIES: u64 = 6;
 
 impl Packer {
     /// As [`select`].
+    ///
+    /// # Panics
+    /// As [`select`].
     pub fn select(
         &mut self,
         problem: &Problem,

@@ -22,7 +22,7 @@ use crate::tensor::pools::PoolRule;
 /// for name in ["auto", "litert-best", "executorch-objects"] {
 ///     let strategy: TensorStrategy = name.parse()?;
 ///     let space = place(&items, &[MemoryDesc::new("memory")], strategy)?;
-///     println!("{strategy}: {}", space.memories[0].height);
+///     println!("{strategy}: {}", space.memories[0].size);
 /// }
 /// # Ok::<(), tileheap::tensor::TensorFault>(())
 /// ```
