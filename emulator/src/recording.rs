@@ -327,7 +327,8 @@ impl Recorder {
         }
     }
 
-    /// A finding, if a command reaches a resource of another object than the one bound.
+    /// A finding, if a command reaches a resource of another object than the one bound. What such a command reads is not judged
+    /// beside it: of one mistake, one message.
     #[inline]
     pub(crate) fn check_object(
         bound: Option<Bound>,
@@ -428,15 +429,12 @@ fn transfer(
         return;
     };
     let Some(place) = buffer.place.get() else { return };
-    findings.extend(Recorder::check_object(
-        recording.bound,
-        &buffer,
-        command,
-        MessageId::TransferUnbound,
-    ));
+    let wrong = Recorder::check_object(recording.bound, &buffer, command, MessageId::TransferUnbound);
+    let is_wrong = wrong.is_some();
+    findings.extend(wrong);
     if !is_source {
         recording.contents.write(place);
-    } else if !buffer.addressable {
+    } else if !is_wrong && !buffer.addressable {
         findings.extend(recording.contents.read(&buffer, place));
     }
 }
