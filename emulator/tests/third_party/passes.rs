@@ -199,36 +199,6 @@ fn a_draw_reaches_an_attachment_that_is_not_bound() {
     });
 }
 
-/// The command belongs outside of passes.
-#[test]
-fn nothing_is_bound_inside_a_pass() {
-    on_every_profile(&DYNAMIC, |suite| {
-        let view = suite.target(vk::SampleCountFlags::TYPE_1);
-        let object = suite.allocate(1024, suite.tile_type(u32::MAX, 1024));
-        let dynamic = commands_of!(suite, khr::dynamic_rendering);
-        let targets = [vk::RenderingAttachmentInfo::default()
-            .image_view(view)
-            .image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)];
-        let info = vk::RenderingInfo::default()
-            .render_area(vk::Rect2D::default().extent(WHOLE))
-            .layer_count(1)
-            .color_attachments(&targets);
-        let bind = TileMemoryBindInfoQCOM::default().memory(object);
-        let commands = suite.begin();
-        // SAFETY: Recording; wrong on purpose, and never submitted; so below.
-        suite.expect(&[], |_| unsafe { dynamic.cmd_begin_rendering(commands, &info) });
-        // SAFETY: As above.
-        suite.expect(&["VUID-vkCmdBindTileMemoryQCOM-renderpass"], |_| unsafe {
-            suite.binder().cmd_bind_tile_memory(commands, Some(&bind));
-        });
-        // SAFETY: As above.
-        suite.expect(&[], |device| unsafe {
-            dynamic.cmd_end_rendering(commands);
-            device.end_command_buffer(commands).expect("recorded");
-        });
-    });
-}
-
 /// Half of what the primary has, inherited behind another structure of the chain.
 #[test]
 fn a_secondary_inherits_another_size() {
