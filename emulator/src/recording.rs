@@ -327,8 +327,8 @@ impl Recorder {
         }
     }
 
-    /// A finding, if a command reaches a resource of another object than the one bound. What such a command reads is not judged
-    /// beside it: of one mistake, one message.
+    /// A finding, if a command reaches a resource of another object than the one bound. What such a draw or dispatch reads is not
+    /// judged beside it: of one mistake, one message. Of a transfer no rule of Vulkan says what is bound, so what it reads counts.
     #[inline]
     pub(crate) fn check_object(
         bound: Option<Bound>,
@@ -429,12 +429,15 @@ fn transfer(
         return;
     };
     let Some(place) = buffer.place.get() else { return };
-    let wrong = Recorder::check_object(recording.bound, &buffer, command, MessageId::TransferUnbound);
-    let is_wrong = wrong.is_some();
-    findings.extend(wrong);
+    findings.extend(Recorder::check_object(
+        recording.bound,
+        &buffer,
+        command,
+        MessageId::TransferUnbound,
+    ));
     if !is_source {
         recording.contents.write(place);
-    } else if !is_wrong && !buffer.addressable {
+    } else if !buffer.addressable {
         findings.extend(recording.contents.read(&buffer, place));
     }
 }
