@@ -86,9 +86,8 @@ on_testbed() {
 # emulated PROFILE: the same on the emulator with a profile, below validation, over both drivers at once: little of it keeps two
 # cores busy.
 emulated() {
-    local profile=$1 name names=("$1") command runs
-    choose_tests "$profile"
-    command=(cargo test --no-fail-fast "${chosen[@]}")
+    local profile=$1 name names=("$1") runs
+    local command=(cargo test --no-fail-fast "${drivers[@]}")
     say "$profile: ${command[*]}"
     over_driver "$newest" "$profile" "$profile" "${command[@]}" &
     runs=($!)
@@ -125,21 +124,6 @@ own_tests_validated() {
         esac
     done
     on_testbed run emulator-validated cargo test --no-fail-fast --package tileheap-emulator "${tests[@]}"
-}
-
-# choose_tests PROFILE: leaves in `chosen` the tests that run on a profile of the emulator: all but two slow ones, which run on the one
-# profile that can make a difference to them.
-choose_tests() {
-    local profile=$1 test
-    chosen=()
-    for test in "${drivers[@]}"; do
-        case $test:$profile in
-            --test=window:adreno-830 | --test=terrain:hostile) chosen+=("$test") ;;
-            --test=window:*) leave_out "$profile" window "demo runs this renderer on every profile; keys and mouse are for adreno-830" ;;
-            --test=terrain:*) leave_out "$profile" terrain "it takes no tile memory, and hostile has the memory types in another order" ;;
-            *) chosen+=("$test") ;;
-        esac
-    done
 }
 
 # leave_out NAME TEST REASON: a test program that a run cannot use.

@@ -371,14 +371,15 @@ impl Rules<'_> {
         let Some(place) = entry.resource.place.get() else {
             return;
         };
-        if let Some(finding) =
-            Recorder::check_object(self.bound, &entry.resource, self.command, MessageId::WrongObject)
-        {
+        let wrong = Recorder::check_object(self.bound, &entry.resource, self.command, MessageId::WrongObject);
+        let is_wrong = wrong.is_some();
+        if let Some(finding) = wrong {
             self.find(finding);
         }
         if !reached.only_read && !is_only_read(entry.kind) {
             self.contents.write(place);
-        } else if !entry.resource.addressable
+        } else if !is_wrong
+            && !entry.resource.addressable
             && let Some(finding) = self.contents.read(&entry.resource, place)
         {
             self.find(finding);

@@ -15,7 +15,7 @@ use crate::hooks::device::DeviceTable;
 use crate::instance::{Instance, c_strings};
 use crate::loader::{SetDeviceLoaderData, device_data_callback, dispatch_key, take_device_link};
 use crate::messages::{MessageId, Reporter};
-use crate::physical::{Physical, is_own_extension};
+use crate::physical::{Emulation, Physical, is_own_extension};
 use crate::resources::Resources;
 use crate::settings::VALIDATION;
 use crate::sharded::Sharded;
@@ -129,6 +129,10 @@ impl Device {
         // SAFETY: The command of that name.
         let create =
             unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateDevice>(create) };
+        // SAFETY: The create info is valid.
+        if physical.emulation.is_some() && unsafe { Emulation::is_asked_too_much(info.p_next) } {
+            return vk::Result::ERROR_FEATURE_NOT_PRESENT;
+        }
         // SAFETY: The create info is valid.
         let request = unsafe { Request::read(instance, physical, info) };
         // SAFETY: The create info is valid.

@@ -43,6 +43,7 @@ mod submit;
 mod tile_properties;
 mod tile_shading;
 mod trace;
+mod wide_flags;
 
 pub use heap::POISON;
 pub use hooks::look_up::vkNegotiateLoaderLayerInterfaceVersion;

@@ -1,7 +1,8 @@
 //! The sizes of structures that are newer than `ash` 0.38, by `VkStructureType`: a chain can be copied past them.
 //!
 //! Source: the C structures of header 1.4 as `vulkanalia-sys` 0.35.0 has them, 280 beyond `ash` 0.38.0, measured with
-//! `size_of` where pointers take 8 bytes. Elsewhere copying ends before them.
+//! `size_of` where pointers take 8 bytes, and the seven of `VK_KHR_extended_flags` (1000668), which it lacks, by their
+//! members in header 1.4.363. Elsewhere copying ends before them.
 
 /// Bytes by type, in the order of types.
 #[cfg(target_pointer_width = "64")]
@@ -286,6 +287,13 @@ pub(crate) static NEWER: &[(i32, usize)] = &[
     (1000645001, 24),   // PhysicalDeviceComputeOccupancyPriorityFeaturesNV
     (1000662000, 24),   // PhysicalDeviceShaderSubgroupPartitionedFeaturesEXT
     (1000664000, 40),   // UbmSurfaceCreateInfoSEC
+    (1000668000, 40),   // FormatProperties4KHR
+    (1000668001, 24),   // ImageCreateFlags2CreateInfoKHR
+    (1000668002, 24),   // ImageUsageFlags2CreateInfoKHR
+    (1000668003, 24),   // ImageViewUsage2CreateInfoKHR
+    (1000668004, 24),   // PhysicalDeviceExtendedFlagsFeaturesKHR
+    (1000668005, 24),   // ImageStencilUsage2CreateInfoKHR
+    (1000668006, 24),   // SharedPresentSurfaceCapabilities2KHR
     (1000685000, 32),   // SurfaceCreateInfoOHOS
 ];
 

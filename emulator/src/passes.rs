@@ -212,12 +212,9 @@ fn begin_attachment(
     let Some(place) = this.resource.place.get() else {
         return;
     };
-    findings.extend(Recorder::check_object(
-        recording.bound,
-        &this.resource,
-        command,
-        MessageId::WrongObject,
-    ));
+    let wrong = Recorder::check_object(recording.bound, &this.resource, command, MessageId::WrongObject);
+    let is_wrong = wrong.is_some();
+    findings.extend(wrong);
     if this.attachment.is_resolve {
         findings.push(Finding {
             id: MessageId::ResolveAttachment,
@@ -240,7 +237,7 @@ fn begin_attachment(
                 "a load operation DONT_CARE or an initial layout UNDEFINED",
             );
         }
-    } else if loads && this.attachment.loads() {
+    } else if loads && !is_wrong && this.attachment.loads() {
         findings.extend(recording.contents.read(&this.resource, place));
     }
     recording.contents.write(place);

@@ -6,7 +6,7 @@ use ash::vk;
 use tileheap::ffi::{self, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use tileheap::profile::TILE_IMAGE_USES;
 
-use crate::chain::find_mut;
+use crate::chain::{find, find_mut};
 use crate::guard::down;
 use crate::instance::Instance;
 use crate::messages::MessageId;
@@ -209,6 +209,33 @@ impl Emulation {
             *shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default().tile_shading(true);
             shading.p_next = next;
         }
+    }
+
+    /// Whether a device is asked for with features of the layer's extensions that are not offered.
+    ///
+    /// # Safety
+    /// `p_next` is a valid chain.
+    pub(crate) unsafe fn is_asked_too_much(p_next: *const std::ffi::c_void) -> bool {
+        // SAFETY: The caller's promise.
+        let shading = unsafe { find::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) };
+        shading.is_some_and(|asked| {
+            let per_tile = [
+                asked.tile_shading_fragment_stage,
+                asked.tile_shading_color_attachments,
+                asked.tile_shading_depth_attachments,
+                asked.tile_shading_stencil_attachments,
+                asked.tile_shading_input_attachments,
+                asked.tile_shading_sampled_attachments,
+                asked.tile_shading_per_tile_draw,
+                asked.tile_shading_per_tile_dispatch,
+                asked.tile_shading_dispatch_tile,
+                asked.tile_shading_apron,
+                asked.tile_shading_anisotropic_apron,
+                asked.tile_shading_atomic_ops,
+                asked.tile_shading_image_processing,
+            ];
+            per_tile.into_iter().any(|feature| feature != vk::FALSE)
+        })
     }
 
     /// Completes an answer to `vkGetPhysicalDeviceProperties2`.

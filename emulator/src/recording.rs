@@ -327,7 +327,8 @@ impl Recorder {
         }
     }
 
-    /// A finding, if a command reaches a resource of another object than the one bound.
+    /// A finding, if a command reaches a resource of another object than the one bound. What such a draw or dispatch reads is not
+    /// judged beside it: of one mistake, one message. Of a transfer no rule of Vulkan says what is bound, so what it reads counts.
     #[inline]
     pub(crate) fn check_object(
         bound: Option<Bound>,

@@ -274,24 +274,3 @@ impl Device {
         emulation.map_or(0, |emulation| emulation.remap.tile_bit())
     }
 }
-
-/// A buffer's create info with the usage that `VkBufferUsageFlags2CreateInfo` gives in its place.
-///
-/// # Safety
-/// The chain of `info` is valid.
-pub(crate) unsafe fn with_full_usage<'a>(info: &vk::BufferCreateInfo<'a>) -> vk::BufferCreateInfo<'a> {
-    // SAFETY: The caller's promise.
-    let usage = unsafe { crate::chain::find::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next) };
-    let mut copy = *info;
-    if let Some(usage) = usage {
-        // Bits past 31 are usages that no tile buffer may have, so one that is forbidden stands for them.
-        let low = vk::BufferUsageFlags::from_raw(usage.usage.as_raw() as u32);
-        let high = usage.usage.as_raw() >> 32 != 0;
-        copy.usage = if high {
-            low | vk::BufferUsageFlags::INDIRECT_BUFFER
-        } else {
-            low
-        };
-    }
-    copy
-}

@@ -46,6 +46,25 @@ fn a_dispatch_reaches_only_the_object_bound() {
     );
 }
 
+/// Nothing is defined where nothing is bound; but of one mistake there is one message, also where the command buffer is submitted.
+#[test]
+fn what_a_wrong_object_holds_is_not_said_beside_it() {
+    let copied = |bind: bool| {
+        said(&[], if bind { &[] } else { &VALIDATED_10746 }, |rig| {
+            let own = rig.object(12_288);
+            let buffer = rig.tile_words(64, own, 0);
+            let out = rig.host_buffer(64);
+            let commands = rig.record(|commands| {
+                rig.bind(commands, Some(own).filter(|_| bind));
+                rig.copy(commands, buffer, out.buffer, 64);
+            });
+            rig.submit(&[&[commands]]);
+        })
+    };
+    assert_eq!(copied(false), WRONG);
+    assert_eq!(copied(true), ["TILEHEAP-reads-discarded"]);
+}
+
 /// What was checked once is checked again when another object is bound, and when what it reads was discarded.
 #[test]
 fn the_same_dispatch_is_judged_by_what_changed_in_between() {

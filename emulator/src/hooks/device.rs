@@ -53,7 +53,7 @@ commands! {
 
         tile vkMapMemory: vk::PFN_vkMapMemory;
         tile vkMapMemory2KHR: vk::PFN_vkMapMemory2KHR, or vkMapMemory2;
-        tile vkCreateBuffer: vk::PFN_vkCreateBuffer;
+        own vkCreateBuffer: vk::PFN_vkCreateBuffer;
         tile vkDestroyBuffer: vk::PFN_vkDestroyBuffer;
         tile vkBindBufferMemory: vk::PFN_vkBindBufferMemory;
         tile vkBindBufferMemory2: vk::PFN_vkBindBufferMemory2, or vkBindBufferMemory2KHR;

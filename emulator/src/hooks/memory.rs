@@ -7,12 +7,12 @@ use ash::vk::Handle;
 use tileheap::ffi::TileMemoryRequirementsQCOM;
 use tileheap::profile::TileRequirements;
 
-use crate::chain::{elements, find, find_mut};
+use crate::chain::{elements, find_mut};
 use crate::device::{Device, device_of};
 use crate::guard::{down, entry_points};
 use crate::memory;
-use crate::resources::with_full_usage;
 use crate::strip;
+use crate::wide_flags;
 
 /// Queries that ash 0.38 lacks, all of one shape: a structure in, `VkMemoryRequirements2` out.
 pub(crate) type RequirementsQuery =
@@ -201,11 +201,10 @@ entry_points! {
         copy.p_create_info = &stripped.info;
         down!(device.next, vkGetDeviceImageMemoryRequirements(handle, &copy, out));
         // SAFETY: The chain is valid.
-        let stencil = unsafe { find::<vk::ImageStencilUsageCreateInfo<'_>>(create.p_next) };
-        let stencil = stencil.map_or(vk::ImageUsageFlags::empty(), |stencil| stencil.stencil_usage);
+        let (create, stencil) = unsafe { wide_flags::image(create) };
         // SAFETY: Filled by the driver.
         let driver = unsafe { (*out).memory_requirements };
-        let needs = device.tile_image_needs(create, stencil, &driver);
+        let needs = device.tile_image_needs(&create, stencil, &driver);
         let transient = create.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT);
         // SAFETY: As above.
         unsafe { complete(&device, out, needs, transient) };
@@ -228,10 +227,10 @@ entry_points! {
         copy.p_create_info = &stripped.info;
         down!(device.next, vkGetDeviceBufferMemoryRequirements(handle, &copy, out));
         // SAFETY: The chain is valid.
-        let full = unsafe { with_full_usage(create) };
+        let create = unsafe { wide_flags::buffer(create) };
         // SAFETY: Filled by the driver.
         let driver = unsafe { (*out).memory_requirements };
-        let needs = device.tile_buffer_needs(&full, &driver);
+        let needs = device.tile_buffer_needs(&create, &driver);
         // SAFETY: As above.
         unsafe { complete(&device, out, needs, false) };
     }

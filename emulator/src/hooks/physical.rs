@@ -1,9 +1,7 @@
 //! Entry points of physical devices: what the layer adds to every answer.
 
 use ash::vk;
-use tileheap::ffi::{
-    BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
-};
+use tileheap::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 
 use crate::chain::find;
 use crate::device::allocated_of_heap;
@@ -13,6 +11,7 @@ use crate::instance::physical_of;
 use crate::physical::{Emulation, ImageRequest};
 use crate::settings::LAYER_NAME;
 use crate::strip;
+use crate::wide_flags;
 
 entry_points! {
     /// The driver's types and heaps, with the tile heap.
@@ -114,15 +113,7 @@ entry_points! {
         // SAFETY: Valid usage: a valid structure.
         let asked = unsafe { &*info };
         // SAFETY: The chain is valid.
-        let stencil = unsafe { find::<vk::ImageStencilUsageCreateInfo<'_>>(asked.p_next) };
-        let request = ImageRequest {
-            format: asked.format,
-            kind: asked.ty,
-            tiling: asked.tiling,
-            usage: asked.usage,
-            stencil_usage: stencil.map_or(vk::ImageUsageFlags::empty(), |stencil| stencil.stencil_usage),
-            flags: asked.flags,
-        };
+        let request = unsafe { wide_flags::image_request(asked) };
         let Some(emulation) = physical.emulation.as_ref().filter(|_| request.is_tile()) else {
             return down!(instance.next, vkGetPhysicalDeviceImageFormatProperties2(handle, info, out));
         };
@@ -177,7 +168,9 @@ entry_points! {
     ) {
         let Some((instance, physical)) = physical_of(handle) else { return };
         // SAFETY: Valid usage: a valid structure.
-        let usage = unsafe { (*info).usage };
+        let asked = unsafe { &*info };
+        // SAFETY: The chain is valid.
+        let usage = unsafe { wide_flags::sparse_usage(asked) };
         if physical.emulation.is_some() && usage.contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) {
             // SAFETY: Vulkan's two-call idiom.
             let _ = unsafe { give(&[], count, out) };
@@ -196,10 +189,8 @@ entry_points! {
         // SAFETY: Valid usage: a valid structure.
         let asked = unsafe { &*info };
         // SAFETY: The chain is valid.
-        let wide = unsafe { find::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(asked.p_next) };
-        let is_tile = asked.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM)
-            || wide.is_some_and(|wide| wide.usage.contains(BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM));
-        if physical.emulation.is_some() && is_tile {
+        let usage = unsafe { wide_flags::buffer_usage(asked.p_next, asked.usage) };
+        if physical.emulation.is_some() && usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) {
             // SAFETY: Valid usage: a valid structure.
             unsafe { (*out).external_memory_properties = vk::ExternalMemoryProperties::default() };
             return;

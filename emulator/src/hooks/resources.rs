@@ -5,12 +5,13 @@ use std::sync::Arc;
 use ash::vk;
 use ash::vk::Handle;
 
-use crate::chain::{elements, find};
+use crate::chain::elements;
 use crate::device::device_of;
 use crate::guard::{down, entry_points};
 use crate::render_passes;
-use crate::resources::{Framebuffer, with_full_usage};
+use crate::resources::Framebuffer;
 use crate::strip;
+use crate::wide_flags;
 
 entry_points! {
     /// Without the tile bit below; what has it is remembered.
@@ -31,10 +32,9 @@ entry_points! {
         let result = down!(device.next, vkCreateImage(handle, &stripped.info, allocator, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: The chain is valid.
-            let stencil = unsafe { find::<vk::ImageStencilUsageCreateInfo<'_>>(info.p_next) };
-            let stencil = stencil.map_or(vk::ImageUsageFlags::empty(), |stencil| stencil.stencil_usage);
+            let (asked, stencil) = unsafe { wide_flags::image(info) };
             // SAFETY: The driver has written it.
-            device.remember_image(unsafe { *out }, info, stencil);
+            device.remember_image(unsafe { *out }, &asked, stencil);
         }
         result
     }
@@ -62,9 +62,9 @@ entry_points! {
         let result = down!(device.next, vkCreateBuffer(handle, &stripped.info, allocator, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: The chain is valid.
-            let full = unsafe { with_full_usage(info) };
+            let asked = unsafe { wide_flags::buffer(info) };
             // SAFETY: The driver has written it.
-            device.remember_buffer(unsafe { *out }, &full);
+            device.remember_buffer(unsafe { *out }, &asked);
         }
         result
     }

@@ -12,7 +12,7 @@
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 #[path = "../../../tests/support/glsl.rs"]
-mod glsl;
+pub mod glsl;
 mod objects;
 #[path = "../../../tests/support/skips.rs"]
 mod skips;
@@ -105,7 +105,7 @@ impl LayerSettings {
         LayerSettings { values, pointers }
     }
 
-    fn structures(&self) -> Vec<vk::LayerSettingEXT<'_>> {
+    pub fn structures(&self) -> Vec<vk::LayerSettingEXT<'_>> {
         let setting =
             |((name, _), pointer): (&(CString, CString), &*const std::ffi::c_char)| vk::LayerSettingEXT {
                 p_layer_name: LAYER_NAME.as_ptr(),
