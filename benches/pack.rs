@@ -1,7 +1,8 @@
 //! One table: every packing strategy on all data that lies beside the checkout, as height over lower bound, with milliseconds.
 //!
 //! `cargo bench --no-default-features --bench pack [part of a file's name]`; needs `../shared`, says so without it. The
-//! last part is the choice of residents against the published pairs.
+//! last part is the choice of residents against the published pairs. Before it, what `auto` takes for 16 random items of every
+//! kind, which needs no data.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -10,11 +11,15 @@ use std::time::Instant;
 use tileheap::pack::{Item, Packer, Packing, Problem, ProblemDesc, Steps, Strategy};
 use tileheap::units::{Alignment, Bytes, Span};
 
+#[path = "../tests/support/sixteen.rs"]
+mod sixteen;
+
 /// Above this many items the rules that look at all pairs, or worse, are left out.
 const LARGE: usize = 5000;
 const RUNS: usize = 5;
 
 fn main() {
+    sixteen_items();
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     if !shared.is_dir() {
         println!("skipped: ../shared is not there");
@@ -107,6 +112,32 @@ fn row(file: &Path, logs: &mut [(f64, u32)]) {
         let ratio = packing.height.0 as f64 / bound.0 as f64;
         (*log, *count) = (*log + ratio.ln(), *count + 1);
         print!("{:>21}", format!("{ratio:.4} {:.3}", median(times)));
+    }
+    println!();
+}
+
+/// What `auto` takes for 16 items, with the memory of the problems before: medians and 99th percentiles over 2,000 problems of
+/// each kind, each the fastest of so many runs.
+fn sixteen_items() {
+    println!("{:<46}{:>12}{:>12}{:>12}", "16 items, us", "median", "p99", "most");
+    for kind in sixteen::every_kind() {
+        let problems = sixteen::of_kind(kind, 2000);
+        let (mut packer, mut packing) = (Packer::default(), Packing::default());
+        let mut time = |problem: &Problem| {
+            let mut run = || {
+                let start = Instant::now();
+                packer.pack_into(problem, Strategy::Auto, &mut packing);
+                start.elapsed().as_secs_f64() * 1e6
+            };
+            (0..RUNS).map(|_| run()).fold(f64::INFINITY, f64::min)
+        };
+        let mut times: Vec<f64> = problems.iter().map(&mut time).collect();
+        times.sort_by(f64::total_cmp);
+        let part = |hundredths: usize| times[times.len() * hundredths / 100];
+        let with = [(kind.alignments, "alignments"), (kind.odd, "bounds and groups"), (kind.pairs, "pairs")];
+        let with: Vec<&str> = with.into_iter().filter(|of| of.0).map(|of| of.1).collect();
+        let name = if with.is_empty() { "plain".to_owned() } else { with.join(", ") };
+        println!("{name:<46}{:>12.2}{:>12.2}{:>12.2}", part(50), part(99), times[times.len() - 1]);
     }
     println!();
 }

@@ -80,6 +80,12 @@ impl Heap {
         self.free
     }
 
+    /// Bytes of all memory.
+    pub(super) fn size(&self) -> u64 {
+        let last = self.at(self.address.last);
+        last.offset + last.size
+    }
+
     /// The neighbour toward higher addresses; [`NONE`] at the end.
     pub(super) fn right(&self, node: u32) -> u32 {
         self.by_address.next(node)

@@ -15,7 +15,7 @@ use super::exact::{Table, gcd};
 use super::gap::{ROOM, align_up};
 use super::quest::Quest;
 use super::{Packer, Problem};
-use crate::units::Alignment;
+use crate::units::{Alignment, Span, Step};
 
 /// So many units have one bit each.
 pub(super) const MOST: usize = 64;
@@ -23,6 +23,8 @@ pub(super) const MOST: usize = 64;
 const CLIQUES: usize = 128;
 /// Cliques of up to so many members of different alignments are stacked in every order.
 const STACKED: usize = 8;
+/// A slack that has to be found.
+const UNKNOWN: u64 = u64::MAX;
 /// Steps between two questions whether to go on.
 const POLL_EVERY: u64 = 1024;
 
@@ -30,13 +32,18 @@ const POLL_EVERY: u64 = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Few {
     pieces: Vec<Piece>,
+    /// By birth.
+    lives: Vec<Life>,
+    alive: Vec<Life>,
     cliques: Vec<u64>,
     /// Floors of each piece: as they are at first, and then a row for each decision under way.
     floors: Vec<u64>,
     /// Where each piece was placed.
     offsets: Vec<u64>,
-    /// Lowest ends of all subsets of a clique.
-    stacks: Vec<u64>,
+    /// For each row of floors, how far below the limit each clique ends; or [`UNKNOWN`].
+    slacks: Vec<u64>,
+    /// The lowest ends of subsets of a clique, and the sums of their sizes.
+    stacks: Vec<(u64, u64)>,
     words: Vec<u128>,
     table: Table,
     /// All sizes, bounds and alignments are multiples of this.
@@ -58,6 +65,20 @@ struct Piece {
     rivals: u64,
 }
 
+/// A stretch of steps in which a piece takes bytes.
+#[derive(Clone, Copy, Debug)]
+struct Life {
+    span: Span,
+    /// One bit.
+    piece: u64,
+}
+
+/// The lowest and the highest end of pieces that are stacked in the best order.
+struct Heap {
+    lowest: u64,
+    highest: u64,
+}
+
 /// A search that ended without an answer.
 struct Stopped;
 
@@ -68,7 +89,7 @@ impl Packer {
             return false;
         }
         self.few.prepare(problem);
-        quest.bound = quest.bound.max(self.few.lower_bound());
+        quest.bound = self.few.lower_bound(quest.bound);
         let until = quest.steps.saturating_add(most);
         // The bound is reached most often; then from above.
         let mut limit = quest.bound.max(quest.target);
@@ -97,8 +118,12 @@ impl Few {
     /// Who is in whose way, and the cliques of that.
     fn prepare(&mut self, problem: &Problem) {
         self.pieces.clear();
+        self.lives.clear();
         for (index, unit) in problem.units.iter().enumerate() {
             if unit.size > 0 && (!unit.hull.is_empty() || !unit.rivals.is_empty()) {
+                let spans = problem.spans(unit).filter(|span| !span.is_empty());
+                let piece = 1 << self.pieces.len();
+                self.lives.extend(spans.map(|span| Life { span, piece }));
                 self.pieces.push(Piece {
                     unit: index as u32,
                     size: unit.size,
@@ -109,39 +134,85 @@ impl Few {
                 });
             }
         }
-        let pieces = &mut self.pieces;
-        for b in 0..pieces.len() {
-            for a in 0..b {
-                if problem.interfere(pieces[a].unit, pieces[b].unit) {
-                    pieces[a].rivals |= 1 << b;
-                    pieces[b].rivals |= 1 << a;
-                }
-            }
+        self.find_live_sets();
+        // Lives with gaps, and what is declared: more than those of a live set may be in each other's way.
+        if !problem.rivals.is_empty() || self.lives.len() > self.pieces.len() {
+            self.add_conflicts(problem);
         }
+        let pieces = &self.pieces;
         self.floors.clear();
         let lows = pieces.iter().map(|piece| {
             let (low, _) = problem.units[piece.unit as usize].bounds();
             align_up(low, piece.alignment).expect(ROOM)
         });
         self.floors.extend(lows);
-        self.floors.resize((pieces.len() + 2) * pieces.len(), 0);
-        self.offsets.clear();
-        self.offsets.resize(pieces.len(), 0);
-        let facts = self.floors.iter().zip(pieces.iter());
+        let facts = self.floors.iter().zip(pieces);
         self.grain = facts.fold(0, |grain, (&low, piece)| {
             gcd(gcd(gcd(grain, piece.size), low), piece.alignment.get())
         });
+        self.floors.resize((pieces.len() + 2) * pieces.len(), 0);
+        self.offsets.clear();
+        self.offsets.resize(pieces.len(), 0);
         let known = self.words.len();
         self.words
             .extend((known..pieces.len()).map(|fact| Table::word(fact as u64)));
-        self.find_cliques();
     }
 
-    /// Around every piece, and around every pair that no clique has yet, the largest others that go with all.
-    fn find_cliques(&mut self) {
-        self.cliques.clear();
+    /// Those alive at one step are in each other's way: the largest such sets, each at the last birth before a death.
+    fn find_live_sets(&mut self) {
+        let Few {
+            pieces,
+            lives,
+            alive,
+            cliques,
+            ..
+        } = self;
+        lives.sort_unstable_by_key(|life| life.span.first);
+        alive.clear();
+        cliques.clear();
+        let (mut live, mut grew) = (0u64, false);
+        let mut add = |live: u64, grew: bool| {
+            if grew && !live.is_power_of_two() && cliques.len() < CLIQUES {
+                cliques.push(live);
+            }
+        };
+        let mut next_death = Step(u32::MAX);
+        for life in lives.iter() {
+            if next_death <= life.span.first {
+                add(live, grew);
+                grew = false;
+                alive.retain(|other| other.span.end > life.span.first);
+                live = alive.iter().fold(0, |live, other| live | other.piece);
+                let deaths = alive.iter().map(|other| other.span.end);
+                next_death = deaths.min().unwrap_or(Step(u32::MAX));
+            }
+            next_death = next_death.min(life.span.end);
+            let piece = life.piece.trailing_zeros() as usize;
+            pieces[piece].rivals |= live;
+            each(live).for_each(|other| pieces[other].rivals |= life.piece);
+            grew |= live & life.piece == 0;
+            live |= life.piece;
+            alive.push(*life);
+        }
+        add(live, grew);
+        // Spans of one group may meet.
+        for (number, piece) in pieces.iter_mut().enumerate() {
+            piece.rivals &= !(1 << number);
+        }
+    }
+
+    /// Takes account of declared conflicts: who is in the way of all of a clique joins it, and pairs that no clique has get one.
+    fn add_conflicts(&mut self, problem: &Problem) {
         for a in 0..self.pieces.len() {
-            self.add_clique(1 << a);
+            let unit = &problem.units[self.pieces[a].unit as usize];
+            for rival in unit.rivals.of(&problem.rivals) {
+                if let Ok(b) = self.pieces.binary_search_by_key(rival, |piece| piece.unit) {
+                    self.pieces[a].rivals |= 1 << b;
+                }
+            }
+        }
+        for index in 0..self.cliques.len() {
+            self.cliques[index] = self.extended(self.cliques[index]);
         }
         for a in 0..self.pieces.len() {
             let mut rivals = self.pieces[a].rivals >> a << a;
@@ -149,35 +220,47 @@ impl Few {
                 let pair = 1 << a | 1 << rivals.trailing_zeros();
                 rivals &= rivals - 1;
                 if self.cliques.iter().all(|clique| clique & pair != pair) {
-                    self.add_clique(pair);
+                    let clique = self.extended(pair);
+                    self.cliques.push(clique);
                 }
             }
         }
     }
 
-    fn add_clique(&mut self, seed: u64) {
-        let mut clique = seed;
-        let mut common = each(seed).fold(u64::MAX, |common, piece| common & self.pieces[piece].rivals);
+    /// A clique with the largest of those that are in the way of all its members, and so on.
+    fn extended(&self, mut clique: u64) -> u64 {
+        let mut common = each(clique).fold(u64::MAX, |common, piece| common & self.pieces[piece].rivals);
         while common != 0 {
             let largest = each(common).max_by_key(|&piece| self.pieces[piece].size);
             let largest = largest.expect("something is left");
             clique |= 1 << largest;
             common &= self.pieces[largest].rivals;
         }
-        if clique.count_ones() > 1 && !self.cliques.contains(&clique) {
-            self.cliques.push(clique);
-        }
+        clique
     }
 
-    /// What no packing goes below.
-    fn lower_bound(&mut self) -> u64 {
+    /// What no packing goes below; `known` is such a height already.
+    fn lower_bound(&mut self, known: u64) -> u64 {
         self.set_limit(u64::MAX);
-        let mut bound = 0;
-        for index in 0..self.cliques.len() {
-            bound = bound.max(self.stack(self.cliques[index], 0, u64::MAX));
-        }
         let alone = self.pieces.iter().zip(&self.floors);
-        alone.fold(bound, |bound, (piece, &floor)| bound.max(floor + piece.size))
+        let mut bound = alone.fold(known, |bound, (piece, &floor)| bound.max(floor + piece.size));
+        // The easy bounds first: few cliques are left that may be above the highest of them.
+        for stacked in [false, true] {
+            for index in 0..self.cliques.len() {
+                let clique = self.cliques[index];
+                let heap = self.heap(clique, 0);
+                bound = bound.max(heap.lowest);
+                let held_down = || each(clique).any(|piece| self.pieces[piece].high < heap.highest);
+                if !stacked || !(heap.highest > bound || held_down()) {
+                    continue;
+                }
+                let most = self.pile(clique, 0);
+                if most > bound {
+                    bound = bound.max(self.stack(clique, 0, most));
+                }
+            }
+        }
+        bound
     }
 
     /// The next height above a limit that a packing may have.
@@ -206,6 +289,8 @@ impl Few {
         let count = self.pieces.len();
         let all = if count == 0 { 0 } else { u64::MAX >> (64 - count) };
         self.floors.copy_within(..count, count);
+        self.slacks.clear();
+        self.slacks.resize((count + 2) * self.cliques.len(), UNKNOWN);
         let found = self.solve(all, 1, poll);
         (found.ok(), self.steps)
     }
@@ -241,16 +326,20 @@ impl Few {
             return Ok(true);
         }
         let mut key = None;
+        // The way down is new.
+        let is_first = self.steps < count as u64;
         loop {
             self.steps += 1;
             if self.steps > self.most_steps || (self.steps.is_multiple_of(POLL_EVERY) && !poll(self.steps)) {
                 return Err(Stopped);
             }
-            let now = self.key(part, row);
-            if self.table.contains(now) {
-                break;
+            if !is_first {
+                let now = self.key(part, row);
+                if self.table.contains(now) {
+                    break;
+                }
+                key.get_or_insert(now);
             }
-            key.get_or_insert(now);
             let Some(next) = self.choose(part, row) else {
                 break;
             };
@@ -258,17 +347,21 @@ impl Few {
             let from = row * count;
             self.floors.copy_within(from..from + count, from + count);
             let offset = self.floors[from + next];
-            if self.raise(piece.rivals & part, row + 1, offset + piece.size)
-                && self.solve(part & !(1 << next), row + 1, poll)?
-            {
-                self.offsets[next] = offset;
-                return Ok(true);
+            if let Some(raised) = self.raise(piece.rivals & part, row + 1, offset + piece.size) {
+                self.inherit_slacks(row, raised | 1 << next);
+                if self.solve(part & !(1 << next), row + 1, poll)? {
+                    self.offsets[next] = offset;
+                    return Ok(true);
+                }
             }
             // It does not start here: one of its rivals goes below it.
             let lowest = self.lowest_end(piece.rivals & part, row);
-            if !self.raise(1 << next, row, lowest) {
+            if self.raise(1 << next, row, lowest).is_none() {
                 break;
             }
+            let with_it = self.cliques.iter().map(|clique| clique >> next & 1 == 1);
+            let slacks = self.slacks[row * self.cliques.len()..].iter_mut().zip(with_it);
+            slacks.filter(|(_, with)| *with).for_each(|(slack, _)| *slack = UNKNOWN);
         }
         if let Some(key) = key {
             self.table.insert(key);
@@ -276,20 +369,18 @@ impl Few {
         Ok(false)
     }
 
-    /// Raises floors; says whether everything may still start there.
-    fn raise(&mut self, pieces: u64, row: usize, floor: u64) -> bool {
-        let count = self.pieces.len();
-        each(pieces).all(|piece| {
-            let now = &mut self.floors[row * count + piece];
-            if *now < floor {
+    /// Raises floors; gives those that were raised, and `None` if something may not start there.
+    fn raise(&mut self, pieces: u64, row: usize, floor: u64) -> Option<u64> {
+        let floors = &mut self.floors[row * self.pieces.len()..];
+        let mut raised = 0;
+        for piece in each(pieces) {
+            if floors[piece] < floor {
                 let of = &self.pieces[piece];
-                match align_up(floor, of.alignment).filter(|&raised| raised <= of.last) {
-                    Some(raised) => *now = raised,
-                    None => return false,
-                }
+                floors[piece] = align_up(floor, of.alignment).filter(|&start| start <= of.last)?;
+                raised |= 1 << piece;
             }
-            true
-        })
+        }
+        Some(raised)
     }
 
     /// The lowest end that one of them can have.
@@ -308,8 +399,11 @@ impl Few {
             if clique & clique.wrapping_sub(1) == 0 {
                 continue;
             }
-            let end = self.stack(clique, row, self.limit);
-            let slack = self.limit.checked_sub(end)?;
+            let place = row * self.cliques.len() + index;
+            if self.slacks[place] == UNKNOWN {
+                self.slacks[place] = self.slack(clique, row)?;
+            }
+            let slack = self.slacks[place];
             if slack < tightest.0 {
                 tightest = (slack, clique);
             }
@@ -329,10 +423,33 @@ impl Few {
         }
     }
 
-    /// The lowest end of a clique's members, one above the other, each from its floor; or something lower that is easier to know.
-    fn stack(&mut self, clique: u64, row: usize, limit: u64) -> u64 {
-        let count = self.pieces.len();
-        let floors = &self.floors[row * count..(row + 1) * count];
+    /// How far below the limit a clique ends, if it is stacked well; `None` if it passes the limit.
+    fn slack(&mut self, clique: u64, row: usize) -> Option<u64> {
+        let heap = self.heap(clique, row);
+        let mut end = heap.lowest;
+        if end <= self.limit && heap.highest > self.limit {
+            // Any order that keeps the limit will do, and one is found at once most often.
+            end = self.pile(clique, row);
+            if end > self.limit {
+                end = self.stack(clique, row, self.limit);
+            }
+        }
+        self.limit.checked_sub(end)
+    }
+
+    /// What is known of cliques in the next row: nothing of those that have some of the pieces `changed`.
+    fn inherit_slacks(&mut self, row: usize, changed: u64) {
+        let count = self.cliques.len();
+        let (before, after) = self.slacks.split_at_mut((row + 1) * count);
+        let known = before[row * count..].iter().zip(&self.cliques);
+        for (slack, (&known, clique)) in after.iter_mut().zip(known) {
+            *slack = if clique & changed == 0 { known } else { UNKNOWN };
+        }
+    }
+
+    /// Between which heights a clique's members end, one above the other in the best order, each from its floor.
+    fn heap(&self, clique: u64, row: usize) -> Heap {
+        let floors = &self.floors[row * self.pieces.len()..];
         let (mut sum, mut padding, mut lowest, mut highest) = (0u64, 0u64, u64::MAX, 0u64);
         for piece in each(clique) {
             let of = &self.pieces[piece];
@@ -341,43 +458,67 @@ impl Few {
             lowest = lowest.min(floors[piece]);
             highest = highest.max(floors[piece]);
         }
-        if lowest == highest && padding == 0 {
-            return lowest + sum;
+        Heap {
+            lowest: lowest + sum,
+            highest: highest.saturating_add(sum).saturating_add(padding),
         }
-        // In any order they end by then.
-        if highest.saturating_add(sum).saturating_add(padding) <= limit && limit < u64::MAX {
-            return lowest + sum;
+    }
+
+    /// The end of a clique's members, one above the other, always next who starts lowest.
+    fn pile(&self, clique: u64, row: usize) -> u64 {
+        let floors = &self.floors[row * self.pieces.len()..];
+        let (mut left, mut end) = (clique, 0u64);
+        while left != 0 {
+            let start = |piece: usize| align_up(end.max(floors[piece]), self.pieces[piece].alignment);
+            let starts = each(left).map(|piece| (start(piece).unwrap_or(u64::MAX), piece));
+            let (start, piece) = starts.min().expect("something is left");
+            if start > self.pieces[piece].last {
+                return u64::MAX;
+            }
+            end = start + self.pieces[piece].size;
+            left &= !(1 << piece);
         }
+        end
+    }
+
+    /// The lowest end of a clique's members, one above the other, each from its floor, if that is at most `most`; or something
+    /// lower where they are many.
+    fn stack(&mut self, clique: u64, row: usize, most: u64) -> u64 {
+        let count = self.pieces.len();
+        let floors = &self.floors[row * count..(row + 1) * count];
         let members = clique.count_ones() as usize;
         if members > STACKED {
             return self.stack_by_floor(clique, row);
         }
-        // Of every subset, the lowest end over whoever is on top.
-        let mut of = [0usize; STACKED];
+        let (mut of, mut total) = ([0usize; STACKED], 0);
         for (place, piece) in each(clique).enumerate() {
             of[place] = piece;
+            total += self.pieces[piece].size;
         }
+        // Of every subset, from the smaller ones, the lowest end and what it takes; where the rest has no room above it, none.
+        let all = (1usize << members) - 1;
         self.stacks.clear();
-        self.stacks.push(0);
-        for subset in 1usize..1 << members {
-            let mut least = u64::MAX;
-            let mut tops = subset;
-            while tops != 0 {
-                let place = tops.trailing_zeros() as usize;
-                tops &= tops - 1;
+        self.stacks.resize(all + 1, (u64::MAX, 0));
+        self.stacks[0] = (0, 0);
+        for below in 0..all {
+            let (end, taken) = self.stacks[below];
+            if end == u64::MAX {
+                continue;
+            }
+            for place in each((all & !below) as u64) {
                 let piece = &self.pieces[of[place]];
-                let below = self.stacks[subset & !(1 << place)];
-                if below == u64::MAX {
+                let lowest = end.max(floors[of[place]]);
+                if lowest + (total - taken) > most {
                     continue;
                 }
-                let start = align_up(below.max(floors[of[place]]), piece.alignment);
-                if let Some(start) = start.filter(|&start| start <= piece.last) {
-                    least = least.min(start + piece.size);
+                let start = align_up(lowest, piece.alignment).filter(|&start| start <= piece.last);
+                if let Some(start) = start.filter(|&start| start + (total - taken) <= most) {
+                    let above = &mut self.stacks[below | 1 << place];
+                    *above = (above.0.min(start + piece.size), taken + piece.size);
                 }
             }
-            self.stacks.push(least);
         }
-        self.stacks[(1 << members) - 1]
+        self.stacks[all].0
     }
 
     /// The same without a look at alignments: from the lowest floor to the highest.

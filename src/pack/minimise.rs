@@ -191,8 +191,9 @@ impl Packer {
 
     /// The same for so few units that nobody counts what a rule takes, those first that reach the bound most often.
     fn try_cheap_for_few(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
+        let cheaper = if is_odd(problem) { 1 } else { CHEAPER_THAN_SEARCHING };
         for (number, strategy) in CHEAP_FOR_FEW.into_iter().enumerate() {
-            if number == CHEAPER_THAN_SEARCHING && self.search_few(problem, SHORT, quest) {
+            if number == cheaper && self.search_few(problem, SHORT, quest) {
                 return;
             }
             self.run(problem, strategy);
@@ -213,8 +214,7 @@ impl Packer {
     /// The large items exactly, then everything at ever other capacities, then a climb.
     fn search(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
         // Where nothing holds items up but others, the general search is the better one.
-        let odd = problem.is_irregular() || !problem.conflicts().is_empty() || is_padded(problem);
-        if odd && self.search_few(problem, quest.budget / 4, quest) {
+        if is_odd(problem) && self.search_few(problem, quest.budget / 4, quest) {
             return;
         }
         if quest.height != UNPLACED && self.search_parts(problem, quest) {
@@ -323,4 +323,9 @@ impl Packer {
         );
         self.order = order;
     }
+}
+
+/// Whether something else than others may hold items up, or others that live at other times.
+fn is_odd(problem: &Problem) -> bool {
+    problem.is_irregular() || !problem.conflicts().is_empty() || is_padded(problem)
 }

@@ -11,8 +11,8 @@ const PRIOR: u64 = 512;
 const CALM: u64 = 32;
 
 impl Coherent {
-    /// Counts a texture once a frame; whether the last frame had it too.
-    pub(super) fn ask(&mut self, key: usize) -> bool {
+    /// Counts a texture once a frame, of so many bytes; whether the last frame had it too.
+    pub(super) fn ask(&mut self, key: usize, size: u64) -> bool {
         if self.slots.len() <= key {
             self.slots.resize(key + 1, NEVER);
             self.links.reach(key + 1);
@@ -29,6 +29,7 @@ impl Coherent {
             slot.asked = self.frame;
             slot.place = self.asked as u32;
             self.asked += 1;
+            self.small.ask(size);
         }
         if asked + 1 == self.frame {
             self.returned += 1;

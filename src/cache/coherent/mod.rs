@@ -2,6 +2,7 @@
 
 mod history;
 mod room;
+mod small;
 mod window;
 
 use super::heap::Heap;
@@ -9,6 +10,7 @@ use super::list::{Links, List, NONE};
 use super::policy::Limits;
 use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
 use crate::units::Bytes;
+use small::Small;
 
 /// What can be tuned, with what measurements on the generated traces speak for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,6 +161,7 @@ pub struct Coherent {
     links: Links,
     /// Residents by recency.
     recency: List,
+    small: Small,
     /// Residents at finer levels than were asked for last, the longest so first. The latest are dropped first: what is
     /// coarse for long comes close again sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 the other way).
     over_links: Links,
@@ -195,6 +198,7 @@ impl Coherent {
             slots: Vec::new(),
             links: Links::default(),
             recency: List::default(),
+            small: Small::new(),
             over_links: Links::default(),
             over: List::default(),
             first_now: NONE,
@@ -246,6 +250,7 @@ impl Coherent {
         }
         self.links.remove(&mut self.recency, key);
         self.set_over(key, false);
+        self.small.go(size);
         self.heap.release(node)
     }
 }
@@ -254,7 +259,7 @@ impl Policy for Coherent {
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
         let key = request.texture.0;
         let size = request.size.0.next_multiple_of(self.unit);
-        let again = self.ask(key as usize);
+        let again = self.ask(key as usize, size);
         self.slots[key as usize].wanted = size;
         self.slots[key as usize].wanted_level = request.level;
         self.slots[key as usize].wanted_texels = request.size.0;
@@ -271,7 +276,10 @@ impl Policy for Coherent {
             self.evict(key, Reason::Upgraded, journal);
             kept = if self.desc.keeps_levels { slot.held } else { 0 };
         }
-        let node = self.heap.best_fit(size).or_else(|| {
+        let owed = self.small.owed(size);
+        let has_room = self.heap.free() >= size + owed;
+        let hole = has_room.then(|| self.heap.best_fit(size)).flatten();
+        let node = hole.or_else(|| {
             let worth = size * self.coherence.max(512);
             let most = match again {
                 true => worth / 1024 * self.desc.accept,
@@ -281,7 +289,7 @@ impl Policy for Coherent {
                 let window = self.window(size, most)?;
                 return Some(self.clear(window, journal));
             }
-            if !self.make_room(size, most, journal) {
+            if !self.make_room(size + owed, most, journal) {
                 return None;
             }
             Some(
@@ -294,6 +302,7 @@ impl Policy for Coherent {
             return Outcome::Bypass;
         };
         self.heap.take(node, size, key);
+        self.small.come(size);
         self.slots[key as usize].node = node;
         self.slots[key as usize].level = request.level;
         self.slots[key as usize].held = request.size.0;
@@ -340,6 +349,7 @@ impl Policy for Coherent {
                 self.lateness = (3 * self.lateness + observed) / 4;
             }
         }
+        self.small.end_frame(self.heap.size());
         self.before = self.asked;
         (self.asked, self.returned, self.passed, self.late) = (0, 0, 0, 0);
         self.first_now = NONE;

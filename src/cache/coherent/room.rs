@@ -121,6 +121,8 @@ impl Coherent {
         let &Node { offset, size, .. } = self.heap.at(slot.node);
         if slot.wanted < size {
             self.heap.shrink(slot.node, slot.wanted);
+            self.small.go(size);
+            self.small.come(slot.wanted);
         }
         journal.push(Event::Shrink {
             texture: TextureId(key),

@@ -294,6 +294,10 @@ fn shares(a: &[u32], b: &[u32]) -> bool {
 }
 
 pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    // Most often one of them is a power of two, which takes no division.
+    if b != 0 && a.is_power_of_two() {
+        return 1 << (a | b).trailing_zeros();
+    }
     while b != 0 {
         (a, b) = (b, a % b);
     }
