@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::chart::amount;
-use super::frame::{bytes, list, text};
+use super::fields::{bytes, list, text};
 use super::numbers::{Cell, Table};
+use super::words::amount;
 
 /// Changes by the name of the resource that they would bring on chip; `None` where nothing was tried.
 pub(super) fn by_resource(plan: &Value) -> Option<BTreeMap<String, Vec<String>>> {

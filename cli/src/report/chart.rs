@@ -229,38 +229,6 @@ impl Chart {
     }
 }
 
-/// As much of a name as `room` characters hold: of a path the last part, with what is before it if there is room.
-pub(crate) fn cut(name: &str, room: usize) -> String {
-    let count = name.chars().count();
-    if count <= room {
-        return name.to_owned();
-    }
-    let kept = room.saturating_sub(1);
-    let last = name.rsplit('/').next().unwrap_or(name);
-    if last.len() < name.len() && last.chars().count() <= kept {
-        return std::iter::once('…')
-            .chain(name.chars().skip(count - kept))
-            .collect();
-    }
-    last.chars().take(kept).chain(['…']).collect()
-}
-
-/// Bytes with a unit, three digits or so.
-pub(crate) fn amount(bytes: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    for (unit, scale) in UNITS {
-        if bytes >= scale {
-            let tenths = (u128::from(bytes) * 10 + u128::from(scale) / 2) / u128::from(scale);
-            return if tenths % 10 == 0 {
-                format!("{} {unit}", tenths / 10)
-            } else {
-                format!("{}.{} {unit}", tenths / 10, tenths % 10)
-            };
-        }
-    }
-    format!("{bytes} B")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,25 +278,5 @@ mod tests {
             .map(|span| (span.first, span.end, span.name.as_str()))
             .collect();
         assert_eq!(spans, [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")]);
-    }
-
-    #[test]
-    fn names_are_cut_where_they_say_least() {
-        assert_eq!(
-            (cut("depth", 5), cut("depth", 4)),
-            ("depth".into(), "dep…".into())
-        );
-        assert_eq!(
-            (cut("/layer1/conv3", 7), cut("/layer1/conv3", 5)),
-            ("…/conv3".into(), "conv…".into())
-        );
-    }
-
-    #[test]
-    fn amounts_have_a_tenth() {
-        assert_eq!(
-            (amount(1023), amount(1536), amount(1 << 20)),
-            ("1023 B".into(), "1.5 KiB".into(), "1 MiB".into())
-        );
     }
 }

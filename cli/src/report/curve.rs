@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::ops::Range;
 
 use super::numbers::{Curve, Form, Series, Unit};
-use super::svg::escaped;
+use super::words::escaped;
 
 const RIGHT: f64 = 14.0;
 const TITLE: f64 = 26.0;

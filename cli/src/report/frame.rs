@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::chart::{Area, Chart, Lane, Panel, amount};
+use super::chart::{Area, Chart, Lane, Panel};
+use super::fields::{bytes, list, text};
+use super::words::amount;
 use super::{advice, pass, resource};
 
 /// The chart of a plan as `tileheap plan --json` writes it, with or without `--advice`.
@@ -241,23 +243,4 @@ fn span(place: &Value, passes: &[Value]) -> (usize, usize) {
             _ => (0, passes.len()),
         },
     }
-}
-
-pub(super) fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-pub(super) fn text(value: &Value) -> &str {
-    value.as_str().unwrap_or("")
-}
-
-pub(super) fn bytes(value: &Value) -> u64 {
-    value.as_u64().unwrap_or(0)
-}
-
-/// `VK_PIPELINE_STAGE_2_EARLY_FRAGMENT_TESTS_BIT` as `early fragment tests`.
-pub(super) fn plainly(name: &str, prefix: &str) -> String {
-    let name = name.strip_prefix(prefix).unwrap_or(name);
-    let name = name.strip_suffix("_BIT").unwrap_or(name);
-    name.to_lowercase().replace('_', " ")
 }

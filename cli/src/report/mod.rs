@@ -11,6 +11,7 @@
 mod advice;
 mod chart;
 mod curve;
+mod fields;
 mod frame;
 mod numbers;
 mod page;
@@ -21,6 +22,7 @@ mod svg;
 mod sweep;
 mod tensors;
 mod trace;
+mod words;
 
 use std::io::IsTerminal;
 use std::path::Path;

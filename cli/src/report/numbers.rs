@@ -1,6 +1,6 @@
 //! Numbers that go with a chart: curves, and tables.
 
-use super::chart::amount;
+use super::words::amount;
 
 /// Numbers over something, each series on ground of its own.
 #[derive(Clone, Debug, Default)]

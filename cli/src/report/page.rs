@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::chart::{Chart, Kind};
 use super::numbers::{Cell, Curve, Table, Unit};
-use super::svg;
+use super::words::escaped;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
@@ -27,7 +27,7 @@ pub(super) fn page(charts: &[Chart], differences: &[Table]) -> String {
     };
     let script = SCRIPTS.concat();
     let parts = [
-        ("title", svg::escaped(title)),
+        ("title", escaped(title)),
         ("style", STYLE.to_owned()),
         ("data", data),
         ("script", script),

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use super::chart::{Step, amount};
-use super::frame::{bytes, list, plainly, text};
+use super::chart::Step;
+use super::fields::{bytes, list, text};
 use super::resource::operations;
+use super::words::{amount, plainly};
 
 /// What the cells of a barrier are.
 pub(super) const LINES: [&str; 5] = ["when", "resource", "cause", "stages", "layouts"];

@@ -1,7 +1,8 @@
 //! Replays of texture caches as a chart: what `tileheap replay --json` writes in, curves over frames and a table of policies out.
 
-use super::chart::{Chart, amount};
+use super::chart::Chart;
 use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
+use super::words::amount;
 use crate::documents::Replay;
 
 pub(crate) fn chart(replay: &Replay) -> Chart {

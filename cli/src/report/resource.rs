@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::chart::{Item, Kind, amount};
-use super::frame::{bytes, list, plainly, text};
+use super::chart::{Item, Kind};
+use super::fields::{bytes, list, text};
+use super::words::{amount, plainly};
 
 /// The item of a resource; passes by name; `advice` where it was asked for, and for the resource.
 pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Option<&[String]>) -> Item {

@@ -1,7 +1,8 @@
 //! A chart as SVG, for documents; and as PNG.
 
-use super::chart::{Chart, Kind, Lane, Panel, amount, cut};
+use super::chart::{Chart, Kind, Lane, Panel};
 use super::curve;
+use super::words::{amount, cut, escaped};
 use crate::failure::Failure;
 
 const LEFT: f64 = 96.0;
@@ -256,14 +257,6 @@ fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
             x += 40.0 + 7.0 * kind.name().len() as f64;
         }
     }
-}
-
-/// Text as XML and HTML take it.
-pub(crate) fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
 }
 
 /// An SVG as PNG, twice as large for sharp print.

@@ -1,7 +1,8 @@
 //! A sweep as curves: what `tileheap advise --sweep --json` writes in.
 
-use super::chart::{Chart, amount};
+use super::chart::Chart;
 use super::numbers::{Curve, Form, Series, Unit};
+use super::words::amount;
 use crate::documents::{Over, Point, Swept};
 
 /// Of a plan at `here`, which is marked: the size of its heap, or its texels.

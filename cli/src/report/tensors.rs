@@ -1,8 +1,9 @@
 //! A tensor plan as a chart: what `tileheap tensors --json` writes in; memories with what lives in them, who is alive at the peak, and what
 //! other strategies take, out.
 
-use super::chart::{Area, Chart, Item, Kind, Panel, Step, amount};
+use super::chart::{Area, Chart, Item, Kind, Panel, Step};
 use super::numbers::{Cell, Curve, Form, Series, Table};
+use super::words::amount;
 use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
 
 pub(crate) fn chart(plan: &Tensors) -> Chart {

@@ -1,6 +1,7 @@
 //! An emulator's trace as a chart: what is reserved from event to event, and which bytes were lost.
 
-use super::chart::{Area, Chart, Item, Kind, Lane, Panel, Step, amount};
+use super::chart::{Area, Chart, Item, Kind, Lane, Panel, Step};
+use super::words::amount;
 use crate::documents::{Event, Trace};
 
 /// A step is a binding, a discard or a submission, in the order in which the application made them.

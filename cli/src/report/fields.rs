@@ -1,0 +1,15 @@
+//! Fields of a plan as JSON, whose form is known to be right.
+
+use serde_json::Value;
+
+pub(super) fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+pub(super) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or("")
+}
+
+pub(super) fn bytes(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
