@@ -361,7 +361,9 @@ impl Few {
             }
             let with_it = self.cliques.iter().map(|clique| clique >> next & 1 == 1);
             let slacks = self.slacks[row * self.cliques.len()..].iter_mut().zip(with_it);
-            slacks.filter(|(_, with)| *with).for_each(|(slack, _)| *slack = UNKNOWN);
+            slacks
+                .filter(|(_, with)| *with)
+                .for_each(|(slack, _)| *slack = UNKNOWN);
         }
         if let Some(key) = key {
             self.table.insert(key);
