@@ -119,7 +119,10 @@ fn row(file: &Path, logs: &mut [(f64, u32)]) {
 /// What `auto` takes for 16 items, with the memory of the problems before: medians and 99th percentiles over 2,000 problems of
 /// each kind, each the fastest of so many runs.
 fn sixteen_items() {
-    println!("{:<46}{:>12}{:>12}{:>12}", "16 items, us", "median", "p99", "most");
+    println!(
+        "{:<46}{:>12}{:>12}{:>12}",
+        "16 items, us", "median", "p99", "most"
+    );
     for kind in sixteen::every_kind() {
         let problems = sixteen::of_kind(kind, 2000);
         let (mut packer, mut packing) = (Packer::default(), Packing::default());
@@ -134,10 +137,23 @@ fn sixteen_items() {
         let mut times: Vec<f64> = problems.iter().map(&mut time).collect();
         times.sort_by(f64::total_cmp);
         let part = |hundredths: usize| times[times.len() * hundredths / 100];
-        let with = [(kind.alignments, "alignments"), (kind.odd, "bounds and groups"), (kind.pairs, "pairs")];
+        let with = [
+            (kind.alignments, "alignments"),
+            (kind.odd, "bounds and groups"),
+            (kind.pairs, "pairs"),
+        ];
         let with: Vec<&str> = with.into_iter().filter(|of| of.0).map(|of| of.1).collect();
-        let name = if with.is_empty() { "plain".to_owned() } else { with.join(", ") };
-        println!("{name:<46}{:>12.2}{:>12.2}{:>12.2}", part(50), part(99), times[times.len() - 1]);
+        let name = if with.is_empty() {
+            "plain".to_owned()
+        } else {
+            with.join(", ")
+        };
+        println!(
+            "{name:<46}{:>12.2}{:>12.2}{:>12.2}",
+            part(50),
+            part(99),
+            times[times.len() - 1]
+        );
     }
     println!();
 }

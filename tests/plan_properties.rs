@@ -90,9 +90,9 @@ fn plans_of_published_frames_are_accepted() {
 }
 
 /// Random frames counted as published tables count, at every size of the heap: the choice is proved to be the best within the usual
-/// budget, but for 8 of 120 (all of one frame), and no other strategy is above it.
+/// budget, and no other strategy is above it.
 #[test]
-fn counted_frames_are_proved_at_nearly_every_heap_size() {
+fn counted_frames_are_proved_at_every_heap_size() {
     let mut open = Vec::new();
     for seed in 0..5 {
         let desc = SyntheticDesc {
@@ -132,5 +132,5 @@ fn counted_frames_are_proved_at_nearly_every_heap_size() {
             }
         }
     }
-    assert!(open.len() <= 8, "{open:?}");
+    assert_eq!(open, []);
 }

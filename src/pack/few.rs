@@ -201,7 +201,8 @@ impl Few {
         }
     }
 
-    /// Takes account of declared conflicts: who is in the way of all of a clique joins it, and pairs that no clique has get one.
+    /// Takes account of declared conflicts and lives with gaps: who is in the way of all of a clique joins it; every piece, and pairs
+    /// that no clique has, get one.
     fn add_conflicts(&mut self, problem: &Problem) {
         for a in 0..self.pieces.len() {
             let unit = &problem.units[self.pieces[a].unit as usize];
@@ -215,6 +216,10 @@ impl Few {
             self.cliques[index] = self.extended(self.cliques[index]);
         }
         for a in 0..self.pieces.len() {
+            let around = self.extended(1 << a);
+            if self.cliques.len() < CLIQUES && !around.is_power_of_two() && !self.cliques.contains(&around) {
+                self.cliques.push(around);
+            }
             let mut rivals = self.pieces[a].rivals >> a << a;
             while rivals != 0 && self.cliques.len() < CLIQUES {
                 let pair = 1 << a | 1 << rivals.trailing_zeros();
@@ -361,7 +366,9 @@ impl Few {
             }
             let with_it = self.cliques.iter().map(|clique| clique >> next & 1 == 1);
             let slacks = self.slacks[row * self.cliques.len()..].iter_mut().zip(with_it);
-            slacks.filter(|(_, with)| *with).for_each(|(slack, _)| *slack = UNKNOWN);
+            slacks
+                .filter(|(_, with)| *with)
+                .for_each(|(slack, _)| *slack = UNKNOWN);
         }
         if let Some(key) = key {
             self.table.insert(key);

@@ -191,7 +191,11 @@ impl Packer {
 
     /// The same for so few units that nobody counts what a rule takes, those first that reach the bound most often.
     fn try_cheap_for_few(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
-        let cheaper = if is_odd(problem) { 1 } else { CHEAPER_THAN_SEARCHING };
+        let cheaper = if is_odd(problem) {
+            1
+        } else {
+            CHEAPER_THAN_SEARCHING
+        };
         for (number, strategy) in CHEAP_FOR_FEW.into_iter().enumerate() {
             if number == cheaper && self.search_few(problem, SHORT, quest) {
                 return;

@@ -1,13 +1,14 @@
 //! Residency: which items get bytes of a block that is too small for all, and where.
 //!
 //! 1. [`prices`]: what a byte is worth at each step, from the linear relaxation by loads, and the bound that follows;
-//! 2. [`choice`]: the best choice by loads alone, from the prices;
+//! 2. [`choice`]: the best choice by loads alone, from the prices; where they leave too much open, [`branch`];
 //! 3. placement of what was chosen, by the exact search; where that fails, other choices of the same worth, then of a little
 //!    less capacity, and whatever fits in what is left.
 //!
 //! Loads alone know no offsets: their optimum is a bound. On networks a placement reaches it nearly always (`PLANNING.md`,
 //! section 4), and then the answer is proved.
 
+mod branch;
 mod choice;
 mod found;
 mod prices;
@@ -20,6 +21,7 @@ use super::in_order::UNPLACED;
 use super::quest::Quest;
 use super::{Packer, Problem, Strategy};
 use crate::units::Bytes;
+use branch::Branch;
 use choice::{Choice, Chosen};
 use found::Found;
 use prices::{Prices, SCALE};
@@ -154,6 +156,9 @@ impl Loads<'_> {
     }
 }
 
+/// Where more are on offer, a branch takes milliseconds.
+const MOST_BRANCHED: usize = 1000;
+
 /// The memory of selections.
 #[derive(Debug, Default)]
 pub(super) struct Selector {
@@ -163,31 +168,43 @@ pub(super) struct Selector {
 
 impl Selector {
     /// The best choice by loads: with few states and then more, and with other prices, of which there may be several that are
-    /// equally good but keep different states; what is worth little left to its price if nothing else ends.
+    /// equally good but keep different states; then by branches; what is worth little left to its price if nothing else ends.
     fn choose_first(&mut self, task: &mut Task<'_>, budget: u64, bound: &mut u64) -> Option<Chosen> {
         let width = Choice::width(&task.offers, task.columns, budget / 4);
         let mut best: Option<Chosen> = None;
-        let mut keep = |task: &Task<'_>, found: Option<Chosen>| {
+        let keep = |best: &mut Option<Chosen>, task: &Task<'_>, found: Option<Chosen>| {
             let found = found?;
             let exact = found.exact;
             let beats = |best: &Chosen| task.worth(&found.taken) > task.worth(&best.taken);
             if exact || best.as_ref().is_none_or(beats) {
-                best = Some(found);
+                *best = Some(found);
             }
             exact.then(|| best.clone()).flatten()
         };
         for blocks in [1, 8] {
             *bound = (*bound).min(task.price(&mut self.prices, blocks));
             let found = task.choose(&mut self.choice, 0, 0, width);
-            if let Some(exact) = keep(task, found) {
+            if let Some(exact) = keep(&mut best, task, found) {
                 return Some(exact);
             }
             let rounded = task.round(&self.prices);
-            keep(task, Some(rounded));
+            keep(&mut best, task, Some(rounded));
             // The rest is for the placement.
             if self.choice.steps > budget / 2 {
                 break;
             }
+        }
+        if task.offers.len() <= MOST_BRANCHED
+            && !task.pauses
+            && let Some(start) = best.take()
+        {
+            let budget = (budget / 2).saturating_sub(self.choice.steps);
+            let (chosen, left) = Branch::search(&mut self.prices, task, start, budget);
+            self.choice.steps += budget - left;
+            if chosen.exact {
+                return Some(chosen);
+            }
+            best = Some(chosen);
         }
         let most = task.offers.iter().map(|offer| offer.arc.worth).max().unwrap_or(0);
         for part in [256, 32, 4] {
@@ -198,7 +215,7 @@ impl Selector {
             let found = self
                 .choice
                 .pass(&task.offers, &task.prices, task.padded, all, width, most / part);
-            keep(task, found);
+            keep(&mut best, task, found);
         }
         best
     }

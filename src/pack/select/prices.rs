@@ -124,6 +124,15 @@ impl Prices {
         items.map(|arc| arc.flow == arc.width)
     }
 
+    /// Which items the last flow divides.
+    pub(super) fn divided(&self) -> impl Iterator<Item = usize> {
+        let columns = self.nodes.len().saturating_sub(1);
+        let items = self.arcs.get(columns..).unwrap_or_default().iter().enumerate();
+        items
+            .filter(|(_, arc)| arc.flow > 0 && arc.flow < arc.width)
+            .map(|(index, _)| index)
+    }
+
     /// Everything flows along the row, which is the tree; gives by how many bits gains had to be made smaller.
     fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) -> u32 {
         let gain = |arc: &Arc| arc.worth / i128::from(arc.size.max(1));

@@ -112,6 +112,12 @@ impl<'a> Task<'a> {
         (self.bound >> SCALE) as u64 + self.free_worth()
     }
 
+    /// Sets prices that were found before.
+    pub(super) fn set_prices(&mut self, prices: Vec<i128>) {
+        self.prices = prices;
+        self.reprice();
+    }
+
     /// Everything there is.
     pub(super) fn bound_without_prices(&self) -> u64 {
         let offers = self.units.iter().map(|&unit| self.unit_worths[unit as usize]);
@@ -145,6 +151,25 @@ impl<'a> Task<'a> {
             .map(|(&unit, _)| self.unit_worths[unit as usize])
             .sum::<u64>()
             + self.free_worth()
+    }
+
+    /// The worth of what the flow of the prices takes whole, kept as the best if it is above `worth`.
+    pub(super) fn whole(&self, prices: &Prices, best: &mut Vec<bool>, worth: i128) -> i128 {
+        let taken: Vec<bool> = prices.whole().collect();
+        let own = i128::from(self.worth(&taken));
+        if own > worth {
+            *best = taken;
+        }
+        own
+    }
+
+    /// More than everything on offer is worth, and a multiple of what all worths are multiples of.
+    pub(super) fn pin(&self) -> i128 {
+        let total = self
+            .units
+            .iter()
+            .map(|&unit| i128::from(self.unit_worths[unit as usize]));
+        total.sum::<i128>() + i128::from(self.common_worth.max(1))
     }
 
     /// The best choice by loads, with ties broken by chance `number`, in a capacity smaller by so many 64ths.

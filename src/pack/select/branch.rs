@@ -1,0 +1,92 @@
+//! Branch and bound by loads, on what the relaxation divides: where prices alone leave a wide gap.
+//!
+//! Of lives that take more than half of the block only one can be there at a time, of those above a third two, but the relaxation
+//! takes parts of many: its bound is far off, and too many states of the choice by loads stay. With a few of them decided, the prices
+//! of the rest are good ones again.
+
+use super::choice::Chosen;
+use super::prices::{Prices, SCALE};
+use super::task::Task;
+
+/// A branch and bound under way.
+pub(super) struct Branch<'a> {
+    prices: &'a mut Prices,
+    /// Steps that are left.
+    left: u64,
+    /// The best choice so far, and its worth.
+    best: Vec<bool>,
+    worth: i128,
+    /// What choices may be worth in branches that were not searched to the end.
+    open: i128,
+}
+
+impl<'a> Branch<'a> {
+    /// The best choice by loads, from a good one on, within so many steps; gives those that are left. Leaves the task with the
+    /// prices that it had.
+    pub(super) fn search(
+        prices: &'a mut Prices,
+        task: &mut Task<'_>,
+        start: Chosen,
+        budget: u64,
+    ) -> (Chosen, u64) {
+        let known = task.prices.clone();
+        let mut branch = Branch {
+            prices,
+            left: budget,
+            worth: i128::from(task.worth(&start.taken)),
+            best: start.taken,
+            open: 0,
+        };
+        branch.descend(task, 0);
+        let Branch {
+            left,
+            best,
+            worth,
+            open,
+            ..
+        } = branch;
+        task.set_prices(known);
+        let chosen = Chosen {
+            loss: task.bound - ((worth - i128::from(task.free_worth())) << SCALE),
+            exact: open <= worth,
+            taken: best,
+        };
+        (chosen, left)
+    }
+
+    /// Decides what the relaxation divides, the largest first; so many `pins` are chosen already.
+    fn descend(&mut self, task: &mut Task<'_>, pins: i128) {
+        task.price(self.prices, 1);
+        let common = i128::from(task.common_worth.max(1));
+        let most = (task.bound >> SCALE) - pins * task.pin();
+        let bound = most.div_euclid(common) * common + i128::from(task.free_worth());
+        if bound <= self.worth {
+            return;
+        }
+        // As many pivots as offers, most often, each of which looks at all of them.
+        let steps = 1 + (task.offers.len() * task.offers.len() / 1024) as u64;
+        if self.left < steps {
+            self.open = self.open.max(bound);
+            return;
+        }
+        self.left -= steps;
+        let size = |index: usize| task.offers[index].arc.size;
+        let Some(next) = self.prices.divided().max_by_key(|&index| (size(index), index)) else {
+            // What divides nothing is a choice, and the best one but for the rounding of prices.
+            let worth = task.whole(self.prices, &mut self.best, self.worth);
+            self.worth = self.worth.max(worth);
+            if worth < bound {
+                self.open = self.open.max(bound);
+            }
+            return;
+        };
+        let worth = task.offers[next].arc.worth;
+        let pin = task.pin() << SCALE;
+        task.offers[next].arc.worth = worth + pin;
+        self.descend(task, pins + 1);
+        // Nothing takes it at less than nothing.
+        task.offers[next].arc.worth = -pin;
+        self.descend(task, pins);
+        task.offers[next].arc.worth = worth;
+    }
+}
