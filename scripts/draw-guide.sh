@@ -9,16 +9,22 @@ need_vulkan
 need_packages chromium
 pictures=$root/docs/guide/pictures work=$root/target/guide
 mkdir -p "$work"
-tileheap() { cargo run --quiet --bin tileheap -- "$@"; }
+say "Building"
+cargo build --example forward --bins
+built=${CARGO_TARGET_DIR:-target}/debug # cargo run --bin would build the crate again, without the example's features.
+tileheap() { "$built/tileheap" "$@"; }
+forward() { "$built/examples/forward" "$@"; }
 
-cargo run --quiet --example forward -- --output "$pictures/forward.png"
+forward --output "$pictures/forward.png"
 for step in 3 4; do
-    cargo run --quiet --example forward -- --step "$step" --dump-frame "$work/forward_$step.json"
-    tileheap report "$work/forward_$step.json" --profile adreno-830 --svg "$pictures/forward_$step.svg"
+    forward --step "$step" --dump-frame "$work/forward_$step.json"
+    tileheap report "$work/forward_$step.json" --profile adreno-830 --detail plan --svg "$pictures/forward_$step.svg"
 done
 tileheap trace switch -o "$work/switch.trace" --frames 900
 tileheap replay "$work/switch.trace" --policy arenas --budget 6MiB --plot "$work" >"$work/replay.txt"
 browser=(chromium --headless --disable-gpu --hide-scrollbars)
 [ "$(id -u)" != 0 ] || browser+=(--no-sandbox)
-"${browser[@]}" --window-size=1000,700 --screenshot="$pictures/walls.png" "file://$work/switch-arenas.svg" >"$work/browser.log" 2>&1
+# As large as the drawing.
+size=$(sed -n '1s/.* width="\([0-9]*\)" height="\([0-9]*\)".*/\1,\2/p' "$work/switch-arenas.svg")
+"${browser[@]}" --window-size="$size" --screenshot="$pictures/walls.png" "file://$work/switch-arenas.svg" >"$work/browser.log" 2>&1
 say "Drawn anew in $pictures"

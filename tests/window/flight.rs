@@ -14,7 +14,7 @@ fn has_title(pixels: &[[u8; 3]]) -> bool {
             .filter(|pixel| pixel.iter().all(|&byte| byte > 220))
             .count()
     });
-    white.sum::<usize>() > 100
+    white.sum::<usize>() > 60
 }
 
 /// The overlay is drawn anew in every frame, hides and shows again, the budget changes, the window changes its size, and it ends when
