@@ -243,7 +243,10 @@ mod tests {
         assert_eq!(flags::<{ wide_flags::VIEW_USAGE }>(below.info.p_next), 4);
         // The application's own stay as they are.
         usage.p_next = std::ptr::null();
-        assert_eq!((usage.flags, stencil.flags, view.flags), (BIT | 1, BIT | 2, BIT | 4));
+        assert_eq!(
+            (usage.flags, stencil.flags, view.flags),
+            (BIT | 1, BIT | 2, BIT | 4)
+        );
     }
 
     #[test]
@@ -260,9 +263,8 @@ mod tests {
         // SAFETY: A valid structure.
         let below = unsafe { framebuffer(&info) };
         // SAFETY: As above.
-        let later = unsafe {
-            crate::chain::find::<vk::FramebufferAttachmentsCreateInfo<'_>>(below.info.p_next)
-        };
+        let later =
+            unsafe { crate::chain::find::<vk::FramebufferAttachmentsCreateInfo<'_>>(below.info.p_next) };
         let later = later.expect("it is handed down");
         // SAFETY: As above.
         let images = unsafe { elements(later.p_attachment_image_infos, later.attachment_image_info_count) };
