@@ -127,8 +127,8 @@ own_tests_validated() {
     on_testbed run emulator-validated cargo test --no-fail-fast --package tileheap-emulator "${tests[@]}"
 }
 
-# choose_tests PROFILE: leaves in `chosen` the tests that run on a profile of the emulator: all but the window's, which take as long as
-# four others and run on one profile.
+# choose_tests PROFILE: leaves in `chosen` the tests that run on a profile of the emulator: all but the window's, which are
+# slow and run on one.
 choose_tests() {
     local profile=$1 test
     chosen=()

@@ -101,6 +101,9 @@ unsafe extern "system" fn listen(
     vk::Bool32::from(monitor.stops)
 }
 
+/// Destroys what was made.
+type Destroy = Box<dyn FnOnce(&ash::Device)>;
+
 /// A device as a suite has it, and what a test made on it.
 pub(crate) struct Suite {
     pub(crate) profile: &'static str,
@@ -110,7 +113,7 @@ pub(crate) struct Suite {
     pub(crate) types: vk::PhysicalDeviceMemoryProperties,
     pub(crate) pool: vk::CommandPool,
     pub(crate) commands: vk::CommandBuffer,
-    made: Mutex<Vec<Box<dyn FnOnce(&ash::Device)>>>,
+    made: Mutex<Vec<Destroy>>,
     messenger: (ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT),
     monitor: Box<Monitor>,
     _entry: ash::Entry,
