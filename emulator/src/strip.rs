@@ -228,16 +228,20 @@ mod tests {
         assert_eq!(flags::<{ wide_flags::STENCIL_USAGE }>(below.info.p_next), 2);
         assert!(below.info.usage.is_empty());
 
-        let mut info = vk::PhysicalDeviceImageFormatInfo2::default();
-        info.p_next = (&raw const stencil).cast();
+        let info = vk::PhysicalDeviceImageFormatInfo2 {
+            p_next: (&raw const stencil).cast(),
+            ..Default::default()
+        };
         // SAFETY: As above.
         let below = unsafe { format_info(&info) };
         assert_eq!(flags::<{ wide_flags::USAGE }>(below.info.p_next), 1);
         assert_eq!(flags::<{ wide_flags::STENCIL_USAGE }>(below.info.p_next), 2);
 
         let view = ImageViewUsage::new(BIT | 4);
-        let mut info = vk::ImageViewCreateInfo::default();
-        info.p_next = (&raw const view).cast();
+        let info = vk::ImageViewCreateInfo {
+            p_next: (&raw const view).cast(),
+            ..Default::default()
+        };
         // SAFETY: As above.
         let below = unsafe { image_view(&info) };
         assert_eq!(flags::<{ wide_flags::VIEW_USAGE }>(below.info.p_next), 4);
