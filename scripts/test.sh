@@ -86,9 +86,11 @@ on_testbed() {
 # emulated PROFILE: the same on the emulator with a profile, below validation, over both drivers at once: little of it keeps two
 # cores busy.
 emulated() {
-    local profile=$1 name names=("$1") command runs
-    choose_tests "$profile"
-    command=(cargo test --no-fail-fast "${chosen[@]}")
+    local profile=$1 name names=("$1") command=(cargo test --no-fail-fast "${drivers[@]}") runs
+    if [ "$profile" != adreno-830 ]; then
+        command+=(-- --skip flight::)
+        leave_out "$profile" "window, flight" "it takes no tile memory, and more time than all others in windows"
+    fi
     say "$profile: ${command[*]}"
     over_driver "$newest" "$profile" "$profile" "${command[@]}" &
     runs=($!)
@@ -125,20 +127,6 @@ own_tests_validated() {
         esac
     done
     on_testbed run emulator-validated cargo test --no-fail-fast --package tileheap-emulator "${tests[@]}"
-}
-
-# choose_tests PROFILE: leaves in `chosen` the tests that run on a profile of the emulator: all but the window's, which are
-# slow and run on one.
-choose_tests() {
-    local profile=$1 test
-    chosen=()
-    for test in "${drivers[@]}"; do
-        case $test:$profile in
-            --test=window:adreno-830) chosen+=("$test") ;;
-            --test=window:*) leave_out "$profile" window "demo runs this renderer on every profile; keys and mouse are for adreno-830" ;;
-            *) chosen+=("$test") ;;
-        esac
-    done
 }
 
 # leave_out NAME TEST REASON: a test program that a run cannot use.
