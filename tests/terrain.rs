@@ -79,11 +79,14 @@ fn streamed_pictures_are_those_with_everything_there() {
         let plot = std::fs::read_to_string(folder.join("uploads.svg")).expect("a plot");
         assert!(plot.starts_with("<svg") && plot.ends_with("</svg>\n"));
         assert_eq!(plot.contains("arenas in memory"), policy == "arenas");
-        replay_all(&trace);
+        if texels == "mixed" {
+            // The others ask for the same squares.
+            replay_all(&trace);
+        }
     }
 }
 
-/// Every policy plays the captured trace by the rules.
+/// Every policy plays the captured trace, of textures of both shapes, by the rules.
 fn replay_all(trace: &Path) {
     let file = BufReader::new(File::open(trace).expect("the trace was written"));
     let mut reader = TraceReader::new(file).expect("a header");

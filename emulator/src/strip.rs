@@ -228,22 +228,29 @@ mod tests {
         assert_eq!(flags::<{ wide_flags::STENCIL_USAGE }>(below.info.p_next), 2);
         assert!(below.info.usage.is_empty());
 
-        let mut info = vk::PhysicalDeviceImageFormatInfo2::default();
-        info.p_next = (&raw const stencil).cast();
+        let info = vk::PhysicalDeviceImageFormatInfo2 {
+            p_next: (&raw const stencil).cast(),
+            ..Default::default()
+        };
         // SAFETY: As above.
         let below = unsafe { format_info(&info) };
         assert_eq!(flags::<{ wide_flags::USAGE }>(below.info.p_next), 1);
         assert_eq!(flags::<{ wide_flags::STENCIL_USAGE }>(below.info.p_next), 2);
 
         let view = ImageViewUsage::new(BIT | 4);
-        let mut info = vk::ImageViewCreateInfo::default();
-        info.p_next = (&raw const view).cast();
+        let info = vk::ImageViewCreateInfo {
+            p_next: (&raw const view).cast(),
+            ..Default::default()
+        };
         // SAFETY: As above.
         let below = unsafe { image_view(&info) };
         assert_eq!(flags::<{ wide_flags::VIEW_USAGE }>(below.info.p_next), 4);
         // The application's own stay as they are.
         usage.p_next = std::ptr::null();
-        assert_eq!((usage.flags, stencil.flags, view.flags), (BIT | 1, BIT | 2, BIT | 4));
+        assert_eq!(
+            (usage.flags, stencil.flags, view.flags),
+            (BIT | 1, BIT | 2, BIT | 4)
+        );
     }
 
     #[test]
@@ -260,9 +267,8 @@ mod tests {
         // SAFETY: A valid structure.
         let below = unsafe { framebuffer(&info) };
         // SAFETY: As above.
-        let later = unsafe {
-            crate::chain::find::<vk::FramebufferAttachmentsCreateInfo<'_>>(below.info.p_next)
-        };
+        let later =
+            unsafe { crate::chain::find::<vk::FramebufferAttachmentsCreateInfo<'_>>(below.info.p_next) };
         let later = later.expect("it is handed down");
         // SAFETY: As above.
         let images = unsafe { elements(later.p_attachment_image_infos, later.attachment_image_info_count) };

@@ -127,7 +127,9 @@ pub(crate) unsafe fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>
 ///
 /// # Safety
 /// The chain of `info` is valid.
-pub(crate) unsafe fn sparse_usage(info: &vk::PhysicalDeviceSparseImageFormatInfo2<'_>) -> vk::ImageUsageFlags {
+pub(crate) unsafe fn sparse_usage(
+    info: &vk::PhysicalDeviceSparseImageFormatInfo2<'_>,
+) -> vk::ImageUsageFlags {
     // SAFETY: The caller's promise.
     unsafe { usage_of(info.p_next, info.usage) }
 }
@@ -136,7 +138,10 @@ pub(crate) unsafe fn sparse_usage(info: &vk::PhysicalDeviceSparseImageFormatInfo
 ///
 /// # Safety
 /// `p_next` is a valid chain.
-pub(crate) unsafe fn buffer_usage(p_next: *const c_void, plain: vk::BufferUsageFlags) -> vk::BufferUsageFlags {
+pub(crate) unsafe fn buffer_usage(
+    p_next: *const c_void,
+    plain: vk::BufferUsageFlags,
+) -> vk::BufferUsageFlags {
     // SAFETY: The caller's promise.
     let wide = unsafe { find::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(p_next) };
     // Bits past 31 are usages that no tile buffer may have, so one that is forbidden stands for them.
@@ -193,13 +198,21 @@ mod tests {
         assert!(stencil.is_empty());
 
         let stencil = ImageStencilUsage::new(1 << 40 | 4);
-        let mut plain = vk::ImageStencilUsageCreateInfo::default().stencil_usage(vk::ImageUsageFlags::STORAGE);
+        let mut plain =
+            vk::ImageStencilUsageCreateInfo::default().stencil_usage(vk::ImageUsageFlags::STORAGE);
         plain.p_next = (&raw const stencil).cast();
         let mut query = vk::PhysicalDeviceImageFormatInfo2::default().usage(vk::ImageUsageFlags::SAMPLED);
         query.p_next = (&raw const plain).cast();
         // SAFETY: As above.
         let request = unsafe { image_request(&query) };
-        assert_eq!(request.usage, vk::ImageUsageFlags::SAMPLED, "nothing else is said of it");
-        assert_eq!(request.stencil_usage, vk::ImageUsageFlags::SAMPLED | UNKNOWN_USAGE);
+        assert_eq!(
+            request.usage,
+            vk::ImageUsageFlags::SAMPLED,
+            "nothing else is said of it"
+        );
+        assert_eq!(
+            request.stencil_usage,
+            vk::ImageUsageFlags::SAMPLED | UNKNOWN_USAGE
+        );
     }
 }

@@ -54,7 +54,9 @@ impl Suite {
         // SAFETY: A compiler's words.
         let module = unsafe { self.device.create_shader_module(&info, None) }.expect("a module");
         // SAFETY: Idle by then.
-        self.made(module, |device, module| unsafe { device.destroy_shader_module(module, None) })
+        self.made(module, |device, module| unsafe {
+            device.destroy_shader_module(module, None)
+        })
     }
 
     fn work(&self, source: &str, reached: &[Of]) -> Work {
@@ -80,11 +82,15 @@ impl Suite {
         // SAFETY: All of one device, made for each other, and destroyed idle, users first.
         unsafe {
             let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-            let set_layouts = [device.create_descriptor_set_layout(&info, None).expect("a set layout")];
+            let set_layouts = [device
+                .create_descriptor_set_layout(&info, None)
+                .expect("a set layout")];
             self.made(set_layouts[0], |device, layout| {
                 device.destroy_descriptor_set_layout(layout, None);
             });
-            let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
+            let info = vk::DescriptorPoolCreateInfo::default()
+                .max_sets(1)
+                .pool_sizes(&sizes);
             let pool = device.create_descriptor_pool(&info, None).expect("a pool");
             self.made(pool, |device, pool| device.destroy_descriptor_pool(pool, None));
             let info = vk::DescriptorSetAllocateInfo::default()
@@ -93,20 +99,30 @@ impl Suite {
             let set = device.allocate_descriptor_sets(&info).expect("a set")[0];
             let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
             let layout = device.create_pipeline_layout(&info, None).expect("a layout");
-            self.made(layout, |device, layout| device.destroy_pipeline_layout(layout, None));
+            self.made(layout, |device, layout| {
+                device.destroy_pipeline_layout(layout, None)
+            });
             let stage = vk::PipelineShaderStageCreateInfo::default()
                 .stage(vk::ShaderStageFlags::COMPUTE)
                 .module(module)
                 .name(c"main");
-            let infos = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout)];
+            let infos = [vk::ComputePipelineCreateInfo::default()
+                .stage(stage)
+                .layout(layout)];
             let pipeline = device
                 .create_compute_pipelines(vk::PipelineCache::null(), &infos, None)
                 .expect("a pipeline")[0];
-            self.made(pipeline, |device, pipeline| device.destroy_pipeline(pipeline, None));
+            self.made(pipeline, |device, pipeline| {
+                device.destroy_pipeline(pipeline, None)
+            });
             for (binding, of) in (0u32..).zip(reached) {
                 self.write(set, binding, *of);
             }
-            Work { pipeline, layout, set }
+            Work {
+                pipeline,
+                layout,
+                set,
+            }
         }
     }
 
@@ -159,7 +175,9 @@ impl Suite {
         // SAFETY: An image of this device, bound.
         let view = unsafe { self.device.create_image_view(&info, None) }.expect("a view");
         // SAFETY: Idle by then.
-        self.made(view, |device, view| unsafe { device.destroy_image_view(view, None) })
+        self.made(view, |device, view| unsafe {
+            device.destroy_image_view(view, None)
+        })
     }
 
     /// A tile storage buffer of 4096 bytes at the beginning of an object of its own, and the object.
@@ -190,7 +208,9 @@ fn a_dispatch_writes_a_tile_buffer() {
             device.end_command_buffer(commands).expect("recorded");
             let (commands, queue) = ([commands], device.get_device_queue(0, 0));
             let batch = vk::SubmitInfo::default().command_buffers(&commands);
-            device.queue_submit(queue, &[batch], vk::Fence::null()).expect("submitted");
+            device
+                .queue_submit(queue, &[batch], vk::Fence::null())
+                .expect("submitted");
             device.queue_wait_idle(queue).expect("done");
         });
     });
@@ -243,12 +263,18 @@ fn a_dispatch_reaches_two_buffers_that_are_not_bound() {
         let size = offset + second;
         let object = suite.allocate(size, suite.tile_type(ordinary.memory_type_bits, size));
         // The view's usage in 64 bits, without the tile bit.
-        let mut usage =
-            vk::BufferUsageFlags2CreateInfoKHR::default().usage(vk::BufferUsageFlags2KHR::STORAGE_TEXEL_BUFFER);
+        let mut usage = vk::BufferUsageFlags2CreateInfoKHR::default()
+            .usage(vk::BufferUsageFlags2KHR::STORAGE_TEXEL_BUFFER);
         // SAFETY: New, and made for each other.
         let view = unsafe {
-            suite.device.bind_buffer_memory(storage, object, 0).expect("bound");
-            suite.device.bind_buffer_memory(texels, object, offset).expect("bound");
+            suite
+                .device
+                .bind_buffer_memory(storage, object, 0)
+                .expect("bound");
+            suite
+                .device
+                .bind_buffer_memory(texels, object, offset)
+                .expect("bound");
             let info = vk::BufferViewCreateInfo::default()
                 .buffer(texels)
                 .format(vk::Format::R32_SFLOAT)
@@ -257,7 +283,9 @@ fn a_dispatch_reaches_two_buffers_that_are_not_bound() {
             suite.device.create_buffer_view(&info, None).expect("a view")
         };
         // SAFETY: Idle by then.
-        suite.made(view, |device, view| unsafe { device.destroy_buffer_view(view, None) });
+        suite.made(view, |device, view| unsafe {
+            device.destroy_buffer_view(view, None)
+        });
         let work = suite.work(WRITES_BOTH, &[Of::Buffer(storage), Of::Texels(view)]);
         let commands = suite.begin();
         suite.bind_work(commands, &work);
@@ -283,7 +311,9 @@ fn a_dispatch_reads_an_image_that_is_not_bound() {
             device.cmd_dispatch(commands, 1, 1, 1);
         });
         // SAFETY: As above.
-        suite.expect(&[], |device| unsafe { device.end_command_buffer(commands) }).expect("recorded");
+        suite
+            .expect(&[], |device| unsafe { device.end_command_buffer(commands) })
+            .expect("recorded");
     });
 }
 
@@ -309,7 +339,9 @@ fn only_tile_memory_is_bound_as_tile_memory() {
         let inheritance = vk::CommandBufferInheritanceInfo::default().push_next(&mut info);
         let begin = vk::CommandBufferBeginInfo::default().inheritance_info(&inheritance);
         // SAFETY: As above.
-        let begun = suite.expect(&expected, |device| unsafe { device.begin_command_buffer(secondary, &begin) });
+        let begun = suite.expect(&expected, |device| unsafe {
+            device.begin_command_buffer(secondary, &begin)
+        });
         assert_eq!(begun.is_err(), suite.stops());
     });
 }

@@ -27,7 +27,10 @@ impl<T: vk::TaggedStructure> Filled<T> {
         let mut filled = std::mem::MaybeUninit::<Filled<T>>::uninit();
         // SAFETY: Room for it; structures of the tests are of integers and pointers, for which all bytes will do.
         unsafe {
-            filled.as_mut_ptr().cast::<u8>().write_bytes(byte, size_of::<Filled<T>>());
+            filled
+                .as_mut_ptr()
+                .cast::<u8>()
+                .write_bytes(byte, size_of::<Filled<T>>());
             let head = filled.as_mut_ptr().cast::<vk::BaseOutStructure<'_>>();
             (*head).s_type = T::STRUCTURE_TYPE;
             (*head).p_next = next.cast();
@@ -119,13 +122,18 @@ fn refused(suite: &Suite, edit: impl FnOnce(&mut ffi::PhysicalDeviceTileShadingF
     let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default();
     edit(&mut shading);
     let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
-    let names = [ffi::tile_properties::NAME.as_ptr(), ffi::tile_shading::NAME.as_ptr()];
+    let names = [
+        ffi::tile_properties::NAME.as_ptr(),
+        ffi::tile_shading::NAME.as_ptr(),
+    ];
     let info = vk::DeviceCreateInfo::default()
         .queue_create_infos(&queues)
         .enabled_extension_names(&names)
         .push_next(&mut shading);
     // SAFETY: A live device whose family 0 has a queue.
-    let made = suite.expect(&[], |_| unsafe { suite.instance.create_device(suite.physical, &info, None) });
+    let made = suite.expect(&[], |_| unsafe {
+        suite.instance.create_device(suite.physical, &info, None)
+    });
     match made {
         Err(error) => error == vk::Result::ERROR_FEATURE_NOT_PRESENT,
         Ok(device) => {
@@ -171,7 +179,10 @@ fn every_memory_type_can_be_allocated_from() {
             let heap = suite.types.memory_heaps[kind.heap_index as usize];
             for size in [1, 64, 4096, 1 << 20] {
                 let memory = suite.allocate(size, index);
-                if kind.property_flags.contains(vk::MemoryPropertyFlags::HOST_VISIBLE) {
+                if kind
+                    .property_flags
+                    .contains(vk::MemoryPropertyFlags::HOST_VISIBLE)
+                {
                     // SAFETY: Host visible, and mapped once.
                     unsafe {
                         let all = vk::MemoryMapFlags::empty();

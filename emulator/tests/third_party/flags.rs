@@ -41,7 +41,9 @@ fn an_images_usage_may_have_64_bits() {
             let image = suite.expect(&[], |device| unsafe { device.create_image(&info, None) });
             let image = image.expect("an image");
             // SAFETY: Idle by then.
-            suite.made(image, |device, image| unsafe { device.destroy_image(image, None) });
+            suite.made(image, |device, image| unsafe {
+                device.destroy_image(image, None)
+            });
             let (ordinary, (size, alignment)) = suite.image_needs(image);
             assert_eq!((size > 0, alignment > 0), (lives_there, lives_there));
             // The same of an image that is not there yet.
@@ -52,12 +54,17 @@ fn an_images_usage_may_have_64_bits() {
             suite.expect(&[], |device| unsafe {
                 device.get_device_image_memory_requirements(&asked, &mut needs);
             });
-            assert_eq!(needs.memory_requirements.memory_type_bits, ordinary.memory_type_bits);
+            assert_eq!(
+                needs.memory_requirements.memory_type_bits,
+                ordinary.memory_type_bits
+            );
             assert_eq!((tile.size, tile.alignment), (size, alignment));
             if lives_there {
                 let object = suite.allocate(size, suite.tile_type(ordinary.memory_type_bits, size));
                 // SAFETY: New, and made for each other.
-                let bound = suite.expect(&[], |device| unsafe { device.bind_image_memory(image, object, 0) });
+                let bound = suite.expect(&[], |device| unsafe {
+                    device.bind_image_memory(image, object, 0)
+                });
                 bound.expect("bound tile memory");
             }
         }
@@ -110,14 +117,18 @@ fn a_buffers_usage_may_have_64_bits() {
             let buffer = suite.expect(&[], |device| unsafe { device.create_buffer(&info, None) });
             let buffer = buffer.expect("a buffer");
             // SAFETY: Idle by then.
-            suite.made(buffer, |device, buffer| unsafe { device.destroy_buffer(buffer, None) });
+            suite.made(buffer, |device, buffer| unsafe {
+                device.destroy_buffer(buffer, None)
+            });
             let (ordinary, (size, _)) = suite.buffer_needs(buffer);
             assert_eq!(size > 0, lives_there);
             if lives_there {
                 let object = suite.allocate(size, suite.tile_type(ordinary.memory_type_bits, size));
                 // SAFETY: New, and made for each other.
                 suite
-                    .expect(&[], |device| unsafe { device.bind_buffer_memory(buffer, object, 0) })
+                    .expect(&[], |device| unsafe {
+                        device.bind_buffer_memory(buffer, object, 0)
+                    })
                     .expect("bound tile memory");
             }
         }

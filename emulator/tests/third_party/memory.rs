@@ -15,7 +15,9 @@ impl Suite {
         // SAFETY: Not empty.
         let buffer = unsafe { self.device.create_buffer(&info, None) }.expect("a buffer");
         // SAFETY: Idle by then.
-        self.made(buffer, |device, buffer| unsafe { device.destroy_buffer(buffer, None) })
+        self.made(buffer, |device, buffer| unsafe {
+            device.destroy_buffer(buffer, None)
+        })
     }
 
     /// A square image of one level, layer and sample, as the tests make theirs.
@@ -38,7 +40,9 @@ impl Suite {
         // SAFETY: The tests' create infos are valid.
         let image = unsafe { self.device.create_image(info, None) }.expect("an image");
         // SAFETY: Idle by then.
-        self.made(image, |device, image| unsafe { device.destroy_image(image, None) })
+        self.made(image, |device, image| unsafe {
+            device.destroy_image(image, None)
+        })
     }
 
     /// What a buffer needs of ordinary memory and of tile memory.
@@ -80,7 +84,12 @@ impl Suite {
         object
     }
 
-    fn bind_buffer2(&self, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> Result<(), vk::Result> {
+    fn bind_buffer2(
+        &self,
+        buffer: vk::Buffer,
+        memory: vk::DeviceMemory,
+        offset: u64,
+    ) -> Result<(), vk::Result> {
         let info = vk::BindBufferMemoryInfo::default()
             .buffer(buffer)
             .memory(memory)
@@ -104,7 +113,9 @@ impl Suite {
         let made = self.expect(expected, |device| unsafe { device.create_buffer(info, None) });
         if let Ok(buffer) = made {
             // SAFETY: New and unused.
-            self.made(buffer, |device, buffer| unsafe { device.destroy_buffer(buffer, None) });
+            self.made(buffer, |device, buffer| unsafe {
+                device.destroy_buffer(buffer, None)
+            });
         }
     }
 }
@@ -126,7 +137,9 @@ fn a_tile_image_needs_the_feature() {
         let made = suite.expect(&expected, |device| unsafe { device.create_image(&info, None) });
         if let Ok(image) = made {
             // SAFETY: New and unused.
-            suite.made(image, |device, image| unsafe { device.destroy_image(image, None) });
+            suite.made(image, |device, image| unsafe {
+                device.destroy_image(image, None)
+            });
         }
     });
 }
@@ -175,7 +188,9 @@ fn tile_memory_is_not_allocated_without_the_feature() {
         let made = suite.expect(&expected, |device| unsafe { device.allocate_memory(&info, None) });
         if let Ok(memory) = made {
             // SAFETY: New and unused.
-            suite.made(memory, |device, memory| unsafe { device.free_memory(memory, None) });
+            suite.made(memory, |device, memory| unsafe {
+                device.free_memory(memory, None)
+            });
         }
     });
 }
@@ -184,8 +199,14 @@ fn tile_memory_is_not_allocated_without_the_feature() {
 #[test]
 fn buffers_are_bound_where_their_tile_requirements_say() {
     let (aligned, fits) = (
-        ["VUID-vkBindBufferMemory-memory-10740", "VUID-VkBindBufferMemoryInfo-memory-10740"],
-        ["VUID-vkBindBufferMemory-memory-10742", "VUID-VkBindBufferMemoryInfo-memory-10742"],
+        [
+            "VUID-vkBindBufferMemory-memory-10740",
+            "VUID-VkBindBufferMemoryInfo-memory-10740",
+        ],
+        [
+            "VUID-vkBindBufferMemory-memory-10742",
+            "VUID-VkBindBufferMemoryInfo-memory-10742",
+        ],
     );
     on_every_profile(&Ask::tile_memory(vk::API_VERSION_1_1), |suite| {
         for (more, offset, said) in [(-1, 0, &[fits][..]), (1, 1, &[aligned]), (0, 1, &[aligned, fits])] {
@@ -206,8 +227,14 @@ fn buffers_are_bound_where_their_tile_requirements_say() {
 #[test]
 fn images_are_bound_where_their_tile_requirements_say() {
     let (aligned, fits) = (
-        ["VUID-vkBindImageMemory-memory-10736", "VUID-VkBindImageMemoryInfo-pNext-12329"],
-        ["VUID-vkBindImageMemory-memory-10738", "VUID-VkBindImageMemoryInfo-pNext-12330"],
+        [
+            "VUID-vkBindImageMemory-memory-10736",
+            "VUID-VkBindImageMemoryInfo-pNext-12329",
+        ],
+        [
+            "VUID-vkBindImageMemory-memory-10738",
+            "VUID-VkBindImageMemoryInfo-pNext-12330",
+        ],
     );
     on_every_profile(&Ask::tile_memory(vk::API_VERSION_1_1), |suite| {
         for (more, offset, said) in [(-1, 0, &[fits][..]), (1, 1, &[aligned]), (0, 1, &[aligned, fits])] {
@@ -250,20 +277,32 @@ fn ordinary_memory_keeps_its_own_rules() {
         if suite.stops() {
             // SAFETY: Wrong on purpose, and stopped; so below.
             let _ = suite.expect(
-                &["VUID-vkBindBufferMemory-None-10739", "VUID-vkBindBufferMemory-None-10741"],
+                &[
+                    "VUID-vkBindBufferMemory-None-10739",
+                    "VUID-vkBindBufferMemory-None-10741",
+                ],
                 |device| unsafe { device.bind_buffer_memory(buffer, for_buffer, 1) },
             );
             let _ = suite.expect(
-                &["VUID-VkBindBufferMemoryInfo-None-10739", "VUID-VkBindBufferMemoryInfo-None-10741"],
+                &[
+                    "VUID-VkBindBufferMemoryInfo-None-10739",
+                    "VUID-VkBindBufferMemoryInfo-None-10741",
+                ],
                 |_| suite.bind_buffer2(buffer, for_buffer, 1),
             );
             // SAFETY: As above.
             let _ = suite.expect(
-                &["VUID-vkBindImageMemory-None-10735", "VUID-vkBindImageMemory-None-10737"],
+                &[
+                    "VUID-vkBindImageMemory-None-10735",
+                    "VUID-vkBindImageMemory-None-10737",
+                ],
                 |device| unsafe { device.bind_image_memory(image, for_image, 1) },
             );
             let _ = suite.expect(
-                &["VUID-VkBindImageMemoryInfo-pNext-01616", "VUID-VkBindImageMemoryInfo-pNext-01617"],
+                &[
+                    "VUID-VkBindImageMemoryInfo-pNext-01616",
+                    "VUID-VkBindImageMemoryInfo-pNext-01617",
+                ],
                 |_| suite.bind_image2(image, for_image, 1),
             );
         }

@@ -33,8 +33,14 @@ impl Suite {
     /// A pipeline for one color attachment, of a render pass object or, without one, of dynamic rendering.
     fn pipeline(&self, pass: vk::RenderPass) -> vk::Pipeline {
         let stages = [
-            (vk::ShaderStageFlags::VERTEX, self.module(ShaderStage::Vertex, CORNERS)),
-            (vk::ShaderStageFlags::FRAGMENT, self.module(ShaderStage::Fragment, GREEN)),
+            (
+                vk::ShaderStageFlags::VERTEX,
+                self.module(ShaderStage::Vertex, CORNERS),
+            ),
+            (
+                vk::ShaderStageFlags::FRAGMENT,
+                self.module(ShaderStage::Fragment, GREEN),
+            ),
         ]
         .map(|(stage, module)| {
             vk::PipelineShaderStageCreateInfo::default()
@@ -59,7 +65,8 @@ impl Suite {
         let samples = vk::PipelineMultisampleStateCreateInfo::default()
             .rasterization_samples(vk::SampleCountFlags::TYPE_1);
         let targets =
-            [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
+            [vk::PipelineColorBlendAttachmentState::default()
+                .color_write_mask(vk::ColorComponentFlags::RGBA)];
         let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&targets);
         let formats = [FORMAT];
         let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
@@ -69,7 +76,9 @@ impl Suite {
             self.device.create_pipeline_layout(&info, None).expect("a layout")
         };
         // SAFETY: As above.
-        self.made(layout, |device, layout| unsafe { device.destroy_pipeline_layout(layout, None) });
+        self.made(layout, |device, layout| unsafe {
+            device.destroy_pipeline_layout(layout, None)
+        });
         let mut info = vk::GraphicsPipelineCreateInfo::default()
             .stages(&stages)
             .vertex_input_state(&input)
@@ -90,7 +99,9 @@ impl Suite {
         };
         let pipeline = made.expect("a pipeline")[0];
         // SAFETY: As above.
-        self.made(pipeline, |device, pipeline| unsafe { device.destroy_pipeline(pipeline, None) })
+        self.made(pipeline, |device, pipeline| unsafe {
+            device.destroy_pipeline(pipeline, None)
+        })
     }
 
     /// A tile image that is a color attachment, in an object of its own, and a view of it.
@@ -115,7 +126,9 @@ impl Suite {
         // SAFETY: The tests' create infos are valid.
         let pass = unsafe { self.device.create_render_pass2(info, None) }.expect("a render pass");
         // SAFETY: Idle by then.
-        self.made(pass, |device, pass| unsafe { device.destroy_render_pass(pass, None) })
+        self.made(pass, |device, pass| unsafe {
+            device.destroy_render_pass(pass, None)
+        })
     }
 
     fn framebuffer(&self, info: &vk::FramebufferCreateInfo<'_>) -> vk::Framebuffer {
@@ -223,7 +236,9 @@ fn a_secondary_inherits_another_size() {
         let secondary = suite.allocate_commands(vk::CommandBufferLevel::SECONDARY);
         // SAFETY: Valid, and recording; so below.
         suite.expect(&[], |device| unsafe {
-            device.begin_command_buffer(secondary, &begin).expect("recording begins");
+            device
+                .begin_command_buffer(secondary, &begin)
+                .expect("recording begins");
             device.end_command_buffer(secondary).expect("recorded");
         });
         let targets = [vk::RenderingAttachmentInfo::default()
@@ -261,8 +276,9 @@ fn no_pass_declares_more_than_the_heap() {
         let tiles = ffi::tile_properties::Device::new(&suite.instance, &suite.device).expect("the queries");
         let passes = commands_of!(suite, khr::create_renderpass2);
         let size = || TileMemorySizeInfoQCOM::default().size(suite.heap_size() + 1);
-        let targets =
-            [vk::RenderingAttachmentInfo::default().image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)];
+        let targets = [
+            vk::RenderingAttachmentInfo::default().image_layout(vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL)
+        ];
         let one = vk::Extent2D { width: 1, height: 1 };
         let mut declared = size();
         let info = vk::RenderingInfo::default()
@@ -302,7 +318,9 @@ fn no_pass_declares_more_than_the_heap() {
             .subpasses(&subpasses)
             .push_next(&mut declared);
         // SAFETY: As above.
-        let other = suite.expect(&TOO_LARGE, |device| unsafe { device.create_render_pass(&info, None) });
+        let other = suite.expect(&TOO_LARGE, |device| unsafe {
+            device.create_render_pass(&info, None)
+        });
         for pass in [made, other] {
             assert_eq!(pass.is_err(), suite.stops());
             // SAFETY: New and unused; null is nothing.
@@ -336,7 +354,9 @@ fn nothing_is_resolved_to_tile_memory() {
         let commands = suite.begin();
         let expected = ["VUID-VkRenderingAttachmentInfo-resolveImageView-10728"];
         // SAFETY: Recording; wrong on purpose, and never submitted; so below.
-        suite.expect(&expected, |_| unsafe { dynamic.cmd_begin_rendering(commands, &info) });
+        suite.expect(&expected, |_| unsafe {
+            dynamic.cmd_begin_rendering(commands, &info)
+        });
         // SAFETY: As above; where the call was stopped no pass has begun.
         suite.expect(&[], |device| unsafe {
             if !suite.stops() {
@@ -367,7 +387,9 @@ fn nothing_is_resolved_to_tile_memory() {
         let with_views = info.attachments(&views);
         let expected = ["VUID-VkFramebufferCreateInfo-pAttachments-12327"];
         // SAFETY: Wrong on purpose; a driver makes it or refuses.
-        let made = suite.expect(&expected, |device| unsafe { device.create_framebuffer(&with_views, None) });
+        let made = suite.expect(&expected, |device| unsafe {
+            device.create_framebuffer(&with_views, None)
+        });
         assert_eq!(made.is_err(), suite.stops());
         // SAFETY: New and unused; null is nothing.
         unsafe { suite.device.destroy_framebuffer(made.unwrap_or_default(), None) };

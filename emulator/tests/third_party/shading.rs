@@ -47,7 +47,9 @@ impl Suite {
             .subpasses(&subpasses)
             .push_next(&mut marked);
         // SAFETY: Wrong on purpose; a driver makes it or refuses.
-        let made = self.expect(expected, |device| unsafe { device.create_render_pass(&info, None) });
+        let made = self.expect(expected, |device| unsafe {
+            device.create_render_pass(&info, None)
+        });
         assert_eq!(made.is_err(), self.stops());
         // SAFETY: New and unused; null is nothing.
         unsafe { self.device.destroy_render_pass(made.unwrap_or_default(), None) };
@@ -69,7 +71,9 @@ impl Suite {
             .subpasses(&subpasses)
             .push_next(&mut marked);
         // SAFETY: As above.
-        let made = self.expect(expected, |device| unsafe { device.create_render_pass2(&info, None) });
+        let made = self.expect(expected, |device| unsafe {
+            device.create_render_pass2(&info, None)
+        });
         assert_eq!(made.is_err(), self.stops());
         // SAFETY: New and unused; null is nothing.
         unsafe { self.device.destroy_render_pass(made.unwrap_or_default(), None) };
@@ -90,7 +94,9 @@ impl Suite {
             .push_next(&mut marked);
         let commands = self.begin();
         // SAFETY: Recording; wrong on purpose, and never submitted; so below.
-        self.expect(expected, |device| unsafe { device.cmd_begin_rendering(commands, &info) });
+        self.expect(expected, |device| unsafe {
+            device.cmd_begin_rendering(commands, &info)
+        });
         // SAFETY: As above; where the call was stopped no rendering has begun.
         self.expect(&[], |device| unsafe {
             if !self.stops() {

@@ -101,6 +101,9 @@ unsafe extern "system" fn listen(
     vk::Bool32::from(monitor.stops)
 }
 
+/// Destroys what was made.
+type Destroy = Box<dyn FnOnce(&ash::Device)>;
+
 /// A device as a suite has it, and what a test made on it.
 pub(crate) struct Suite {
     pub(crate) profile: &'static str,
@@ -110,7 +113,7 @@ pub(crate) struct Suite {
     pub(crate) types: vk::PhysicalDeviceMemoryProperties,
     pub(crate) pool: vk::CommandPool,
     pub(crate) commands: vk::CommandBuffer,
-    made: Mutex<Vec<Box<dyn FnOnce(&ash::Device)>>>,
+    made: Mutex<Vec<Destroy>>,
     messenger: (ash::ext::debug_utils::Instance, vk::DebugUtilsMessengerEXT),
     monitor: Box<Monitor>,
     _entry: ash::Entry,
@@ -225,7 +228,11 @@ impl Suite {
     }
 
     /// Something was made that goes in the end, before what was made before it.
-    pub(crate) fn made<T: Copy + 'static>(&self, object: T, destroy: impl FnOnce(&ash::Device, T) + 'static) -> T {
+    pub(crate) fn made<T: Copy + 'static>(
+        &self,
+        object: T,
+        destroy: impl FnOnce(&ash::Device, T) + 'static,
+    ) -> T {
         self.made
             .lock()
             .expect("no panic while creating")
@@ -238,14 +245,21 @@ impl Suite {
     /// # Panics
     /// Where a suite would skip the test.
     pub(crate) fn tile_type(&self, bits: u32, size: u64) -> u32 {
-        let found = (0u32..).zip(self.types.memory_types_as_slice()).find(|(index, kind)| {
-            let heap = self.types.memory_heaps[kind.heap_index as usize];
-            bits >> index & 1 == 1
-                && kind.property_flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
-                && heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM)
-                && heap.size >= size
-        });
-        let why = format!("profile {}: no tile type for {size} B in 0b{bits:b}", self.profile);
+        let found = (0u32..)
+            .zip(self.types.memory_types_as_slice())
+            .find(|(index, kind)| {
+                let heap = self.types.memory_heaps[kind.heap_index as usize];
+                bits >> index & 1 == 1
+                    && kind
+                        .property_flags
+                        .contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
+                    && heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM)
+                    && heap.size >= size
+            });
+        let why = format!(
+            "profile {}: no tile type for {size} B in 0b{bits:b}",
+            self.profile
+        );
         found.expect(&why).0
     }
 
@@ -264,7 +278,9 @@ impl Suite {
         // SAFETY: A type of the device.
         let memory = unsafe { self.device.allocate_memory(&info, None) }.expect("memory");
         // SAFETY: Whatever was bound to it is gone by then.
-        self.made(memory, |device, memory| unsafe { device.free_memory(memory, None) })
+        self.made(memory, |device, memory| unsafe {
+            device.free_memory(memory, None)
+        })
     }
 
     pub(crate) fn allocate_commands(&self, level: vk::CommandBufferLevel) -> vk::CommandBuffer {
@@ -374,11 +390,7 @@ fn extensions_of(instance: &ash::Instance, physical: vk::PhysicalDevice) -> Vec<
 }
 
 /// The device that a test asked for, with every queue.
-fn create_device(
-    instance: &ash::Instance,
-    physical: vk::PhysicalDevice,
-    ask: &Ask<'_>,
-) -> ash::Device {
+fn create_device(instance: &ash::Instance, physical: vk::PhysicalDevice, ask: &Ask<'_>) -> ash::Device {
     let names = [&[ffi::tile_memory_heap::NAME], ask.extensions].concat();
     let known = extensions_of(instance, physical);
     for name in &names {
