@@ -40,12 +40,14 @@ pub enum MessageId {
     ResolveAttachment = 0x7169_0024,
     /// Memory that is no tile memory was bound to a command buffer.
     NotTileMemory = 0x7169_0025,
+    /// Tile memory is bound inside a render pass.
+    BoundInside = 0x7169_0026,
     /// A tile shading command or shader that cannot run here.
     TileShading = 0x7169_0030,
 }
 
 /// Every id, in the order of their counters.
-pub const MESSAGE_IDS: [MessageId; 15] = [
+pub const MESSAGE_IDS: [MessageId; 16] = [
     MessageId::Setting,
     MessageId::StepsAside,
     MessageId::AboveValidation,
@@ -60,6 +62,7 @@ pub const MESSAGE_IDS: [MessageId; 15] = [
     MessageId::ReadsDiscarded,
     MessageId::ResolveAttachment,
     MessageId::NotTileMemory,
+    MessageId::BoundInside,
     MessageId::TileShading,
 ];
 
@@ -81,6 +84,7 @@ impl MessageId {
             MessageId::ReadsDiscarded => "TILEHEAP-reads-discarded",
             MessageId::ResolveAttachment => "TILEHEAP-resolve-attachment",
             MessageId::NotTileMemory => "TILEHEAP-not-tile-memory",
+            MessageId::BoundInside => "TILEHEAP-bound-inside",
             MessageId::TileShading => "TILEHEAP-tile-shading",
         }
     }

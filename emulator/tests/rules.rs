@@ -167,6 +167,36 @@ fn a_transfer_needs_its_object_bound() {
     assert_eq!(transfer(false), ["TILEHEAP-transfer-unbound"]);
 }
 
+/// Validation 1.4.363 does not say so of dynamic rendering.
+#[test]
+fn tile_memory_is_bound_outside_of_passes() {
+    let bind = |inside: bool| {
+        said(&[], &[], |rig| {
+            let object = rig.object(rig.heap_size());
+            let (image, view) = rig.tile_image(
+                vk::Format::R32_UINT,
+                rig::SIDE,
+                vk::ImageUsageFlags::COLOR_ATTACHMENT,
+                object,
+                0,
+            );
+            rig.record(|commands| {
+                rig.bind(commands, Some(object));
+                let (from, to) = (vk::ImageLayout::UNDEFINED, vk::ImageLayout::GENERAL);
+                rig.transition(commands, image, from, to);
+                let flags = vk::RenderingFlags::empty();
+                rig.render_with(commands, view, rig::CLEAR, rig::SIDE, flags, |commands| {
+                    if inside {
+                        rig.bind(commands, Some(object));
+                    }
+                });
+            });
+        })
+    };
+    assert!(bind(false).is_empty());
+    assert_eq!(bind(true), ["TILEHEAP-bound-inside"]);
+}
+
 #[test]
 fn a_resource_with_requirements_of_0_is_reported_where_it_is_bound() {
     let ids = said(

@@ -2,13 +2,14 @@
 
 use std::ffi::c_void;
 
-use ash::vk;
+use ash::vk::{self, Handle};
 use tileheap::ffi::TileMemoryBindInfoQCOM;
 
 use crate::barriers;
 use crate::chain::elements;
 use crate::device::{Device, device_of};
 use crate::guard::{down, entry_points};
+use crate::messages::{Finding, MessageId};
 use crate::passes;
 use crate::recording::{self, Recorder, recorded_commands, recording_into};
 use crate::strip;
@@ -112,8 +113,16 @@ entry_points! {
         let Some(recorder) = (unsafe { recording_into(commands) }) else { return };
         // SAFETY: Valid usage: null or a valid structure.
         let memory = unsafe { info.as_ref() }.map_or(vk::DeviceMemory::null(), |info| info.memory);
-        let finding = recorder.bind(&mut recorder.lock(), memory);
-        recorder.device.reporter.report_all(finding.into_iter().collect());
+        let findings = {
+            let mut recording = recorder.lock();
+            let inside = recording.pass.is_some().then(|| Finding {
+                id: MessageId::BoundInside,
+                object: (vk::ObjectType::COMMAND_BUFFER, commands.as_raw()),
+                text: "tile memory is bound inside a render pass (VUID-vkCmdBindTileMemoryQCOM-renderpass)".to_owned(),
+            });
+            inside.into_iter().chain(recorder.bind(&mut recording, memory)).collect()
+        };
+        recorder.device.reporter.report_all(findings);
     }
 
     /// Transitions from UNDEFINED discard.
