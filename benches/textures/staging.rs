@@ -94,7 +94,9 @@ pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap::Resu
         texture,
         result,
     } = tensors;
-    [buffer, texture, result].map(|scratch| pool.free(scratch));
+    for scratch in [buffer, texture, result] {
+        pool.free(scratch);
+    }
     // SAFETY: everything was waited for.
     unsafe { pool.destroy() };
     // SAFETY: everything was waited for.
