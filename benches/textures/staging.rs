@@ -94,7 +94,9 @@ pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap::Resu
         texture,
         result,
     } = tensors;
-    [buffer, texture, result].map(|scratch| pool.free(scratch));
+    for scratch in [buffer, texture, result] {
+        pool.free(scratch);
+    }
     // SAFETY: everything was waited for.
     unsafe { pool.destroy() };
     // SAFETY: everything was waited for.
@@ -160,10 +162,16 @@ fn reads(window: i32) -> f64 {
 fn print(element: ElementType, each: &dyn Fn(Work) -> f64) {
     let [n, c, h, w, _] = SHAPE;
     let vectors = (n * c * h * w) as f64;
-    // From the smallest window to the largest, so that what a dispatch takes anyway does not count.
-    let [least, most] = [WINDOWS[0], WINDOWS[WINDOWS.len() - 1]];
+    // What a dispatch takes anyway does not count; the median of all slopes, as one slow run would tilt a line through all points.
     let read = |of: &dyn Fn(i32) -> Work| {
-        ((each(of(most)) - each(of(least))) / (reads(most) - reads(least)) * 1e6).max(0.0)
+        let pairs = WINDOWS
+            .iter()
+            .enumerate()
+            .flat_map(|(index, &less)| WINDOWS[index + 1..].iter().map(move |&more| (less, more)));
+        let slope = |(less, more)| (each(of(more)) - each(of(less))) / (reads(more) - reads(less)) * 1e6;
+        let mut slopes: Vec<f64> = pairs.map(slope).collect();
+        slopes.sort_unstable_by(f64::total_cmp);
+        slopes[slopes.len() / 2].max(0.0)
     };
     let (from_buffer, from_texture) = (read(&Work::Buffer), read(&Work::Texture));
     let written = (each(Work::Copy) * 1e6 / vectors - from_buffer).max(0.0);

@@ -65,7 +65,7 @@ impl Training {
         let bias = self
             .graph
             .constant(format!("{name} bias"), ElementType::Float32, Shape::new(bias));
-        let mut made = self.node(what, &[input, weights, bias], &[output.clone()], None)[0];
+        let mut made = self.node(what, &[input, weights, bias], std::slice::from_ref(&output), None)[0];
         if has_relu {
             made = self.node("relu", &[made], &[output], Some(0))[0];
         }
