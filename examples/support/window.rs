@@ -132,7 +132,13 @@ where
                 if self.window.frames.is_some_and(|frames| shown.frames >= frames) {
                     event_loop.exit();
                 }
-                if self.window.resize_after == Some(shown.frames) {
+                // Once: the next attempt may show no frame, where the size has changed already.
+                if self
+                    .window
+                    .resize_after
+                    .take_if(|after| *after == shown.frames)
+                    .is_some()
+                {
                     shown.ask_for_another_size();
                 }
                 self.keep(event_loop, outcome);

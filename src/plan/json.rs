@@ -93,7 +93,7 @@ impl Plan {
     /// would tell besides is for [`Plan::from_json`], what the rules say for [`Plan::check`].
     ///
     /// ```
-    /// let fault = tileheap::plan::Plan::check_json("{}").unwrap_err();
+    /// let fault = tileheap::plan::Plan::check_json(r#"{ "format": "list", "version": 1 }"#).unwrap_err();
     /// assert!(fault.to_string().contains("tileheap-plan"));
     /// ```
     ///

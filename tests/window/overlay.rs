@@ -223,10 +223,14 @@ fn on_a_screen_of_high_density_it_is_as_large_as_elsewhere() {
     let without = shown.expect_plan("a plan without it", |_| true);
     assert_eq!((without.number, without.kept_off.as_str()), (2, name.as_str()));
     let slider = named(&places, "slider");
-    hand.click([slider.middle()[0], slider.top + slider.height / 2]);
-    let half = shown.expect_plan("half a heap", |plan| plan.heap < first.heap);
-    let share = half.heap.expect("a heap") * 100 / first.heap.expect("a heap");
-    assert!((40..=60).contains(&share), "{share} % of the heap");
+    let click = |below_top: i16| hand.click([slider.middle()[0], slider.top + below_top]);
+    click(slider.height / 2);
+    let half = shown.expect_plan("half of what is shown", |plan| plan.heap < first.heap);
+    click(slider.height / 4 * 3);
+    let quarter = shown.expect_plan("a quarter of it", |plan| plan.heap < half.heap);
+    // Of a heap much larger than what lives there, a part is shown.
+    let share = quarter.heap.expect("a heap") * 100 / half.heap.expect("a heap");
+    assert!((40..=60).contains(&share), "{share} %");
     hand.key(keys::ESCAPE);
     shown.expect_line("presented ");
     shown.assert_ends_well();

@@ -78,6 +78,7 @@ pub struct NetworkPassesDesc<'a> {
 ///     layouts,
 ///     values: weights,
 ///     bound: &[(x, PassTensor::Itself(lit)), (y, PassTensor::Itself(shown))],
+///     decisions: &[], // It has no loops.
 ///     kernels: KernelSet::new(),
 /// };
 /// let mut network = NetworkPasses::declare(device, frame, scene, desc)?;
