@@ -64,6 +64,15 @@ check() {
     fi
 }
 
+# finish NAME PROCESS: the same of a command that was started before, its output in the log.
+finish() {
+    local name=$1 status=0
+    wait "$2" || status=$?
+    say "$name"
+    cat "$logs/$name.log"
+    count "$name" $((status == 0)) $((status != 0)) 0
+}
+
 count() {
     passed=$((passed + $2)) failed=$((failed + $3)) skipped=$((skipped + $4))
     printf '%-22s %5d passed %5d failed %5d skipped\n' "$@" >>"$logs/summary"
@@ -87,10 +96,6 @@ on_testbed() {
 # cores busy.
 emulated() {
     local profile=$1 name names=("$1") command=(cargo test --no-fail-fast "${drivers[@]}") runs
-    if [ "$profile" != adreno-830 ]; then
-        command+=(-- --skip flight::)
-        leave_out "$profile" "window, flight" "it takes no tile memory, and more time than all others in windows"
-    fi
     say "$profile: ${command[*]}"
     over_driver "$newest" "$profile" "$profile" "${command[@]}" &
     runs=($!)
@@ -152,9 +157,13 @@ judge_validation_log() {
 
 # Its other tests run with the driver's below; that they build alone is for clippy (.ci/run).
 run pure cargo test --no-fail-fast --package tileheap --no-default-features --features onnx --lib --benches
-check pack-fuzz bash scripts/fuzz.sh 60
+# The fuzzer takes one core.
+say "pack-fuzz, beside the next two"
+bash scripts/fuzz.sh 60 </dev/null >"$logs/pack-fuzz.log" 2>&1 &
+fuzzer=$!
 check emulator-builds bash scripts/stage-emulator.sh
 check compare bash scripts/compare.sh --quick
+finish pack-fuzz "$fuzzer"
 on_lavapipe run lavapipe cargo test --no-fail-fast
 on_lavapipe run emulator cargo test --no-fail-fast --package tileheap-emulator
 
