@@ -9,7 +9,7 @@ use serde_json::Value;
 use tileheap::frame::{
     AccessKind, Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
 };
-use tileheap::plan::{Plan, PlanOptions, Strategy, plan};
+use tileheap::plan::{Home, Ladder, Plan, PlanOptions, Strategy, plan};
 use tileheap::profile::{DeviceProfile, PRESETS, estimate};
 use tileheap::units::Bytes;
 
@@ -226,6 +226,52 @@ fn the_report_keeps_to_110_columns_and_says_why() {
             assert!(!why.is_empty() && !why.contains('\n'));
         }
     }
+}
+
+/// With an image in each of several memory objects a resident is still one thing: a line with all its objects, a mark in the map.
+#[test]
+fn residents_of_several_objects_are_said_once() {
+    let frame = everything("everything");
+    let profile = DeviceProfile::preset("adreno-830").unwrap();
+    let needs = Arc::new(estimate(&frame, &profile).unwrap());
+    let options = PlanOptions {
+        strategy: Strategy::Optimal,
+        ladder: Ladder::Always,
+        ..PlanOptions::default()
+    };
+    let plan = plan(&frame, &needs, &Arc::new(profile), &options).unwrap();
+    let text = plan.to_string();
+    let (table, rest) = text.split_once("Arenas in ordinary memory").unwrap();
+    let (map, _) = rest.split_once("Totals").unwrap();
+    let mut several = 0;
+    for (resource, id) in frame.resources().iter().zip(frame.resource_ids()) {
+        if plan.home_of(id) != Some(Home::Tile) {
+            continue;
+        }
+        let lines: Vec<_> = table
+            .lines()
+            .filter(|line| line.starts_with(&format!("  {} ", resource.name)))
+            .collect();
+        assert_eq!(lines.len(), 1, "{}:\n{text}", resource.name);
+        for placement in plan.placements_of(id) {
+            let object = placement.object.unwrap().index();
+            let listed = lines[0]
+                .split_whitespace()
+                .any(|word| match word.split_once('…') {
+                    Some((first, last)) => (number(first)..=number(last)).contains(&object),
+                    None => word.starts_with('#') && number(word) == object,
+                });
+            assert!(listed, "#{object}: {}", lines[0]);
+        }
+        several += usize::from(plan.placements_of(id).len() > 1);
+        assert_eq!(map.matches(&format!("={}", resource.name)).count(), 1, "{map}");
+    }
+    assert!(several > 0, "{text}");
+}
+
+/// `#4`.
+fn number(object: &str) -> usize {
+    object.trim_start_matches('#').parse().unwrap_or(usize::MAX)
 }
 
 /// Every reason is reached by some plan of the frame above, so none goes unprinted or unread.

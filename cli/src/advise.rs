@@ -1,7 +1,7 @@
 //! `tileheap advise`: what would bring more of a frame on chip; and sweeps over sizes.
 
 use serde_json::{Value, json};
-use tileheap::frame::names;
+use tileheap::frame::{ResourceId, ResourceKind, names};
 use tileheap::plan::{Advice, Change, ChangeKind, Fusion, Merge, Plan, advise, fusions, merges};
 
 use crate::arguments::AdviseArguments;
@@ -41,7 +41,10 @@ pub(crate) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
         report += &format!("      rule: {}\n", rule(&plan, advice));
         for change in &advice.changes {
             let Change { kind, saves } = change;
-            report += &format!("      {}: saves {saves} a frame\n", in_words(&plan, *kind));
+            report += &format!(
+                "      {}: saves {saves} a frame\n",
+                in_words(&plan, advice.resource, *kind)
+            );
         }
         if advice.changes.is_empty() {
             report += "      no single change was found that brings it on chip\n";
@@ -109,7 +112,7 @@ fn document(plan: &Plan, tried: &Tried) -> Value {
             "constraint": plan.reason_in_words(advice.resource),
             "rule": rule(plan, advice),
             "changes": advice.changes.iter().map(|change| json!({
-                "change": in_words(plan, change.kind),
+                "change": in_words(plan, advice.resource, change.kind),
                 "saves_bytes": change.saves.0,
             })).collect::<Vec<_>>(),
         })
@@ -152,10 +155,16 @@ fn headline(plan: &Plan) -> String {
     )
 }
 
-fn in_words(plan: &Plan, change: ChangeKind) -> String {
+fn in_words(plan: &Plan, resource: ResourceId, change: ChangeKind) -> String {
     match change {
         ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
-        ChangeKind::Extent(extent) => format!("extent {} x {}", extent.width, extent.height),
+        ChangeKind::Extent(new) => match &plan.described().resource(resource).kind {
+            ResourceKind::Image { extent, .. } => format!(
+                "extent {} x {}, now {} x {}",
+                new.width, new.height, extent.width, extent.height
+            ),
+            ResourceKind::Buffer { .. } => unreachable!("buffers have no extent"),
+        },
         ChangeKind::WithoutUse(pass) => format!("without its use in `{}`", plan.described().pass(pass).name),
         ChangeKind::Stored(pass) => format!(
             "stored by a pass of its own after `{}`, and read from ordinary memory from then on",

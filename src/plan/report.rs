@@ -16,6 +16,13 @@ const NAME: usize = 28;
 /// The most characters of a pass's name.
 const PASS: usize = 20;
 
+/// A placement; of a tile resident with an image in several memory objects, all of them: they share offset, size and life.
+struct Row<'a> {
+    placement: &'a Placement,
+    /// Their indices, ascending.
+    objects: Vec<usize>,
+}
+
 /// The report: header, homes with reasons, passes, the tile heap drawn, totals. No line is longer than 110 columns.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -95,28 +102,14 @@ impl Plan {
     }
 
     fn write_home(&self, f: &mut fmt::Formatter<'_>, home: Home, title: &str) -> fmt::Result {
-        let placements = self.placements.iter();
-        // External resources have no object: they are listed by name.
-        let mut here: Vec<&Placement> = placements
-            .filter(|placement| placement.home == home && placement.object.is_some())
-            .collect();
-        if here.is_empty() {
+        let rows = self.rows(home);
+        if rows.is_empty() {
             return Ok(());
         }
-        here.sort_by_key(|placement| {
-            (
-                placement.object,
-                placement.offset,
-                placement.span.first,
-                placement.resource,
-            )
-        });
-        let mut objects: Vec<_> = here.iter().filter_map(|placement| placement.object).collect();
+        let mut objects: Vec<usize> = rows.iter().flat_map(|row| row.objects.iter().copied()).collect();
+        objects.sort_unstable();
         objects.dedup();
-        let bytes: Bytes = objects
-            .iter()
-            .map(|object| self.objects[object.index()].size)
-            .sum();
+        let bytes: Bytes = objects.iter().map(|&object| self.objects[object].size).sum();
         match home {
             Home::Tile => writeln!(f, "\n{title}: {} bound at most", self.totals.tile_bytes)?,
             _ => writeln!(f, "\n{title}: {bytes} in {}", counted(objects.len(), "object"))?,
@@ -125,21 +118,50 @@ impl Plan {
             Column::left("resource", NAME),
             Column::right("size"),
             Column::right("offset"),
-            Column::left("object", 8),
+            Column::left("object", 16),
             Column::left("passes", 2 * PASS + 4),
         ]);
-        for placement in here {
-            let object = placement.object.map_or(0, |object| object.index());
+        for Row { placement, objects } in rows {
             let cells = vec![
                 printable(&self.frame.resource(placement.resource).name),
                 placement.size.to_string(),
                 placement.offset.to_string(),
-                format!("#{object}"),
+                objects_in_words(&objects),
                 self.span_in_words(placement.span),
             ];
             table.row(cells, self.reason_in_words(placement.resource));
         }
         table.write(f)
+    }
+
+    /// What has this home, by object and offset. External resources have no object: they are listed by name.
+    fn rows(&self, home: Home) -> Vec<Row<'_>> {
+        let mut rows: Vec<Row<'_>> = Vec::new();
+        for placement in self.placements.iter().filter(|placement| placement.home == home) {
+            let Some(object) = placement.object else { continue };
+            match rows.last_mut() {
+                Some(row) if home == Home::Tile && row.placement.resource == placement.resource => {
+                    row.objects.push(object.index());
+                }
+                _ => rows.push(Row {
+                    placement,
+                    objects: vec![object.index()],
+                }),
+            }
+        }
+        for row in &mut rows {
+            row.objects.sort_unstable();
+        }
+        rows.sort_by_key(|row| {
+            let placement = row.placement;
+            (
+                row.objects[0],
+                placement.offset,
+                placement.span.first,
+                placement.resource,
+            )
+        });
+        rows
     }
 
     fn write_names(
@@ -252,7 +274,7 @@ impl Plan {
             row(
                 "harm of what is bound",
                 harm,
-                percent(harm, totals.on_chip_bytes),
+                percent_up(harm, totals.on_chip_bytes),
                 "of what is kept: more bins in render passes",
             );
         }
@@ -298,7 +320,7 @@ impl Plan {
             return writeln!(f, "  Proved in {steps}: no choice of residents is better{least}.");
         }
         let (value, bound) = (found.value.unsigned_abs(), found.bound.unsigned_abs());
-        let more = percent(Bytes(bound.saturating_sub(value)), Bytes(value));
+        let more = percent_up(Bytes(bound.saturating_sub(value)), Bytes(value));
         writeln!(
             f,
             "  At best {more} more could be kept on chip: {steps} were not enough for a proof."
@@ -344,11 +366,32 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// A share with a tenth of a percent; nothing of nothing is nothing to say.
+/// `#0`, `#0 #2…#4`.
+fn objects_in_words(objects: &[usize]) -> String {
+    let runs = objects.chunk_by(|a, b| a + 1 == *b).flat_map(|run| match *run {
+        [first, _, .., last] => vec![format!("#{first}…#{last}")],
+        ref few => few.iter().map(|object| format!("#{object}")).collect(),
+    });
+    runs.collect::<Vec<_>>().join(" ")
+}
+
+/// A share with a tenth of a percent, rounded down: what is just not enough does not look like enough. Nothing of nothing is
+/// nothing to say.
 fn percent(part: Bytes, whole: Bytes) -> String {
     if whole == Bytes::ZERO {
         return String::new();
     }
-    let tenths = (u128::from(part.0) * 1000 + u128::from(whole.0) / 2) / u128::from(whole.0);
+    in_tenths(u128::from(part.0) * 1000 / u128::from(whole.0))
+}
+
+/// What is lost, or may be missing, rounded up.
+fn percent_up(part: Bytes, whole: Bytes) -> String {
+    if whole == Bytes::ZERO {
+        return String::new();
+    }
+    in_tenths((u128::from(part.0) * 1000).div_ceil(u128::from(whole.0)))
+}
+
+fn in_tenths(tenths: u128) -> String {
     format!("{}.{} %", tenths / 10, tenths % 10)
 }

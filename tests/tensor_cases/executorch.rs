@@ -5,30 +5,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tileheap::tensor::layout::executorch::PackedLayout;
 use tileheap::tensor::{
-    ElementType, Graph, GraphBuilder, Layout, LayoutRule, MemoryDesc, Operator, Shape, TensorPlan,
-    TensorPlanOptions, TensorRequirements, TensorStrategy, plan,
+    ElementType, Graph, GraphBuilder, MemoryDesc, Operator, Shape, TensorPlan, TensorPlanOptions,
+    TensorStrategy,
 };
-use tileheap::units::Alignment;
 
-use crate::{case, list, number, numbers, text};
-
-fn planned(graph: &Graph, options: &TensorPlanOptions<'_>, alignment: u64) -> TensorPlan {
-    let layouts: Vec<Layout> = graph
-        .tensors()
-        .iter()
-        .map(|tensor| {
-            LayoutRule::buffer()
-                .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
-                .unwrap()
-        })
-        .collect();
-    let alignment = Alignment::new(alignment).unwrap();
-    let needs: Vec<TensorRequirements> = layouts
-        .iter()
-        .map(|layout| TensorRequirements::of_layout(layout, alignment))
-        .collect();
-    plan(graph, &layouts, &needs, options).unwrap()
-}
+use crate::{case, list, number, numbers, planned, text};
 
 /// `b=a+a; c=a*b`: what is read and never made is an input; the last is the output.
 fn arithmetic(statements: &str, elements: u64, memory: &Value) -> Graph {

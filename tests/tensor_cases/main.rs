@@ -14,6 +14,8 @@ mod vgg_d;
 use std::path::PathBuf;
 
 use serde_json::Value;
+use tileheap::tensor::{Graph, Layout, LayoutRule, TensorPlan, TensorPlanOptions, TensorRequirements, plan};
+use tileheap::units::Alignment;
 
 /// A case file by its name; `None`, and the calling test listed as skipped, where there is none.
 fn case(name: &str) -> Option<Value> {
@@ -44,6 +46,25 @@ fn numbers(value: &Value) -> Vec<u64> {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("{value} is a text"))
+}
+
+/// The plan of a graph whose tensors all lie in buffers, at `alignment`.
+fn planned(graph: &Graph, options: &TensorPlanOptions<'_>, alignment: u64) -> TensorPlan {
+    let layouts: Vec<Layout> = graph
+        .tensors()
+        .iter()
+        .map(|tensor| {
+            LayoutRule::buffer()
+                .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
+                .unwrap()
+        })
+        .collect();
+    let alignment = Alignment::new(alignment).unwrap();
+    let needs: Vec<TensorRequirements> = layouts
+        .iter()
+        .map(|layout| TensorRequirements::of_layout(layout, alignment))
+        .collect();
+    plan(graph, &layouts, &needs, options).unwrap()
 }
 
 /// Every file of the folder is read by a test here; what is not reproduced is listed as skipped, with the reason.

@@ -6,7 +6,7 @@ use tileheap::tensor::{
 };
 use tileheap::units::{Alignment, Bytes};
 
-use crate::{case, list, text};
+use crate::{case, list, planned, text};
 
 /// `c=gemm(a[1,2],b[2,1]); e=gemm(c[1],d[1]); a,d,e bound by the user`: names, operands, and who is bound.
 #[test]
@@ -70,25 +70,12 @@ fn tensors_that_the_user_binds_take_no_arena() {
         }
         graph.output(last.unwrap());
         let graph = graph.build().unwrap();
-        let layouts: Vec<_> = graph
-            .tensors()
-            .iter()
-            .map(|tensor| {
-                LayoutRule::buffer()
-                    .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
-                    .unwrap()
-            })
-            .collect();
-        let needs: Vec<_> = layouts
-            .iter()
-            .map(|layout| TensorRequirements::of_layout(layout, alignment))
-            .collect();
         let options = TensorPlanOptions {
             strategy: "nnc".parse::<TensorStrategy>().unwrap(),
             given: given.iter().map(|name| ids[name]).collect(),
             ..TensorPlanOptions::default()
         };
-        let plan = plan(&graph, &layouts, &needs, &options).unwrap();
+        let plan = planned(&graph, &options, 64);
         // One term per tensor that is not bound: `ccv_nnc_tensor_data_size(f32[1,2])`, each rounded up.
         let terms = expected.split("data_size(f32[").skip(1).map(|term| {
             let dims = term.split(']').next().unwrap();

@@ -2,10 +2,11 @@
 //! arXiv 1409.1556, table 1, column D), and so is what each one's gradient reads.
 
 use tileheap::tensor::{
-    ElementType, Graph, GraphBuilder, InPlace, LayoutRule, Operator, Shape, TensorId, TensorPlanOptions,
-    TensorRequirements, TensorStrategy, plan,
+    ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, TensorId, TensorPlanOptions, TensorStrategy,
 };
-use tileheap::units::{Alignment, Bytes};
+use tileheap::units::Bytes;
+
+use crate::planned;
 
 /// A layer that was computed forwards: what its gradient needs.
 struct Done {
@@ -176,25 +177,12 @@ pub(crate) fn stays_within(expected: &str) {
         .map(Bytes)
         .unwrap();
     let (graph, picture) = training();
-    let layouts: Vec<_> = graph
-        .tensors()
-        .iter()
-        .map(|tensor| {
-            LayoutRule::buffer()
-                .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
-                .unwrap()
-        })
-        .collect();
-    let needs: Vec<_> = layouts
-        .iter()
-        .map(|layout| TensorRequirements::of_layout(layout, Alignment::new(64).unwrap()))
-        .collect();
     let options = TensorPlanOptions {
         strategy: "nnc".parse::<TensorStrategy>().unwrap(),
         given: vec![picture],
         ..TensorPlanOptions::default()
     };
-    let plan = plan(&graph, &layouts, &needs, &options).unwrap();
+    let plan = planned(&graph, &options, 64);
     println!("VGG-D: {} of {most} at most, bound {}", plan.size(), plan.bound());
     assert!(plan.size() <= most, "{} of {most}", plan.size());
     // The bound is that of this graph, and of none much smaller: all activations beside the largest gradient.

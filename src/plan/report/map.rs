@@ -30,7 +30,9 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         .iter()
         .filter(|placement| placement.home == Home::Tile)
         .collect();
+    // One with an image in several memory objects has the same bytes and life in each.
     residents.sort_by_key(|placement| (placement.offset, placement.span.first, placement.resource));
+    residents.dedup_by_key(|placement| placement.resource);
     let Some(top) = residents
         .iter()
         .map(|placement| placement.offset.0.saturating_add(placement.size.0))
@@ -62,7 +64,7 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     }
     let legend = residents.iter().enumerate().map(|(index, placement)| {
         format!(
-            "{} {}",
+            "{}={}",
             mark_of(index),
             printable(&plan.frame.resource(placement.resource).name)
         )

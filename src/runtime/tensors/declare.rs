@@ -19,7 +19,7 @@ use super::objects::Constant;
 use super::operators::{Call, Operand, call, computes, copy_call, is_float, same_bytes, told};
 use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
 use super::pipelines::{arguments_of, checked_groups};
-use super::scope::{Held, Scope, Shaped, shaped};
+use super::scope::{Shaped, shaped};
 use crate::Result;
 use crate::frame::{
     Before, BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, Lifetime, ResourceId, ResourceKind,
@@ -277,14 +277,7 @@ impl<'a, 'b> Declaring<'a, 'b> {
         let objects = self.passes.objects.as_ref().expect("taken when destroyed");
         Resolved {
             part: Part::Constant(objects.zeros.expect("made for every bias that is not there")),
-            shape: Shaped {
-                scope: Scope {
-                    held: Held::Buffer,
-                    split: 3,
-                },
-                extent: [1, 1, 1, vectors],
-                lanes: Some((3, vectors * 4)),
-            },
+            shape: Shaped::row(vectors),
             element: ElementType::Float32,
         }
     }

@@ -13,7 +13,7 @@ use super::network::{Network, Recorded, Run};
 use super::objects::Thing;
 use super::operators::{Call, Operand, call, computes, copy_call, same_bytes, told};
 use super::pipelines::{arguments_of, checked_groups, dispatch};
-use super::scope::{Held, Scope, Shaped, shaped};
+use super::scope::{Shaped, shaped};
 use crate::Result;
 use crate::frame::AccessKind;
 use crate::runtime::create::whole;
@@ -229,14 +229,7 @@ impl<'a> Recorder<'a> {
         Resolved {
             thing,
             object: self.object(thing, Space::Own(0), 0..1, true),
-            shape: Shaped {
-                scope: Scope {
-                    held: Held::Buffer,
-                    split: 3,
-                },
-                extent: [1, 1, 1, vectors],
-                lanes: Some((3, vectors * 4)),
-            },
+            shape: Shaped::row(vectors),
             element: ElementType::Float32,
         }
     }

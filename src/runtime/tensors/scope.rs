@@ -56,6 +56,20 @@ pub(super) struct Shaped {
     pub(super) lanes: Option<(u32, u32)>,
 }
 
+impl Shaped {
+    /// A row of vectors in a buffer.
+    pub(super) fn row(vectors: u32) -> Shaped {
+        Shaped {
+            scope: Scope {
+                held: Held::Buffer,
+                split: 3,
+            },
+            extent: [1, 1, 1, vectors],
+            lanes: Some((3, vectors * 4)),
+        }
+    }
+}
+
 /// The layout as kernels see it.
 pub(super) fn shaped(name: &str, layout: &Layout) -> Result<Shaped, NetworkFault> {
     let fault = |problem: String| NetworkFault::Layout {
