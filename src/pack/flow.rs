@@ -6,7 +6,7 @@
 //!   4 ┤├── a ──┤┌───── c ─────┐
 //!   0 ┼┴───────┴┴─────────────┴──► steps  the source's weights are the buffer, 7; at every item as much comes as goes
 //! ```
-//! Source: `papers/nnc_tensor_allocation.txt`, "Basic Structure". The graph follows from a packing alone, whatever made it; of NNC's own
+//! Source: NNC's [article](crate::tensor#sources), "Basic Structure". The graph follows from a packing alone, whatever made it; of NNC's own
 //! rule it is the graph that the rule built.
 
 use super::check::sizes;

@@ -62,7 +62,7 @@ pub enum Strategy {
     GreedyByConflicts,
     /// ExecuTorch's greedy rule: shared objects, one above the other.
     Executorch,
-    /// The rule of NNC as it is released, and as `PLANNING.md` measured it: the largest first, which takes over bytes along the
+    /// The rule of NNC as it is released: the largest first, which takes over bytes along the
     /// edges of an allocation graph. O(n³).
     Nnc,
     /// The rule of NNC as its article describes it: those with the most conflicts first, some beside a larger one. O(n³).

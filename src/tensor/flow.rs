@@ -1,6 +1,6 @@
 //! Allocation graphs of plans: who takes bytes over from whom, by name.
 //!
-//! Source: `papers/nnc_tensor_allocation.txt`, "Basic Structure"; [`AllocationGraph`] for the graph itself.
+//! Source: NNC's [article](crate::tensor#sources), "Basic Structure"; [`AllocationGraph`] for the graph itself.
 
 use std::fmt;
 

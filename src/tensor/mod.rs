@@ -29,6 +29,13 @@
 //! assert_eq!(plan.size(), plan.bound());
 //! # Ok::<(), tileheap::tensor::TensorFault>(())
 //! ```
+//!
+//! # Sources
+//! Cited by a word elsewhere, with the title of a section:
+//! - TVM's *RFC*: "Texture memory support", <https://discuss.tvm.apache.org/t/rfc-texture-memory-support/9467>; a number such as
+//!   ce22736e is a commit of apache/tvm.
+//! - NNC's *article*: Liu Liu, "The NNC Tensor Allocation Algorithm", <https://libnnc.org/tech/nnc-alloc/>.
+//! - ExecuTorch's *document*: "Memory Planning", `docs/source/compiler-memory-planning.md` of pytorch/executorch at 523fa7a6.
 
 mod check;
 mod document;

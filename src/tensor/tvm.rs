@@ -1,6 +1,29 @@
 //! TVM's graph JSON: read as a graph, written back with storage scopes filled in.
 //!
-//! Source: `papers/tvm_texture_memory_rfc.txt`, L1.2 and "Graph runtime"; TVM's `graph_executor_codegen.cc` and `graph_executor.cc` at ce22736e.
+//! ```
+//! use tileheap::tensor::tvm::TvmGraph;
+//!
+//! let read = TvmGraph::read(
+//!     r#"{
+//!         "nodes": [
+//!             { "op": "null", "name": "x", "inputs": [] },
+//!             { "op": "tvm_op", "name": "relu", "inputs": [[0, 0, 0]],
+//!               "attrs": { "func_name": "nn_relu", "num_inputs": "1", "num_outputs": "1", "flatten_data": "0" } }
+//!         ],
+//!         "arg_nodes": [0], "heads": [[1, 0, 0]], "node_row_ptr": [0, 1, 2],
+//!         "attrs": {
+//!             "shape": ["list_shape", [[1, 64], [1, 64]]],
+//!             "dltype": ["list_str", ["float32", "float32"]],
+//!             "storage_id": ["list_int", [0, 1]]
+//!         }
+//!     }"#,
+//! )?;
+//! assert_eq!(read.graph.tensors().len(), 2); // one for each entry
+//! assert_eq!(read.graph.tensor(read.entries[1]).name, "relu");
+//! # Ok::<(), tileheap::tensor::TensorFault>(())
+//! ```
+//!
+//! Source: TVM's [RFC](crate::tensor#sources), L1.2 and "Graph runtime"; TVM's `graph_executor_codegen.cc` and `graph_executor.cc` at ce22736e.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -107,6 +107,28 @@ impl ImportFault {
 
 /// Imports a loose description; see the [module](self) documentation.
 ///
+/// ```
+/// use tileheap::frame::import;
+///
+/// let imported = import::import(
+///     r#"{
+///         "name": "two passes", "base_extent": [1280, 720],
+///         "resources": [
+///             { "name": "albedo", "format": "RGBA8", "extent_scale": [1, 1], "tile_eligible": true },
+///             { "name": "back", "format": "swapchain", "extent_scale": [1, 1], "imported": true }
+///         ],
+///         "passes": [
+///             { "name": "gbuffer", "type": "raster", "writes": [{ "res": "albedo", "use": "color" }] },
+///             { "name": "lighting", "type": "raster", "reads": [{ "res": "albedo", "use": "sampled" }],
+///               "writes": [{ "res": "back", "use": "color" }] }
+///         ]
+///     }"#,
+/// )?;
+/// assert_eq!(imported.frame.passes().len(), 2);
+/// assert_eq!(imported.claims, [Some(true), None]); // believed by nobody
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Frame`](crate::Error::Frame), one line that names the pass or resource, or the place in the text.
 pub fn import(text: &str) -> crate::Result<Imported> {

@@ -14,6 +14,26 @@
 //! in proportion to their number, and never recurses. It is no validator: an invalid module that can be read gets some
 //! answer.
 //!
+//! ```no_run
+//! use ash::vk;
+//! use tileheap::frame::shaders::{PipelineShaders, ShaderModule, check};
+//! # use tileheap::frame::{Frame, PassId, ResourceId};
+//!
+//! # fn with(frame: Frame, lighting: PassId, [albedo, lit]: [ResourceId; 2]) -> Result<(), Box<dyn std::error::Error>> {
+//! let module = ShaderModule::from_bytes(&std::fs::read("lighting.comp.spv")?)?;
+//! let entry = module.entry_point("main", vk::ShaderStageFlags::COMPUTE)?;
+//! for binding in &entry.bindings {
+//!     println!("set {} binding {}: {:?}", binding.set, binding.binding, binding.kind);
+//! }
+//! // What the pass binds there. Does it declare what the shader does?
+//! let pipeline = PipelineShaders::new().shader(&entry).bind(0, 0, albedo).bind(0, 1, lit);
+//! for mismatch in check(&frame, lighting, &[pipeline]) {
+//!     println!("{mismatch}");
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! `spirv-reflect` 0.2.3 is no part of this: safe to call, it crashes on modules with one damaged word that this reader
 //! takes apart without harm (36 of 40 series of 200 such modules ended in a segmentation fault or abort, one in an endless
 //! loop). It serves where its input is known to be sound: the tests compare the two on what our own compiler makes.

@@ -5,8 +5,8 @@
 //! 3. placement of what was chosen, by the exact search; where that fails, other choices of the same worth, then of a little
 //!    less capacity, and whatever fits in what is left.
 //!
-//! Loads alone know no offsets: their optimum is a bound. On networks a placement reaches it nearly always (`PLANNING.md`,
-//! section 4), and then the answer is proved.
+//! Loads alone know no offsets: their optimum is a bound. On networks a placement reaches it nearly always, and then the answer is
+//! proved.
 
 mod branch;
 mod choice;

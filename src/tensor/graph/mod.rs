@@ -185,7 +185,7 @@ pub enum Attribute {
 /// ```text
 /// (while (c < 5) { y = conv(x, w) })(x <= y)      inputs x, w; exit before node 0 of the body, results x; carried y into x
 /// ```
-/// Source: `papers/nnc_tensor_allocation.txt`, "Loop Representation"; several exits with phi: "Handling loops".
+/// Source: NNC's [article](crate::tensor#sources), "Loop Representation"; several exits with phi: "Handling loops".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loop {
     /// What runs.

@@ -10,7 +10,7 @@ use crate::json::clip;
 
 /// How an N-d shape becomes two dimensions and lanes of 4.
 ///
-/// Source: `papers/tvm_texture_memory_rfc.txt`, C0 and C1; `TENSORS.md` A1.
+/// Source: TVM's [RFC](crate::tensor#sources), C0 and C1; the later ones, TVM at ce22736e.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Convention {

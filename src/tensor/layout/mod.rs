@@ -7,7 +7,7 @@
 //!   │ flattening layers 0, rows 3       `texture`: [A, B, C, D, 4] -> [A*B*C, D, 4]
 //! image          320 rows of 40 texels
 //! ```
-//! Source: `papers/tvm_texture_memory_rfc.txt`, "Texture Layout"; the later forms and byte sizes: `TENSORS.md` A1.
+//! Source: TVM's [RFC](crate::tensor#sources), "Texture Layout"; the later forms and byte sizes, TVM at ce22736e.
 
 mod convention;
 pub mod executorch;

@@ -31,6 +31,16 @@ pub struct OnnxOptions {
 
 /// Reads a model.
 ///
+/// ```no_run
+/// use tileheap::tensor::onnx::{OnnxOptions, read_onnx};
+///
+/// // Batches of 1 to 8, in a file that leaves them open.
+/// let ranges = [("batch".to_owned(), (1, 8))].into();
+/// let graph = read_onnx(&std::fs::read("mobilenet.onnx")?, &OnnxOptions { ranges })?;
+/// println!("{}: {} tensors", graph.name(), graph.tensors().len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// # Errors
 /// The bytes are no model, an operator is not known and the file has no shapes of its outputs, an open dimension has no range, or what
 /// else a graph cannot have.

@@ -106,7 +106,7 @@ impl Region {
 
 /// The bytes of a tensor: one region, or another one from round to round of the loop that it is in.
 ///
-/// Source: `papers/nnc_tensor_allocation.txt`, "Multi-view Tensor".
+/// Source: NNC's [article](crate::tensor#sources), "Multi-view Tensor".
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Place {
@@ -186,7 +186,7 @@ pub struct Moment {
 /// Bytes that change hands: before the node runs, its output is written where others were, whose last accesses have to be
 /// over; an image comes from `VK_IMAGE_LAYOUT_UNDEFINED`.
 ///
-/// Without it the results are not the same from run to run, which one peer shipped: `TENSORS.md` A5.
+/// Without it the results are not the same from run to run, which a peer has shipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handover {
     /// When.

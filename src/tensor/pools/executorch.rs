@@ -9,7 +9,7 @@ use crate::units::Bytes;
 ///
 /// A tensor larger than the closest object makes that larger.
 ///
-/// Source: `papers/executorch_memory_planning.txt`, "Algorithms". The text's "whose lifetime overlaps" is read as does not overlap.
+/// Source: ExecuTorch's [document](crate::tensor#sources), "Algorithms". The text's "whose lifetime overlaps" is read as does not overlap.
 pub(super) fn document(items: &[&SpaceItem]) -> Pools {
     let order = super::by_birth(items);
     share(items, &order, |size, object| Some(object.0.abs_diff(size.0)))

@@ -1,7 +1,7 @@
 //! Pools: whole objects that tensors take in turn, as the peers have them.
 //!
 //! Each rule says which object a tensor takes; where the objects are is up to the placement engine. They are here to be compared
-//! with, and so that plans made elsewhere can be reproduced: offsets in one block need less, `TENSORS.md` A0.
+//! with, and so that plans made elsewhere can be reproduced: offsets in one block need less.
 
 mod executorch;
 pub mod litert;
@@ -234,7 +234,7 @@ fn tokens(items: &[&SpaceItem], rule: TokenRule, images: bool) -> Pools {
 /// # Errors
 /// Two items of one entry live together, or an entry mixes images with buffers or types of elements.
 ///
-/// Source: `papers/tvm_texture_memory_rfc.txt`, "Graph runtime"; TVM's graph executor.
+/// Source: TVM's [RFC](crate::tensor#sources), "Graph runtime"; TVM's graph executor.
 pub(crate) fn given(items: &[&SpaceItem]) -> Result<Pools, TensorFault> {
     let mut ids: Vec<u32> = Vec::new();
     let mut objects = Vec::with_capacity(items.len());

@@ -1,7 +1,7 @@
 //! TVM's token allocators: blocks of bytes or texels that are requested, released and grown.
 //!
-//! Source: `papers/tvm_texture_memory_rfc.txt`, "Addendum: Storage scope based memory planning"; TVM at 6bad21e9 and ce22736e,
-//! `TENSORS.md` A1. Ties go to the lowest block, where TVM's order is that of its hash table.
+//! Source: TVM's [RFC](crate::tensor#sources), "Addendum: Storage scope based memory planning"; TVM at 6bad21e9 and ce22736e.
+//! Ties go to the lowest block, where TVM's order is that of its hash table.
 
 use crate::tensor::ElementType;
 use crate::units::Bytes;
@@ -249,6 +249,20 @@ pub struct TokenPlan {
 
 /// Plans values in topological order: an output takes a free block or a new one, then what the node read last is released. Values that
 /// nothing reads are outputs of the graph and stay.
+///
+/// ```
+/// use tileheap::tensor::pools::token::{Token, TokenRule, TokenValue, plan_tokens};
+///
+/// let value = |bytes, inputs: &[usize]| TokenValue {
+///     token: Token::bytes(bytes),
+///     inputs: inputs.to_vec(),
+///     is_input: inputs.is_empty(),
+/// };
+/// // A chain: once the third is made from the second, the fourth takes the second's block and enlarges it.
+/// let planned = plan_tokens(&[value(400, &[]), value(400, &[0]), value(400, &[1]), value(600, &[2])], TokenRule::Rfc);
+/// assert_eq!(planned.storage_ids, [0, 1, 2, 1]);
+/// assert_eq!(planned.blocks[1].size, [600, 1]);
+/// ```
 ///
 /// Source: TVM's `graph_plan_memory.cc` and `token_allocator.cc` at ce22736e.
 pub fn plan_tokens(values: &[TokenValue], rule: TokenRule) -> TokenPlan {

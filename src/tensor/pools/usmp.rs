@@ -42,6 +42,25 @@ pub enum UsmpOrder {
 
 /// The pool and the offset of each buffer; a buffer can be in any pool.
 ///
+/// ```
+/// use tileheap::tensor::pools::usmp::{UsmpBuffer, UsmpOrder, UsmpPool, assign};
+/// use tileheap::units::{Alignment, Bytes};
+///
+/// let buffer = |name: &str, size, conflicts: &[usize]| UsmpBuffer {
+///     name: name.to_owned(),
+///     size: Bytes(size),
+///     alignment: Alignment::ONE,
+///     conflicts: conflicts.to_vec(),
+/// };
+/// // `b` is alive with both of the others, which take turns; the fast pool holds 100 bytes.
+/// let buffers = [buffer("a", 60, &[1]), buffer("b", 80, &[0, 2]), buffer("c", 90, &[1])];
+/// let pool = |name: &str, size_hint| UsmpPool { name: name.to_owned(), size_hint };
+/// let pools = [pool("fast", Some(Bytes(100))), pool("slow", None)];
+/// let places = assign(&buffers, &pools, UsmpOrder::Size)?;
+/// assert_eq!(places, [(0, Bytes(0)), (1, Bytes(0)), (0, Bytes(0))]);
+/// # Ok::<(), tileheap::tensor::TensorFault>(())
+/// ```
+///
 /// # Errors
 /// The buffer for which there is no space in any pool.
 pub fn assign(

@@ -9,7 +9,7 @@
 //! [`StoragePolicy::Adreno`](super::StoragePolicy::Adreno) is this rule on this crate's own graphs, which are not fused; here is the whole
 //! of what relay did, for the same lists.
 //!
-//! Source: `papers/tvm_texture_memory_rfc.txt`, L1.1 (`CollectStorageInfo`); TVM at ce22736e, `annotate_texture_storage.cc`, `fuse_ops.cc` and
+//! Source: TVM's [RFC](crate::tensor#sources), L1.1 (`CollectStorageInfo`); TVM at ce22736e, `annotate_texture_storage.cc`, `fuse_ops.cc` and
 //! `graph_partitioner.cc`. That the operands of an operator are fused from the last to the first follows from its published lists: of
 //! two convolutions that are added, the later one takes the addition.
 //!
@@ -32,6 +32,22 @@ pub struct Entry {
 
 /// The scope of every value of the graph that `relay.build` makes of this one for Adreno, in the order of its JSON: inputs, then what each
 /// function reads before the function. Constants of the graph are bound parameters.
+///
+/// ```
+/// use tileheap::tensor::{ElementType, GraphBuilder, ScopeLimits, relay};
+///
+/// let mut graph = GraphBuilder::new("two convolutions");
+/// let x = graph.input("x", ElementType::Float32, [1, 32, 40, 40]); // [n, c, h, w]
+/// let [first, second] = ["first", "second"].map(|name| graph.constant(name, ElementType::Float32, [32, 32, 2, 2]));
+/// let y = graph.operator("a", "conv2d", [], &[x, first])?[0];
+/// let z = graph.operator("b", "conv2d", [], &[y, second])?[0];
+/// graph.output(z);
+///
+/// let scopes = relay::storage_scopes(&graph.build()?, ScopeLimits::default())?;
+/// // What passes from one convolution to the other is a texture.
+/// assert!(scopes.iter().any(|entry| entry.scope.starts_with("global.texture")));
+/// # Ok::<(), tileheap::tensor::TensorFault>(())
+/// ```
 ///
 /// # Errors
 /// A dimension is not fixed.

@@ -7,7 +7,7 @@
 //! An operator wants its activations `packed`, four channels side by side, or `plain`, row-major in a buffer. Operators over packed
 //! tensors read them from images and buffers alike; so a conversion is needed between the two forms, and not between the storages.
 //!
-//! Source: `papers/tvm_texture_memory_rfc.txt`, L1.1 (`CollectStorageInfo`); TVM's Adreno rules: `TENSORS.md` A1.
+//! Source: TVM's [RFC](crate::tensor#sources), L1.1 (`CollectStorageInfo`); its rules for Adreno, TVM at ce22736e.
 
 mod rewrite;
 mod scope;

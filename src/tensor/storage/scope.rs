@@ -25,7 +25,7 @@ impl Default for ScopeLimits {
 /// The flat generation takes the squarest of `texture`, `texture-nhwc` and `texture-weight` (of equals the later one); the layered one
 /// the first that fits of weight, nhwc and texture.
 ///
-/// Source: `TENSORS.md` A1, "Adreno policy"; TVM's `annotate_texture_storage.cc` at ce22736e and relax's `annotate_custom_storage.cc` at 5d4dc872.
+/// Source: TVM's `annotate_texture_storage.cc` at ce22736e and relax's `annotate_custom_storage.cc` at 5d4dc872.
 pub fn adreno_scope(shape: &[u64], generation: Generation, limits: ScopeLimits) -> Option<Convention> {
     let &[a, b, c, d, 4] = shape else { return None };
     let times = u64::saturating_mul;

@@ -10,13 +10,13 @@ pub enum Growth {
     /// The one that needs the least added area, and of those that need none the one that wastes the least; grown where the added
     /// area is no more than the request's.
     ///
-    /// Source: `papers/tvm_texture_memory_rfc.txt`, "Storage scope based memory planning"; TVM #11876.
+    /// Source: TVM's [RFC](crate::tensor#sources), "Storage scope based memory planning"; TVM #11876.
     #[default]
     LeastArea,
     /// Axis by axis, by any axis that improves; none that is more than 5 times longer or shorter than the request, so that a tall
     /// request after a wide one does not make it grow in both.
     ///
-    /// Source: `TENSORS.md` A1, `Pool2D` as it shipped (TVM #10938).
+    /// Source: TVM's `Pool2D` as it shipped (TVM #10938).
     PerAxis,
 }
 
@@ -116,7 +116,7 @@ fn per_axis(free: &[(usize, Sides)], wanted: Sides) -> Choice {
 /// The copy reads every vector of the buffer once and writes it to the texture once; each read afterwards is the texture's
 /// instead of the buffer's. It pays where `reads * (buffer_read - texture_read) > buffer_read + texture_write`.
 ///
-/// Source: `papers/tvm_texture_memory_rfc.txt`, A0, L0: "the cost of shuffling data from a global buffer to texture memory
+/// Source: TVM's [RFC](crate::tensor#sources), A0, L0: "the cost of shuffling data from a global buffer to texture memory
 /// can nullify a portion of the performance gain".
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StagingCost {
