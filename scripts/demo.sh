@@ -10,7 +10,7 @@ mkdir -p target/demo
 
 say "Building (the first time takes a few minutes)"
 cargo build --example deferred --bins
-tileheap=${CARGO_TARGET_DIR:-target}/debug/tileheap # cargo run --bin would build the crate again, without the example's features.
+tileheap=${CARGO_TARGET_DIR:-target}/debug/tileheap
 bash scripts/stage-emulator.sh
 say "Rendering, and the plan for this machine's driver"
 cargo run --quiet --example deferred -- --output target/demo/ordinary.png --dump-frame target/demo/frame.json

@@ -57,6 +57,20 @@ impl Bytes {
         }
     }
 
+    /// Rounded to a tenth of the largest unit that it reaches.
+    fn in_units(self) -> String {
+        const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        let Some((name, unit)) = UNITS.into_iter().find(|(_, unit)| self.0 >= *unit) else {
+            return format!("{} B", self.0);
+        };
+        // In 128 bits, since ten times a size need not fit in 64.
+        let tenths = (u128::from(self.0) * 10 + u128::from(unit) / 2) / u128::from(unit);
+        match (tenths / 10, tenths % 10) {
+            (whole, 0) => format!("{whole} {name}"),
+            (whole, tenth) => format!("{whole}.{tenth} {name}"),
+        }
+    }
+
     /// Whether `self` is a multiple of `alignment`.
     pub const fn is_aligned(self, alignment: Alignment) -> bool {
         self.0.is_multiple_of(alignment.get())
@@ -90,8 +104,18 @@ impl std::iter::Sum for Bytes {
 }
 
 /// Prints digits in groups of three: `8,355,840 B`.
+/// Exactly; `{:#}` for people, with a unit and a tenth of it.
+///
+/// ```
+/// # use tileheap::units::Bytes;
+/// assert_eq!(Bytes(3_956_736).to_string(), "3,956,736 B");
+/// assert_eq!(format!("{:#}", Bytes(3_956_736)), "3.8 MiB");
+/// ```
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return f.pad(&self.in_units());
+        }
         let digits = self.0.to_string();
         let mut text = String::with_capacity(digits.len() * 4 / 3 + 2);
         for (index, digit) in digits.chars().enumerate() {
@@ -240,6 +264,19 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_are_rounded_to_a_tenth() {
+        let shown = |bytes: u64| format!("{:#}", Bytes(bytes));
+        assert_eq!(shown(0), "0 B");
+        assert_eq!(shown(1023), "1023 B");
+        assert_eq!(shown(1536), "1.5 KiB");
+        assert_eq!(shown(552_960), "540 KiB");
+        assert_eq!(shown(8_355_840), "8 MiB");
+        assert_eq!(shown(3_900_000), "3.7 MiB");
+        assert_eq!(shown(u64::MAX), "17179869184 GiB");
+        assert_eq!(format!("{:>#9}", Bytes(1 << 20)), "    1 MiB");
+    }
 
     #[test]
     fn alignment_need_not_be_a_power_of_two() {

@@ -18,17 +18,6 @@ pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
     }
 }
 
-/// A size for people, of three digits or so.
-pub(crate) fn short(bytes: Bytes) -> String {
-    const KIB: u64 = 1 << 10;
-    const MIB: u64 = 1 << 20;
-    match bytes.0 {
-        0..KIB => format!("{} B", bytes.0),
-        KIB..MIB => format!("{:.0} KiB", bytes.0 as f64 / KIB as f64),
-        _ => format!("{:.1} MiB", bytes.0 as f64 / MIB as f64),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -51,12 +40,5 @@ mod tests {
         ] {
             assert!(parse_bytes(text).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn sizes_are_short() {
-        assert_eq!(short(Bytes(1023)), "1023 B");
-        assert_eq!(short(Bytes(552_960)), "540 KiB");
-        assert_eq!(short(Bytes(8_355_840)), "8.0 MiB");
     }
 }

@@ -176,7 +176,7 @@ impl<'a> Overlay<'a> {
         let budget = base - tall * view.uploads.0 as f32 / most;
         self.rectangle([left, budget, wide, 1.0], [1.0, 1.0, 1.0, 0.7]);
         self.rectangle([left, base, wide, 1.0], DIM);
-        let label = format!("{} KiB", view.uploads.0 / 1024);
+        let label = format!("{:#}", view.uploads);
         let label = cut(&label, wide - width_of("Uploads a frame "));
         self.text(left + wide - width_of(&label), MARGIN + 5.0, &label, DIM);
         for (index, line) in lines.iter().enumerate() {
@@ -219,7 +219,7 @@ mod tests {
 
     /// Left, top, right and bottom of every shape, the panels first.
     fn drawn(width: u32, height: u32, arenas: &[ArenaView]) -> Vec<[f32; 4]> {
-        let lines: Vec<String> = ["policy first-attempt", "cache 24576 KiB, 12345 blocks"]
+        let lines: Vec<String> = ["policy first-attempt", "cache 1023.9 MiB, 12345 blocks"]
             .into_iter()
             .chain([
                 "in view 12345, coarser 12345, none 12345",

@@ -304,7 +304,7 @@ fn overlay(
     history.push(figures.uploaded.0);
     let lines = [
         format!("policy {policy}"),
-        format!("cache {} KiB, {} blocks", budget.0 / 1024, blocks.len()),
+        format!("cache {budget:#}, {} blocks", blocks.len()),
         format!(
             "in view {}, coarser {}, none {}",
             figures.whole + figures.coarser + figures.nothing,

@@ -6,7 +6,7 @@ mod table;
 use std::fmt;
 
 use self::table::{Column, Table, WIDTH, write_wrapped};
-use super::words::{amount, printable, quoted};
+use super::words::{printable, quoted};
 use super::{Home, Ladder, Placement, Plan, Reason, WindowRule};
 use crate::frame::PassId;
 use crate::units::{Bytes, Span};
@@ -62,7 +62,7 @@ impl Plan {
             };
             let gmem = match self.profile.gmem {
                 Bytes::ZERO => String::new(),
-                gmem => format!(" of {} on chip", amount(gmem)),
+                gmem => format!(" of {gmem:#} on chip"),
             };
             writeln!(
                 f,

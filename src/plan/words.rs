@@ -5,7 +5,7 @@ use ash::vk;
 use super::{Ladder, NotTile, Plan, Reason, Strategy, WindowRule, split};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
 use crate::profile::Dedicated;
-use crate::units::{Bytes, Run};
+use crate::units::Run;
 
 impl Strategy {
     /// Every strategy, the default first.
@@ -89,12 +89,12 @@ impl Plan {
                 let store = self.stores().iter().find(|store| store.from == resource);
                 let less = store.map_or_else(String::new, |store| {
                     format!(
-                        ", less the {} that {} writes",
-                        amount(self.stored_bytes(store)),
+                        ", less the {:#} that {} writes",
+                        self.stored_bytes(store),
                         self.pass(store.pass)
                     )
                 });
-                format!("{} of traffic a frame stay on chip{less}", amount(worth))
+                format!("{worth:#} of traffic a frame stay on chip{less}")
             }
             Reason::Arena(why) => self.not_tile_in_words(resource, why),
             Reason::Dedicated(why) => {
@@ -185,30 +185,20 @@ impl Plan {
             }
             NotTile::Refused => self.refusal_in_words(resource),
             NotTile::KeptOff { worth } => format!(
-                "kept off tile memory as asked, where {} of its traffic a frame could stay on chip",
-                amount(worth)
+                "kept off tile memory as asked, where {worth:#} of its traffic a frame could stay on chip"
             ),
             NotTile::TooLarge { size, heap } if self.profile.tile.is_some_and(|tile| heap < tile.size) => {
-                format!(
-                    "its {} exceed the {} of the heap that may be used",
-                    amount(size),
-                    amount(heap)
-                )
+                format!("its {size:#} exceed the {heap:#} of the heap that may be used")
             }
             NotTile::TooLarge { size, heap } => format!(
-                "its {} exceed the whole heap of {}: it fits with {} % fewer bytes (a smaller format or extent)",
-                amount(size),
-                amount(heap),
+                "its {size:#} exceed the whole heap of {heap:#}: it fits with {} % fewer bytes (a smaller format or extent)",
                 percent_up(size.0.saturating_sub(heap.0), size.0)
             ),
             NotTile::NotWorth { worth, harm } => format!(
-                "its {} of traffic a frame are less than the harm of reserving room for it, {} of more bins in its passes",
-                amount(worth),
-                amount(harm)
+                "its {worth:#} of traffic a frame are less than the harm of reserving room for it, {harm:#} of more bins in its passes"
             ),
             NotTile::NoRoom { worth, beside } => format!(
-                "no room for its {} of traffic a frame beside {}: end their lives sooner, or shrink it",
-                amount(worth),
+                "no room for its {worth:#} of traffic a frame beside {}: end their lives sooner, or shrink it",
                 self.collisions_in_words(beside)
             ),
         }
@@ -299,30 +289,6 @@ pub(super) fn printable(name: &str) -> String {
         .collect()
 }
 
-/// A number of bytes for people: three digits or so, and a unit.
-pub(super) fn amount(bytes: Bytes) -> String {
-    let tenths = |unit: u64| {
-        // In 128 bits, since ten times a size need not fit in 64.
-        let tenths = (u128::from(bytes.0) * 10 + u128::from(unit) / 2) / u128::from(unit);
-        (tenths / 10, tenths % 10)
-    };
-    match bytes.0 {
-        0..0x400 => format!("{} B", bytes.0),
-        0x400..0x10_0000 => {
-            let (whole, tenth) = tenths(0x400);
-            format!("{whole}.{tenth} KiB")
-        }
-        0x10_0000..0x1_0000_0000 => {
-            let (whole, tenth) = tenths(0x10_0000);
-            format!("{whole}.{tenth} MiB")
-        }
-        _ => {
-            let (whole, tenth) = tenths(0x4000_0000);
-            format!("{whole}.{tenth} GiB")
-        }
-    }
-}
-
 /// `part` of `whole` in percent, rounded up.
 fn percent_up(part: u64, whole: u64) -> u128 {
     (u128::from(part) * 100).div_ceil(u128::from(whole).max(1))
@@ -373,18 +339,6 @@ fn beyond_guaranteed(kind: &ResourceKind) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_are_rounded_to_a_tenth() {
-        assert_eq!(amount(Bytes(0)), "0 B");
-        assert_eq!(amount(Bytes(1023)), "1023 B");
-        assert_eq!(amount(Bytes(1024)), "1.0 KiB");
-        assert_eq!(amount(Bytes(552_960)), "540.0 KiB");
-        assert_eq!(amount(Bytes(8_355_840)), "8.0 MiB");
-        assert_eq!(amount(Bytes(3_900_000)), "3.7 MiB");
-        assert_eq!(amount(Bytes::mib(3000)), "3000.0 MiB");
-        assert_eq!(amount(Bytes(u64::MAX)), "17179869184.0 GiB");
-    }
 
     #[test]
     fn names_stay_on_their_line() {

@@ -10,7 +10,6 @@ use super::layout::{FIGURES, KEYS_LINE, LINE, Layout, PADDING};
 use super::wish::has_choice;
 use super::{Overlay, View, limit_of};
 use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of, wrap};
-use crate::support::sizes::short;
 
 const PANEL: Colour = [0.035, 0.045, 0.065, 0.86];
 const EDGE: Colour = [0.55, 0.65, 0.80, 0.22];
@@ -115,22 +114,19 @@ impl Drawing<'_> {
         let totals = &plan.totals;
         if plan.profile.tile.is_some() {
             let share = totals.on_chip_bytes.0 as f64 / totals.eligible_bytes.0.max(1) as f64;
-            let text = format!(
-                "{:.1} % of {} stay on chip",
-                100.0 * share,
-                short(totals.eligible_bytes)
-            );
+            let tenths = (1000.0 * share).floor() / 10.0;
+            let text = format!("{tenths:.1} % of {:#} stay on chip", totals.eligible_bytes);
             sheet.text([left, line(2)], Weight::Regular, &text, TEXT);
             let bar = Area::new(left, line(3) + 4.0, wide, 8.0);
             sheet.rounded(bar, 4.0, GROUND);
             let full = Area::new(left, bar.top, (wide * share as f32).max(8.0), 8.0);
             sheet.rounded(full, 4.0, GOOD);
         } else {
-            let text = format!("{} in ordinary memory", short(totals.arena_bytes));
+            let text = format!("{:#} in ordinary memory", totals.arena_bytes);
             sheet.text([left, line(2)], Weight::Regular, &text, TEXT);
             let apart = format!(
-                "{} if nothing shared bytes",
-                short(totals.arena_bytes_without_aliasing)
+                "{:#} if nothing shared bytes",
+                totals.arena_bytes_without_aliasing
             );
             sheet.text([left, line(3)], Weight::Regular, &apart, DIM);
         }
@@ -173,7 +169,7 @@ impl Drawing<'_> {
                 &home,
                 self.home_colour(resource),
             );
-            let size = short(self.size_of(resource));
+            let size = format!("{:#}", self.size_of(resource));
             let size_left = area.right() - 6.0 - 9.0 * GLYPH[0] - 10.0 - width_of(&size);
             sheet.text([size_left, area.top], Weight::Regular, &size, DIM);
             let name_left = boxed.right() + 8.0;
@@ -342,15 +338,12 @@ impl Drawing<'_> {
         let (limit, whole) = limit_of(self.plan, &self.overlay.wish);
         let (title, rest) = match self.overlay.memory(self.plan) {
             Memory::Tile if limit < whole => (
-                format!("Tile heap, {} of {}", short(limit), short(whole)),
+                format!("Tile heap, {limit:#} of {whole:#}"),
                 "offsets upward, passes across",
             ),
-            Memory::Tile => (
-                format!("Tile heap, {}", short(whole)),
-                "offsets upward, passes across",
-            ),
+            Memory::Tile => (format!("Tile heap, {whole:#}"), "offsets upward, passes across"),
             Memory::Ordinary => (
-                format!("Ordinary memory, {}", short(layout.heap.size)),
+                format!("Ordinary memory, {:#}", layout.heap.size),
                 "offsets upward, passes across",
             ),
         };
@@ -395,7 +388,7 @@ impl Drawing<'_> {
             let label = if quarter == 0 {
                 "0".to_owned()
             } else {
-                short(offset)
+                format!("{offset:#}")
             };
             let at = [slider - 6.0 - width_of(&label), y - GLYPH[1] / 2.0];
             sheet.text(at, Weight::Regular, &label, DIM);
@@ -444,7 +437,7 @@ impl Drawing<'_> {
                 let roomy = area.height >= 2.0 * LINE + 4.0;
                 let top = if roomy { middle - LINE / 2.0 } else { middle };
                 sheet.text([area.left + 5.0, top], Weight::Bold, &name, INK);
-                let size = short(block.resident.size);
+                let size = format!("{:#}", block.resident.size);
                 if roomy && width_of(&size) <= area.width - 8.0 {
                     sheet.text([area.left + 5.0, top + LINE], Weight::Regular, &size, INK_DIM);
                 }
@@ -480,7 +473,7 @@ impl Drawing<'_> {
         if limit < whole {
             sheet.striped(Area::new(plot.left, plot.top, plot.width, y - plot.top), SHUT);
             sheet.rectangle(Area::new(plot.left, y - 1.0, plot.width, 2.0), ACCENT);
-            let label = format!("limit {}", short(limit));
+            let label = format!("limit {limit:#}");
             let (wide, tall) = (width_of(&label) + 12.0, LINE + 2.0);
             // Above the line, or below it where there is no room.
             let top = if y - tall >= plot.top { y - tall } else { y + 2.0 };

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Draws those pictures of docs/ anew that this project's own programs draw; heap.svg, lives.svg and two_ways.svg of the guide are
+# drawn by hand.
+set -euo pipefail
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+need_vulkan
+need_packages chromium
+pictures=$root/docs guide=$root/docs/guide/pictures work=$root/target/pictures
+mkdir -p "$work"
+say "Building"
+cargo build --example deferred --example forward --example tile_bugs --bins
+bash scripts/stage-emulator.sh
+built=${CARGO_TARGET_DIR:-target}/debug
+tileheap() { "$built/tileheap" "$@"; }
+forward() { "$built/examples/forward" "$@"; }
+on_emulator() {
+    VK_ADD_LAYER_PATH=$root/target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator "$built/examples/$@"
+}
+# photograph WIDTH,HEIGHT PAGE PICTURE [OPTION...]
+photograph() {
+    local size=$1 page=$2 picture=$3 browser=(chromium --headless --disable-gpu --hide-scrollbars)
+    shift 3
+    [ "$(id -u)" != 0 ] || browser+=(--no-sandbox)
+    "${browser[@]}" "$@" --window-size="$size" --screenshot="$picture" "file://$page" >"$work/browser.log" 2>&1
+}
+
+say "The renderer, its heap map and its report"
+on_emulator deferred --output "$pictures/frame.png" --dump-frame "$work/deferred.json" >"$work/deferred.txt"
+on_emulator deferred --overlay --output "$pictures/overlay.png" >"$work/overlay.txt"
+tileheap report "$work/deferred.json" --profile adreno-830 -o "$work/report.html"
+photograph 1200,1030 "$work/report.html" "$pictures/report.png"
+photograph 1200,1030 "$work/report.html" "$pictures/report_dark.png" --blink-settings=preferredColorScheme=0
+
+say "Bugs: none, and three of them"
+on_emulator tile_bugs --bug smaller-object --fixed --output "$work/fixed.png" >"$work/bugs.txt"
+cells='<img src="fixed.png">'
+for bug in smaller-object shared-bytes store-dont-care; do
+    # A bug shown is an error.
+    on_emulator tile_bugs --bug $bug --output "$work/$bug.png" >>"$work/bugs.txt" 2>&1 || [ -e "$work/$bug.png" ]
+    cells+="<img src=\"$bug.png\">"
+done
+cat >"$work/bugs.html" <<HTML
+<!doctype html><style>
+body { margin: 4px; display: grid; grid-template-columns: 480px 480px; gap: 8px; }
+img { width: 480px; display: block; }
+</style>$cells
+HTML
+photograph 976,556 "$work/bugs.html" "$pictures/tile_bugs.png" --default-background-color=00000000
+
+say "The guide's: the forward renderer, its plans before and after the last step, and the walls of the texture cache's arenas"
+forward --output "$guide/forward.png"
+for step in 3 4; do
+    forward --step "$step" --dump-frame "$work/forward_$step.json"
+    tileheap report "$work/forward_$step.json" --profile adreno-830 --detail plan --svg "$guide/forward_$step.svg"
+done
+tileheap trace switch -o "$work/switch.trace" --frames 900
+tileheap replay "$work/switch.trace" --policy arenas --budget 6MiB --plot "$work" >"$work/replay.txt"
+# As large as the drawing.
+size=$(sed -n '1s/.* width="\([0-9]*\)" height="\([0-9]*\)".*/\1,\2/p' "$work/switch-arenas.svg")
+photograph "$size" "$work/switch-arenas.svg" "$guide/walls.png"
+say "Drawn anew in $pictures"
