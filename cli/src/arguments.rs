@@ -252,6 +252,9 @@ pub(crate) struct ReportArguments {
     /// The same as pixels
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) png: Option<PathBuf>,
+    /// The pixels for dark screens; page and SVG go with their reader's
+    #[arg(long, requires = "png")]
+    pub(crate) dark: bool,
     /// How much is tried besides a frame's plan: what would help, other sizes of the heap
     #[arg(long, value_enum, default_value_t, help_heading = "Frames")]
     pub(crate) detail: Detail,

@@ -42,6 +42,7 @@ use crate::replay::ReplayHow;
 use crate::tensors::TensorHow;
 use chart::Chart;
 use numbers::{Cell, Table};
+use svg::Ground;
 
 /// With `--detail auto`, larger frames are not planned again and again.
 const SMALL_FRAME: usize = 200;
@@ -73,10 +74,15 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     let differences = mark_differences(&mut inputs);
     let charts: Vec<Chart> = inputs.into_iter().map(|input| input.chart).collect();
     if let Some(file) = &arguments.svg {
-        Output::to(Some(file.clone())).write(&svg::draw(&charts))?;
+        Output::to(Some(file.clone())).write(&svg::draw(&charts, Ground::Readers))?;
     }
     if let Some(file) = &arguments.png {
-        Output::to(Some(file.clone())).write_bytes(&svg::rasterize(&svg::draw(&charts))?)?;
+        let ground = if arguments.dark {
+            Ground::Dark
+        } else {
+            Ground::Light
+        };
+        Output::to(Some(file.clone())).write_bytes(&svg::rasterize(&svg::draw(&charts, ground))?)?;
     }
     if arguments.output.is_some() || (arguments.svg.is_none() && arguments.png.is_none()) {
         Output::to(arguments.output.clone()).write(&page::page(&charts, &differences))?;
@@ -86,7 +92,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
 
 /// A replay as SVG.
 pub(crate) fn replay_picture(replay: &Replay) -> String {
-    svg::draw(&[replay::chart(replay)])
+    svg::draw(&[replay::chart(replay)], Ground::Readers)
 }
 
 /// An input, drawn; and the plan it is, if it is one.

@@ -15,8 +15,17 @@ const ROW: f64 = 17.0;
 const GAP: f64 = 40.0;
 const LEGEND: f64 = 30.0;
 
+/// What a drawing is looked at on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// The reader's screen, as it is.
+    Readers,
+    Light,
+    Dark,
+}
+
 /// Charts one below the other.
-pub(crate) fn draw(charts: &[Chart]) -> String {
+pub(crate) fn draw(charts: &[Chart], ground: Ground) -> String {
     let widest = charts.iter().map(|chart| chart.steps.len()).max().unwrap_or(0);
     let column = (1100.0 / widest.max(1) as f64).clamp(3.0, 90.0);
     let width = LEFT + RIGHT + (column * widest as f64).max(640.0);
@@ -33,7 +42,7 @@ pub(crate) fn draw(charts: &[Chart]) -> String {
          font-family=\"DejaVu Sans, Arial, sans-serif\" font-size=\"11\" fill=\"#1c1c20\">\n\
          <style>{}</style>\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{body}</svg>\n",
-        dark()
+        style(ground)
     )
 }
 
@@ -51,15 +60,17 @@ const DARK: [(&str, &str); 10] = [
     ("#2b6cb0", "#7db4ea"),
 ];
 
-/// A style sheet for dark screens. It is stronger than attributes, and programs that know no style sheets draw on white.
-fn dark() -> String {
+/// A style sheet. It is stronger than attributes, and programs that know none draw on white.
+fn style(ground: Ground) -> String {
     let rules = DARK.map(|(light, dark)| {
         format!("[fill=\"{light}\"] {{ fill: {dark} }} [stroke=\"{light}\"] {{ stroke: {dark} }}")
     });
-    format!(
-        "@media screen and (prefers-color-scheme: dark) {{ {} }}",
-        rules.join(" ")
-    )
+    let dark = rules.join(" ");
+    match ground {
+        Ground::Readers => format!("@media screen and (prefers-color-scheme: dark) {{ {dark} }}"),
+        Ground::Light => String::new(),
+        Ground::Dark => dark,
+    }
 }
 
 /// Draws a chart from `top` on; gives its height.

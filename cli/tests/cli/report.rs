@@ -1,6 +1,7 @@
 //! `report`: a page that a browser shows without an error, that answers to mouse, keyboard and search, and that looks as it
 //! should.
 
+use resvg::tiny_skia::Pixmap;
 use serde_json::{Value, json};
 use tileheap::frame::{SyntheticDesc, synthetic};
 
@@ -466,8 +467,17 @@ fn pictures_are_drawn_without_a_browser() {
     );
     let text = std::fs::read_to_string(&svg).expect("the picture");
     assert!(text.starts_with("<svg ") && text.contains("<title>"), "{text}");
-    let pixels = std::fs::read(&png).expect("the picture");
-    assert_eq!(&pixels[1..4], b"PNG");
+    let ground = |arguments: &[&str]| {
+        tileheap(&[&["report", &frame, "--png", &png], arguments].concat()).good();
+        let pixels = std::fs::read(&png).expect("the picture");
+        let corner = Pixmap::decode_png(&pixels)
+            .expect("a PNG")
+            .pixel(0, 0)
+            .expect("a corner");
+        [corner.red(), corner.green(), corner.blue()]
+    };
+    assert_eq!(ground(&[]), [0xff; 3]);
+    assert_eq!(ground(&["--dark"]), [0x16, 0x16, 0x1a]);
 }
 
 #[test]
