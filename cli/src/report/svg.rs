@@ -14,6 +14,8 @@ const PANEL: f64 = 220.0;
 const ROW: f64 = 17.0;
 const GAP: f64 = 40.0;
 const LEGEND: f64 = 30.0;
+/// Bytes that are bound.
+const RESERVED: &str = "#dcdce6";
 
 /// What a drawing is looked at on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,7 +205,7 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
     }
     for (step, &bytes) in panel.reserved.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
         *out += &format!(
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{column:.1}\" height=\"{:.1}\" fill=\"#dcdce6\"/>\n",
+            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{column:.1}\" height=\"{:.1}\" fill=\"{RESERVED}\"/>\n",
             LEFT + column * step as f64,
             at(bytes),
             y + tall - at(bytes)
@@ -252,21 +254,31 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
 }
 
 fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
-    let mut x = LEFT;
+    let mut drawn: Vec<(&str, &str, &str)> = Vec::new();
     for kind in Kind::ALL {
-        let drawn = chart.panels.iter().flat_map(|panel| &panel.boxes);
-        if drawn.into_iter().any(|area| chart.items[area.item].kind == kind) {
+        let mut boxes = chart.panels.iter().flat_map(|panel| &panel.boxes);
+        if boxes.any(|area| chart.items[area.item].kind == kind) {
             let (fill, edge) = kind.colours();
-            *out += &format!(
-                "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" fill=\"{fill}\" stroke=\"{edge}\"/>\
-                 <text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-                y - 10.0,
-                x + 17.0,
-                y,
-                kind.name()
-            );
-            x += 40.0 + 7.0 * kind.name().len() as f64;
+            drawn.push((kind.name(), fill, edge));
         }
+    }
+    if chart
+        .panels
+        .iter()
+        .any(|panel| panel.reserved.iter().any(|bytes| *bytes > 0))
+    {
+        drawn.push(("reserved", RESERVED, RESERVED));
+    }
+    let mut x = LEFT;
+    for (name, fill, edge) in drawn {
+        *out += &format!(
+            "<rect x=\"{x:.1}\" y=\"{:.1}\" width=\"12\" height=\"12\" fill=\"{fill}\" stroke=\"{edge}\"/>\
+             <text x=\"{:.1}\" y=\"{:.1}\">{name}</text>\n",
+            y - 10.0,
+            x + 17.0,
+            y,
+        );
+        x += 40.0 + 7.0 * name.len() as f64;
     }
 }
 

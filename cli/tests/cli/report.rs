@@ -467,6 +467,10 @@ fn pictures_are_drawn_without_a_browser() {
     );
     let text = std::fs::read_to_string(&svg).expect("the picture");
     assert!(text.starts_with("<svg ") && text.contains("<title>"), "{text}");
+    assert!(
+        text.contains(">tile memory<") && text.contains(">reserved<"),
+        "{text}"
+    );
     let ground = |arguments: &[&str]| {
         tileheap(&[&["report", &frame, "--png", &png], arguments].concat()).good();
         let pixels = std::fs::read(&png).expect("the picture");
