@@ -20,6 +20,7 @@ pub enum Held {
 
 impl Held {
     /// Its letter in the table of kernels.
+    #[cfg(feature = "shaders")]
     pub(super) fn letter(self) -> char {
         match self {
             Held::Buffer => 'b',
@@ -30,7 +31,7 @@ impl Held {
         }
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, feature = "shaders"))]
     pub(super) fn of_letter(letter: char) -> Option<Held> {
         let all = [Held::Buffer, Held::Image, Held::Array, Held::Texels, Held::Plain];
         all.into_iter().find(|held| held.letter() == letter)
