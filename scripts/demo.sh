@@ -23,3 +23,4 @@ say "The same frame's plan for the profile adreno-830, sizes estimated"
 "$tileheap" report target/demo/frame.json --profile adreno-830 -o target/demo/report.html
 say "The pictures are the same: $root/target/demo/frame.png"
 say "The plan as a page to look at: file://$root/target/demo/report.html"
+say_rust

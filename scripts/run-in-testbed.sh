@@ -3,7 +3,11 @@
 # layers. Cargo calls it as the runner of everything it starts; tests that start children put TILEHEAP_RUNNER before them.
 set -euo pipefail
 
-tree=$TILEHEAP_TESTBED
+tree=${TILEHEAP_TESTBED:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/target/testbed/forky}
+if [ ! -e "$tree/complete" ]; then
+    echo "error: there is no test bed in $tree: scripts/test.sh unpacks it" >&2
+    exit 1
+fi
 libraries=$tree/usr/lib/x86_64-linux-gnu
 # A test may hide the driver from a child.
 export VK_DRIVER_FILES=${VK_DRIVER_FILES:-$tree/usr/share/vulkan/icd.d/lvp_icd.json}

@@ -71,7 +71,11 @@ unpack_rust() {
         ln -s "$tree/usr/bin/$name" "$tree/links/$name"
     done
     mv "$tree/links" "$tree/bin"
-    say "For commands of your own: export PATH=$tree/bin:\$PATH"
+}
+
+# Says how to get at a Rust that is this checkout's alone.
+say_rust() {
+    [ ! -e "$root/target/rust/bin/cargo" ] || say "For cargo commands of your own: export PATH=$root/target/rust/bin:\$PATH"
 }
 
 rust_is_at_least() {

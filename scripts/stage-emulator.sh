@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # stage-emulator.sh [FOLDER]: builds the emulator and puts its library and manifest into FOLDER (target/emulator), which then
-# is a layer path: VK_LAYER_PATH=FOLDER VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator program
+# is a layer path: VK_ADD_LAYER_PATH=FOLDER VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator program
 #
 # PROFILE=release builds what is worth measuring.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-folder=${1:-$root/target/emulator}
-cd "$root"
+folder=${1:+$(realpath -m "$1")}
+# shellcheck source=scripts/setup.sh
+source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+folder=${folder:-$root/target/emulator}
+need_rust
 
 case ${PROFILE:-dev} in
     dev) built=target/debug ;;

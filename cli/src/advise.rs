@@ -155,13 +155,21 @@ fn headline(plan: &Plan) -> String {
     )
 }
 
+fn texels(width: u32, height: u32) -> u64 {
+    u64::from(width) * u64::from(height)
+}
+
 fn in_words(plan: &Plan, resource: ResourceId, change: ChangeKind) -> String {
     match change {
         ChangeKind::Format(format) => format!("format {}", names::name_of(format)),
         ChangeKind::Extent(new) => match &plan.described().resource(resource).kind {
             ResourceKind::Image { extent, .. } => format!(
-                "extent {} x {}, now {} x {}",
-                new.width, new.height, extent.width, extent.height
+                "extent {} x {}, {} of the texels of {} x {}",
+                new.width,
+                new.height,
+                percent(texels(new.width, new.height), texels(extent.width, extent.height)),
+                extent.width,
+                extent.height
             ),
             ResourceKind::Buffer { .. } => unreachable!("buffers have no extent"),
         },

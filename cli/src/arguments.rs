@@ -186,19 +186,24 @@ pub(crate) struct AdviseArguments {
     pub(crate) json: bool,
 }
 
-/// Fail where less than so much of the eligible traffic stays on chip
+/// Fail where less than so much traffic stays on chip
 ///
-/// For continuous integration: exit status 0 if the plan keeps the share, 1 if not.
+/// For continuous integration: exit status 0 if the plan keeps as much, 1 if not. What a change makes ineligible (a copy of an image, a
+/// batch of its own) leaves the share alone, so give bytes too where that is to be noticed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  tileheap gate frame.json --min-on-chip 60%")]
+Examples:
+  tileheap gate frame.json --min-on-chip 60%
+  tileheap gate frame.json --min-on-chip 60% --min-bytes 50MiB")]
 pub(crate) struct GateArguments {
     #[command(flatten)]
     pub(crate) what: What,
-    /// The least share of the eligible traffic that has to stay on chip: 60%, 62.5%
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
-    pub(crate) min_on_chip: u32,
+    /// The least share of the eligible traffic that has to stay on chip: 60%, 62.5%; where nothing is eligible no share is kept
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, required_unless_present = "min_bytes")]
+    pub(crate) min_on_chip: Option<u32>,
+    /// The least traffic a frame that has to stay on chip: 52428800, 50MiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) min_bytes: Option<Bytes>,
 }
 
 /// Show what two plans do differently

@@ -1,5 +1,7 @@
 //! `tileheap gate`: a frame, a device and a share in, a verdict out.
 
+use tileheap::units::Bytes;
+
 use crate::arguments::GateArguments;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -13,20 +15,34 @@ pub(crate) fn run(arguments: &GateArguments) -> Result<(), Failure> {
     let plan = plan_of(what, &imported, &read_profile(what)?)?;
     drop(progress);
     let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
+    let (share, bytes) = (arguments.min_on_chip, arguments.min_bytes);
+    let wanted: Vec<String> = [
+        share.map(|share| percent(u64::from(share), 1000)),
+        bytes.map(|bytes| bytes.to_string()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let said = format!(
         "frame `{}` on {}: {kept} of {eligible} stay on chip, {}, and {} are wanted",
         plan.frame.name(),
         plan.profile.name,
         percent(kept.0, eligible.0),
-        percent(u64::from(arguments.min_on_chip), 1000),
+        wanted.join(" and "),
     );
-    let enough = u128::from(kept.0) * 1000 >= u128::from(eligible.0) * u128::from(arguments.min_on_chip);
-    if enough {
+    let keeps = |share: u32| {
+        let nothing = share > 0 && eligible == Bytes::ZERO;
+        !nothing && u128::from(kept.0) * 1000 >= u128::from(eligible.0) * u128::from(share)
+    };
+    if share.is_none_or(keeps) && bytes.is_none_or(|bytes| kept >= bytes) {
         return Output::stdout().write(&format!("{said}\n"));
     }
-    Err(Failure::new(format!(
-        "{said}: `tileheap advise` says what would help"
-    )))
+    let why = match (eligible, plan.profile.tile) {
+        (Bytes::ZERO, None) => "the device has no tile memory",
+        (Bytes::ZERO, Some(_)) => "nothing is eligible, and `tileheap plan` says why",
+        _ => "`tileheap advise` says what would help",
+    };
+    Err(Failure::new(format!("{said}: {why}")))
 }
 
 /// A share with a tenth of a percent, rounded down: what is just not enough does not look like enough.

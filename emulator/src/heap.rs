@@ -181,6 +181,8 @@ impl Heap {
     /// where 5 of 10 runs of examples/deferred read poison that came too early.
     pub(crate) fn record_guard(&self, device: &Device, commands: vk::CommandBuffer) {
         if let Some(made) = self.made.get() {
+            // After the guard of the command buffer before.
+            barrier(device, commands, vk::AccessFlags::TRANSFER_WRITE, Order::Before);
             down!(
                 device.actions,
                 vkCmdFillBuffer(commands, made.buffer, self.guard(), 4, POISON)

@@ -59,7 +59,7 @@ impl Output {
             Output::Buffer => {
                 let size = Bytes(u64::from(extent.width) * u64::from(extent.height) * 4);
                 let desc = BufferDesc::new(size);
-                let texels = frame.resource("texels", desc, Lifetime::External(TEXELS_STATES));
+                let texels = frame.resource("texels", desc, Lifetime::External(ExternalDesc::READ_BACK));
                 let pass = frame
                     .transfer_pass(commands, "read_back")
                     .transfer_source(picture);
@@ -99,17 +99,3 @@ fn picture_states(output: Output) -> ExternalDesc {
         }
     }
 }
-
-/// The frame before may still write the buffer; after the last frame the host reads it.
-const TEXELS_STATES: ExternalDesc = ExternalDesc {
-    entry: ResourceState {
-        layout: vk::ImageLayout::UNDEFINED,
-        stages: vk::PipelineStageFlags2::ALL_TRANSFER,
-        access: vk::AccessFlags2::TRANSFER_WRITE,
-    },
-    exit: ResourceState {
-        layout: vk::ImageLayout::UNDEFINED,
-        stages: vk::PipelineStageFlags2::HOST,
-        access: vk::AccessFlags2::HOST_READ,
-    },
-};

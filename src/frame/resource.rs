@@ -40,6 +40,20 @@ impl ExternalDesc {
         },
     };
 
+    /// A buffer that the frame fills and the host reads after it: contents undefined on entry, transfers of the frame before over.
+    pub const READ_BACK: ExternalDesc = ExternalDesc {
+        entry: ResourceState {
+            layout: vk::ImageLayout::UNDEFINED,
+            stages: vk::PipelineStageFlags2::ALL_TRANSFER,
+            access: vk::AccessFlags2::TRANSFER_WRITE,
+        },
+        exit: ResourceState {
+            layout: vk::ImageLayout::UNDEFINED,
+            stages: vk::PipelineStageFlags2::HOST,
+            access: vk::AccessFlags2::HOST_READ,
+        },
+    };
+
     /// Enters and leaves in the same `layout`, after and before anything at all.
     pub const fn in_layout(layout: vk::ImageLayout) -> ExternalDesc {
         let state = ResourceState {

@@ -345,15 +345,23 @@ impl Trial<'_> {
         Ok(changes)
     }
 
-    /// Without its last use.
+    /// Without its last use, where an earlier one reads it too.
     fn shorter(&self) -> crate::Result<Vec<Change>> {
         let frame = self.plan.described();
-        let last = frame.uses_of(self.resource).last();
-        let pass = last.map(|&index| frame.accesses()[index as usize].pass);
-        Ok(match pass {
-            Some(pass) => self.without(pass)?.into_iter().collect(),
-            None => Vec::new(),
-        })
+        let uses = || {
+            frame
+                .uses_of(self.resource)
+                .iter()
+                .map(|&index| &frame.accesses()[index as usize])
+        };
+        let Some(last) = uses().next_back().map(|access| access.pass) else {
+            return Ok(Vec::new());
+        };
+        // What nobody reads any more is no help to anybody.
+        if !uses().any(|access| access.pass != last && access.reads) {
+            return Ok(Vec::new());
+        }
+        Ok(self.without(last)?.into_iter().collect())
     }
 
     /// Without what one pass does with it.

@@ -13,6 +13,8 @@ use crate::units::{Bytes, Span};
 
 /// The most characters of a resource's name.
 const NAME: usize = 28;
+/// The characters of a device's name that are there however long the frame's is.
+const DEVICE: usize = 30;
 /// The most characters of a pass's name.
 const PASS: usize = 20;
 
@@ -42,10 +44,13 @@ impl fmt::Display for Plan {
 impl Plan {
     fn write_header(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let extent = self.frame.base_extent();
-        let device = table::cut(&printable(&self.profile.name), 30);
-        let rest = format!(", {} x {}, on {device}", extent.width, extent.height);
-        let room = WIDTH - "Frame ".len() - rest.chars().count();
-        writeln!(f, "Frame {}{rest}", table::cut(&quoted(self.frame.name()), room))?;
+        let (name, device) = (quoted(self.frame.name()), printable(&self.profile.name));
+        let between = format!(", {} x {}, on ", extent.width, extent.height);
+        // The device gives way first, then the frame.
+        let room = WIDTH - "Frame ".len() - between.len();
+        let device = table::cut(&device, room.saturating_sub(name.chars().count()).max(DEVICE));
+        let name = table::cut(&name, room - device.chars().count());
+        writeln!(f, "Frame {name}{between}{device}")?;
         if !self.profile.source.is_empty() {
             write_wrapped(
                 f,
@@ -263,7 +268,7 @@ impl Plan {
                 "of what is alive there",
             );
             row(
-                "… with one object for each run",
+                "… with one object for each run of lives",
                 totals.reserved_bytes_by_runs,
                 percent(totals.reserved_bytes_by_runs, live),
                 "of what is alive there",

@@ -221,7 +221,7 @@ impl Plan {
         };
         let plural = if by_submit { "submits" } else { "batches" };
         format!(
-            "crosses from {what} {from} to {what} {to} after {}: merge the {plural} to keep it on chip",
+            "crosses from {what} {from} to {what} {to} after {}: it could stay on chip if the {plural} were one",
             self.pass(last)
         )
     }

@@ -290,7 +290,15 @@ fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
         .iter()
         .find(|layer| c_text_of(&layer.layer_name).as_c_str() == VALIDATION);
     let Some(layer) = layer else {
-        let what = "VK_LAYER_KHRONOS_validation (install vulkan-validationlayers, or set VK_LAYER_PATH)";
+        // The usual reason where it is installed.
+        let what = match std::env::var_os("VK_LAYER_PATH") {
+            Some(_) => {
+                "VK_LAYER_KHRONOS_validation (VK_LAYER_PATH is set and hides the layers of the system: VK_ADD_LAYER_PATH adds to them)"
+            }
+            None => {
+                "VK_LAYER_KHRONOS_validation (install vulkan-validationlayers, or say with VK_ADD_LAYER_PATH where it is)"
+            }
+        };
         let by = "the Vulkan installation".to_owned();
         return Err(RuntimeFault::Lacks {
             by,

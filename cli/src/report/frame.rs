@@ -184,18 +184,18 @@ fn facts(plan: &Value) -> Vec<(String, String)> {
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     if eligible > 0 {
         fact(
-            "of eligible traffic kept on chip",
+            "of eligible traffic stays on chip",
             crate::gate::percent(kept, eligible),
         );
     }
     fact(
-        "traffic saved a frame",
+        "eligible traffic saved a frame",
         format!("{} of {}", amount(kept), amount(eligible)),
     );
     fact("tile memory bound at most", total("tile_bytes"));
     fact(
-        "reserved, summed over passes",
-        format!("{} for {} alive", total("reserved_bytes"), total("live_bytes")),
+        "bound, over all passes",
+        format!("{}, {} of it alive", total("reserved_bytes"), total("live_bytes")),
     );
     fact(
         "arenas",
@@ -216,7 +216,7 @@ fn facts(plan: &Value) -> Vec<(String, String)> {
         "barriers",
         format!("{count} in {} passes", list(&plan["passes"]).len()),
     );
-    fact("harm of reservations a frame", amount(bytes(&plan["harm_bytes"])));
+    fact("modelled cost of binding", amount(bytes(&plan["harm_bytes"])));
     let strategy = text(&plan["options"]["strategy"]);
     let found = &plan["optimality"];
     let how = match found["proved"].as_bool() {

@@ -132,6 +132,32 @@ fn the_gate_closes_below_the_share() {
             .bad(2)
             .contains("0% to 100%")
     );
+    tileheap(&["gate", &frame]).bad(2);
+}
+
+/// A share of nothing is kept by no plan, and bytes are missed where the share alone stays.
+#[test]
+fn the_gate_closes_where_nothing_is_eligible() {
+    let frame = file("gate_none.json", FRAME);
+    let none = ["gate", &frame, "--profile", "no-tile-memory"];
+    let said = tileheap(&[&none[..], &["--min-on-chip", "60%"]].concat()).bad(1);
+    assert!(said.contains("the device has no tile memory"), "{said}");
+    tileheap(&[&none[..], &["--min-on-chip", "0%"]].concat()).good();
+    let bytes = |least: &str| tileheap(&["gate", &frame, "--heap", "64MiB", "--min-bytes", least]);
+    bytes("1MiB").good();
+    let said = bytes("1GiB").bad(1);
+    assert!(said.contains("1,073,741,824 B are wanted"), "{said}");
+    tileheap(&[
+        "gate",
+        &frame,
+        "--heap",
+        "64MiB",
+        "--min-on-chip",
+        "100%",
+        "--min-bytes",
+        "1GiB",
+    ])
+    .bad(1);
 }
 
 #[test]

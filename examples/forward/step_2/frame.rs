@@ -38,7 +38,11 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
     let picture = ImageDesc::new(PICTURE, extent);
     let picture = frame.resource("picture", picture, Lifetime::External(PICTURE_STATES));
     let size = Bytes(u64::from(extent.width) * u64::from(extent.height) * 4);
-    let texels = frame.resource("texels", BufferDesc::new(size), Lifetime::External(TEXELS_STATES));
+    let texels = frame.resource(
+        "texels",
+        BufferDesc::new(size),
+        Lifetime::External(ExternalDesc::READ_BACK),
+    );
 
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(graphics);
@@ -94,19 +98,5 @@ const PICTURE_STATES: ExternalDesc = ExternalDesc {
         layout: vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
         stages: vk::PipelineStageFlags2::NONE,
         access: vk::AccessFlags2::NONE,
-    },
-};
-
-/// The host reads it after the frame.
-const TEXELS_STATES: ExternalDesc = ExternalDesc {
-    entry: ResourceState {
-        layout: vk::ImageLayout::UNDEFINED,
-        stages: vk::PipelineStageFlags2::NONE,
-        access: vk::AccessFlags2::NONE,
-    },
-    exit: ResourceState {
-        layout: vk::ImageLayout::UNDEFINED,
-        stages: vk::PipelineStageFlags2::HOST,
-        access: vk::AccessFlags2::HOST_READ,
     },
 };
