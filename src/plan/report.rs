@@ -221,7 +221,7 @@ impl Plan {
 
     fn write_totals(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let totals = &self.totals;
-        let mut table = Table::new(vec![Column::left("", 34), Column::right(""), Column::right("")]);
+        let mut table = Table::new(vec![Column::left("", 40), Column::right(""), Column::right("")]);
         let mut row = |what: &str, bytes: Bytes, share: String, note: &str| {
             table.row(vec![what.to_owned(), bytes.to_string(), share], note.to_owned());
         };
