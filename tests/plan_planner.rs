@@ -497,6 +497,44 @@ fn advice_splits_lives_and_merges_passes() {
     );
 }
 
+/// A life may end sooner where somebody still reads it, and not where the last reader would go.
+#[test]
+fn advice_leaves_what_is_made_a_reader() {
+    for reads_before in [false, true] {
+        let mut builder = FrameBuilder::new("crossing", EXTENT);
+        let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+        let [ramp, other, shown] = ["ramp", "other", "shown"].map(|name| builder.image(name, image()));
+        let queue = builder.queue("compute", vk::QueueFlags::COMPUTE);
+        let submit = builder.submit(queue);
+        let batch = builder.batch(submit);
+        let commands = builder.command_buffer(batch, "first");
+        builder.compute_pass(commands, "make").storage_write(ramp);
+        let refine = builder.compute_pass(commands, "refine");
+        if reads_before {
+            refine.sampled(ramp).storage_write(other);
+        } else {
+            refine.storage_write(ramp);
+        }
+        let batch = builder.batch(submit);
+        let commands = builder.command_buffer(batch, "second");
+        let last = builder
+            .compute_pass(commands, "use")
+            .sampled(ramp)
+            .storage_write(shown)
+            .id();
+        let frame = builder.build().unwrap();
+        let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
+        let needs = Arc::new(estimate(&frame, &profile).unwrap());
+        let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
+        assert_eq!(planned.home_of(ramp), Some(Home::Arena));
+        let advice = advise(&planned).unwrap();
+        let of_ramp = advice.iter().find(|advice| advice.resource == ramp).unwrap();
+        let mut kinds = of_ramp.changes.iter().map(|change| change.kind);
+        let offered = kinds.any(|kind| kind == ChangeKind::WithoutUse(last));
+        assert_eq!(offered, reads_before, "{of_ramp:?}");
+    }
+}
+
 /// Strategies in their order: none is below the vendor's, and the searched one is below none.
 #[test]
 fn no_strategy_is_below_the_vendors() {
