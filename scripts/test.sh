@@ -134,6 +134,23 @@ own_tests_validated() {
     on_testbed run emulator-validated cargo test --no-fail-fast --package tileheap-emulator "${tests[@]}"
 }
 
+# Validation below the emulator, the wrong order: the emulator says so, and what it records itself is in order all the same.
+wrong_order() {
+    local libraries=$TILEHEAP_TESTBED/usr/lib/x86_64-linux-gnu said
+    said=$(VK_DRIVER_FILES=$newest VK_IMPLICIT_LAYER_PATH=$TILEHEAP_TESTBED \
+        VK_LAYER_PATH=$root/target/emulator:$TILEHEAP_TESTBED/usr/share/vulkan/explicit_layer.d \
+        VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator:VK_LAYER_KHRONOS_validation VK_TILEHEAP_EMULATOR_LOG=true \
+        VK_LAYER_VALIDATE_SYNC=1 VK_LAYER_REPORT_FLAGS=error,warn VK_LAYER_LOG_FILENAME=stdout \
+        VK_LAYER_DEBUG_ACTION=VK_DBG_LAYER_ACTION_LOG_MSG \
+        "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries" "${CARGO_TARGET_DIR:-target}/debug/examples/tile_bugs" \
+        --bug smaller-object --fixed --output "$logs/wrong-order.png" 2>&1) || {
+        echo "$said"
+        return 1
+    }
+    echo "$said"
+    grep -q TILEHEAP-above-validation <<<"$said" && ! grep -qE 'SYNC-HAZARD|VUID-' <<<"$said"
+}
+
 # leave_out NAME TEST REASON: a test program that a run cannot use.
 leave_out() {
     echo "$1: $2: $3" >>"$logs/skipped"
@@ -174,6 +191,7 @@ if [ -e "$TILEHEAP_TESTBED/complete" ]; then
         sed 's|^tests/||; s|/main\.rs$||; s|\.rs$||; s|^|--test=|')
     newest=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json
     check programs bash scripts/check-programs.sh
+    check wrong-order wrong_order
     open_validation_log
     on_testbed run validated cargo test --no-fail-fast "${drivers[@]}"
     own_tests_validated

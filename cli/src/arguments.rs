@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use tileheap::cache::PolicyKind;
 use tileheap::cache::scenario::Scenario;
 use tileheap::plan::{BUDGET, Ladder, Strategy};
@@ -195,14 +195,15 @@ pub(crate) struct AdviseArguments {
 Examples:
   tileheap gate frame.json --min-on-chip 60%
   tileheap gate frame.json --min-on-chip 60% --min-bytes 50MiB")]
+#[command(group = ArgGroup::new("least").args(["min_on_chip", "min_bytes"]).required(true).multiple(true))]
 pub(crate) struct GateArguments {
     #[command(flatten)]
     pub(crate) what: What,
     /// The least share of the eligible traffic that has to stay on chip: 60%, 62.5%; where nothing is eligible no share is kept
-    #[arg(long, value_name = "PERCENT", value_parser = parse_percent, required_unless_present = "min_bytes")]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
     pub(crate) min_on_chip: Option<u32>,
     /// The least traffic a frame that has to stay on chip: 52428800, 50MiB
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     pub(crate) min_bytes: Option<Bytes>,
 }
 

@@ -1,4 +1,4 @@
-//! `tileheap gate`: a frame, a device and a share in, a verdict out.
+//! `tileheap gate`: a frame, a device, and a share or bytes in, a verdict out.
 
 use tileheap::units::Bytes;
 

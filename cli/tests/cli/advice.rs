@@ -132,7 +132,7 @@ fn the_gate_closes_below_the_share() {
             .bad(2)
             .contains("0% to 100%")
     );
-    tileheap(&["gate", &frame]).bad(2);
+    assert!(tileheap(&["gate", &frame]).bad(2).contains("--min-bytes"));
 }
 
 /// A share of nothing is kept by no plan, and bytes are missed where the share alone stays.
