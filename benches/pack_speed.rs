@@ -3,9 +3,10 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use tileheap::frame::{Lifetime, SplitMix64, SyntheticDesc, synthetic};
-use tileheap::pack::{Item, Packer, Packing, Problem, Strategy};
+use tileheap::frame::{Lifetime, SyntheticDesc, synthetic};
+use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes, Span};
+use tileheap_pack::{Item, Packer, Packing, Problem, Strategy};
 
 /// The transients of a synthetic frame, with sizes drawn as images of a few scales have them.
 fn frame_items(passes: u32, resources: u32) -> Vec<Item> {

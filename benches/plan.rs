@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use tileheap::frame::{Frame, SyntheticDesc, synthetic};
+use tileheap::measure::{Requirements, estimate};
 use tileheap::plan::{PlanOptions, Planner, Strategy, plan};
-use tileheap::profile::{DeviceProfile, Requirements, estimate};
+use tileheap::profile::DeviceProfile;
 
 /// Passes and resources of the frames: those of published measurements.
 const SIZES: [(u32, u32); 3] = [(30, 40), (256, 400), (1024, 2048)];

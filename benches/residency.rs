@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 
 use ash::vk;
 use tileheap::frame::{Frame, SyntheticDesc, import, synthetic};
+use tileheap::measure::{Requirements, estimate, raw};
 use tileheap::plan::{BUDGET, Ladder, Plan, PlanOptions, Planner, Strategy, WindowRule, plan};
-use tileheap::profile::{DeviceProfile, Requirements, estimate, raw};
+use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
-#[path = "../tests/support/mod.rs"]
-mod support;
+use tileheap_testkit as support;
 
 /// The published frames at the published extents.
 const FRAMES: [(&str, (u32, u32)); 5] = [

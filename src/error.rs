@@ -26,27 +26,14 @@ pub enum Error {
     PlanJson(#[from] crate::plan::PlanJsonFault),
     /// A packing problem is impossible.
     #[error(transparent)]
-    Pack(#[from] crate::pack::PackFault),
-    /// A texture cache is described or used in an impossible way.
-    #[error(transparent)]
-    Cache(#[from] crate::cache::CacheFault),
-    /// A tensor graph, a layout, or the memories of a tensor plan are impossible.
-    #[error(transparent)]
-    Tensor(#[from] crate::tensor::TensorFault),
+    Pack(#[from] tileheap_pack::PackFault),
     /// A device profile is impossible, or a resource is larger than the device allows.
     #[error(transparent)]
-    Profile(#[from] crate::profile::ProfileFault),
+    Profile(#[from] tileheap_device::profile::ProfileFault),
     /// A driver lacks a command of an extension.
     #[error(transparent)]
-    Ffi(#[from] crate::ffi::MissingCommand),
+    Ffi(#[from] tileheap_device::ffi::MissingCommand),
     /// A plan breaks a rule.
     #[error(transparent)]
     Check(#[from] crate::plan::CheckFault),
-}
-
-#[cfg(all(feature = "runtime", feature = "reflect"))]
-impl From<crate::runtime::tensors::NetworkFault> for Error {
-    fn from(fault: crate::runtime::tensors::NetworkFault) -> Error {
-        Error::Runtime(fault.into())
-    }
 }

@@ -19,7 +19,8 @@
 //! use ash::vk;
 //! use tileheap::frame::{Before, ClearValue, FrameBuilder, ImageDesc};
 //! use tileheap::plan::{Home, PlanOptions, plan};
-//! use tileheap::profile::{DeviceProfile, estimate};
+//! use tileheap::measure::estimate;
+//! use tileheap::profile::DeviceProfile;
 //!
 //! let extent = vk::Extent2D { width: 1280, height: 720 };
 //! let mut frame = FrameBuilder::new("two passes", extent);
@@ -54,30 +55,19 @@
     doc = "\nThe [`guide`] begins at what tile memory is and ends at measuring on a device."
 )]
 
-#[forbid(unsafe_code)]
-pub mod cache;
 pub mod error;
-pub mod ffi;
 #[forbid(unsafe_code)]
 pub mod frame;
-#[cfg(all(any(doc, doctest), feature = "runtime", feature = "reflect"))]
-pub mod guide;
 #[forbid(unsafe_code)]
-mod json;
-#[forbid(unsafe_code)]
-pub mod pack;
+pub mod measure;
 #[forbid(unsafe_code)]
 pub mod plan;
-#[forbid(unsafe_code)]
-pub mod profile;
 #[cfg(feature = "runtime")]
 pub mod runtime;
-#[forbid(unsafe_code)]
-pub mod tensor;
-#[forbid(unsafe_code)]
-pub mod units;
 
 pub use error::{Error, Result};
+pub use tileheap_device::{ffi, profile};
+pub use tileheap_units as units;
 
 /// The README's example compiles.
 #[cfg(all(doctest, feature = "runtime"))]

@@ -1,17 +1,15 @@
 //! Words that no compiler writes: the reader never panics, never loops, and takes time in proportion.
 
-#[path = "support/glsl.rs"]
-mod glsl;
-#[path = "support/spirv.rs"]
-mod spirv;
+use tileheap_testkit::glsl;
+use tileheap_testkit::spirv;
 
 use ash::vk;
-use glslang::ShaderStage as Stage;
 use proptest::prelude::*;
 use rspirv::spirv::{MAGIC_NUMBER, Op, StorageClass};
 use spirv::{Assembler, Types};
 use std::sync::LazyLock;
 use tileheap::frame::shaders::ShaderModule;
+use tileheap_testkit::glsl::Stage;
 
 const SOURCES: [(Stage, &str); 5] = [
     (

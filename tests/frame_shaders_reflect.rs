@@ -5,14 +5,13 @@
 //! (SPIR-V 1.3; before that, buffers are `Uniform`), and what it says of single entry points leaves out descriptors that
 //! are plainly used. So the names, kinds and places of what a module declares are compared, as far as it knows them.
 
-#[path = "support/glsl.rs"]
-mod glsl;
+use tileheap_testkit::glsl;
 
 use ash::vk;
-use glslang::ShaderStage as Stage;
 use spirv_reflect::types::ReflectDescriptorType as Reflected;
 use tileheap::frame::AccessKind;
 use tileheap::frame::shaders::ShaderModule;
+use tileheap_testkit::glsl::Stage;
 
 /// The last minor version of SPIR-V that `spirv-reflect` is asked about.
 const LAST: usize = 3;

@@ -8,11 +8,12 @@ use tileheap::frame::{
     Before, ClearValue, Frame, FrameBuilder, FrameFault, ImageDesc, ResourceId, SyntheticDesc, Weight,
     Weights, synthetic,
 };
+use tileheap::measure::{Requirements, estimate};
 use tileheap::plan::{
     ChangeKind, Home, Ladder, NotTile, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule,
     advise, merges, plan,
 };
-use tileheap::profile::{DeviceProfile, Requirements, estimate};
+use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
 struct Case {

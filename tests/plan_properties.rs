@@ -1,15 +1,16 @@
 //! The plan checker, which knows nothing of how plans are made, accepts what the planner makes of frames of every kind.
 
 mod planned;
-mod support;
+use tileheap_testkit as support;
 
 use std::sync::Arc;
 
 use ash::vk;
 use planned::planned;
 use tileheap::frame::{SyntheticDesc, import, synthetic};
+use tileheap::measure::{Requirements, estimate, raw};
 use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
-use tileheap::profile::{DeviceProfile, PRESETS, Requirements, estimate, raw};
+use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
 fn accept(what: &str, plan: &Plan) {

@@ -1,6 +1,6 @@
 //! Split lives: where a stretch of a life is worth a store, the plan has both, and everything about it agrees.
 
-mod support;
+use tileheap_testkit as support;
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use tileheap::frame::{
     Before, BufferDesc, ClearValue, Contents, Frame, FrameBuilder, ImageDesc, Lifetime, PassId, ResourceId,
     SyntheticDesc, import, synthetic,
 };
+use tileheap::measure::{estimate, raw};
 use tileheap::plan::{Home, Ladder, Plan, PlanOptions, Planner, WindowRule, advise, dram_traffic, plan};
-use tileheap::profile::{DeviceProfile, estimate, raw};
+use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
 const EXTENT: vk::Extent2D = vk::Extent2D {

@@ -1,6 +1,6 @@
 //! A plan as text: the report keeps to a terminal, and JSON gives the same plan back or says what is wrong.
 
-mod support;
+use tileheap_testkit as support;
 
 use std::sync::Arc;
 
@@ -9,8 +9,9 @@ use serde_json::Value;
 use tileheap::frame::{
     AccessKind, Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
 };
+use tileheap::measure::estimate;
 use tileheap::plan::{Home, Ladder, Plan, PlanOptions, Strategy, plan};
-use tileheap::profile::{DeviceProfile, PRESETS, estimate};
+use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
 const CLEAR: Before = Before::Clear(ClearValue::ZERO);

@@ -1,10 +1,8 @@
 //! Recording and submitting a planned frame allocates nothing on the heap, once the first frames have gone by.
 #![cfg(feature = "runtime")]
 
-#[path = "support/counting.rs"]
-mod counting;
-#[path = "support/fake_driver/mod.rs"]
-mod fake_driver;
+use tileheap_testkit::counting;
+use tileheap_testkit::fake_driver;
 #[path = "runtime_books/rig.rs"]
 #[allow(dead_code)]
 mod rig;
@@ -13,9 +11,8 @@ use fake_driver::Config;
 use rig::{Outside, Pool, Rig, frame, run};
 
 /// The driver's own books do not count.
-fn exempt() -> bool {
-    fake_driver::inside()
-}
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
 
 /// Allocations of one frame, from `begin` to the wait after its submission.
 fn allocations(config: Config) -> Vec<usize> {

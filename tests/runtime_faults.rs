@@ -1,9 +1,7 @@
 //! Every call that can fail, failing: what the runtime says, and what it leaves behind.
 
-#[path = "support/fake_driver/mod.rs"]
-mod fake_driver;
-#[path = "support/runtime_rig.rs"]
-mod runtime_rig;
+use tileheap_testkit::fake_driver;
+use tileheap_testkit::runtime_rig;
 
 use ash::vk;
 use fake_driver::{Call, Config, FakeDriver, Tile};

@@ -1,9 +1,7 @@
 //! The tile path, call by call: what is bound when, where everything is put, and in which order it goes.
 
-#[path = "support/fake_driver/mod.rs"]
-mod fake_driver;
-#[path = "support/runtime_rig.rs"]
-mod runtime_rig;
+use tileheap_testkit::fake_driver;
+use tileheap_testkit::runtime_rig;
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,8 @@
 //! The test bed itself: the validation layer that judges the other tests is new enough and awake.
 #![cfg(feature = "runtime")]
 
-mod support;
-#[path = "support/validation.rs"]
-mod validation;
+use tileheap_testkit as support;
+use tileheap_testkit::validation;
 
 use std::ffi::c_void;
 use std::sync::Mutex;

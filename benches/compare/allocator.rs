@@ -34,8 +34,8 @@ mod on_device {
         Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
     };
     use tileheap::frame::{Frame, Lifetime, ResourceId, ResourceKind};
+    use tileheap::measure::ResourceRequirements;
     use tileheap::plan::{PlanOptions, Strategy, plan};
-    use tileheap::profile::ResourceRequirements;
     use tileheap::runtime::{Capabilities, Context, ContextDesc};
 
     use crate::planning::random;

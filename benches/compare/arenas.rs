@@ -1,8 +1,9 @@
 //! Bytes of one block that many lives share, by every rule of packing.
 
-use tileheap::frame::{Lifetime, SplitMix64};
-use tileheap::pack::{Item, Packer, Problem, Strategy};
+use tileheap::frame::Lifetime;
+use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes, Span};
+use tileheap_pack::{Item, Packer, Problem, Strategy};
 
 use crate::planning::random;
 use crate::rows::{Better, Rows, Side, Table, Unit};

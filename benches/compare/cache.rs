@@ -1,10 +1,10 @@
 //! What texture caches upload, by every policy.
 
-use tileheap::cache::replay::{Levels, Replay};
-use tileheap::cache::scenario::{Scenario, working_set};
-use tileheap::cache::trace::Entry;
-use tileheap::cache::{HeapCache, Order, Policy, PolicyKind, floor, next_uses};
 use tileheap::units::Bytes;
+use tileheap_textures::replay::{Levels, Replay};
+use tileheap_textures::scenario::{Scenario, working_set};
+use tileheap_textures::trace::Entry;
+use tileheap_textures::{HeapCache, Order, Policy, PolicyKind, floor, next_uses};
 
 use crate::rows::{Better, Rows, Side, Table, Unit};
 

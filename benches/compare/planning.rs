@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{Frame, SyntheticDesc, import, synthetic};
+use tileheap::measure::{Requirements, estimate, raw};
 use tileheap::plan::{BUDGET, Ladder, PlanOptions, Strategy, WindowRule, plan};
-use tileheap::profile::{DeviceProfile, Requirements, estimate, raw};
+use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
 use crate::rows::{Better, Rows, Side, Table, Unit};

@@ -3,13 +3,12 @@
 #[path = "../../examples/network/networks.rs"]
 mod networks;
 
-use tileheap::pack;
-use tileheap::tensor::pools::PoolRule;
-use tileheap::tensor::{
+use tileheap::units::Alignment;
+use tileheap_tensor::pools::PoolRule;
+use tileheap_tensor::{
     ElementType, Graph, StorageOptions, TensorPlanOptions, TensorRequirements, TensorStrategy, choose, plan,
     read_lines,
 };
-use tileheap::units::Alignment;
 
 use crate::rows::{Better, Rows, Side, Table, Unit};
 
@@ -38,7 +37,7 @@ const CONTENDERS: [(&str, Side, TensorStrategy); 9] = [
     (
         "ExecuTorch, offsets",
         Side::Baseline,
-        TensorStrategy::Offsets(pack::Strategy::Executorch),
+        TensorStrategy::Offsets(tileheap_pack::Strategy::Executorch),
     ),
     (
         "LiteRT, best",
@@ -53,9 +52,13 @@ const CONTENDERS: [(&str, Side, TensorStrategy); 9] = [
     (
         "NNC",
         Side::Baseline,
-        TensorStrategy::Offsets(pack::Strategy::Nnc),
+        TensorStrategy::Offsets(tileheap_pack::Strategy::Nnc),
     ),
-    ("auto", Side::Ours, TensorStrategy::Offsets(pack::Strategy::Auto)),
+    (
+        "auto",
+        Side::Ours,
+        TensorStrategy::Offsets(tileheap_pack::Strategy::Auto),
+    ),
 ];
 
 pub(crate) fn compare(rows: &mut Rows) {

@@ -30,8 +30,7 @@ mod renderer;
 mod replan;
 mod scene;
 mod slot;
-#[path = "../support/mod.rs"]
-mod support;
+use tileheap_examples as support;
 
 use std::io::Write;
 use std::path::Path;
@@ -39,8 +38,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::measure::estimate;
 use tileheap::plan::{Ladder, PlanOptions, Strategy, Totals, plan};
-use tileheap::profile::{DeviceProfile, estimate};
+use tileheap::profile::DeviceProfile;
 use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
 use tileheap::units::Bytes;
 

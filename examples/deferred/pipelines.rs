@@ -304,7 +304,7 @@ fn render_pipeline(
     drawing.create(device)
 }
 
-#[cfg(all(test, feature = "reflect"))]
+#[cfg(test)]
 mod tests {
     use tileheap::frame::shaders::{Mismatch, PipelineShaders, ShaderModule, Slot, Target, check};
 

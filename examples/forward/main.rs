@@ -23,8 +23,7 @@ mod machine;
 #[path = "../deferred/mesh.rs"]
 mod mesh;
 mod scene;
-#[path = "../support/mod.rs"]
-mod support;
+use tileheap_examples as support;
 
 /// Before: plain `ash`.
 mod step_0 {

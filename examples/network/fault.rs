@@ -9,7 +9,9 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Tileheap(#[from] tileheap::Error),
     #[error(transparent)]
-    Tensor(#[from] tileheap::tensor::TensorFault),
+    Tensor(#[from] tileheap_tensor::Error),
+    #[error(transparent)]
+    Profile(#[from] tileheap_device::ProfileFault),
     #[error("{call} failed: {result}")]
     Vulkan { call: &'static str, result: vk::Result },
     #[error(
@@ -39,5 +41,11 @@ pub(crate) trait Called<T> {
 impl<T> Called<T> for std::result::Result<T, vk::Result> {
     fn called(self, call: &'static str) -> Result<T> {
         self.map_err(|result| Fault::Vulkan { call, result })
+    }
+}
+
+impl From<tileheap_tensor::TensorFault> for Fault {
+    fn from(error: tileheap_tensor::TensorFault) -> Fault {
+        Fault::Tensor(error.into())
     }
 }

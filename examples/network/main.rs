@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
 use tileheap::runtime::{Context, ContextDesc, Message};
-use tileheap::tensor::{ElementType, TensorPlan, TensorStrategy};
+use tileheap_tensor::{ElementType, TensorPlan, TensorStrategy};
 
 use crate::args::{Args, Model};
 use crate::fault::{Fault, Result};

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tileheap::tensor::{
+use tileheap_tensor::{
     Attribute, ElementType, Graph, GraphBuilder, NodeId, NodeKind, Source, TensorFault, TensorId,
 };
 

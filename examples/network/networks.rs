@@ -2,7 +2,7 @@
 //! their constants are whatever the user of this fills in.
 #![allow(dead_code, unreachable_pub)] // Tests and benchmarks use it, too; none uses all of it.
 
-use tileheap::tensor::{Attribute, ElementType, Graph, GraphBuilder, TensorFault, TensorId};
+use tileheap_tensor::{Attribute, ElementType, Graph, GraphBuilder, TensorFault, TensorId};
 
 /// A network being built: convolutions and sums fused with their activation, as the peers' tables count tensors.
 struct Net {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use tileheap::tensor::{Attribute, BlockId, Graph, NodeId, NodeKind, Operator, TensorId};
+use tileheap_tensor::{Attribute, BlockId, Graph, NodeId, NodeKind, Operator, TensorId};
 
 /// A tensor's elements in row-major order.
 pub(crate) type Values = BTreeMap<TensorId, Vec<f64>>;

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::pack;
 use tileheap::runtime::Context;
-use tileheap::runtime::tensors::{Decision, HostBuffer, KernelSet, Network, Recorded, Run};
-use tileheap::tensor::{
+use tileheap_tensor::vulkan::{Decision, HostBuffer, KernelSet, Network, Recorded, Run};
+use tileheap_tensor::{
     ElementType, Graph, Home, NodeId, TensorId, TensorPlan, TensorPlanOptions, TensorStrategy, plan,
 };
 
@@ -27,7 +26,7 @@ pub(crate) struct Bench<'a> {
 }
 
 /// Every tensor in bytes of its own.
-pub(crate) const UNALIASED: TensorStrategy = TensorStrategy::Offsets(pack::Strategy::Naive);
+pub(crate) const UNALIASED: TensorStrategy = TensorStrategy::Offsets(tileheap_pack::Strategy::Naive);
 
 /// Plans a graph at the driver's sizes.
 pub(crate) fn planned(
@@ -38,7 +37,7 @@ pub(crate) fn planned(
 ) -> Result<TensorPlan> {
     let tile = context.tile();
     let layouts = layouts(graph, storing)?;
-    let needs = tile.measure_tensors(graph, &layouts)?;
+    let needs = tileheap_tensor::vulkan::measure_tensors(tile, graph, &layouts)?;
     let granularity = tile.profile().limits.buffer_image_granularity;
     // A loop's condition is no tensor of floats, and the caller's to know.
     let inputs = graph.inputs().iter().copied();

@@ -1,6 +1,6 @@
 //! What holds each tensor: buffers alone, or textures for whatever has two dimensions to be near in.
 
-use tileheap::tensor::{
+use tileheap_tensor::{
     Convention, ElementType, Generation, Graph, Layout, LayoutRule, NodeKind, TensorFault, TensorId,
 };
 

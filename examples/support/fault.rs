@@ -6,12 +6,16 @@ use std::path::{Path, PathBuf};
 use ash::vk;
 use tileheap::units::Bytes;
 
-pub(crate) type Result<T> = std::result::Result<T, Fault>;
+pub type Result<T> = std::result::Result<T, Fault>;
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Fault {
+pub enum Fault {
     #[error(transparent)]
     Tileheap(#[from] tileheap::Error),
+    #[error(transparent)]
+    Profile(#[from] tileheap_device::ProfileFault),
+    #[error(transparent)]
+    Textures(#[from] tileheap_textures::Error),
     #[error("{call} failed: {result}")]
     Vulkan { call: &'static str, result: vk::Result },
     #[error("{}: {why}", path.display())]
@@ -40,7 +44,7 @@ pub(crate) enum Fault {
 }
 
 /// Names the call that returned a `vk::Result`.
-pub(crate) trait Called<T> {
+pub trait Called<T> {
     fn called(self, call: &'static str) -> Result<T>;
 }
 
@@ -51,7 +55,7 @@ impl<T> Called<T> for std::result::Result<T, vk::Result> {
 }
 
 /// Names the file that something went wrong with.
-pub(crate) fn file(path: &Path, why: impl ToString) -> Fault {
+pub fn file(path: &Path, why: impl ToString) -> Fault {
     Fault::File {
         path: path.to_owned(),
         why: why.to_string(),
@@ -59,9 +63,15 @@ pub(crate) fn file(path: &Path, why: impl ToString) -> Fault {
 }
 
 /// Creates a file, and the folders that lead to it.
-pub(crate) fn create_file(path: &Path) -> Result<File> {
+pub fn create_file(path: &Path) -> Result<File> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| file(folder, error))?;
     }
     File::create(path).map_err(|error| file(path, error))
+}
+
+impl From<tileheap_textures::CacheFault> for Fault {
+    fn from(error: tileheap_textures::CacheFault) -> Fault {
+        Fault::Textures(error.into())
+    }
 }

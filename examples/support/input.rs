@@ -2,7 +2,7 @@
 
 /// One thing that a person did.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Input {
+pub enum Input {
     Key(Key),
     /// The pointer is there, in points from the left and the top.
     Pointer([f32; 2]),
@@ -16,7 +16,7 @@ pub(crate) enum Input {
 
 /// The keys that mean something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Key {
+pub enum Key {
     F1,
     Up,
     Down,
@@ -33,7 +33,7 @@ pub(crate) enum Key {
 
 /// What follows for the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flow {
+pub enum Flow {
     Continue,
     Close,
 }

@@ -14,7 +14,7 @@ mod spirv {
 }
 
 /// The pipeline of overlays, and a frame's shapes for each slot.
-pub(crate) struct Layer {
+pub struct Layer {
     set_layout: vk::DescriptorSetLayout,
     layout: vk::PipelineLayout,
     pipeline: vk::Pipeline,
@@ -28,7 +28,7 @@ pub(crate) struct Layer {
 
 impl Layer {
     /// For a pass with one colour attachment of plain 8-bit channels: shapes are sRGB already.
-    pub(crate) fn new(tile: &Device, target: &Target) -> Result<Layer> {
+    pub fn new(tile: &Device, target: &Target) -> Result<Layer> {
         let device = tile.raw();
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER;
         let shapes = || HostBuffer::new(tile, (MOST_SHAPES * SHAPE_BYTES) as u64, usage);
@@ -106,20 +106,14 @@ impl Layer {
     }
 
     /// Takes over the shapes of the slot's next frame; the one before is complete.
-    pub(crate) fn write(&mut self, slot: usize, sheet: &Sheet) {
+    pub fn write(&mut self, slot: usize, sheet: &Sheet) {
         let bytes = sheet.bytes();
         self.shapes[slot].bytes()[..bytes.len()].copy_from_slice(bytes);
         self.counts[slot] = sheet.len() as u32;
     }
 
     /// Records the slot's shapes into a pass with such a target, whose viewport covers the picture.
-    pub(crate) fn record(
-        &self,
-        device: &ash::Device,
-        commands: vk::CommandBuffer,
-        slot: usize,
-        screen: Screen,
-    ) {
+    pub fn record(&self, device: &ash::Device, commands: vk::CommandBuffer, slot: usize, screen: Screen) {
         if self.counts[slot] == 0 {
             return;
         }
@@ -138,7 +132,7 @@ impl Layer {
 
     /// # Safety
     /// No command buffer that draws it is pending.
-    pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
+    pub unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty; the pool frees its sets.
         unsafe {
             device.destroy_pipeline(self.pipeline, None);

@@ -7,19 +7,15 @@ use tileheap::runtime::Device;
 use super::fault::{Called, Result};
 
 /// A buffer that the host writes or reads through a pointer.
-pub(crate) struct HostBuffer {
-    pub(crate) handle: vk::Buffer,
-    pub(crate) size: vk::DeviceSize,
+pub struct HostBuffer {
+    pub handle: vk::Buffer,
+    pub size: vk::DeviceSize,
     memory: vk::DeviceMemory,
     mapped: *mut u8,
 }
 
 impl HostBuffer {
-    pub(crate) fn new(
-        tile: &Device,
-        size: vk::DeviceSize,
-        usage: vk::BufferUsageFlags,
-    ) -> Result<HostBuffer> {
+    pub fn new(tile: &Device, size: vk::DeviceSize, usage: vk::BufferUsageFlags) -> Result<HostBuffer> {
         let device = tile.raw();
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         // SAFETY: the info is complete and chains nothing.
@@ -42,25 +38,21 @@ impl HostBuffer {
     }
 
     /// A buffer that holds `content` for good.
-    pub(crate) fn holding<T: Pod>(
-        tile: &Device,
-        content: &[T],
-        usage: vk::BufferUsageFlags,
-    ) -> Result<HostBuffer> {
+    pub fn holding<T: Pod>(tile: &Device, content: &[T], usage: vk::BufferUsageFlags) -> Result<HostBuffer> {
         let mut buffer = HostBuffer::new(tile, size_of_val(content) as vk::DeviceSize, usage)?;
         buffer.bytes().copy_from_slice(bytemuck::cast_slice(content));
         Ok(buffer)
     }
 
     /// The content. The device must not use it meanwhile.
-    pub(crate) fn bytes(&mut self) -> &mut [u8] {
+    pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the mapping covers the buffer until `destroy`, and is borrowed as long as the slice.
         unsafe { std::slice::from_raw_parts_mut(self.mapped, self.size as usize) }
     }
 
     /// # Safety
     /// The device does not use the buffer any more.
-    pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
+    pub unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty; freeing the memory unmaps it.
         unsafe {
             device.destroy_buffer(self.handle, None);
@@ -70,14 +62,14 @@ impl HostBuffer {
 }
 
 /// The image that the frame renders to where there is no swapchain.
-pub(crate) struct Picture {
-    pub(crate) image: vk::Image,
-    pub(crate) view: vk::ImageView,
+pub struct Picture {
+    pub image: vk::Image,
+    pub view: vk::ImageView,
     memory: vk::DeviceMemory,
 }
 
 impl Picture {
-    pub(crate) fn new(tile: &Device, format: vk::Format, extent: vk::Extent2D) -> Result<Picture> {
+    pub fn new(tile: &Device, format: vk::Format, extent: vk::Extent2D) -> Result<Picture> {
         let device = tile.raw();
         let info = vk::ImageCreateInfo::default()
             .image_type(vk::ImageType::TYPE_2D)
@@ -100,7 +92,7 @@ impl Picture {
 
     /// # Safety
     /// The device does not use the image any more.
-    pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
+    pub unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty; the view goes before its image, the image before its memory.
         unsafe {
             device.destroy_image_view(self.view, None);
@@ -111,11 +103,7 @@ impl Picture {
 }
 
 /// A view of a whole colour image of one level and layer.
-pub(crate) fn color_view(
-    device: &ash::Device,
-    image: vk::Image,
-    format: vk::Format,
-) -> Result<vk::ImageView> {
+pub fn color_view(device: &ash::Device, image: vk::Image, format: vk::Format) -> Result<vk::ImageView> {
     let range = vk::ImageSubresourceRange {
         aspect_mask: vk::ImageAspectFlags::COLOR,
         base_mip_level: 0,

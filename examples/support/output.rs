@@ -9,7 +9,7 @@ use tileheap::units::Bytes;
 
 /// Where the picture goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Output {
+pub enum Output {
     /// To an image of the caller, and from there to a buffer that the host reads.
     Buffer,
     /// To a swapchain image of this format, between an acquire and a present semaphore.
@@ -18,22 +18,22 @@ pub(crate) enum Output {
 
 /// Copies the picture to a buffer, handed in with every frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadBack {
-    pub(crate) pass: PassId,
-    pub(crate) texels: ResourceId,
+pub struct ReadBack {
+    pub pass: PassId,
+    pub texels: ResourceId,
 }
 
 /// Handed in with every frame.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Semaphores {
+pub struct Semaphores {
     /// The swapchain image is there.
-    pub(crate) acquired: SemaphoreId,
+    pub acquired: SemaphoreId,
     /// The swapchain image may be shown.
-    pub(crate) presentable: SemaphoreId,
+    pub presentable: SemaphoreId,
 }
 
 impl Output {
-    pub(crate) fn format(self) -> vk::Format {
+    pub fn format(self) -> vk::Format {
         match self {
             Output::Buffer => vk::Format::R8G8B8A8_UNORM,
             Output::Swapchain(format) => format,
@@ -41,13 +41,13 @@ impl Output {
     }
 
     /// Declares the picture.
-    pub(crate) fn picture(self, frame: &mut FrameBuilder, extent: vk::Extent2D) -> ResourceId {
+    pub fn picture(self, frame: &mut FrameBuilder, extent: vk::Extent2D) -> ResourceId {
         let desc = ImageDesc::new(self.format(), extent);
         frame.resource("picture", desc, Lifetime::External(picture_states(self)))
     }
 
     /// Declares what follows the last pass that writes the picture: in the batch and the command buffer that it is in.
-    pub(crate) fn finish(
+    pub fn finish(
         self,
         frame: &mut FrameBuilder,
         extent: vk::Extent2D,

@@ -12,20 +12,20 @@ use super::memory::{HostBuffer, Picture};
 use super::output::{Output, ReadBack};
 
 /// What frames without a window render to.
-pub(crate) struct Canvas {
+pub struct Canvas {
     extent: vk::Extent2D,
     picture: Picture,
     texels: HostBuffer,
 }
 
 /// A picture, four bytes a texel.
-pub(crate) struct Rendered {
-    pub(crate) extent: vk::Extent2D,
-    pub(crate) texels: Vec<u8>,
+pub struct Rendered {
+    pub extent: vk::Extent2D,
+    pub texels: Vec<u8>,
 }
 
 impl Canvas {
-    pub(crate) fn new(tile: &Device, extent: vk::Extent2D) -> Result<Canvas> {
+    pub fn new(tile: &Device, extent: vk::Extent2D) -> Result<Canvas> {
         let size = u64::from(extent.width) * u64::from(extent.height) * 4;
         Ok(Canvas {
             extent,
@@ -35,7 +35,7 @@ impl Canvas {
     }
 
     /// Calls `with` with what a frame that reads back wants to be handed in.
-    pub(crate) fn imports<R>(
+    pub fn imports<R>(
         &self,
         picture: ResourceId,
         read_back: ReadBack,
@@ -63,7 +63,7 @@ impl Canvas {
     }
 
     /// What the last frame rendered: it was waited for.
-    pub(crate) fn rendered(&mut self) -> Rendered {
+    pub fn rendered(&mut self) -> Rendered {
         Rendered {
             extent: self.extent,
             texels: self.texels.bytes().to_vec(),
@@ -72,7 +72,7 @@ impl Canvas {
 
     /// # Safety
     /// The device does not use it any more.
-    pub(crate) unsafe fn destroy(&self, device: &ash::Device) {
+    pub unsafe fn destroy(&self, device: &ash::Device) {
         // SAFETY: the caller's duty.
         unsafe {
             self.picture.destroy(device);
@@ -83,13 +83,13 @@ impl Canvas {
 
 impl Rendered {
     /// How many texels differ.
-    pub(crate) fn differences(&self, other: &Rendered) -> usize {
+    pub fn differences(&self, other: &Rendered) -> usize {
         let pairs = self.texels.chunks_exact(4).zip(other.texels.chunks_exact(4));
         pairs.filter(|(one, other)| one != other).count()
     }
 
     /// Writes a PNG file.
-    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+    pub fn write(&self, path: &Path) -> Result<()> {
         let target = BufWriter::new(create_file(path)?);
         let mut encoder = png::Encoder::new(target, self.extent.width, self.extent.height);
         encoder.set_color(png::ColorType::Rgba);

@@ -6,20 +6,20 @@ use tileheap::runtime::Target;
 use super::fault::{Called, Result};
 
 /// A shader module that lives as long as a pipeline is created from it.
-pub(crate) struct Module<'a> {
+pub struct Module<'a> {
     device: &'a ash::Device,
     handle: vk::ShaderModule,
 }
 
 impl<'a> Module<'a> {
-    pub(crate) fn new(device: &'a ash::Device, code: &[u32]) -> Result<Module<'a>> {
+    pub fn new(device: &'a ash::Device, code: &[u32]) -> Result<Module<'a>> {
         let info = vk::ShaderModuleCreateInfo::default().code(code);
         // SAFETY: the build compiled the code for Vulkan 1.1.
         let handle = unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")?;
         Ok(Module { device, handle })
     }
 
-    pub(crate) fn stage(&self, stage: vk::ShaderStageFlags) -> vk::PipelineShaderStageCreateInfo<'_> {
+    pub fn stage(&self, stage: vk::ShaderStageFlags) -> vk::PipelineShaderStageCreateInfo<'_> {
         vk::PipelineShaderStageCreateInfo::default()
             .stage(stage)
             .module(self.handle)
@@ -35,20 +35,20 @@ impl Drop for Module<'_> {
 }
 
 /// A pipeline that draws triangles over a target's whole extent, nearer ones (greater depths) first.
-pub(crate) struct Drawing<'a> {
-    pub(crate) layout: vk::PipelineLayout,
-    pub(crate) target: &'a Target,
-    pub(crate) vertex: &'a [u32],
-    pub(crate) fragment: Option<&'a [u32]>,
-    pub(crate) input: vk::PipelineVertexInputStateCreateInfo<'a>,
-    pub(crate) culls: vk::CullModeFlags,
-    pub(crate) writes_depth: bool,
+pub struct Drawing<'a> {
+    pub layout: vk::PipelineLayout,
+    pub target: &'a Target,
+    pub vertex: &'a [u32],
+    pub fragment: Option<&'a [u32]>,
+    pub input: vk::PipelineVertexInputStateCreateInfo<'a>,
+    pub culls: vk::CullModeFlags,
+    pub writes_depth: bool,
     /// Of colours; alpha is replaced by what comes, or added up, alike.
-    pub(crate) blend: Option<vk::PipelineColorBlendAttachmentState>,
+    pub blend: Option<vk::PipelineColorBlendAttachmentState>,
 }
 
 impl Drawing<'_> {
-    pub(crate) fn create(&self, device: &ash::Device) -> Result<vk::Pipeline> {
+    pub fn create(&self, device: &ash::Device) -> Result<vk::Pipeline> {
         let target = self.target;
         let vertex = Module::new(device, self.vertex)?;
         let fragment = self.fragment.map(|code| Module::new(device, code)).transpose()?;

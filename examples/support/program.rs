@@ -8,7 +8,7 @@ use tileheap::runtime::Message;
 use super::fault::{Fault, Result};
 
 /// Reads arguments and runs; what goes wrong is said in one line.
-pub(crate) fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
+pub fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
     let args = match A::try_parse() {
         Ok(args) => args,
         Err(error) if !error.use_stderr() => error.exit(),
@@ -28,7 +28,7 @@ pub(crate) fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
 }
 
 /// What Vulkan had to say.
-pub(crate) fn report(messages: &[Message]) -> Result<()> {
+pub fn report(messages: &[Message]) -> Result<()> {
     for message in messages {
         eprintln!("{:?} {}: {}", message.severity, message.id, message.text);
     }

@@ -3,7 +3,7 @@
 use indicatif::{ProgressBar, ProgressFinish, ProgressStyle};
 
 /// A bar of so many steps.
-pub(crate) fn bar(what: &'static str, length: u64) -> ProgressBar {
+pub fn bar(what: &'static str, length: u64) -> ProgressBar {
     let form = "{msg} {bar:30} {pos} of {len}, {elapsed}";
     ProgressBar::new(length)
         .with_style(ProgressStyle::with_template(form).expect("a sound template"))

@@ -7,28 +7,28 @@ use bytemuck::{Pod, Zeroable};
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster};
 
 /// The most shapes of a frame; what comes after them is left out.
-pub(crate) const MOST_SHAPES: usize = 24_000;
+pub const MOST_SHAPES: usize = 24_000;
 
 /// sRGB and opacity, 0 to 1.
-pub(crate) type Colour = [f32; 4];
+pub type Colour = [f32; 4];
 
 /// A picture that an overlay is drawn over.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Screen {
+pub struct Screen {
     /// In pixels.
-    pub(crate) extent: vk::Extent2D,
+    pub extent: vk::Extent2D,
     /// Pixels to a point, at least 1.
-    pub(crate) scale: f32,
+    pub scale: f32,
 }
 
 impl Screen {
     /// A point for each pixel.
-    pub(crate) fn plain(extent: vk::Extent2D) -> Screen {
+    pub fn plain(extent: vk::Extent2D) -> Screen {
         Screen { extent, scale: 1.0 }
     }
 
     /// With as many pixels to a point as a window system says; no fewer than one, or text could not be read.
-    pub(crate) fn scaled(extent: vk::Extent2D, scale: f64) -> Screen {
+    pub fn scaled(extent: vk::Extent2D, scale: f64) -> Screen {
         Screen {
             extent,
             scale: (scale as f32).max(1.0),
@@ -36,7 +36,7 @@ impl Screen {
     }
 
     /// Its sides in whole points.
-    pub(crate) fn points(self) -> vk::Extent2D {
+    pub fn points(self) -> vk::Extent2D {
         let points = |pixels: u32| (pixels as f32 / self.scale) as u32;
         vk::Extent2D {
             width: points(self.extent.width),
@@ -47,15 +47,15 @@ impl Screen {
 
 /// Points from the left and the top of the picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Area {
-    pub(crate) left: f32,
-    pub(crate) top: f32,
-    pub(crate) width: f32,
-    pub(crate) height: f32,
+pub struct Area {
+    pub left: f32,
+    pub top: f32,
+    pub width: f32,
+    pub height: f32,
 }
 
 impl Area {
-    pub(crate) const fn new(left: f32, top: f32, width: f32, height: f32) -> Area {
+    pub const fn new(left: f32, top: f32, width: f32, height: f32) -> Area {
         Area {
             left,
             top,
@@ -64,20 +64,20 @@ impl Area {
         }
     }
 
-    pub(crate) fn right(self) -> f32 {
+    pub fn right(self) -> f32 {
         self.left + self.width
     }
 
-    pub(crate) fn bottom(self) -> f32 {
+    pub fn bottom(self) -> f32 {
         self.top + self.height
     }
 
-    pub(crate) fn contains(self, [x, y]: [f32; 2]) -> bool {
+    pub fn contains(self, [x, y]: [f32; 2]) -> bool {
         x >= self.left && x < self.right() && y >= self.top && y < self.bottom()
     }
 
     /// Smaller by so many points on each side.
-    pub(crate) fn inset(self, by: f32) -> Area {
+    pub fn inset(self, by: f32) -> Area {
         Area::new(
             self.left + by,
             self.top + by,
@@ -99,40 +99,40 @@ struct Shape {
 }
 
 /// Bytes of a shape in the buffer that shaders read.
-pub(crate) const SHAPE_BYTES: usize = size_of::<Shape>();
+pub const SHAPE_BYTES: usize = size_of::<Shape>();
 
 const PLAIN: u32 = 0;
 const STRIPES: u32 = 1;
 const GLYPHS: u32 = 2;
 
 /// Points of a character, its line height and the space beside it included.
-pub(crate) const GLYPH: [f32; 2] = [7.0, 16.0];
+pub const GLYPH: [f32; 2] = [7.0, 16.0];
 /// ASCII from the space on, and Latin-1 from the no-break space on: all that the font has.
 const GLYPHS_OF_WEIGHT: u32 = 95 + 96;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub enum Weight {
     Regular,
     Bold,
 }
 
 /// Shapes, drawn in their order.
 #[derive(Default)]
-pub(crate) struct Sheet {
+pub struct Sheet {
     shapes: Vec<Shape>,
 }
 
 impl Sheet {
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.shapes.clear();
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.shapes.len().min(MOST_SHAPES)
     }
 
     /// As the shaders read them.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         bytemuck::cast_slice(&self.shapes[..self.len()])
     }
 
@@ -149,22 +149,22 @@ impl Sheet {
         });
     }
 
-    pub(crate) fn rectangle(&mut self, area: Area, colour: Colour) {
+    pub fn rectangle(&mut self, area: Area, colour: Colour) {
         self.push(area, colour, PLAIN, 0.0);
     }
 
     /// With round corners.
-    pub(crate) fn rounded(&mut self, area: Area, radius: f32, colour: Colour) {
+    pub fn rounded(&mut self, area: Area, radius: f32, colour: Colour) {
         self.push(area, colour, PLAIN, radius);
     }
 
     /// In diagonal stripes.
-    pub(crate) fn striped(&mut self, area: Area, colour: Colour) {
+    pub fn striped(&mut self, area: Area, colour: Colour) {
         self.push(area, colour, STRIPES, 0.0);
     }
 
     /// The border of an area, inside it.
-    pub(crate) fn border(&mut self, area: Area, thickness: f32, colour: Colour) {
+    pub fn border(&mut self, area: Area, thickness: f32, colour: Colour) {
         let thick = thickness.min(area.height / 2.0).min(area.width / 2.0);
         let between = area.height - 2.0 * thick;
         let (left, top) = (area.left, area.top);
@@ -178,7 +178,7 @@ impl Sheet {
     }
 
     /// Writes text from a point on, the corner of its first character; where it ends.
-    pub(crate) fn text(&mut self, [left, top]: [f32; 2], weight: Weight, text: &str, colour: Colour) -> f32 {
+    pub fn text(&mut self, [left, top]: [f32; 2], weight: Weight, text: &str, colour: Colour) -> f32 {
         // On whole points, or glyphs would blur.
         let (mut left, top) = (left.round(), top.round());
         for character in text.chars() {
@@ -193,12 +193,12 @@ impl Sheet {
 }
 
 /// Points of a text from left to right.
-pub(crate) fn width_of(text: &str) -> f32 {
+pub fn width_of(text: &str) -> f32 {
     text.chars().count() as f32 * GLYPH[0]
 }
 
 /// As much of a text as fits into so many points; of one that does not, the start and two dots.
-pub(crate) fn cut(text: &str, width: f32) -> String {
+pub fn cut(text: &str, width: f32) -> String {
     let room = (width / GLYPH[0]).max(0.0) as usize;
     if text.chars().count() <= room {
         return text.to_owned();
@@ -208,7 +208,7 @@ pub(crate) fn cut(text: &str, width: f32) -> String {
 }
 
 /// A text in lines of at most so many points, broken between words.
-pub(crate) fn wrap(text: &str, width: f32) -> Vec<String> {
+pub fn wrap(text: &str, width: f32) -> Vec<String> {
     let room = ((width / GLYPH[0]) as usize).max(1);
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -239,7 +239,7 @@ fn glyph_of(character: char, weight: Weight) -> u32 {
 }
 
 /// Coverage of every glyph, a byte a texel, in the order of their numbers: first with a texel to a point, then with two.
-pub(crate) fn glyphs() -> Vec<u8> {
+pub fn glyphs() -> Vec<u8> {
     let mut bytes = Vec::new();
     for (detail, raster) in [(1.0, RasterHeight::Size16), (2.0, RasterHeight::Size32)] {
         let [width, height] = GLYPH.map(|side| (detail * side) as usize);

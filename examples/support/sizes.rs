@@ -3,7 +3,7 @@
 use tileheap::units::Bytes;
 
 /// `25165824`, `24576K`, `24M` or `24MiB`.
-pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
+pub fn parse_bytes(text: &str) -> Result<Bytes, String> {
     let short = text.strip_suffix("iB").unwrap_or(text);
     let (digits, unit) = match short.char_indices().last() {
         Some((at, 'K' | 'k')) => (&short[..at], 1 << 10),

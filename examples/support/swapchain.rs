@@ -7,12 +7,12 @@ use super::SLOTS;
 use super::fault::{Called, Fault, Result};
 use super::memory::color_view;
 
-pub(crate) struct Swapchain {
+pub struct Swapchain {
     functions: khr::swapchain::Device,
     surface_functions: khr::surface::Instance,
     surface: vk::SurfaceKHR,
-    pub(crate) format: vk::SurfaceFormatKHR,
-    pub(crate) extent: vk::Extent2D,
+    pub format: vk::SurfaceFormatKHR,
+    pub extent: vk::Extent2D,
     handle: vk::SwapchainKHR,
     images: Vec<SwapchainImage>,
     /// One per slot: an image of the swapchain is there.
@@ -20,17 +20,17 @@ pub(crate) struct Swapchain {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct SwapchainImage {
-    pub(crate) index: u32,
-    pub(crate) image: vk::Image,
-    pub(crate) view: vk::ImageView,
+pub struct SwapchainImage {
+    pub index: u32,
+    pub image: vk::Image,
+    pub view: vk::ImageView,
     /// The image may be shown. One per image, since presenting says nothing of when it has waited.
-    pub(crate) presentable: vk::Semaphore,
+    pub presentable: vk::Semaphore,
 }
 
 impl Swapchain {
     /// A swapchain without images yet: [`Swapchain::resize`] makes them.
-    pub(crate) fn new(context: &Context) -> Result<Swapchain> {
+    pub fn new(context: &Context) -> Result<Swapchain> {
         let surface_functions = khr::surface::Instance::new(context.entry(), context.instance());
         let (physical_device, surface) = (context.physical_device(), context.surface());
         // SAFETY: the context owns the surface, and chose the device for it.
@@ -63,7 +63,7 @@ impl Swapchain {
     ///
     /// # Safety
     /// The device does not use the old images any more.
-    pub(crate) unsafe fn resize(&mut self, context: &Context, window: vk::Extent2D) -> Result<bool> {
+    pub unsafe fn resize(&mut self, context: &Context, window: vk::Extent2D) -> Result<bool> {
         let (device, physical_device) = (context.device(), context.physical_device());
         // SAFETY: the context owns the surface, and chose the device for it.
         let limits = unsafe {
@@ -127,7 +127,7 @@ impl Swapchain {
     /// The next image, and the semaphore that says when it is there; `None` if the swapchain no longer fits.
     ///
     /// The frame that used the slot before is complete.
-    pub(crate) fn acquire(&self, slot: usize) -> Result<Option<(SwapchainImage, vk::Semaphore)>> {
+    pub fn acquire(&self, slot: usize) -> Result<Option<(SwapchainImage, vk::Semaphore)>> {
         let acquired = self.acquired[slot];
         // SAFETY: nobody waits for the semaphore or will signal it: the slot's last frame waited for it.
         let image = unsafe {
@@ -142,7 +142,7 @@ impl Swapchain {
     }
 
     /// Shows an image; whether the swapchain still fits the window.
-    pub(crate) fn present(&self, queue: vk::Queue, image: SwapchainImage) -> Result<bool> {
+    pub fn present(&self, queue: vk::Queue, image: SwapchainImage) -> Result<bool> {
         let (waits, handles, indices) = ([image.presentable], [self.handle], [image.index]);
         let info = vk::PresentInfoKHR::default()
             .wait_semaphores(&waits)
@@ -158,7 +158,7 @@ impl Swapchain {
 
     /// # Safety
     /// The device does not use the images any more.
-    pub(crate) unsafe fn destroy(&mut self, device: &ash::Device) {
+    pub unsafe fn destroy(&mut self, device: &ash::Device) {
         // SAFETY: the caller's duty.
         unsafe { self.destroy_images(device) };
         for semaphore in self.acquired {

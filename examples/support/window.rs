@@ -22,7 +22,7 @@ use super::sheet::Screen;
 use super::swapchain::Swapchain;
 
 /// What draws frames for a window.
-pub(crate) trait Painter {
+pub trait Painter {
     /// Another size, scale or format of the picture; no frame is under way.
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()>;
 
@@ -58,18 +58,18 @@ pub(crate) trait Painter {
 
 /// A window, and how long it is shown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct WindowDesc {
-    pub(crate) title: &'static str,
+pub struct WindowDesc {
+    pub title: &'static str,
     /// In points: pixels, unless the screen wants more of them to a point.
-    pub(crate) size: vk::Extent2D,
+    pub size: vk::Extent2D,
     /// How many frames; until it is closed without.
-    pub(crate) frames: Option<u32>,
+    pub frames: Option<u32>,
     /// Asks for another size after so many frames.
-    pub(crate) resize_after: Option<u32>,
+    pub resize_after: Option<u32>,
 }
 
 /// Runs until the window is closed or all frames were shown; the messages of Vulkan.
-pub(crate) fn run<P: Painter>(
+pub fn run<P: Painter>(
     window: WindowDesc,
     desc: ContextDesc<'_>,
     make: impl Fn(&Context, Screen, Output) -> Result<P>,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use ash::vk;
 use clap::{Parser, ValueEnum};
-use tileheap::cache::PolicyKind;
 use tileheap::units::Bytes;
+use tileheap_textures::PolicyKind;
 
 use crate::support::sizes::parse_bytes;
 
@@ -75,7 +75,7 @@ pub(crate) enum Texels {
 fn parse_policy(name: &str) -> Result<PolicyKind, String> {
     let kind: PolicyKind = name
         .parse()
-        .map_err(|fault: tileheap::cache::CacheFault| fault.to_string())?;
+        .map_err(|fault: tileheap_textures::CacheFault| fault.to_string())?;
     if kind.uploads_whole() {
         return Ok(kind);
     }

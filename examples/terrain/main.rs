@@ -1,6 +1,6 @@
 //! A flight over an island: thousands of textures, each painted when it first comes into view, through a small cache.
 //!
-//! It shows [`TextureCache`](tileheap::runtime::TextureCache) in a renderer: `streamer.rs` asks and paints, `renderer.rs` records
+//! It shows [`TextureCache`](tileheap_textures::vulkan::TextureCache) in a renderer: `streamer.rs` asks and paints, `renderer.rs` records
 //! and draws. Textures are 8-bit indices into one palette, every level down to the single texel dithered on its own, as in
 //! J. Blow's "A Texture Cache" (1998), or RGBA. The overlay is that paper's: memory with blocks, walls and temperatures,
 //! and the download monitor.
@@ -30,16 +30,15 @@ mod plot;
 mod quadtree;
 mod renderer;
 mod streamer;
-#[path = "../support/mod.rs"]
-mod support;
+use tileheap_examples as support;
 
 use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tileheap::cache::PolicyKind;
 use tileheap::runtime::{Context, ContextDesc, Device, DeviceChoice, Message};
 use tileheap::units::Bytes;
+use tileheap_textures::PolicyKind;
 
 use crate::args::Args;
 use crate::renderer::{Renderer, World};

@@ -1,8 +1,8 @@
 //! The overlay: memory with its blocks, walls and temperatures (the paper's figures 7 to 9, moving), and the download monitor.
 
 use ash::vk;
-use tileheap::cache::{ArenaView, Temperature};
 use tileheap::units::Bytes;
+use tileheap_textures::{ArenaView, Temperature};
 
 use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of};
 
@@ -212,7 +212,7 @@ fn heat(temperature: Temperature) -> Colour {
 
 #[cfg(test)]
 mod tests {
-    use tileheap::cache::Side;
+    use tileheap_textures::Side;
 
     use super::*;
     use crate::support::sheet::SHAPE_BYTES;

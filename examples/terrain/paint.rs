@@ -1,7 +1,7 @@
 //! Textures: the land's colours as RGBA, or as 8-bit indices into one palette, each level dithered on its own.
 
 use glam::{Vec2, Vec3};
-use tileheap::frame::SplitMix64;
+use tileheap::units::SplitMix64;
 
 use crate::ground::{Ground, WORLD};
 

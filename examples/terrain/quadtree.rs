@@ -1,7 +1,7 @@
 //! Which squares of land are drawn: large ones far away, small ones near, each with a texture of its own.
 
 use glam::{Vec2, Vec3};
-use tileheap::cache::Level;
+use tileheap_textures::Level;
 
 use crate::camera::Camera;
 use crate::ground::{Ground, SIDE, WORLD};

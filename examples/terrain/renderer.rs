@@ -1,11 +1,11 @@
 //! The renderer: a planned frame in which textures stream in and the land is drawn.
 
 use ash::vk;
-use tileheap::cache::ArenaView;
 use tileheap::frame::ResourceId;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{Bound, Device, FrameNumber, Imports};
 use tileheap::units::Bytes;
+use tileheap_textures::ArenaView;
 
 use crate::args::Args;
 use crate::camera::Camera;

@@ -5,10 +5,11 @@ use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use ash::vk;
-use tileheap::cache::trace::{Record, TraceWriter};
-use tileheap::cache::{ArenaView, ChainId, Level, TextureId};
-use tileheap::runtime::{Device, Recorded, Texture, TextureCache, TextureCacheDesc, TextureShape};
+use tileheap::runtime::Device;
 use tileheap::units::Bytes;
+use tileheap_textures::trace::{Record, TraceWriter};
+use tileheap_textures::vulkan::{Recorded, Texture, TextureCache, TextureCacheDesc, TextureShape};
+use tileheap_textures::{ArenaView, ChainId, Level, TextureId};
 
 use crate::args::{Args, Texels};
 use crate::overlay::Block;
@@ -150,7 +151,7 @@ impl Streamer {
         &mut self,
         commands: vk::CommandBuffer,
         painter: &mut Painter,
-    ) -> tileheap::Result<Recorded> {
+    ) -> tileheap_textures::Result<Recorded> {
         let (nodes, texels_of) = (&self.nodes, self.texels);
         let mixed = |node: Node| texels_of == Texels::Mixed && node.depth < MIXED_DEPTH;
         let mut paint = |texture: TextureId, level: Level, texels: &mut [u8]| {

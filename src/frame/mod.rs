@@ -15,10 +15,8 @@ mod access;
 mod builder;
 mod edit;
 mod fault;
-mod format;
 pub mod import;
 pub mod json;
-pub mod names;
 mod resource;
 #[cfg(feature = "reflect")]
 pub mod shaders;
@@ -34,13 +32,13 @@ use ash::vk;
 pub use access::{Access, AccessKind, Before, ClearValue, Version};
 pub use builder::{FrameBuilder, PassBuilder};
 pub use fault::FrameFault;
-pub use format::{TexelBlock, aspects, texel_block};
 pub use resource::{
     BufferDesc, Demand, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };
 #[cfg(feature = "runtime")]
 pub(crate) use split::{Texels, texels_of};
-pub use synthetic::{SplitMix64, SyntheticDesc, synthetic};
+pub use synthetic::{SyntheticDesc, synthetic};
+pub use tileheap_device::{TexelBlock, aspects, names, texel_block};
 pub use weights::{Weight, Weights};
 
 use crate::units::{Run, Span, Step};

@@ -257,7 +257,7 @@ impl Resource {
     /// The image's aspects; empty for a buffer.
     pub fn aspects(&self) -> vk::ImageAspectFlags {
         match self.kind {
-            ResourceKind::Image { desc, .. } => super::format::aspects(desc.format),
+            ResourceKind::Image { desc, .. } => super::aspects(desc.format),
             ResourceKind::Buffer { .. } => vk::ImageAspectFlags::empty(),
         }
     }

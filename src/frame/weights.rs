@@ -77,7 +77,7 @@ impl Weights {
     /// [`FrameFault::Weights`] with line, column and path where the text is no such form.
     pub fn from_json(text: &str) -> crate::Result<Weights> {
         let document: Document =
-            crate::json::read(text, FORMAT, VERSION).map_err(|what| FrameFault::Weights { what })?;
+            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| FrameFault::Weights { what })?;
         Ok(Weights {
             accesses: document.accesses,
         })

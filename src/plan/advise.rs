@@ -10,7 +10,8 @@ use ash::vk;
 
 use super::{Home, NotTile, Plan, PlanFault, Reason, model, plan, split};
 use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
-use crate::profile::{Requirements, TileRequirements};
+use crate::measure::Requirements;
+use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
 /// What would bring one resource on chip.
@@ -56,7 +57,8 @@ pub enum ChangeKind {
 /// ```
 /// # use std::sync::Arc;
 /// # use tileheap::frame::{SyntheticDesc, synthetic};
-/// # use tileheap::profile::{DeviceProfile, estimate};
+/// # use tileheap::measure::estimate;
+/// # use tileheap::profile::DeviceProfile;
 /// # use tileheap::units::Bytes;
 /// use tileheap::plan::{PlanOptions, advise, plan};
 /// # let frame = synthetic(7, SyntheticDesc::default());

@@ -4,9 +4,10 @@ use super::eligible::Ruling;
 use super::residency::Resident;
 use super::{Home, Object, ObjectId, Placement, PlacementId, PlanFault, PlanOptions, Strategy};
 use crate::frame::{Frame, Lifetime, PassId, ResourceId, Version};
-use crate::pack::{self, Item, ProblemDesc};
-use crate::profile::{Dedicated, DeviceProfile, Requirements};
+use crate::measure::{Dedicated, Requirements};
+use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Run, Span};
+use tileheap_pack::{self, Item, ProblemDesc};
 
 /// Every placement, and the run of each resource.
 pub(super) struct Placed {
@@ -206,10 +207,10 @@ fn pack_arena(
     }
     let problem = problem.build()?;
     let strategy = match options.strategy {
-        Strategy::Fast => pack::Strategy::FirstFitByBirth,
-        _ => pack::Strategy::Quick,
+        Strategy::Fast => tileheap_pack::Strategy::FirstFitByBirth,
+        _ => tileheap_pack::Strategy::Quick,
     };
-    let packing = pack::pack(&problem, strategy);
+    let packing = tileheap_pack::pack(&problem, strategy);
     let memory_type = group[0].0;
     let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
     let limit = heap.size.min(profile.limits.max_allocation);

@@ -7,7 +7,8 @@ use super::{NotTile, PlanOptions, Strategy, WindowRule, model};
 use crate::frame::{
     Access, AccessKind, Contents, Demand, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind,
 };
-use crate::profile::{Dedicated, DeviceProfile, Requirements, TileHeap};
+use crate::measure::{Dedicated, Requirements};
+use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::Bytes;
 
 /// What the rules say of one resource.

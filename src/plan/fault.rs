@@ -54,5 +54,5 @@ pub enum PlanFault {
     },
     /// The sizes cannot be packed.
     #[error(transparent)]
-    Packing(#[from] crate::pack::PackFault),
+    Packing(#[from] tileheap_pack::PackFault),
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::{NotTile, Plan, PlanFault, PlanOptions, Reason};
 use super::{arena, barrier, eligible, operations, residency, split, timeline, totals};
 use crate::frame::{Demand, Frame};
-use crate::profile::{DeviceProfile, Requirements};
+use crate::measure::Requirements;
+use crate::profile::DeviceProfile;
 
 /// Plans `frame`: decides where every resource lives and when, what is bound, every barrier and every load and store
 /// operation.

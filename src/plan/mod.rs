@@ -15,7 +15,8 @@
 //!
 //! use tileheap::frame::{SyntheticDesc, synthetic};
 //! use tileheap::plan::{Home, PlanOptions, Strategy, plan};
-//! use tileheap::profile::{DeviceProfile, estimate};
+//! use tileheap::measure::estimate;
+//! use tileheap::profile::DeviceProfile;
 //!
 //! let frame = synthetic(7, SyntheticDesc::default()); // any frame
 //! let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
@@ -65,7 +66,8 @@ use std::sync::Arc;
 use ash::vk;
 
 use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
-use crate::profile::{DeviceProfile, Requirements};
+use crate::measure::Requirements;
+use crate::profile::DeviceProfile;
 use crate::units::{Bytes, Run, Span};
 
 pub use advise::{Advice, Change, ChangeKind, Fusion, Merge, advise, dram_traffic, fusions, merges};

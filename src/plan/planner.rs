@@ -12,7 +12,8 @@ use std::sync::Arc;
 use super::make::make;
 use super::{Plan, PlanOptions, Strategy, plan};
 use crate::frame::Frame;
-use crate::profile::{DeviceProfile, Requirements};
+use crate::measure::Requirements;
+use crate::profile::DeviceProfile;
 
 /// Plans that are remembered: features that come and go make few frames.
 const REMEMBERED: usize = 8;
@@ -27,7 +28,8 @@ const REMEMBERED: usize = 8;
 /// # use ash::vk;
 /// # use tileheap::frame::{SyntheticDesc, synthetic};
 /// # use tileheap::plan::{PlanOptions, Planner, plan};
-/// # use tileheap::profile::{DeviceProfile, estimate};
+/// # use tileheap::measure::estimate;
+/// # use tileheap::profile::DeviceProfile;
 /// # let frame = synthetic(7, SyntheticDesc::default());
 /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
 /// # let needs = Arc::new(estimate(&frame, &profile)?);

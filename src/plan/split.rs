@@ -17,7 +17,7 @@ use super::make::make_whole;
 use super::timeline::Timeline;
 use super::{Home, NotTile, Optimality, Plan, PlanOptions, Strategy, residency};
 use crate::frame::{Contents, Frame, PassId, ResourceId};
-use crate::profile::Requirements;
+use crate::measure::Requirements;
 use crate::units::Bytes;
 
 /// What a plan with split lives was made from.

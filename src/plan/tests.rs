@@ -6,9 +6,9 @@ use ash::vk;
 
 use super::*;
 use crate::frame::{Before, BufferDesc, ClearValue, FrameBuilder, ImageDesc, Lifetime};
+use crate::measure::{Dedicated, ResourceRequirements};
 use crate::profile::{
-    Dedicated, Features, Limits, MemoryHeap, MemoryType, ResourceRequirements, TILE_HEAP_FLAG, TileBlock,
-    TileHeap, TileRequirements,
+    Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap, TileRequirements,
 };
 use crate::units::{Alignment, Step};
 

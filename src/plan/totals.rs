@@ -10,9 +10,10 @@ use super::{
     Home, NotTile, Object, PassPlan, Placement, PlanOptions, Reason, ResourcePlan, Strategy, Totals, model,
 };
 use crate::frame::{Contents, Frame, PassId, ResourceId};
-use crate::pack::Shelf;
-use crate::profile::{Dedicated, DeviceProfile, Requirements, TileRequirements};
+use crate::measure::{Dedicated, Requirements};
+use crate::profile::{DeviceProfile, TileRequirements};
 use crate::units::{Bytes, Run, Span};
+use tileheap_pack::Shelf;
 
 pub(super) fn plan_passes(residency: &Residency, timeline: &Timeline, barriers: &Barriers) -> Vec<PassPlan> {
     let mut passes: Vec<PassPlan> = residency

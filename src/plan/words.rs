@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::{Ladder, NotTile, Plan, Reason, Strategy, WindowRule, split};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
-use crate::profile::Dedicated;
+use crate::measure::Dedicated;
 use crate::units::Run;
 
 impl Strategy {

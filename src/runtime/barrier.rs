@@ -372,8 +372,9 @@ mod tests {
 
     use super::*;
     use crate::frame::{Before, ClearValue, Frame, FrameBuilder, ImageDesc};
+    use crate::measure::estimate;
     use crate::plan::{PlanOptions, plan};
-    use crate::profile::{DeviceProfile, estimate};
+    use crate::profile::DeviceProfile;
 
     /// An image made on one queue and read on another.
     fn frame() -> Frame {

@@ -9,7 +9,7 @@ use super::barrier::Barriers;
 use super::bound::{Bound, Parity, Place, Tables};
 use super::device::Inner;
 use super::names::c_name;
-use super::owned::{Guard, Owned};
+use super::owned::{Guard, OwnedObjects};
 use super::progress::Progress;
 use super::render_pass::{self, PassObject};
 use super::rendering::{Dynamic, Rendering};
@@ -20,8 +20,8 @@ use super::turn::Slot;
 use super::{DeviceQueue, RuntimeFault, Target, history, store};
 use crate::Result;
 use crate::frame::{Contents, Lifetime, Pass, PassId, PassKind, Version};
+use crate::measure::Requirements;
 use crate::plan::Plan;
-use crate::profile::Requirements;
 
 /// How often a frame is planned anew because requirements grew, before it is given up.
 const ATTEMPTS: usize = 3;
@@ -194,7 +194,7 @@ fn in_parity(plan: &Plan, places: &[Place], parity: Parity) -> Vec<Place> {
 fn render_passes(
     inner: &Inner,
     plan: &Plan,
-    owned: &mut Owned,
+    owned: &mut OwnedObjects,
 ) -> Result<Vec<Option<(vk::RenderPass, Target)>>> {
     let create = |(id, pass): (PassId, &Pass)| {
         if pass.kind != PassKind::Render {
@@ -225,7 +225,7 @@ fn render_passes(
 fn renderings(
     inner: &Inner,
     plan: &Plan,
-    owned: &mut Owned,
+    owned: &mut OwnedObjects,
     passes: &[Option<(vk::RenderPass, Target)>],
     places: &[Place],
 ) -> Result<Vec<Option<Rendering>>> {

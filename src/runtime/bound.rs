@@ -8,7 +8,7 @@ use ash::vk;
 
 use super::barrier::Barriers;
 use super::device::Inner;
-use super::owned::Owned;
+use super::owned::OwnedObjects;
 use super::progress::Progress;
 use super::rendering::Rendering;
 use super::retire::Retired;
@@ -39,7 +39,7 @@ impl Parity {
     }
 }
 
-/// An image and its views. Owned by the [`Bound`] (or, of an external resource, by the caller).
+/// An image and its views. OwnedObjects by the [`Bound`] (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     /// The image.
@@ -52,7 +52,7 @@ pub struct Image {
     pub attachment: vk::ImageView,
 }
 
-/// A buffer. Owned by the [`Bound`] (or, of an external resource, by the caller).
+/// A buffer. OwnedObjects by the [`Bound`] (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// The buffer.
@@ -132,7 +132,7 @@ pub struct Bound {
     /// The render passes with external attachments.
     pub(super) external_passes: Vec<PassId>,
     /// `None` once it was destroyed or retired.
-    pub(super) owned: Option<Owned>,
+    pub(super) owned: Option<OwnedObjects>,
 }
 
 impl Bound {
@@ -273,7 +273,7 @@ impl Bound {
     pub unsafe fn destroy(mut self) {
         if let Some(mut owned) = self.owned.take() {
             // SAFETY: the caller's duty.
-            unsafe { owned.destroy(&self.inner) };
+            unsafe { owned.destroy(&self.inner.device, &self.inner.memory) };
         }
     }
 

@@ -86,7 +86,7 @@ pub(super) const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
 );
 
 /// Every level and layer.
-pub(super) fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
+pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: aspects,
         base_mip_level: 0,

@@ -6,14 +6,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ash::vk;
 
 use super::functions::Functions;
+use super::measure::Answer;
 use super::memory::Memory;
 use super::retire::Retired;
 use super::support::plan_features;
 use super::{Bound, Capabilities, Missing, RuntimeFault, Support, store};
 use crate::Result;
 use crate::frame::Frame;
+use crate::measure::Requirements;
 use crate::plan::{Plan, PlanOptions, Planner, plan};
-use crate::profile::{DeviceProfile, Requirements};
+use crate::profile::DeviceProfile;
 
 /// A queue of the caller's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,6 +143,68 @@ impl Device {
     }
 
     /// What other parts of the runtime share.
+    /// The instance that the device belongs to.
+    pub fn instance(&self) -> &ash::Instance {
+        &self.inner.instance
+    }
+
+    /// The physical device.
+    pub fn physical_device(&self) -> vk::PhysicalDevice {
+        self.inner.physical_device
+    }
+
+    /// Device memory: the runtime's only allocations, open to crates with resources of their own.
+    pub fn memory(&self) -> &Memory {
+        &self.inner.memory
+    }
+
+    /// A queue with compute.
+    ///
+    /// # Errors
+    /// If the device has none.
+    pub fn compute_queue(&self) -> Result<DeviceQueue> {
+        self.inner.compute_queue()
+    }
+
+    /// What a created image needs of memory; `tile` says that it has the tile usage bit.
+    pub fn image_needs(&self, image: vk::Image, tile: bool) -> Answer {
+        self.inner.ask_created_image(image, tile)
+    }
+
+    /// What a created buffer needs of memory; `tile` says that it has the tile usage bit.
+    pub fn buffer_needs(&self, buffer: vk::Buffer, tile: bool) -> Answer {
+        self.inner.ask_created_buffer(buffer, tile)
+    }
+
+    /// What an image would need of memory.
+    ///
+    /// # Errors
+    /// If the driver fails.
+    pub fn ask_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<Answer> {
+        self.inner.ask_image(name, info)
+    }
+
+    /// What a buffer would need of memory.
+    ///
+    /// # Errors
+    /// If the driver fails.
+    pub fn ask_buffer(&self, name: &str, info: &vk::BufferCreateInfo<'_>) -> Result<Answer> {
+        self.inner.ask_buffer(name, info)
+    }
+
+    /// Names an object for tools (`VK_EXT_debug_utils`), where that is enabled.
+    pub fn set_name(&self, handle: impl vk::Handle, name: &str) {
+        self.inner.name(handle, name);
+    }
+
+    /// Whether the device can create such an image.
+    ///
+    /// # Errors
+    /// If the driver fails.
+    pub fn image_fits(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
+        self.inner.image_fits(name, info)
+    }
+
     pub(super) fn inner(&self) -> &Arc<Inner> {
         &self.inner
     }
@@ -307,7 +371,6 @@ impl Inner {
     }
 
     /// The first queue that computes.
-    #[cfg(feature = "reflect")]
     pub(super) fn compute_queue(&self) -> Result<DeviceQueue> {
         let needs = vk::QueueFlags::COMPUTE;
         let found = self.queues.iter().find(|queue| covers(queue.capabilities, needs));

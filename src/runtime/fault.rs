@@ -2,8 +2,6 @@
 
 use ash::vk;
 
-use crate::cache::PolicyKind;
-
 /// An error of the runtime. Every message names the thing and what to do; a Vulkan error keeps its result and call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -152,42 +150,6 @@ pub enum RuntimeFault {
         /// What is wrong.
         what: String,
     },
-    /// A policy that images in memory cannot follow.
-    #[error(
-        "policy `{policy}` uploads single levels, and a texture is one image here, which is filled at once: take one of {}",
-        names(PolicyKind::uploads_whole)
-    )]
-    LevelsPolicy {
-        /// Its name.
-        policy: &'static str,
-    },
-    /// A policy that moves textures, and uploads on a queue that comes too early for that.
-    #[error(
-        "policy `{policy}` moves textures, which is done on the queue that draws, and uploads on a queue of their own do not wait for \
-         it: take one of {}, or no transfer queue",
-        names(PolicyKind::keeps_places)
-    )]
-    MovingPolicy {
-        /// Its name.
-        policy: &'static str,
-    },
-    /// A texture cache's frame out of its turn.
-    #[error(
-        "frame {frame} of the texture cache, with {complete} complete, comes after frame {last}: the next is {}, later than what is complete",
-        last + 1
-    )]
-    TextureFrame {
-        /// Its number.
-        frame: u64,
-        /// The newest that is said to be complete.
-        complete: u64,
-        /// The one before.
-        last: u64,
-    },
-    /// A network that cannot be made or run.
-    #[cfg(feature = "reflect")]
-    #[error(transparent)]
-    Network(#[from] super::tensors::NetworkFault),
     /// A frame that will never be complete is waited for.
     #[error("frame {number} was waited for, and only {submitted} frames were submitted")]
     NotSubmitted {
@@ -198,14 +160,8 @@ pub enum RuntimeFault {
     },
 }
 
-/// The policies of a kind.
-fn names(kind: fn(PolicyKind) -> bool) -> String {
-    let names = PolicyKind::ALL.into_iter().filter(|&policy| kind(policy));
-    names.map(PolicyKind::name).collect::<Vec<_>>().join(", ")
-}
-
 /// Gives a failed Vulkan call its name and the thing it was called for.
-pub(super) trait Called<T> {
+pub trait Called<T> {
     /// Names the call; `what` is asked for on failure only.
     fn called<W: Into<String>>(self, call: &'static str, what: impl FnOnce() -> W)
     -> Result<T, RuntimeFault>;

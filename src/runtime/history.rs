@@ -8,7 +8,7 @@ use super::barrier::families_of;
 use super::bound::Place;
 use super::create::whole;
 use super::device::Inner;
-use super::errand::Errand;
+use super::one_shot::OneShotCommands;
 use crate::Result;
 use crate::frame::{Lifetime, PassId, Resource, ResourceId, Version};
 use crate::plan::{Barrier, PlacementId, Plan, TransferHalf};
@@ -40,11 +40,11 @@ pub(super) fn clear(inner: &Inner, plan: &Plan, queues: &[DeviceQueue], places: 
             .collect();
         if !mine.is_empty() {
             tracing::debug!(copies = mine.len(), "clearing history");
-            let mut errand = Errand::new(inner, *queue, "clearing history")?;
+            let mut commands_once = OneShotCommands::new(&inner.device, *queue, "clearing history")?;
             for copy in mine {
-                clear_one(inner, errand.commands, copy)?;
+                clear_one(inner, commands_once.commands, copy)?;
             }
-            errand.run()?;
+            commands_once.run()?;
         }
     }
     Ok(())

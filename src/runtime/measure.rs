@@ -11,19 +11,20 @@ use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
 };
 use crate::frame::{Frame, Lifetime, Resource};
+use crate::measure::{Dedicated, Requirements, ResourceRequirements};
 use crate::plan::Home;
-use crate::profile::{Dedicated, Requirements, ResourceRequirements, TileRequirements};
+use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
 /// What the driver says about one creation info.
 #[derive(Clone, Copy)]
-pub(super) struct Answer {
-    pub(super) size: Bytes,
-    pub(super) alignment: Alignment,
-    pub(super) memory_type_bits: u32,
-    pub(super) dedicated: Dedicated,
+pub struct Answer {
+    pub size: Bytes,
+    pub alignment: Alignment,
+    pub memory_type_bits: u32,
+    pub dedicated: Dedicated,
     /// Asked only for resources with the tile usage bit.
-    pub(super) tile: Option<TileRequirements>,
+    pub tile: Option<TileRequirements>,
 }
 
 /// No memory: external resources bring their own, unused ones get none.

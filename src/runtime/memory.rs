@@ -20,7 +20,7 @@ use crate::profile::DeviceProfile;
 use crate::units::Bytes;
 
 /// A piece of device memory.
-pub(super) enum Block {
+pub enum Block {
     /// From gpu-allocator.
     Allocated(Allocation),
     /// From `vkAllocateMemory`.
@@ -29,7 +29,7 @@ pub(super) enum Block {
 
 impl Block {
     /// The memory object, and the block's first byte in it.
-    pub(super) fn place(&self) -> (vk::DeviceMemory, vk::DeviceSize) {
+    pub fn place(&self) -> (vk::DeviceMemory, vk::DeviceSize) {
         match self {
             Block::Allocated(allocation) => {
                 // SAFETY: the allocation is alive, and its memory is neither mapped nor freed through this handle.
@@ -43,25 +43,25 @@ impl Block {
 
 /// The resource that a dedicated allocation is for.
 #[derive(Clone, Copy)]
-pub(super) enum Dedication {
+pub enum Dedication {
     None,
     Image(vk::Image),
     Buffer(vk::Buffer),
 }
 
 /// What a block has to offer.
-pub(super) struct BlockDesc<'a> {
-    pub(super) name: &'a str,
-    pub(super) object: Object,
+pub struct BlockDesc<'a> {
+    pub name: &'a str,
+    pub object: Object,
     /// A multiple of what every resident asks for.
-    pub(super) alignment: vk::DeviceSize,
-    pub(super) dedication: Dedication,
+    pub alignment: vk::DeviceSize,
+    pub dedication: Dedication,
     /// Whether a resident's device address will be asked for.
-    pub(super) device_address: bool,
+    pub device_address: bool,
 }
 
 /// The allocator of a device.
-pub(super) struct Memory {
+pub struct Memory {
     /// Taken when the runtime's own is destroyed.
     allocator: Mutex<Option<Arc<Mutex<Allocator>>>>,
     /// Whether the caller brought it.
@@ -69,7 +69,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(
+    pub fn new(
         instance: &ash::Instance,
         physical_device: vk::PhysicalDevice,
         device: &ash::Device,
@@ -103,7 +103,7 @@ impl Memory {
     }
 
     /// Allocates what a planned object stands for.
-    pub(super) fn allocate(
+    pub fn allocate(
         &self,
         device: &ash::Device,
         profile: &DeviceProfile,
@@ -151,7 +151,7 @@ impl Memory {
 
     /// # Safety
     /// Nothing is bound to the block any more, and nothing on the device uses it.
-    pub(super) unsafe fn free(&self, device: &ash::Device, block: Block) {
+    pub unsafe fn free(&self, device: &ash::Device, block: Block) {
         match block {
             Block::Raw(memory) => {
                 // SAFETY: the caller's duty; the block was its only owner.
@@ -175,7 +175,7 @@ impl Memory {
     ///
     /// # Safety
     /// Every block was freed, or will not be used again.
-    pub(super) unsafe fn destroy(&self) {
+    pub unsafe fn destroy(&self) {
         self.allocator
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -183,7 +183,7 @@ impl Memory {
     }
 
     /// Leaks the runtime's own allocator: its `Drop` would call into a device that may be gone.
-    pub(super) fn leak(&self) {
+    pub fn leak(&self) {
         let allocator = self
             .allocator
             .lock()
@@ -212,7 +212,7 @@ fn raw(device: &ash::Device, desc: &BlockDesc<'_>) -> Result<Block> {
 }
 
 /// One object of a memory type of the device, not above its heap.
-pub(super) fn allocate(
+pub fn allocate(
     device: &ash::Device,
     size: Bytes,
     memory_type: u32,

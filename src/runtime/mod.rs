@@ -60,7 +60,6 @@ mod context;
 mod create;
 mod device;
 mod enable;
-mod errand;
 mod fault;
 mod functions;
 mod history;
@@ -70,6 +69,7 @@ mod legacy;
 mod measure;
 mod memory;
 mod names;
+mod one_shot;
 mod owned;
 mod progress;
 mod record;
@@ -82,11 +82,18 @@ mod submit;
 mod support;
 mod survey;
 mod target;
-#[cfg(feature = "reflect")]
-pub mod tensors;
-pub mod textures;
 mod tiles;
 mod turn;
+
+/// What crates with resources of their own on a runtime's device need: memory, owned objects, commands that run once.
+pub mod objects {
+    pub use super::create::whole;
+    pub use super::fault::Called;
+    pub use super::measure::Answer;
+    pub use super::memory::{Block, BlockDesc, Dedication, Memory, allocate};
+    pub use super::one_shot::OneShotCommands;
+    pub use super::owned::OwnedObjects;
+}
 
 pub use bound::{Bound, Buffer, Image, Parity};
 pub use choose::DeviceChoice;
@@ -101,9 +108,6 @@ pub use submit::SubmitCall;
 pub use support::{Capabilities, Missing, Support};
 pub use survey::{Surveyed, survey};
 pub use target::Target;
-pub use textures::{
-    HeapUse, Recorded, TexelSource, Texture, TextureCache, TextureCacheDesc, TextureShape, TransferQueue,
-};
 pub use turn::{FrameNumber, Turn};
 
 #[cfg(test)]

@@ -3,33 +3,32 @@
 use ash::vk;
 
 use super::device::Inner;
-use super::memory::Block;
+use super::memory::{Block, Memory};
 
 /// Vulkan objects in the order of their creation; destroyed in the reverse order of these fields.
 #[derive(Default)]
-pub(super) struct Owned {
-    pub(super) images: Vec<vk::Image>,
-    pub(super) buffers: Vec<vk::Buffer>,
+pub struct OwnedObjects {
+    pub images: Vec<vk::Image>,
+    pub buffers: Vec<vk::Buffer>,
     /// One for each object of the plan.
-    pub(super) blocks: Vec<Block>,
-    pub(super) views: Vec<vk::ImageView>,
-    pub(super) render_passes: Vec<vk::RenderPass>,
-    pub(super) framebuffers: Vec<vk::Framebuffer>,
-    pub(super) set_layouts: Vec<vk::DescriptorSetLayout>,
-    pub(super) descriptor_pools: Vec<vk::DescriptorPool>,
-    pub(super) pipeline_layouts: Vec<vk::PipelineLayout>,
-    pub(super) pipelines: Vec<vk::Pipeline>,
-    pub(super) semaphores: Vec<vk::Semaphore>,
-    pub(super) fences: Vec<vk::Fence>,
+    pub blocks: Vec<Block>,
+    pub views: Vec<vk::ImageView>,
+    pub render_passes: Vec<vk::RenderPass>,
+    pub framebuffers: Vec<vk::Framebuffer>,
+    pub set_layouts: Vec<vk::DescriptorSetLayout>,
+    pub descriptor_pools: Vec<vk::DescriptorPool>,
+    pub pipeline_layouts: Vec<vk::PipelineLayout>,
+    pub pipelines: Vec<vk::Pipeline>,
+    pub semaphores: Vec<vk::Semaphore>,
+    pub fences: Vec<vk::Fence>,
 }
 
-impl Owned {
+impl OwnedObjects {
     /// Destroys everything.
     ///
     /// # Safety
     /// Nothing of it is in use on the device, and nobody uses the handles afterwards.
-    pub(super) unsafe fn destroy(&mut self, inner: &Inner) {
-        let device = &inner.device;
+    pub unsafe fn destroy(&mut self, device: &ash::Device, memory: &Memory) {
         /// Drains a list, calling the device's destructor on each handle.
         macro_rules! drain {
             ($($list:ident: $destroy:ident),*) => {$(
@@ -54,27 +53,27 @@ impl Owned {
         );
         for block in self.blocks.drain(..) {
             // SAFETY: everything that was bound to it is destroyed.
-            unsafe { inner.memory.free(device, block) };
+            unsafe { memory.free(device, block) };
         }
     }
 }
 
 /// Owns what is being created; destroys it all unless creation comes to its end.
 pub(super) struct Guard<'a> {
-    pub(super) owned: Owned,
+    pub(super) owned: OwnedObjects,
     inner: &'a Inner,
 }
 
 impl<'a> Guard<'a> {
     pub(super) fn new(inner: &'a Inner) -> Guard<'a> {
         Guard {
-            owned: Owned::default(),
+            owned: OwnedObjects::default(),
             inner,
         }
     }
 
     /// Creation came to its end.
-    pub(super) fn keep(mut self) -> Owned {
+    pub(super) fn keep(mut self) -> OwnedObjects {
         std::mem::take(&mut self.owned)
     }
 }
@@ -83,6 +82,6 @@ impl Drop for Guard<'_> {
     fn drop(&mut self) {
         // SAFETY: nothing was submitted with it: the only submission during creation (of history's first contents) is waited
         // for, whether it succeeds or not.
-        unsafe { self.owned.destroy(self.inner) };
+        unsafe { self.owned.destroy(&self.inner.device, &self.inner.memory) };
     }
 }

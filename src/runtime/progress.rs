@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::device::Inner;
 use super::fault::Called;
-use super::owned::Owned;
+use super::owned::OwnedObjects;
 use super::{FrameNumber, RuntimeFault};
 use crate::Result;
 use crate::plan::Plan;
@@ -38,7 +38,7 @@ impl Default for Counting {
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
-    pub(super) fn new(inner: &Inner, plan: &Plan, owned: &mut Owned) -> Result<Progress> {
+    pub(super) fn new(inner: &Inner, plan: &Plan, owned: &mut OwnedObjects) -> Result<Progress> {
         let mut used = vec![false; plan.frame.queues().len()];
         for submit in plan.frame.submits() {
             used[submit.queue.index()] |= !submit.batches.is_empty();
@@ -263,7 +263,7 @@ fn is_signalled(inner: &Inner, fence: vk::Fence) -> Result<bool> {
 }
 
 /// Creates a semaphore: a timeline from 0, or a binary one.
-pub(super) fn semaphore(inner: &Inner, owned: &mut Owned, timeline: bool) -> Result<vk::Semaphore> {
+pub(super) fn semaphore(inner: &Inner, owned: &mut OwnedObjects, timeline: bool) -> Result<vk::Semaphore> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let mut info = vk::SemaphoreCreateInfo::default();
     if timeline {
@@ -276,7 +276,7 @@ pub(super) fn semaphore(inner: &Inner, owned: &mut Owned, timeline: bool) -> Res
     Ok(semaphore)
 }
 
-fn fence(inner: &Inner, owned: &mut Owned) -> Result<vk::Fence> {
+fn fence(inner: &Inner, owned: &mut OwnedObjects) -> Result<vk::Fence> {
     let info = vk::FenceCreateInfo::default();
     // SAFETY: nothing is asked for but a fence.
     let fence = unsafe { inner.device.create_fence(&info, None) }.called("vkCreateFence", || "a frame")?;

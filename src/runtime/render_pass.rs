@@ -12,7 +12,7 @@ use super::attachment::{Attachment, Attachments};
 use super::bound::Place;
 use super::device::Inner;
 use super::fault::Called;
-use super::owned::Owned;
+use super::owned::OwnedObjects;
 use super::tiles::Tiles;
 use crate::Result;
 use crate::frame::Pass;
@@ -61,7 +61,7 @@ impl PassObject {
     pub(super) fn refresh(
         &mut self,
         inner: &Inner,
-        owned: &mut Owned,
+        owned: &mut OwnedObjects,
         places: &[Place],
         pass: &Pass,
     ) -> Result<()> {
@@ -137,7 +137,7 @@ fn each_once(attachments: &Attachments) -> Vec<Attachment> {
 /// Creates the render pass object of a pass, during which `bound` bytes of tile memory are bound.
 pub(super) fn create(
     inner: &Inner,
-    owned: &mut Owned,
+    owned: &mut OwnedObjects,
     pass: &Pass,
     attachments: &Attachments,
     bound: Bytes,

@@ -9,11 +9,11 @@ use super::device::Inner;
 use super::fault::Called;
 use super::measure::Answer;
 use super::memory::{BlockDesc, Dedication};
-use super::owned::Owned;
+use super::owned::OwnedObjects;
 use crate::Result;
 use crate::frame::{Lifetime, Resource};
+use crate::measure::{Dedicated, Requirements, ResourceRequirements};
 use crate::plan::{Home, Object, Placement, Plan};
-use crate::profile::{Dedicated, Requirements, ResourceRequirements};
 use crate::units::{Alignment, Bytes};
 
 /// What became of creating a plan's resources.
@@ -47,7 +47,7 @@ impl Bare {
 }
 
 /// Creates everything into `owned`.
-pub(super) fn create(inner: &Inner, plan: &Plan, owned: &mut Owned) -> Result<Created> {
+pub(super) fn create(inner: &Inner, plan: &Plan, owned: &mut OwnedObjects) -> Result<Created> {
     let work = Work { inner, plan };
     let bare: Vec<Bare> = plan
         .placements
@@ -89,7 +89,7 @@ impl<'a> Work<'a> {
         )
     }
 
-    fn create_bare(&self, placement: &Placement, owned: &mut Owned) -> Result<Bare> {
+    fn create_bare(&self, placement: &Placement, owned: &mut OwnedObjects) -> Result<Bare> {
         let resource = self.resource(placement);
         let (inner, device) = (self.inner, &self.inner.device);
         if matches!(resource.lifetime, Lifetime::External(_)) {
@@ -170,7 +170,7 @@ impl<'a> Work<'a> {
     }
 
     /// One block for each object of the plan.
-    fn allocate(&self, bare: &[Bare], owned: &mut Owned) -> Result<()> {
+    fn allocate(&self, bare: &[Bare], owned: &mut OwnedObjects) -> Result<()> {
         let frame = &self.plan.frame;
         for (index, object) in self.plan.objects.iter().enumerate() {
             let placements = self.plan.placements.iter().zip(bare);
@@ -206,7 +206,7 @@ impl<'a> Work<'a> {
         Ok(())
     }
 
-    fn bind(&self, placement: &Placement, bare: &Bare, owned: &Owned) -> Result<()> {
+    fn bind(&self, placement: &Placement, bare: &Bare, owned: &OwnedObjects) -> Result<()> {
         let Some(object) = placement.object else {
             return Ok(());
         };
@@ -234,7 +234,7 @@ impl<'a> Work<'a> {
     }
 
     /// Views and addresses.
-    fn complete(&self, placement: &Placement, bare: &Bare, owned: &mut Owned) -> Result<Place> {
+    fn complete(&self, placement: &Placement, bare: &Bare, owned: &mut OwnedObjects) -> Result<Place> {
         let resource = self.resource(placement);
         match *bare {
             Bare::External => Ok(Place::Nothing),

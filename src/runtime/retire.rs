@@ -3,13 +3,13 @@
 use std::sync::PoisonError;
 
 use super::device::Inner;
-use super::owned::Owned;
+use super::owned::OwnedObjects;
 use super::progress::Progress;
 use crate::Result;
 
 /// A bound plan after [`Bound::retire`](super::Bound::retire).
 pub(super) struct Retired {
-    pub(super) owned: Owned,
+    pub(super) owned: OwnedObjects,
     pub(super) progress: Progress,
 }
 
@@ -29,7 +29,7 @@ impl Inner {
             if retired[index].progress.is_idle(self)? {
                 let mut done = retired.remove(index);
                 // SAFETY: every frame it submitted is complete, and giving it up took the caller's handle.
-                unsafe { done.owned.destroy(self) };
+                unsafe { done.owned.destroy(&self.device, &self.memory) };
             } else {
                 index += 1;
             }
@@ -45,7 +45,7 @@ impl Inner {
         let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
         for mut one in retired.drain(..) {
             // SAFETY: the caller's duty.
-            unsafe { one.owned.destroy(self) };
+            unsafe { one.owned.destroy(&self.device, &self.memory) };
         }
     }
 }

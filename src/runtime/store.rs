@@ -13,7 +13,7 @@ use super::Target;
 use super::bound::{Place, Tables};
 use super::device::Inner;
 use super::fault::Called;
-use super::owned::Owned;
+use super::owned::OwnedObjects;
 use crate::Result;
 use crate::frame::{Contents, PassId, ResourceKind, Texels, texels_of};
 use crate::plan::{AccessPlan, Plan};
@@ -55,7 +55,7 @@ const MOST_GROUPS: u64 = 65_535;
 pub(super) fn create(
     inner: &Inner,
     plan: &Plan,
-    owned: &mut Owned,
+    owned: &mut OwnedObjects,
     targets: &[Option<&Target>],
     tables: &[Tables],
 ) -> Result<Vec<StorePass>> {
@@ -134,7 +134,7 @@ impl StorePass {
     }
 }
 
-fn create_pool(inner: &Inner, owned: &mut Owned, sets: u32) -> Result<vk::DescriptorPool> {
+fn create_pool(inner: &Inner, owned: &mut OwnedObjects, sets: u32) -> Result<vk::DescriptorPool> {
     use vk::DescriptorType as T;
     // As many as there are of either kind, if all stores were of that kind.
     let sizes = [(T::SAMPLED_IMAGE, 1), (T::STORAGE_BUFFER, 2)].map(|(ty, each)| vk::DescriptorPoolSize {
@@ -153,7 +153,7 @@ fn create_pool(inner: &Inner, owned: &mut Owned, sets: u32) -> Result<vk::Descri
 
 fn create_layouts(
     inner: &Inner,
-    owned: &mut Owned,
+    owned: &mut OwnedObjects,
     program: Program,
     name: impl Fn() -> String,
 ) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
@@ -248,7 +248,7 @@ fn write_set(
 
 fn draw_pipeline(
     inner: &Inner,
-    owned: &mut Owned,
+    owned: &mut OwnedObjects,
     texels: Texels,
     target: &Target,
     layout: vk::PipelineLayout,
@@ -313,7 +313,7 @@ fn draw_pipeline(
 
 fn dispatch_pipeline(
     inner: &Inner,
-    owned: &mut Owned,
+    owned: &mut OwnedObjects,
     layout: vk::PipelineLayout,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
@@ -333,7 +333,7 @@ fn dispatch_pipeline(
 type Made = std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>;
 
 fn keep(
-    owned: &mut Owned,
+    owned: &mut OwnedObjects,
     made: Made,
     call: &'static str,
     name: impl Fn() -> String,

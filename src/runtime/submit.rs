@@ -14,7 +14,7 @@ use super::bound::Bound;
 use super::device::Inner;
 use super::fault::Called;
 use super::legacy::OlderBatch;
-use super::owned::Owned;
+use super::owned::OwnedObjects;
 use super::progress::{Progress, semaphore};
 use super::{DeviceQueue, FrameNumber, RuntimeFault};
 use crate::Result;
@@ -70,7 +70,7 @@ impl Submission {
         inner: &Inner,
         plan: &Plan,
         progress: &Progress,
-        owned: &mut Owned,
+        owned: &mut OwnedObjects,
     ) -> Result<Submission> {
         let frame = &plan.frame;
         let timeline = inner.functions.timeline_semaphore.is_some();

@@ -1,7 +1,6 @@
 //! The importer of loose frame descriptions: its rules, what it refuses, and the files of `../shared/frames`.
 
-#[path = "../support/mod.rs"]
-mod support;
+use tileheap_testkit as support;
 
 mod files;
 mod refusals;

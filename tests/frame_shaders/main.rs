@@ -1,16 +1,13 @@
 //! What shaders do with memory, read from SPIR-V of every version: each way to reach memory, and passes against shaders.
 
-#[path = "../support/glsl.rs"]
-mod glsl;
-#[path = "../support/spirv.rs"]
-mod spirv;
+use tileheap_testkit::glsl;
+use tileheap_testkit::spirv;
 
 mod passes;
 mod pointers;
 mod reach;
 
 use ash::vk;
-use glslang::ShaderStage as Stage;
 use rspirv::spirv::{Op, StorageClass};
 use spirv::{Assembler, Types};
 use tileheap::frame::shaders::{
@@ -20,6 +17,7 @@ use tileheap::frame::{
     AccessKind, Before, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, PassId,
 };
 use tileheap::units::Bytes;
+use tileheap_testkit::glsl::Stage;
 
 use AccessKind as K;
 

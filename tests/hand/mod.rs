@@ -10,13 +10,14 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{Access, AccessKind, Before, Frame, PassId, QueueId, ResourceId, Version};
+use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
 use tileheap::plan::{
     AccessPlan, Barrier, Cause, Home, Object, ObjectId, PassPlan, Placement, PlacementId, Plan, PlanOptions,
     QueueTransfer, Reason, ResourcePlan, Totals, TransferHalf,
 };
 use tileheap::profile::{
-    Dedicated, DeviceProfile, Features, Limits, MemoryHeap, MemoryType, Requirements, ResourceRequirements,
-    TILE_HEAP_FLAG, TileBlock, TileHeap, TileRequirements,
+    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
+    TileRequirements,
 };
 use tileheap::units::{Alignment, Bytes, Run, Span};
 

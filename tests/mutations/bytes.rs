@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use tileheap::measure::{Dedicated, ResourceRequirements};
 use tileheap::plan::{BytesFault, CheckFault, Home, ObjectId, Plan};
-use tileheap::profile::{Dedicated, ResourceRequirements};
 use tileheap::units::{Alignment, Bytes};
 
 use super::{name, pairs_where, placements_where, refused};

@@ -10,9 +10,9 @@ mod structure;
 
 use std::fmt::Debug;
 
-use tileheap::frame::SplitMix64;
 use tileheap::frame::{Access, Before, PassId, ResourceId};
 use tileheap::plan::{AccessPlan, Barrier, CheckFault, Home, Plan, WindowRule};
+use tileheap::units::SplitMix64;
 
 use super::planned::planned;
 

@@ -11,12 +11,13 @@ use ash::vk::{
 };
 use hand::{BLOCK, DEVICE_LOCAL, Eraser, LAZY, TILE, deferred, late, two_queues};
 use std::sync::Arc;
+use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
 use tileheap::plan::{
     BarrierFault, BytesFault, Cause, CheckFault, ContentsFault, HazardFault, Home, Lack, LayoutFault, Loss,
     ObjectId, OperationFault, PlacementId, Plan, Reason, ResidenceFault, Strategy, StructureFault, TileRule,
     TotalFault, Totals, Touch,
 };
-use tileheap::profile::{Dedicated, DeviceProfile, Features, Requirements, ResourceRequirements};
+use tileheap::profile::{DeviceProfile, Features};
 use tileheap::units::{Alignment, Bytes, Run, Span};
 
 /// The faults of a sound plan after `damage`.

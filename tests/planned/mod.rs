@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::{SplitMix64, SyntheticDesc, synthetic};
+use tileheap::frame::{SyntheticDesc, synthetic};
+use tileheap::measure::{Dedicated, Requirements, estimate};
 use tileheap::plan::model::BIN_COST;
 use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
-use tileheap::profile::{Dedicated, DeviceProfile, Features, PRESETS, Requirements, TileBlock, estimate};
+use tileheap::profile::{DeviceProfile, Features, PRESETS, TileBlock};
+use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes};
 
 /// Tile alignments, of which few are powers of two.

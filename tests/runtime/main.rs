@@ -2,12 +2,9 @@
 //! `TILEHEAP_VALIDATE=1`: a single message fails the test.
 #![cfg(feature = "runtime")]
 
-#[path = "../support/gpu.rs"]
-mod gpu;
-#[path = "../support/mod.rs"]
-mod support;
-#[path = "../support/validation.rs"]
-mod validation;
+use tileheap_testkit as support;
+use tileheap_testkit::gpu;
+use tileheap_testkit::validation;
 
 mod attachments;
 mod externals;

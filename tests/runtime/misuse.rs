@@ -165,7 +165,7 @@ fn what_the_device_cannot_do_is_named() {
     builder.queue("video", vk::QueueFlags::VIDEO_DECODE_KHR);
     let text = says(builder.build().and_then(|frame| {
         let profile = gpu.tile().profile();
-        let requirements = tileheap::profile::estimate(&frame, profile)?;
+        let requirements = tileheap::measure::estimate(&frame, profile)?;
         let plan = tileheap::plan::plan(&frame, &requirements.into(), profile, &PlanOptions::default())?;
         gpu.tile().bind(&plan.into())
     }));
@@ -223,7 +223,7 @@ fn a_plan_for_another_device_is_refused() {
     let gpu = Gpu::new(Capabilities::empty());
     let frame = frame();
     let profile = std::sync::Arc::new(tileheap::profile::DeviceProfile::preset("adreno-830").expect("known"));
-    let requirements = tileheap::profile::estimate(&frame, &profile).expect("estimated");
+    let requirements = tileheap::measure::estimate(&frame, &profile).expect("estimated");
     let plan = tileheap::plan::plan(&frame, &requirements.into(), &profile, &PlanOptions::default());
     let text = says(gpu.tile().bind(&plan.expect("a plan").into()));
     assert!(

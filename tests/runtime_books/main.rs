@@ -2,8 +2,7 @@
 //! failing call leaves behind (nothing).
 #![cfg(feature = "runtime")]
 
-#[path = "../support/fake_driver/mod.rs"]
-mod fake_driver;
+use tileheap_testkit::fake_driver;
 
 mod binding;
 mod detection;

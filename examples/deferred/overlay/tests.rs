@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use tileheap::frame::Demand;
+use tileheap::measure::estimate;
 use tileheap::plan::{Home, PlanOptions, plan};
-use tileheap::profile::{DeviceProfile, estimate};
+use tileheap::profile::DeviceProfile;
 
 use super::*;
 use crate::frame::describe;

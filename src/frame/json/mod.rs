@@ -30,9 +30,9 @@ mod document;
 mod read;
 mod write;
 
-pub use crate::json::JsonSyntaxFault;
 pub use read::JsonFault;
 pub(super) use read::{Dialect, dialect, document};
+pub use tileheap_json::JsonSyntaxFault;
 
 /// The value of the field `format`.
 pub const FORMAT: &str = "tileheap-frame";

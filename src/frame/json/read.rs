@@ -13,8 +13,8 @@ use crate::frame::{
     BatchId, BufferDesc, CommandBufferId, Extent, ExternalDesc, Frame, FrameBuilder, FrameFault, ImageDesc,
     Lifetime, QueueId, ResourceId, ResourceState, SemaphoreId, Version,
 };
-use crate::json::{JsonSyntaxFault, parse};
 use crate::units::Bytes;
+use tileheap_json::{JsonSyntaxFault, parse};
 
 /// Why a text is no description of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

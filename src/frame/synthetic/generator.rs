@@ -2,6 +2,8 @@
 
 use ash::vk;
 
+use crate::units::SplitMix64;
+
 use super::draft::Draft;
 use super::*;
 use crate::units::Bytes;

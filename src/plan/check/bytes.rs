@@ -4,8 +4,8 @@
 use super::Judge;
 use super::sites::{Site, Space, sites};
 use crate::frame::PassId;
+use crate::measure::Dedicated;
 use crate::plan::{Home, Placement};
-use crate::profile::Dedicated;
 use crate::units::{Alignment, Bytes, Span};
 
 /// Memory objects, offsets and sizes that do not go together.

@@ -5,8 +5,8 @@ use ash::vk;
 use super::Judge;
 use super::structure::reads_previous;
 use crate::frame::{Access, AccessKind, BatchId, Demand, Lifetime, ResourceId, ResourceKind, SubmitId};
+use crate::measure::Dedicated;
 use crate::plan::{Home, Placement, Plan, Strategy, WindowRule};
-use crate::profile::Dedicated;
 use crate::units::Span;
 
 /// Something lives where it must not.

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use super::form::{Document, Pass, Placement, Resource};
 use super::read::{check_numbers, fault};
 use super::{FORMAT, PlanJsonFault, VERSION};
-use crate::json::clip;
+use tileheap_json::clip;
 
 pub(super) fn check(text: &str) -> crate::Result<()> {
     let document: Document =
-        crate::json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonFault { what })?;
+        tileheap_json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonFault { what })?;
     let value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     check_numbers(&value)?;
     let names = Names::of(&document)?;

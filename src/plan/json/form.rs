@@ -4,10 +4,10 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::{AccessKind, Version, names};
+use crate::measure::Dedicated;
 use crate::plan::{Cause, Home, Ladder, Strategy, Totals, TransferHalf, WindowRule};
-use crate::profile::Dedicated;
-use crate::profile::json::ProfileJson;
 use crate::units::{Alignment, Bytes, Step};
+use tileheap_device::profile::json::ProfileJson;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

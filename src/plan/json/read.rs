@@ -8,18 +8,19 @@ use serde_json::Value;
 use super::form::{self, Document};
 use super::{FORMAT, PlanJsonFault, VERSION, write};
 use crate::frame::{Frame, PassId, QueueId, ResourceId};
-use crate::json::clip;
+use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
 use crate::plan::{
     AccessPlan, Barrier, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, Plan,
     PlanOptions, QueueTransfer, Reason, ResourcePlan, Split, Store,
 };
-use crate::profile::{Requirements, ResourceRequirements, TileRequirements};
+use crate::profile::TileRequirements;
 use crate::units::{Run, Span};
+use tileheap_json::clip;
 
 pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
     let document: Document =
-        crate::json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonFault { what })?;
+        tileheap_json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonFault { what })?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     if let Some(fields) = value.as_object_mut() {
         fields.remove("advice"); // Follows from no field of the plan.

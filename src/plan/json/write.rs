@@ -4,8 +4,8 @@ use super::form::{self, Document};
 use super::{FORMAT, VERSION};
 use crate::frame::{PassId, QueueId, ResourceId};
 use crate::plan::{Barrier, NotTile, Plan, Reason, Store};
-use crate::profile::json::ProfileJson;
 use crate::units::{Bytes, Step};
+use tileheap_device::profile::json::ProfileJson;
 
 pub(super) fn document(plan: &Plan) -> Document {
     let extent = plan.frame.base_extent();

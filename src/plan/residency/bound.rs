@@ -5,8 +5,8 @@
 //! harm of reserving them. Every set of prices gives a bound (Lagrange); good ones make it tight.
 
 use super::problem::{Item, Problem};
-use crate::pack;
 use crate::units::Run;
+use tileheap_pack;
 
 /// Prices are per byte, in units of `1 / SCALE`.
 const SCALE: i128 = 1 << 20;
@@ -137,7 +137,7 @@ impl Prices {
     pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
         let offer = |item: &Item| (item.first, item.end, item.size, item.worth);
         let offers: Vec<_> = problem.items.iter().map(offer).collect();
-        let loads = pack::Loads {
+        let loads = tileheap_pack::Loads {
             capacity: problem.capacity,
             prices: &self.price,
             offers: &offers,
@@ -226,7 +226,7 @@ fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
             .map(|pair| (step, step + 1, pair[1].0 - pair[0].0, pair[1].1 - pair[0].1));
         stretches.extend(saved);
     }
-    pack::prices_of(problem.harm.len(), problem.capacity, stretches.into_iter())
+    tileheap_pack::prices_of(problem.harm.len(), problem.capacity, stretches.into_iter())
 }
 
 /// A scaled bound in whole bytes: values are whole, so that the fraction can be dropped.

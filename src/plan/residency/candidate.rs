@@ -3,10 +3,11 @@
 use std::cmp::Ordering;
 
 use crate::frame::{Demand, Frame, Lifetime, PassId, ResourceId, Version};
+use crate::measure::{Dedicated, Requirements};
 use crate::plan::eligible::{Ruling, barred};
 use crate::plan::timeline::Timeline;
 use crate::plan::{PlanOptions, WindowRule, model};
-use crate::profile::{Dedicated, Requirements, TileHeap};
+use crate::profile::TileHeap;
 use crate::units::{Alignment, Bytes, Span};
 
 /// A resource that may live in tile memory.

@@ -5,11 +5,11 @@ use super::candidate::Candidate;
 use super::greedy::resident;
 use super::{Home, Object, ObjectId, Residency, Resident};
 use crate::frame::Frame;
-use crate::pack::Shelf;
 use crate::plan::Ladder;
 use crate::plan::timeline::Timeline;
 use crate::profile::TileHeap;
 use crate::units::Span;
+use tileheap_pack::Shelf;
 
 /// Offers every candidate to the heap in turn, for bytes that it never shares.
 pub(super) fn place_apart(frame: &Frame, heap: &TileHeap, candidates: &[Candidate]) -> Vec<Resident> {

@@ -3,9 +3,9 @@
 use super::Resident;
 use super::bind::runs;
 use super::candidate::{Candidate, Order, PINNED, sort_by_window};
-use crate::pack::Shelf;
 use crate::profile::TileHeap;
 use crate::units::Bytes;
+use tileheap_pack::Shelf;
 
 /// Places everything in one order: the fast mode. Where that saves less than `vendor`'s residents do, which share nothing and
 /// come in declaration order, it is theirs.

@@ -35,9 +35,10 @@ use super::eligible::Ruling;
 use super::timeline::Timeline;
 use super::{Home, Ladder, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
 use crate::frame::{Demand, Frame, PassId, ResourceId};
-use crate::pack;
-use crate::profile::{DeviceProfile, Requirements, TileHeap};
+use crate::measure::Requirements;
+use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::{Alignment, Bytes, Span};
+use tileheap_pack;
 
 /// Who lives in tile memory and what is bound.
 pub(super) struct Residency {
@@ -213,7 +214,7 @@ fn by_value(problem: &Problem<'_>) -> Option<Choice> {
     };
     let worth = |item: u32| u128::from(problem.items[item as usize].worth);
     order.sort_by(|&a, &b| (worth(b) * area(a)).cmp(&(worth(a) * area(b))).then(a.cmp(&b)));
-    let mut shelf = pack::Shelf::with_capacity(Some(Bytes(problem.capacity)));
+    let mut shelf = tileheap_pack::Shelf::with_capacity(Some(Bytes(problem.capacity)));
     let mut best = Choice::default();
     let excluded = |taken: &[u32], item: u32| {
         let choice = problem
@@ -267,13 +268,13 @@ fn by_value(problem: &Problem<'_>) -> Option<Choice> {
 fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
     let item = |item: &problem::Item| {
         let alignment = Alignment::new(item.alignment).unwrap_or(Alignment::ONE);
-        pack::Item::new(
+        tileheap_pack::Item::new(
             Span::new(item.first as u32, item.end as u32),
             Bytes(item.size),
             alignment,
         )
     };
-    let desc = pack::ProblemDesc::new(problem.items.iter().map(item).collect());
+    let desc = tileheap_pack::ProblemDesc::new(problem.items.iter().map(item).collect());
     let Ok(task) = desc.capacity(Bytes(problem.capacity)).build() else {
         return (Choice::default(), i128::MAX, 0);
     };
@@ -282,7 +283,7 @@ fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
     if total.is_none_or(|total| total > 1 << 62) {
         return (Choice::default(), i128::MAX, 0);
     }
-    let found = pack::select(&task, &worths, pack::Steps(budget), &mut |_| {
+    let found = tileheap_pack::select(&task, &worths, tileheap_pack::Steps(budget), &mut |_| {
         ControlFlow::Continue(())
     });
     let placed = (0..)

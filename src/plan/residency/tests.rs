@@ -4,8 +4,8 @@ use super::harm::Harm;
 use super::problem::{Cost, Item, Problem};
 use super::search::{Choice, search};
 use super::settle::settle;
-use crate::frame::SplitMix64;
 use crate::units::Run;
+use crate::units::SplitMix64;
 
 /// A random problem of at most `most` items; `true` with harm.
 fn random(seed: u64, most: u64, harms: &[Harm]) -> Problem<'_> {

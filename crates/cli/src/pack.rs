@@ -1,0 +1,197 @@
+//! `tileheap pack`: lives and sizes in, offsets out.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tileheap::units::Bytes;
+use tileheap_pack::{self, Conflict, Packer, Problem, ProblemDesc, Steps, Verdict, check};
+
+use crate::arguments::PackArguments;
+use crate::failure::Failure;
+use crate::input::{read_text_in, shown};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::table::Table;
+
+/// What every kind of question comes to.
+struct Outcome {
+    offsets: Option<Vec<Option<Bytes>>>,
+    height: Option<Bytes>,
+    /// Of heights, or with `--select` of weights.
+    value: Option<u64>,
+    bound: u64,
+    verdict: Verdict,
+    steps: Steps,
+    conflict: Option<Conflict>,
+}
+
+pub(crate) fn run(arguments: &PackArguments) -> Result<(), Failure> {
+    let text = read_text_in(&arguments.file, "table", "a CSV file").map_err(Failure::into_bad_input)?;
+    let table = Table::read(&text).map_err(|bad| {
+        Failure::bad_input(format!("{}:{}: {}", shown(&arguments.file), bad.line, bad.what))
+    })?;
+    let mut desc = ProblemDesc::new(table.items.clone());
+    desc.capacity = arguments.capacity;
+    let problem = desc.build().map_err(|fault| {
+        let line = fault.item().map_or(1, |item| table.line_of(item as usize));
+        Failure::bad_input(format!("{}:{line}: {fault}", shown(&arguments.file)))
+    })?;
+    if arguments.select && (arguments.capacity.is_none() || !table.has_weights) {
+        return Err(Failure::bad_input(
+            "--select chooses by weight what is kept in a capacity: give --capacity and a column `weight`",
+        ));
+    }
+    let start = Instant::now();
+    let outcome = solve(arguments, &table, &problem);
+    let took = start.elapsed();
+    if let (Some(file), Some(offsets)) = (&arguments.output, &outcome.offsets) {
+        Output::to(Some(file.clone())).write(&table.with_offsets(offsets))?;
+    }
+    let report = if arguments.json {
+        format!("{:#}\n", in_json(arguments, &table, &outcome, took))
+    } else {
+        in_words(arguments, &table, &outcome, took)
+    };
+    Output::stdout().write(&report)?;
+    match (outcome.offsets.is_some(), outcome.verdict) {
+        (true, _) => Ok(()),
+        (false, Verdict::Proved) => Err(Failure::Impossible),
+        (false, _) => Err(Failure::Unknown),
+    }
+}
+
+fn solve(arguments: &PackArguments, table: &Table<'_>, problem: &Problem) -> Outcome {
+    let mut packer = Packer::default();
+    let shown = Progress::new("packing", 0);
+    let mut last = Instant::now();
+    let mut watch = |progress: tileheap_pack::Progress| {
+        if last.elapsed() > Duration::from_millis(100) {
+            last = Instant::now();
+            let best = progress.best.map_or("-".to_owned(), |best| best.to_string());
+            shown.say(format!(
+                "{} steps, best {best}, bound {}",
+                progress.steps.0, progress.bound
+            ));
+        }
+        ControlFlow::Continue(())
+    };
+    let budget = arguments.budget.map_or(Steps::default(), Steps);
+    if arguments.select {
+        let selection = packer.select(problem, &table.weights, budget, &mut watch);
+        Outcome {
+            offsets: Some(selection.offsets),
+            height: Some(selection.height),
+            value: Some(selection.worth),
+            bound: selection.bound,
+            verdict: selection.verdict,
+            steps: selection.steps,
+            conflict: None,
+        }
+    } else {
+        let answer = match arguments.capacity {
+            Some(_) => packer.fit(problem, arguments.strategy, budget, &mut watch),
+            None => packer.minimise(problem, arguments.strategy, budget, &mut watch),
+        };
+        if let Some(packing) = &answer.packing
+            && packing.offsets.len() <= 5000
+        {
+            check(problem, packing).expect("an answer passes the checker");
+        }
+        Outcome {
+            height: answer.packing.as_ref().map(|packing| packing.height),
+            value: answer.packing.as_ref().map(|packing| packing.height.0),
+            offsets: answer
+                .packing
+                .map(|packing| packing.offsets.into_iter().map(Some).collect()),
+            bound: answer.bound.0,
+            verdict: answer.verdict,
+            steps: answer.steps,
+            conflict: answer.conflict,
+        }
+    }
+}
+
+fn in_words(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> String {
+    let mut text = String::new();
+    let mut row = |name: &str, value: String| text += &format!("{name:<10} {value}\n");
+    row("items", table.items.len().to_string());
+    if let Some(capacity) = arguments.capacity {
+        row("capacity", capacity.to_string());
+    }
+    let fraction = |value: u64, of: u64| match of {
+        0 => String::new(),
+        _ => format!(" ({:.2} %)", value as f64 * 100.0 / of as f64),
+    };
+    match (outcome.value, outcome.height) {
+        (Some(worth), Some(height)) if arguments.select => {
+            let kept = outcome.offsets.iter().flatten().flatten().count();
+            row("kept", kept.to_string());
+            row("weight", worth.to_string());
+            row("bound", outcome.bound.to_string());
+            let gap = outcome.bound - worth;
+            row("gap", format!("{gap}{}", fraction(gap, outcome.bound)));
+            row("height", height.to_string());
+        }
+        (Some(value), Some(height)) => {
+            row("height", height.to_string());
+            row("bound", Bytes(outcome.bound).to_string());
+            let gap = value.saturating_sub(outcome.bound);
+            row("gap", format!("{}{}", Bytes(gap), fraction(gap, outcome.bound)));
+        }
+        _ => row("bound", Bytes(outcome.bound).to_string()),
+    }
+    row("proof", proof(arguments, outcome).to_owned());
+    row("steps", outcome.steps.0.to_string());
+    row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
+    if let Some(conflict) = &outcome.conflict {
+        let minimal = match conflict.minimal {
+            true => "leave out any one of them and the rest fits",
+            false => "perhaps fewer",
+        };
+        row("conflict", format!("{} items; {minimal}", conflict.items.len()));
+        for &item in &conflict.items {
+            let of = &table.items[item as usize];
+            text += &format!("  {} {} {}\n", table.ids[item as usize], of.span, of.size);
+        }
+    }
+    text
+}
+
+fn proof(arguments: &PackArguments, outcome: &Outcome) -> &'static str {
+    match (outcome.verdict, outcome.offsets.is_some()) {
+        (Verdict::Proved, false) => "proved: it does not fit",
+        (Verdict::Proved, true) if arguments.select => "proved: no choice has a greater weight",
+        (Verdict::Proved, true) if arguments.capacity.is_some() => "proved: it fits",
+        (Verdict::Proved, true) => "proved: nothing is lower",
+        (Verdict::Interrupted, _) => "none: interrupted",
+        (Verdict::OutOfSteps, true) => "none within the budget",
+        (Verdict::OutOfSteps, false) => "none within the budget, and no packing either",
+    }
+}
+
+fn in_json(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> Value {
+    let items = outcome.offsets.as_ref().map(|offsets| {
+        let items = table.ids.iter().zip(offsets);
+        let items = items.map(|(id, offset)| json!({ "id": id, "offset": offset }));
+        items.collect::<Vec<_>>()
+    });
+    let conflict = outcome.conflict.as_ref().map(|conflict| {
+        let ids = conflict.items.iter().map(|&item| table.ids[item as usize]);
+        json!({ "ids": ids.collect::<Vec<_>>(), "minimal": conflict.minimal })
+    });
+    json!({
+        "format": "tileheap-packing",
+        "version": 1,
+        "question": if arguments.select { "select" } else if arguments.capacity.is_some() { "fit" } else { "minimise" },
+        "capacity": arguments.capacity,
+        "height": outcome.height,
+        "weight": arguments.select.then_some(outcome.value),
+        "bound": outcome.bound,
+        "verdict": outcome.verdict,
+        "steps": outcome.steps,
+        "milliseconds": took.as_secs_f64() * 1e3,
+        "conflict": conflict,
+        "items": items,
+    })
+}

@@ -1,0 +1,130 @@
+//! One policy on one trace.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tileheap::units::Bytes;
+use tileheap_textures::replay::{Replay, Summary};
+use tileheap_textures::trace::Entry;
+use tileheap_textures::{CacheFault, Event, Geometry, Journal, Policy, PolicyKind};
+
+use super::{Trace, next};
+use crate::failure::Failure;
+
+pub(super) struct Run {
+    kind: PolicyKind,
+    replay: Replay<Box<dyn Policy>>,
+    /// For a second run, by the clock alone.
+    again: Option<Box<dyn Policy>>,
+    nanoseconds: f64,
+    uses: Vec<u64>,
+    hits: Vec<u64>,
+    /// End of every arena.
+    walls: Vec<u64>,
+    wall_history: Vec<Vec<u64>>,
+}
+
+/// What came of it.
+pub(super) struct Report {
+    pub(super) kind: PolicyKind,
+    pub(super) summary: Summary,
+    /// Per request.
+    pub(super) nanoseconds: f64,
+    /// Bytes of every frame.
+    pub(super) traffic: Vec<u64>,
+    /// Requests of every frame, and those that found their texture.
+    pub(super) uses: Vec<u64>,
+    pub(super) hits: Vec<u64>,
+    /// End of every arena in every frame, if it has arenas.
+    pub(super) walls: Vec<Vec<u64>>,
+}
+
+impl Run {
+    pub(super) fn new(
+        kind: PolicyKind,
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+    ) -> Result<Run, CacheFault> {
+        Ok(Run {
+            kind,
+            replay: Replay::new(kind.build(geometry, budget, seed)?, geometry, budget),
+            again: Some(kind.build(geometry, budget, seed)?),
+            nanoseconds: 0.0,
+            uses: Vec::new(),
+            hits: Vec::new(),
+            walls: Vec::new(),
+            wall_history: Vec::new(),
+        })
+    }
+
+    pub(super) fn play(&mut self, entry: Entry) -> Result<(), Failure> {
+        let walls = &mut self.walls;
+        let played = self.replay.play_seen(entry, |event| {
+            if let Event::Walls { arena, end, .. } = *event {
+                let arena = arena as usize;
+                if walls.len() <= arena {
+                    walls.resize(arena + 1, 0);
+                }
+                walls[arena] = end.0;
+            }
+        });
+        played.map_err(|fault| {
+            Failure::new(format!(
+                "policy {} breaks a rule, which is a defect of it: {fault}",
+                self.kind.name()
+            ))
+        })?;
+        if entry == Entry::EndFrame {
+            let frame = self.replay.last_frame();
+            self.uses.push(frame.uses);
+            self.hits.push(frame.hits);
+            if !self.walls.is_empty() {
+                self.wall_history.push(self.walls.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays the trace once more, whole frames at a time between two looks at the clock.
+    pub(super) fn time(&mut self, mut trace: Trace, path: &Path) -> Result<(), Failure> {
+        let mut policy = self.again.take().expect("it is timed once");
+        let (mut spent, mut uses, mut frame) = (Duration::ZERO, 0_u64, Vec::new());
+        let mut journal = Journal::new();
+        while let Some(entry) = next(&mut trace, path)? {
+            frame.push(entry);
+            if entry != Entry::EndFrame {
+                continue;
+            }
+            journal.clear();
+            let start = Instant::now();
+            policy.begin_frame(&mut journal);
+            for &entry in &frame {
+                match entry {
+                    Entry::Use(request) => {
+                        uses += 1;
+                        std::hint::black_box(policy.request(request, &mut journal));
+                    }
+                    Entry::Release(texture) => policy.release(texture, &mut journal),
+                    Entry::EndFrame => policy.end_frame(&mut journal),
+                }
+            }
+            spent += start.elapsed();
+            frame.clear();
+        }
+        self.nanoseconds = spent.as_nanos() as f64 / uses.max(1) as f64;
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Report {
+        Report {
+            kind: self.kind,
+            nanoseconds: self.nanoseconds,
+            traffic: self.replay.traffic().to_vec(),
+            uses: self.uses,
+            hits: self.hits,
+            summary: self.replay.finish(),
+            walls: self.wall_history,
+        }
+    }
+}

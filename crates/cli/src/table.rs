@@ -1,0 +1,206 @@
+//! Items as a CSV table: `id,lower,upper,size[,alignment][,offset][,weight]`, by header, in any order; other columns are kept.
+
+use tileheap::units::{Alignment, Bytes, Span};
+use tileheap_pack::Item;
+
+/// A table as it was read.
+#[derive(Debug)]
+pub(crate) struct Table<'a> {
+    header: Vec<&'a str>,
+    rows: Vec<Vec<&'a str>>,
+    /// The line that each item is on.
+    lines: Vec<usize>,
+    offset_column: Option<usize>,
+    pub(crate) ids: Vec<&'a str>,
+    pub(crate) items: Vec<Item>,
+    /// 1 for all where there is no column of weights.
+    pub(crate) weights: Vec<u64>,
+    pub(crate) has_weights: bool,
+}
+
+/// A line, counted from 1, and what is wrong with it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct BadLine {
+    pub(crate) line: usize,
+    pub(crate) what: String,
+}
+
+impl<'a> Table<'a> {
+    /// Reads a table; spans are half-open, `lower` alive and `upper` not.
+    pub(crate) fn read(text: &'a str) -> Result<Table<'a>, BadLine> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let bad = |line: usize, what: String| BadLine { line, what };
+        let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+        let (top, header) = lines
+            .by_ref()
+            .find(|(_, line)| !line.trim().is_empty())
+            .ok_or_else(|| bad(1, format!("the file is empty: {HEADER}")))?;
+        let header: Vec<&str> = header.split(',').map(str::trim).collect();
+        let column = |name: &str| {
+            let mut found = header
+                .iter()
+                .enumerate()
+                .filter(|(_, field)| field.eq_ignore_ascii_case(name));
+            match (found.next(), found.next()) {
+                (_, Some(_)) => Err(bad(top, format!("the header names `{name}` twice"))),
+                (first, None) => Ok(first.map(|(index, _)| index)),
+            }
+        };
+        let needed =
+            |name: &str| column(name)?.ok_or_else(|| bad(top, format!("no column `{name}`: {HEADER}")));
+        let (id, lower, upper, size) = (needed("id")?, needed("lower")?, needed("upper")?, needed("size")?);
+        let (alignment, offset, weight) = (column("alignment")?, column("offset")?, column("weight")?);
+        let mut table = Table {
+            rows: Vec::new(),
+            lines: Vec::new(),
+            offset_column: offset,
+            ids: Vec::new(),
+            items: Vec::new(),
+            weights: Vec::new(),
+            has_weights: weight.is_some(),
+            header: header.clone(),
+        };
+        let mut spans: Vec<(u64, u64)> = Vec::new();
+        let mut total = 0u64;
+        for (line, text) in lines {
+            if text.trim().is_empty() {
+                continue;
+            }
+            let row: Vec<&str> = text.split(',').map(str::trim).collect();
+            if row.len() != header.len() {
+                let what = format!("{} fields where the header has {}", row.len(), header.len());
+                return Err(bad(line, what));
+            }
+            let number = |column: usize| {
+                let plain =
+                    !row[column].is_empty() && row[column].bytes().all(|digit| digit.is_ascii_digit());
+                row[column].parse::<u64>().ok().filter(|_| plain).ok_or_else(|| {
+                    bad(
+                        line,
+                        format!("{} `{}` is no number below 2^64", header[column], row[column]),
+                    )
+                })
+            };
+            let maybe = |column: Option<usize>| {
+                let filled = column.filter(|&column| !row[column].is_empty());
+                filled.map(number).transpose()
+            };
+            let span = (number(lower)?, number(upper)?);
+            if span.0 > span.1 {
+                return Err(bad(line, format!("lower {} is above upper {}", span.0, span.1)));
+            }
+            let aligned = maybe(alignment)?.unwrap_or(1);
+            let aligned =
+                Alignment::new(aligned).ok_or_else(|| bad(line, "the alignment is 0".to_owned()))?;
+            let worth = maybe(weight)?.unwrap_or(if weight.is_some() { 0 } else { 1 });
+            total = total
+                .checked_add(worth)
+                .filter(|&total| total <= 1 << 63)
+                .ok_or_else(|| bad(line, "weights sum past 2^63".to_owned()))?;
+            let mut item = Item::new(Span::default(), Bytes(number(size)?), aligned);
+            item.fixed = maybe(offset)?.map(Bytes);
+            spans.push(span);
+            table.ids.push(row[id]);
+            table.items.push(item);
+            table.weights.push(worth);
+            table.rows.push(row);
+            table.lines.push(line);
+        }
+        set_spans(&mut table.items, &spans);
+        Ok(table)
+    }
+
+    /// The table with these offsets, in a column of its own if there was none; empty where there is none.
+    pub(crate) fn with_offsets(&self, offsets: &[Option<Bytes>]) -> String {
+        let mut text = self.header.join(",");
+        if self.offset_column.is_none() {
+            text += ",offset";
+        }
+        text.push('\n');
+        for (row, offset) in self.rows.iter().zip(offsets) {
+            let offset = offset.map_or(String::new(), |offset| offset.0.to_string());
+            for (column, field) in row.iter().enumerate() {
+                if column > 0 {
+                    text.push(',');
+                }
+                text += if Some(column) == self.offset_column {
+                    &offset
+                } else {
+                    field
+                };
+            }
+            if self.offset_column.is_none() {
+                text.push(',');
+                text += &offset;
+            }
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The line that an item is on.
+    pub(crate) fn line_of(&self, item: usize) -> usize {
+        self.lines[item]
+    }
+}
+
+const HEADER: &str = "the first line names id,lower,upper,size and perhaps alignment,offset,weight";
+
+/// Only the order of steps matters: those that pass 32 bits are numbered anew.
+fn set_spans(items: &mut [Item], spans: &[(u64, u64)]) {
+    let mut steps: Vec<u64> = spans.iter().flat_map(|&(lower, upper)| [lower, upper]).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let large = steps.last().is_some_and(|&last| last > u64::from(u32::MAX));
+    let step = |value: u64| {
+        if large {
+            steps.partition_point(|&other| other < value) as u32
+        } else {
+            value as u32
+        }
+    };
+    for (item, &(lower, upper)) in items.iter_mut().zip(spans) {
+        item.span = Span::new(step(lower), step(upper));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_come_in_any_order_and_stay() {
+        let table = Table::read("size,note,id,upper,lower,offset\n4,x,a,3,0,\n5,y,b,9,3,16\n").unwrap();
+        assert_eq!(table.items[0].span, Span::new(0, 3));
+        assert_eq!(table.items[1].fixed, Some(Bytes(16)));
+        assert_eq!(
+            table.with_offsets(&[Some(Bytes(8)), None]),
+            "size,note,id,upper,lower,offset\n4,x,a,3,0,8\n5,y,b,9,3,\n"
+        );
+        let table = Table::read("id,lower,upper,size\n\na,5000000000,6000000000,4\n").unwrap();
+        assert_eq!(table.items[0].span, Span::new(0, 1));
+        assert_eq!(
+            table.with_offsets(&[Some(Bytes(0))]),
+            "id,lower,upper,size,offset\na,5000000000,6000000000,4,0\n"
+        );
+    }
+
+    #[test]
+    fn empty_lines_count() {
+        let table = Table::read("\n\nid,lower,upper,size\r\n\r\na,0,1,4\r\n\nb,0,1,4").unwrap();
+        assert_eq!((table.line_of(0), table.line_of(1)), (5, 7));
+        assert_eq!(Table::read("\n\nid,lower,upper\n").unwrap_err().line, 3);
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        let bad = |text: &str| Table::read(text).unwrap_err();
+        assert_eq!(bad("").line, 1);
+        assert!(bad("id,lower,upper\n").what.contains("`size`"));
+        assert!(bad("id,lower,upper,size,size\n").what.contains("twice"));
+        assert_eq!(bad("id,lower,upper,size\na,0,1,4\nb,0,1\n").line, 3);
+        assert_eq!(bad("id,lower,upper,size\na,0,-1,4\n").line, 2);
+        assert_eq!(bad("id,lower,upper,size\na,2,1,4\n").line, 2);
+        assert_eq!(bad("id,lower,upper,size,alignment\na,0,1,4,0\n").line, 2);
+    }
+}

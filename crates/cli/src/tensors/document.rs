@@ -1,0 +1,76 @@
+//! A tensor plan as JSON: what `tileheap report` draws.
+
+use tileheap_tensor::{Home, TensorStrategy};
+
+use super::{Planned, Row, TensorHow};
+use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
+
+pub(super) fn document(
+    name: &str,
+    how: &TensorHow,
+    planned: &Planned,
+    compared: &[(TensorStrategy, Result<Planned, String>)],
+) -> Tensors {
+    let memories = planned.memories.iter().map(|memory| Memory {
+        name: memory.name.clone(),
+        size: memory.size.0,
+        bound: memory.bound.0,
+        capacity: memory.capacity.map(|capacity| capacity.0),
+    });
+    let strategies = compared.iter().map(|(strategy, planned)| {
+        let strategy = strategy.name().to_owned();
+        match planned {
+            Ok(planned) => Compared::Planned {
+                strategy,
+                size: planned.size.0,
+                bound: planned.bound.0,
+            },
+            Err(fault) => Compared::Refused {
+                strategy,
+                fault: fault.clone(),
+            },
+        }
+    });
+    let timeline = &planned.timeline;
+    Tensors {
+        name: name.to_owned(),
+        strategy: how.strategy.name().to_owned(),
+        pools: !matches!(how.strategy, TensorStrategy::Offsets(_)),
+        policy: how.policy.name().to_owned(),
+        size: planned.size.0,
+        bound: planned.bound.0,
+        memories: memories.collect(),
+        steps: timeline.steps.clone(),
+        live_bytes: timeline.live_bytes().iter().map(|bytes| bytes.0).collect(),
+        peak: timeline.peak().map(|(step, ..)| step.0 as usize),
+        tensors: planned.tensors.iter().map(tensor).collect(),
+        strategies: strategies.collect(),
+        notes: planned.notes.clone(),
+    }
+}
+
+fn tensor(row: &Row) -> Tensor {
+    let regions = row.regions.iter().map(|region| Region {
+        memory: region.memory.0 as usize,
+        offset: region.offset.0,
+        size: region.size.0,
+    });
+    let lives = row
+        .lives
+        .iter()
+        .map(|life| (life.first.0 as usize, life.end.0 as usize));
+    Tensor {
+        name: row.name.clone(),
+        storage: row.storage.map(str::to_owned),
+        home: match (row.elsewhere, row.home) {
+            (true, _) => "within another",
+            (_, Home::Planned) => "planned",
+            (_, Home::Caller) => "caller",
+            (_, Home::Constant) => "constant",
+        }
+        .to_owned(),
+        size: row.size.0,
+        regions: regions.collect(),
+        lives: lives.collect(),
+    }
+}

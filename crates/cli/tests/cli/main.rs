@@ -1,0 +1,17 @@
+//! The `tileheap` command as its users meet it: a process, its output, its exit status.
+
+mod advice;
+mod browser;
+mod checks;
+mod devices;
+mod errors;
+mod frames;
+mod onnx;
+mod packs;
+mod pictures;
+mod replay;
+mod report;
+mod run;
+use tileheap_testkit as support;
+mod tensors;
+mod terminal;

@@ -1,0 +1,323 @@
+//! Vulkan's exact names of formats, layouts and flags, both ways: the vocabulary of every JSON form.
+//!
+//! The names are derived from those that `ash` prints (`R8G8B8A8_UNORM` of `vk::Format` is `VK_FORMAT_R8G8B8A8_UNORM`), so
+//! there is no table to keep in step with the registry; a few that `ash` 0.38 lacks are listed beside their type. A value
+//! or bit without a name is written in hexadecimal (`0x08000000`) and read back as such, so nothing is lost.
+//!
+//! ```
+//! use ash::vk;
+//! use tileheap_device::names;
+//!
+//! assert_eq!(names::name_of(vk::Format::D32_SFLOAT), "VK_FORMAT_D32_SFLOAT");
+//! let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::STORAGE;
+//! assert_eq!(names::bit_names(usage), ["VK_IMAGE_USAGE_SAMPLED_BIT", "VK_IMAGE_USAGE_STORAGE_BIT"]);
+//! let fault = names::value_of::<vk::Format>("VK_FORMAT_D32_FLOAT").unwrap_err();
+//! assert_eq!(
+//!     fault.to_string(),
+//!     "`VK_FORMAT_D32_FLOAT` is no VkFormat: did you mean `VK_FORMAT_D32_SFLOAT`?"
+//! );
+//! ```
+//! In `serde` structs: `#[serde(with = "names::value")]` for one value, `#[serde(with = "names::bits")]` for a set of bits.
+
+mod nearest;
+mod vocabulary;
+
+use std::fmt::Write as _;
+
+use vocabulary::Shape;
+pub use vocabulary::Vocabulary;
+
+/// A name that Vulkan does not have.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{name}` is no {of}{}", suggestion(.nearest))]
+pub struct NameFault {
+    /// The wrong name, shortened if very long.
+    pub name: String,
+    /// The Vulkan type: `VkFormat`, ….
+    pub of: &'static str,
+    /// The nearest right name, where one is near.
+    pub nearest: Option<String>,
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    match nearest {
+        Some(name) => format!(": did you mean `{name}`?"),
+        None => String::new(),
+    }
+}
+
+/// Vulkan's name of an enumerant or of a single flag bit; hexadecimal where there is none.
+pub fn name_of<T: Vocabulary>(value: T) -> String {
+    known_name(value).unwrap_or_else(|| hexadecimal::<T>(value.to_raw()))
+}
+
+/// The enumerant or flag bit of this name, or of this hexadecimal number.
+///
+/// # Errors
+/// [`NameFault`] with the nearest right name.
+pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameFault> {
+    if let Some(value) = exact(name).or_else(|| parse_hexadecimal(name)) {
+        return Ok(value);
+    }
+    let table = T::table();
+    Err(NameFault {
+        name: shortened(name),
+        of: T::TYPE,
+        nearest: nearest::nearest(name, table.iter().map(|entry| entry.name.as_str())).map(str::to_owned),
+    })
+}
+
+/// The value of a name that is exactly right.
+pub fn exact<T: Vocabulary>(name: &str) -> Option<T> {
+    let table = T::table();
+    let index = table
+        .binary_search_by(|entry| entry.name.as_str().cmp(name))
+        .ok()?;
+    Some(T::from_raw_value(table[index].raw))
+}
+
+/// The names of the bits of `flags`, lowest first; the bits without a name together in hexadecimal, last.
+pub fn bit_names<T: Vocabulary>(flags: T) -> Vec<String> {
+    let (mut names, mut unknown) = (Vec::new(), 0);
+    let raw = flags.to_raw();
+    for bit in (0..64).map(|shift| 1u64 << shift).filter(|bit| raw & bit != 0) {
+        match known_name(T::from_raw_value(bit)) {
+            Some(name) => names.push(name),
+            None => unknown |= bit,
+        }
+    }
+    if unknown != 0 {
+        names.push(hexadecimal::<T>(unknown));
+    }
+    names
+}
+
+/// The union of the named bits.
+///
+/// # Errors
+/// [`NameFault`] of the first wrong name.
+pub fn bits_of<'a, T: Vocabulary>(names: impl IntoIterator<Item = &'a str>) -> Result<T, NameFault> {
+    let mut raw = 0;
+    for name in names {
+        raw |= value_of::<T>(name)?.to_raw();
+    }
+    Ok(T::from_raw_value(raw))
+}
+
+/// Every name of a Vulkan type with its value, aliases included, in alphabetical order.
+pub fn all<T: Vocabulary>() -> impl Iterator<Item = (&'static str, T)> {
+    T::table()
+        .iter()
+        .map(|entry| (entry.name.as_str(), T::from_raw_value(entry.raw)))
+}
+
+/// `serde` form of an enumerant or single bit: its name as a string.
+pub mod value {
+    use super::Vocabulary;
+    use serde::de::Error as _;
+
+    /// Writes the name.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<T: Vocabulary, S: serde::Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::name_of(*value))
+    }
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// The deserializer's, and a name that is none: with the nearest one that is.
+    pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        let name = <String as serde::Deserialize>::deserialize(deserializer)?;
+        super::value_of(&name).map_err(D::Error::custom)
+    }
+}
+
+/// `serde` form of a set of bits: an array of their names.
+pub mod bits {
+    use super::Vocabulary;
+    use serde::de::Error as _;
+
+    /// Writes the names of the bits.
+    ///
+    /// # Errors
+    /// The serializer's.
+    pub fn serialize<T: Vocabulary, S: serde::Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(super::bit_names(*value))
+    }
+
+    /// Reads an array of names.
+    ///
+    /// # Errors
+    /// The deserializer's, and a name that is none: with the nearest one that is.
+    pub fn deserialize<'de, T: Vocabulary, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        let names = <Vec<String> as serde::Deserialize>::deserialize(deserializer)?;
+        super::bits_of(names.iter().map(String::as_str)).map_err(D::Error::custom)
+    }
+}
+
+/// The name of exactly this value, derived from what `ash` prints, or listed.
+fn known_name<T: Vocabulary>(value: T) -> Option<String> {
+    vocabulary::derived_name(value).or_else(|| {
+        let listed = T::LISTED.iter().find(|entry| entry.1 == value.to_raw())?;
+        Some(listed.0.to_owned())
+    })
+}
+
+fn hexadecimal<T: Vocabulary>(raw: u64) -> String {
+    let mut text = String::with_capacity(18);
+    let _ = match T::SHAPE {
+        Shape::Bits { wide: true } => write!(text, "0x{raw:016X}"),
+        _ => write!(text, "0x{raw:08X}"),
+    };
+    text
+}
+
+fn parse_hexadecimal<T: Vocabulary>(text: &str) -> Option<T> {
+    let digits = text.strip_prefix("0x")?;
+    // `from_str_radix` would take a sign.
+    if digits.is_empty() || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return None;
+    }
+    let raw = u64::from_str_radix(digits, 16).ok()?;
+    let fits = matches!(T::SHAPE, Shape::Bits { wide: true }) || u32::try_from(raw).is_ok();
+    fits.then(|| T::from_raw_value(raw))
+}
+
+/// The text on one line, and not much longer than any of Vulkan's names.
+pub fn shortened(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ash::vk;
+
+    fn round_trip<T: Vocabulary + PartialEq + std::fmt::Debug>() {
+        assert!(!T::table().is_empty());
+        for (name, value) in all::<T>() {
+            assert_eq!(value_of::<T>(&name_of(value)), Ok(value), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_reads_back() {
+        round_trip::<vk::Format>();
+        round_trip::<vk::ImageLayout>();
+        round_trip::<vk::ImageType>();
+        round_trip::<vk::AttachmentLoadOp>();
+        round_trip::<vk::AttachmentStoreOp>();
+        round_trip::<vk::SampleCountFlags>();
+        round_trip::<vk::ImageUsageFlags>();
+        round_trip::<vk::ImageCreateFlags>();
+        round_trip::<vk::BufferUsageFlags>();
+        round_trip::<vk::QueueFlags>();
+        round_trip::<vk::PipelineStageFlags2>();
+        round_trip::<vk::AccessFlags2>();
+        round_trip::<vk::MemoryPropertyFlags>();
+        round_trip::<vk::MemoryHeapFlags>();
+    }
+
+    #[test]
+    fn names_are_those_of_the_registry() {
+        assert_eq!(
+            name_of(vk::Format::ASTC_10X5_SRGB_BLOCK),
+            "VK_FORMAT_ASTC_10x5_SRGB_BLOCK"
+        );
+        assert_eq!(
+            name_of(vk::Format::G8_B8_R8_3PLANE_420_UNORM),
+            "VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM"
+        );
+        assert_eq!(
+            name_of(vk::ImageLayout::PRESENT_SRC_KHR),
+            "VK_IMAGE_LAYOUT_PRESENT_SRC_KHR"
+        );
+        assert_eq!(name_of(vk::ImageType::TYPE_2D), "VK_IMAGE_TYPE_2D");
+        assert_eq!(name_of(vk::SampleCountFlags::TYPE_4), "VK_SAMPLE_COUNT_4_BIT");
+        assert_eq!(
+            name_of(vk::PipelineStageFlags2::MESH_SHADER_EXT),
+            "VK_PIPELINE_STAGE_2_MESH_SHADER_BIT_EXT"
+        );
+        assert_eq!(
+            name_of(vk::ImageCreateFlags::TYPE_2D_ARRAY_COMPATIBLE),
+            "VK_IMAGE_CREATE_2D_ARRAY_COMPATIBLE_BIT"
+        );
+        assert_eq!(
+            name_of(vk::MemoryHeapFlags::from_raw(8)),
+            "VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM"
+        );
+        assert_eq!(
+            name_of(vk::AttachmentStoreOp::NONE),
+            "VK_ATTACHMENT_STORE_OP_NONE"
+        );
+    }
+
+    #[test]
+    fn aliases_are_read() {
+        assert_eq!(
+            value_of("VK_PIPELINE_STAGE_2_TRANSFER_BIT"),
+            Ok(vk::PipelineStageFlags2::ALL_TRANSFER)
+        );
+        assert_eq!(value_of("VK_ACCESS_2_NONE"), Ok(vk::AccessFlags2::NONE));
+        assert_eq!(
+            value_of("VK_FORMAT_A4R4G4B4_UNORM_PACK16_EXT"),
+            Ok(vk::Format::A4R4G4B4_UNORM_PACK16)
+        );
+    }
+
+    #[test]
+    fn what_has_no_name_survives_in_hexadecimal() {
+        let flags = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::from_raw(0x4000_0000);
+        let names = bit_names(flags);
+        assert_eq!(names, ["VK_IMAGE_USAGE_SAMPLED_BIT", "0x40000000"]);
+        assert_eq!(bits_of(names.iter().map(String::as_str)), Ok(flags));
+        let wide = vk::AccessFlags2::from_raw(1 << 63);
+        assert_eq!(bit_names(wide), ["0x8000000000000000"]);
+        assert_eq!(value_of("0x8000000000000000"), Ok(wide));
+        let format = vk::Format::from_raw(-5);
+        assert_eq!(value_of(&name_of(format)), Ok(format));
+        assert!(value_of::<vk::Format>("0x8000000000000000").is_err());
+        assert!(value_of::<vk::Format>("0x+5").is_err());
+        assert!(value_of::<vk::Format>("0x").is_err());
+    }
+
+    #[test]
+    fn a_wrong_name_is_answered_with_the_nearest() {
+        let nearest = |fault: NameFault| fault.nearest.unwrap_or_default();
+        assert_eq!(
+            nearest(value_of::<vk::Format>("R8G8B8A8_UNORM").unwrap_err()),
+            "VK_FORMAT_R8G8B8A8_UNORM"
+        );
+        assert_eq!(
+            nearest(value_of::<vk::ImageUsageFlags>("VK_IMAGE_USAGE_SAMPLED").unwrap_err()),
+            "VK_IMAGE_USAGE_SAMPLED_BIT"
+        );
+        assert_eq!(
+            nearest(value_of::<vk::QueueFlags>("graphics").unwrap_err()),
+            "VK_QUEUE_GRAPHICS_BIT"
+        );
+        assert_eq!(
+            nearest(value_of::<vk::QueueFlags>("¯\\_(ツ)_/¯").unwrap_err()),
+            ""
+        );
+        let long = value_of::<vk::Format>(&"\n".repeat(1 << 20)).unwrap_err();
+        assert!(long.to_string().len() < 250 && !long.to_string().contains('\n'));
+    }
+}

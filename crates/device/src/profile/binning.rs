@@ -1,0 +1,132 @@
+//! The binning model: into how many tiles a tiler cuts a render pass, given the on-chip memory left to it.
+//!
+//! ```text
+//! GMEM 12 MiB = reserved by the application | left to the driver
+//!                                             └► one tile of every attachment at once
+//! tile area <= left / bytes per pixel, sides in steps of the granularity, as few tiles as can be, then the squarest
+//! ```
+//! No driver documents its own. The model has what every tiler shares: tiles shrink and their number grows as the
+//! reservation grows, in steps of a hardware granularity. The granularity and the largest tile are assumptions of the right
+//! order of magnitude, read from nothing.
+
+/// Width and height in pixels.
+pub type Sides = (u32, u32);
+
+/// What tile sides are multiples of.
+pub const GRANULARITY: Sides = (32, 16);
+/// The largest tile.
+pub const LARGEST_TILE: Sides = (1024, 1008);
+
+/// A render pass in tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binning {
+    /// The size of a tile, in pixels.
+    pub tile: Sides,
+    /// Tiles across and down.
+    pub count: Sides,
+}
+
+impl Binning {
+    /// The number of tiles.
+    pub fn tiles(&self) -> u64 {
+        u64::from(self.count.0) * u64::from(self.count.1)
+    }
+}
+
+/// The tiles of a render area of `area` pixels, whose attachments take `bytes_per_pixel` bytes together (samples
+/// included), with `reserved` of `gmem` bytes bound by the application.
+///
+/// Never empty: where nothing is left, tiles have the smallest size there is, for the driver must render all the same. A
+/// render pass without attachments is one that no memory limits.
+///
+/// ```
+/// use tileheap_device::profile::binning::binning;
+///
+/// let alone = binning(12 << 20, 0, 16, (1920, 1080));
+/// let beside = binning(12 << 20, 8_355_840, 16, (1920, 1080));
+/// assert!(alone.tiles() < beside.tiles());
+/// ```
+pub fn binning(gmem: u64, reserved: u64, bytes_per_pixel: u64, area: Sides) -> Binning {
+    let left = gmem.saturating_sub(reserved);
+    let pixels = left.checked_div(bytes_per_pixel).unwrap_or(u64::MAX);
+    let mut best: Option<(u64, u32, Binning)> = None;
+    let widest = reach(area.0, GRANULARITY.0, LARGEST_TILE.0);
+    for width in (1..=widest / GRANULARITY.0).map(|step| step * GRANULARITY.0) {
+        let rows = pixels / u64::from(width) / u64::from(GRANULARITY.1);
+        if rows == 0 {
+            continue;
+        }
+        let highest = reach(area.1, GRANULARITY.1, LARGEST_TILE.1);
+        let height = u32::try_from(rows)
+            .unwrap_or(u32::MAX)
+            .saturating_mul(GRANULARITY.1)
+            .min(highest);
+        let cut = cut((width, height), area);
+        let candidate = (cut.tiles(), width.abs_diff(height), cut);
+        if best.is_none_or(|(tiles, skew, _)| (candidate.0, candidate.1) < (tiles, skew)) {
+            best = Some(candidate);
+        }
+    }
+    best.map_or_else(|| cut(GRANULARITY, area), |(_, _, binning)| binning)
+}
+
+/// The longest useful side: it covers the area, or is the largest there is.
+fn reach(side: u32, step: u32, largest: u32) -> u32 {
+    side.max(1)
+        .checked_next_multiple_of(step)
+        .unwrap_or(largest)
+        .min(largest)
+}
+
+fn cut(tile: Sides, area: Sides) -> Binning {
+    Binning {
+        tile,
+        count: (area.0.max(1).div_ceil(tile.0), area.1.max(1).div_ceil(tile.1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GMEM: u64 = 12 << 20;
+
+    #[test]
+    fn tiles_never_grow_with_the_reservation_and_always_fit() {
+        for bytes in [4, 16, 40, 640] {
+            let mut before = 0;
+            for reserved in (0..=GMEM).step_by(1 << 18) {
+                let binning = binning(GMEM, reserved, bytes, (1920, 1080));
+                assert!(
+                    binning.tiles() >= before,
+                    "{reserved} of {GMEM} bytes, {bytes} per pixel"
+                );
+                before = binning.tiles();
+                let (width, height) = binning.tile;
+                assert!(width % GRANULARITY.0 == 0 && height % GRANULARITY.1 == 0);
+                let fits = u64::from(width) * u64::from(height) * bytes <= GMEM - reserved;
+                assert!(fits || binning.tile == GRANULARITY);
+                assert!(binning.count.0 * width >= 1920 && binning.count.1 * height >= 1080);
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_pass_is_one_tile() {
+        assert_eq!(
+            binning(GMEM, 0, 4, (100, 100)),
+            Binning {
+                tile: (128, 112),
+                count: (1, 1)
+            }
+        );
+        assert_eq!(binning(GMEM, 0, 0, (1024, 1008)).tiles(), 1);
+    }
+
+    #[test]
+    fn extremes_have_answers() {
+        assert_eq!(binning(0, 0, 4, (64, 64)).tile, GRANULARITY);
+        assert_eq!(binning(5, u64::MAX, u64::MAX, (0, 0)).tiles(), 1);
+        assert!(binning(GMEM, 0, 4, (u32::MAX, u32::MAX)).tiles() > 0);
+    }
+}

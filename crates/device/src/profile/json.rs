@@ -1,0 +1,344 @@
+//! A device profile as JSON: versioned, in Vulkan's own words.
+//!
+//! ```json
+//! {
+//!   "format": "tileheap-profile",
+//!   "version": 1,
+//!   "name": "a phone",
+//!   "source": "read from the device on the desk",
+//!   "memoryHeaps": [
+//!     { "size": 8589934592, "flags": ["VK_MEMORY_HEAP_DEVICE_LOCAL_BIT"] },
+//!     { "size": 8355840, "flags": ["VK_MEMORY_HEAP_DEVICE_LOCAL_BIT", "VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM"] }
+//!   ],
+//!   "memoryTypes": [
+//!     { "propertyFlags": ["VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT"], "heapIndex": 1 },
+//!     { "propertyFlags": ["VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT"], "heapIndex": 0 }
+//!   ],
+//!   "tile": {
+//!     "heapIndex": 1,
+//!     "memoryTypeIndex": 0,
+//!     "queueSubmitBoundary": false,
+//!     "tileBufferTransfers": false,
+//!     "block": { "bytes": 12288, "rows": 32 }
+//!   },
+//!   "gmem": 12582912,
+//!   "limits": {
+//!     "bufferImageGranularity": 1,
+//!     "maxMemoryAllocationSize": 2147483648,
+//!     "maxImageDimension2D": 16384,
+//!     "maxColorAttachments": 8
+//!   },
+//!   "features": ["synchronization2", "dynamicRendering"]
+//! }
+//! ```
+//! Sizes are bytes. `tile` is null or absent where there is no tile memory; its size is that of its heap. `gmem` is 0 where
+//! it is not known. Features are those of [`Features`] under Vulkan's names (`attachmentStoreOpNone` stands for
+//! [`Features::STORE_OP_NONE`], which is no Vulkan feature bit).
+
+use ash::vk;
+use serde::{Deserialize, Serialize};
+
+use super::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileFault, TileBlock, TileHeap};
+use crate::names;
+use crate::units::{Alignment, Bytes};
+
+/// What `format` says in a profile.
+const FORMAT: &str = "tileheap-profile";
+/// The version that is written and read.
+const VERSION: u64 = 1;
+
+/// Vulkan's names of the features that profiles know.
+const FEATURES: [(&str, Features); 6] = [
+    ("synchronization2", Features::SYNCHRONIZATION_2),
+    ("dynamicRendering", Features::DYNAMIC_RENDERING),
+    ("timelineSemaphore", Features::TIMELINE_SEMAPHORE),
+    ("maintenance4", Features::MAINTENANCE_4),
+    ("attachmentStoreOpNone", Features::STORE_OP_NONE),
+    ("dynamicRenderingLocalRead", Features::LOCAL_READ),
+];
+
+impl DeviceProfile {
+    /// The profile as indented JSON; [`DeviceProfile::from_json`] gives the same profile back.
+    pub fn to_json(&self) -> String {
+        let mut text =
+            serde_json::to_string_pretty(&ProfileJson::new(self)).expect("a profile has string keys only");
+        text.push('\n');
+        text
+    }
+
+    /// Reads a profile from JSON and validates it.
+    ///
+    /// # Errors
+    /// [`ProfileFault::Json`] with the line and column, or what [`DeviceProfile::validate`] finds.
+    ///
+    /// ```
+    /// use tileheap_device::profile::DeviceProfile;
+    ///
+    /// let adreno = DeviceProfile::preset("adreno-830")?;
+    /// assert_eq!(DeviceProfile::from_json(&adreno.to_json())?, adreno);
+    /// # Ok::<(), tileheap::Error>(())
+    /// ```
+    pub fn from_json(text: &str) -> crate::Result<DeviceProfile> {
+        let json: ProfileJson =
+            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| ProfileFault::Json { what })?;
+        json.into_profile()
+    }
+}
+
+/// The JSON form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ProfileJson {
+    format: String,
+    version: u64,
+    name: String,
+    #[serde(default)]
+    source: String,
+    memory_heaps: Vec<HeapJson>,
+    memory_types: Vec<TypeJson>,
+    #[serde(default)]
+    tile: Option<TileJson>,
+    #[serde(default)]
+    gmem: Bytes,
+    limits: LimitsJson,
+    features: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HeapJson {
+    size: Bytes,
+    #[serde(with = "names::bits")]
+    flags: vk::MemoryHeapFlags,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct TypeJson {
+    #[serde(with = "names::bits")]
+    property_flags: vk::MemoryPropertyFlags,
+    heap_index: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct TileJson {
+    heap_index: u32,
+    memory_type_index: u32,
+    queue_submit_boundary: bool,
+    tile_buffer_transfers: bool,
+    block: BlockJson,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BlockJson {
+    bytes: Alignment,
+    rows: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct LimitsJson {
+    buffer_image_granularity: Alignment,
+    max_memory_allocation_size: Bytes,
+    #[serde(rename = "maxImageDimension2D")]
+    max_image_dimension_2d: u32,
+    max_color_attachments: u32,
+}
+
+impl ProfileJson {
+    /// The JSON form of `profile`.
+    pub fn new(profile: &DeviceProfile) -> ProfileJson {
+        let Limits {
+            buffer_image_granularity,
+            max_allocation,
+            max_image_dimension_2d,
+            max_color_attachments,
+        } = profile.limits;
+        let known = FEATURES
+            .iter()
+            .filter(|(_, feature)| profile.features.contains(*feature));
+        ProfileJson {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            name: profile.name.clone(),
+            source: profile.source.clone(),
+            memory_heaps: profile
+                .heaps
+                .iter()
+                .map(|heap| HeapJson {
+                    size: heap.size,
+                    flags: heap.flags,
+                })
+                .collect(),
+            memory_types: profile
+                .memory_types
+                .iter()
+                .map(|kind| TypeJson {
+                    property_flags: kind.flags,
+                    heap_index: kind.heap,
+                })
+                .collect(),
+            tile: profile.tile.map(|tile| TileJson {
+                heap_index: tile.heap,
+                memory_type_index: tile.memory_type,
+                queue_submit_boundary: tile.queue_submit_boundary,
+                tile_buffer_transfers: tile.buffer_transfers,
+                block: BlockJson {
+                    bytes: tile.block.bytes,
+                    rows: tile.block.rows,
+                },
+            }),
+            gmem: profile.gmem,
+            limits: LimitsJson {
+                buffer_image_granularity,
+                max_memory_allocation_size: max_allocation,
+                max_image_dimension_2d,
+                max_color_attachments,
+            },
+            features: known.map(|(name, _)| (*name).to_owned()).collect(),
+        }
+    }
+
+    /// The number of memory types.
+    pub fn memory_type_count(&self) -> usize {
+        self.memory_types.len()
+    }
+
+    /// The profile, validated.
+    pub fn into_profile(self) -> crate::Result<DeviceProfile> {
+        let heaps: Vec<MemoryHeap> = self
+            .memory_heaps
+            .iter()
+            .map(|heap| MemoryHeap {
+                size: heap.size,
+                flags: heap.flags,
+            })
+            .collect();
+        let kinds = self.memory_types.iter();
+        let tile = self.tile.map(|tile| TileHeap {
+            heap: tile.heap_index,
+            memory_type: tile.memory_type_index,
+            // Where the index is out of range, validation says so.
+            size: heaps
+                .get(tile.heap_index as usize)
+                .map_or(Bytes::ZERO, |heap| heap.size),
+            queue_submit_boundary: tile.queue_submit_boundary,
+            buffer_transfers: tile.tile_buffer_transfers,
+            block: TileBlock {
+                bytes: tile.block.bytes,
+                rows: tile.block.rows,
+            },
+        });
+        let profile = DeviceProfile {
+            name: self.name,
+            source: self.source,
+            memory_types: kinds
+                .map(|kind| MemoryType {
+                    flags: kind.property_flags,
+                    heap: kind.heap_index,
+                })
+                .collect(),
+            heaps,
+            tile,
+            gmem: self.gmem,
+            limits: Limits {
+                buffer_image_granularity: self.limits.buffer_image_granularity,
+                max_allocation: self.limits.max_memory_allocation_size,
+                max_image_dimension_2d: self.limits.max_image_dimension_2d,
+                max_color_attachments: self.limits.max_color_attachments,
+            },
+            features: features_of(&self.features)?,
+        };
+        profile.validate()?;
+        Ok(profile)
+    }
+}
+
+fn features_of(names: &[String]) -> Result<Features, ProfileFault> {
+    names.iter().try_fold(Features::empty(), |features, name| {
+        let known = FEATURES.iter().find(|(known, _)| known == name);
+        known.map(|(_, feature)| features | *feature).ok_or_else(|| {
+            let all: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
+            ProfileFault::Json {
+                what: format!(
+                    "`{}` is no feature that matters here: use {}",
+                    tileheap_json::clip(name),
+                    all.join(", ")
+                ),
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::PRESETS;
+
+    fn damaged(from: &str, to: &str) -> String {
+        let text = DeviceProfile::preset("adreno-830").unwrap().to_json();
+        assert!(text.contains(from), "{from}");
+        DeviceProfile::from_json(&text.replacen(from, to, 1))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn every_preset_survives_the_round_trip() {
+        for name in PRESETS {
+            let profile = DeviceProfile::preset(name).unwrap();
+            assert_eq!(
+                DeviceProfile::from_json(&profile.to_json()).unwrap(),
+                profile,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_feature_has_a_name() {
+        let named = FEATURES
+            .iter()
+            .fold(Features::empty(), |all, (_, feature)| all | *feature);
+        assert_eq!(named, Features::all());
+    }
+
+    #[test]
+    fn the_example_in_the_documentation_is_a_profile() {
+        let source = include_str!("json.rs");
+        let lines = source.lines().skip_while(|line| *line != "//! ```json").skip(1);
+        let example = lines
+            .take_while(|line| *line != "//! ```")
+            .map(|line| line.trim_start_matches("//!"));
+        let profile = DeviceProfile::from_json(&example.collect::<Vec<_>>().join("\n")).unwrap();
+        assert_eq!(profile.tile.unwrap().size, Bytes(8_355_840));
+    }
+
+    #[test]
+    fn flags_without_a_name_survive() {
+        let mut profile = DeviceProfile::preset("adreno-830").unwrap();
+        profile.memory_types[4].flags |= vk::MemoryPropertyFlags::from_raw(1 << 30);
+        assert_eq!(DeviceProfile::from_json(&profile.to_json()).unwrap(), profile);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        assert!(damaged("tileheap-profile", "profile").contains("\"profile\""));
+        assert!(damaged("\"version\": 1", "\"version\": 2").contains("`version` is 2"));
+        assert!(damaged("\"gmem\"", "\"gmen\"").contains("gmen"));
+        assert!(damaged("VK_MEMORY_HEAP_DEVICE_LOCAL_BIT", "DEVICE_LOCAL").contains("did you mean"));
+        assert!(damaged("maintenance4", "maintenance5").contains("`maintenance5`"));
+        assert!(damaged("8355840", "0").contains("0 B"));
+        assert!(damaged("8355840", "-1").contains("-1"));
+        assert!(damaged("8355840", "1e400").contains("line"));
+        assert!(damaged("\"bytes\": 12288", "\"bytes\": 0").contains("nonzero"));
+        assert!(damaged("\"rows\": 32", "\"rows\": 0").contains("0 texel rows"));
+        assert!(damaged("\"memoryTypeIndex\": 0", "\"memoryTypeIndex\": 77").contains("type 77"));
+        assert!(damaged("\"heapIndex\": 2", "\"heapIndex\": 16").contains("heap 16"));
+        assert!(damaged("{", "").contains("line 2"));
+        assert!(DeviceProfile::from_json("").is_err());
+        assert!(DeviceProfile::from_json(&"[".repeat(100_000)).is_err());
+    }
+}

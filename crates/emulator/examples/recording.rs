@@ -1,0 +1,394 @@
+//! Records dispatches or draws, for `scripts/measure-emulator.sh` to count the instructions of each driver call.
+//!
+//! ```text
+//! recording plain dispatches 1000   1,000 rounds on a device without tile memory
+//! recording tile draws 1000         on one with tile memory bound, which needs the layer
+//! ```
+//! A round of dispatches is five calls: a pipeline, a descriptor set, constants, a dispatch, a barrier. One of draws is six: a
+//! pipeline, a descriptor set, constants, vertices, indices and a draw, all in one render pass. Two pipelines and two sets take
+//! turns; each reaches a storage buffer, in tile memory where there is some. Prints the number of calls.
+
+// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
+use tileheap_testkit::glsl;
+
+use ash::vk;
+use tileheap_device::ffi;
+
+const SHADER: &str = "layout(local_size_x = 64) in;
+layout(set = 0, binding = 0, std430) buffer Data { uint data[]; };
+layout(push_constant) uniform Constants { uint value; };
+void main() { data[gl_GlobalInvocationID.x] = value; }";
+
+const VERTICES: &str = "layout(location = 0) in vec4 position;
+void main() { gl_Position = position; }";
+
+const PIXELS: &str = "layout(set = 0, binding = 0, std430) buffer Data { uint data[]; };
+layout(push_constant) uniform Constants { uint value; };
+layout(location = 0) out vec4 color;
+void main() { data[0] = value; color = vec4(1.0); }";
+
+const SIDE: u32 = 64;
+const FORMAT: vk::Format = vk::Format::R8G8B8A8_UNORM;
+
+/// What the work is recorded with; the process ends before any of it is destroyed.
+struct Bench {
+    device: ash::Device,
+    memory_type: u32,
+    tile: bool,
+    layout: vk::PipelineLayout,
+    sets: [vk::DescriptorSet; 2],
+    commands: vk::CommandBuffer,
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    let [mode, work, rounds] = &arguments[..] else {
+        return Err("usage: recording plain|tile dispatches|draws ROUNDS".into());
+    };
+    let rounds: u32 = rounds.parse()?;
+    let bench = Bench::new(mode == "tile")?;
+    let calls = match work.as_str() {
+        "dispatches" => {
+            bench.dispatches(rounds)?;
+            5
+        }
+        "draws" => {
+            bench.draws(rounds)?;
+            6
+        }
+        _ => return Err("record dispatches or draws".into()),
+    };
+    println!("{}", u64::from(rounds) * calls);
+    Ok(())
+}
+
+impl Bench {
+    /// A device, two descriptor sets of a storage buffer, and a command buffer that is being recorded.
+    fn new(tile: bool) -> Result<Bench, Box<dyn std::error::Error>> {
+        // SAFETY: The library found is a loader. One device, whose objects are made for each other and live until the process
+        // ends; nothing is submitted.
+        unsafe {
+            let entry = ash::Entry::load()?;
+            let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_1);
+            let info = vk::InstanceCreateInfo::default().application_info(&application);
+            let instance = entry.create_instance(&info, None)?;
+            let physical = *instance
+                .enumerate_physical_devices()?
+                .first()
+                .ok_or("no Vulkan device")?;
+            let mut heap = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default().tile_memory_heap(true);
+            let features = vk::PhysicalDeviceFeatures::default().fragment_stores_and_atomics(true);
+            let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+            let extensions = [ffi::tile_memory_heap::NAME.as_ptr()];
+            let mut info = vk::DeviceCreateInfo::default()
+                .queue_create_infos(&queues)
+                .enabled_features(&features);
+            if tile {
+                info = info.enabled_extension_names(&extensions).push_next(&mut heap);
+            }
+            let device = instance.create_device(physical, &info, None)?;
+
+            let types = instance.get_physical_device_memory_properties(physical);
+            let wanted = |kind: &vk::MemoryType| {
+                let flags = types.memory_heaps[kind.heap_index as usize].flags;
+                flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM) == tile
+            };
+            let memory_type = types
+                .memory_types_as_slice()
+                .iter()
+                .position(wanted)
+                .ok_or("no memory type")? as u32;
+            let mut usage = vk::BufferUsageFlags::STORAGE_BUFFER;
+            if tile {
+                usage |= ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+            }
+            let info = vk::BufferCreateInfo::default().size(4096).usage(usage);
+            let buffer = device.create_buffer(&info, None)?;
+            let info = vk::MemoryAllocateInfo::default()
+                .allocation_size(1 << 20)
+                .memory_type_index(memory_type);
+            let memory = device.allocate_memory(&info, None)?;
+            device.bind_buffer_memory(buffer, memory, 0)?;
+
+            let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
+            let bindings = [vk::DescriptorSetLayoutBinding::default()
+                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                .descriptor_count(1)
+                .stage_flags(stages)];
+            let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+            let set_layouts = [device.create_descriptor_set_layout(&info, None)?; 2];
+            let constants = [vk::PushConstantRange {
+                stage_flags: stages,
+                offset: 0,
+                size: 4,
+            }];
+            let info = vk::PipelineLayoutCreateInfo::default()
+                .set_layouts(&set_layouts[..1])
+                .push_constant_ranges(&constants);
+            let layout = device.create_pipeline_layout(&info, None)?;
+            let sizes = [vk::DescriptorPoolSize {
+                ty: vk::DescriptorType::STORAGE_BUFFER,
+                descriptor_count: 2,
+            }];
+            let info = vk::DescriptorPoolCreateInfo::default()
+                .max_sets(2)
+                .pool_sizes(&sizes);
+            let pool = device.create_descriptor_pool(&info, None)?;
+            let info = vk::DescriptorSetAllocateInfo::default()
+                .descriptor_pool(pool)
+                .set_layouts(&set_layouts);
+            let sets = device.allocate_descriptor_sets(&info)?;
+            let buffers = [vk::DescriptorBufferInfo {
+                buffer,
+                offset: 0,
+                range: vk::WHOLE_SIZE,
+            }];
+            for set in &sets {
+                let write = vk::WriteDescriptorSet::default()
+                    .dst_set(*set)
+                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
+                    .buffer_info(&buffers);
+                device.update_descriptor_sets(&[write], &[]);
+            }
+
+            let pool = device.create_command_pool(&vk::CommandPoolCreateInfo::default(), None)?;
+            let info = vk::CommandBufferAllocateInfo::default()
+                .command_pool(pool)
+                .command_buffer_count(1);
+            let commands = device.allocate_command_buffers(&info)?[0];
+            device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default())?;
+            if tile {
+                let binder = ffi::tile_memory_heap::Device::new(&instance, &device)?;
+                let bind = ffi::TileMemoryBindInfoQCOM::default().memory(memory);
+                binder.cmd_bind_tile_memory(commands, Some(&bind));
+            }
+            // The loader stays loaded until the process ends.
+            std::mem::forget(entry);
+            Ok(Bench {
+                device,
+                memory_type,
+                tile,
+                layout,
+                sets: [sets[0], sets[1]],
+                commands,
+            })
+        }
+    }
+
+    fn stage(
+        &self,
+        kind: tileheap_testkit::glsl::Stage,
+        flag: vk::ShaderStageFlags,
+        source: &str,
+    ) -> Result<vk::PipelineShaderStageCreateInfo<'static>, vk::Result> {
+        let words = glsl::compile(kind, source, 3);
+        let info = vk::ShaderModuleCreateInfo::default().code(&words);
+        // SAFETY: Words of a compiler.
+        let module = unsafe { self.device.create_shader_module(&info, None) }?;
+        Ok(vk::PipelineShaderStageCreateInfo::default()
+            .stage(flag)
+            .module(module)
+            .name(c"main"))
+    }
+
+    fn dispatches(&self, rounds: u32) -> Result<(), vk::Result> {
+        let stage = self.stage(
+            tileheap_testkit::glsl::Stage::Compute,
+            vk::ShaderStageFlags::COMPUTE,
+            SHADER,
+        )?;
+        let infos = [vk::ComputePipelineCreateInfo::default()
+            .stage(stage)
+            .layout(self.layout); 2];
+        let (device, commands, layout) = (&self.device, self.commands, self.layout);
+        let point = vk::PipelineBindPoint::COMPUTE;
+        let work = vk::PipelineStageFlags::COMPUTE_SHADER;
+        let none = vk::DependencyFlags::empty();
+        let barrier = [vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::SHADER_WRITE)
+            .dst_access_mask(vk::AccessFlags::SHADER_WRITE)];
+        // SAFETY: As in `new`.
+        unsafe {
+            let pipelines = device
+                .create_compute_pipelines(vk::PipelineCache::null(), &infos, None)
+                .map_err(|(_, error)| error)?;
+            for round in 0..rounds {
+                let turn = round as usize % 2;
+                device.cmd_bind_pipeline(commands, point, pipelines[turn]);
+                device.cmd_bind_descriptor_sets(commands, point, layout, 0, &[self.sets[turn]], &[]);
+                self.constant(round);
+                device.cmd_dispatch(commands, 16, 1, 1);
+                device.cmd_pipeline_barrier(commands, work, work, none, &barrier, &[], &[]);
+            }
+            device.end_command_buffer(commands)
+        }
+    }
+
+    fn constant(&self, value: u32) {
+        let stages = vk::ShaderStageFlags::COMPUTE | vk::ShaderStageFlags::FRAGMENT;
+        // SAFETY: As in `new`; the range of the layout.
+        unsafe {
+            self.device
+                .cmd_push_constants(self.commands, self.layout, stages, 0, &value.to_ne_bytes())
+        };
+    }
+
+    fn draws(&self, rounds: u32) -> Result<(), vk::Result> {
+        let stages = [
+            self.stage(
+                tileheap_testkit::glsl::Stage::Vertex,
+                vk::ShaderStageFlags::VERTEX,
+                VERTICES,
+            )?,
+            self.stage(
+                tileheap_testkit::glsl::Stage::Fragment,
+                vk::ShaderStageFlags::FRAGMENT,
+                PIXELS,
+            )?,
+        ];
+        let (device, commands, layout) = (&self.device, self.commands, self.layout);
+        let point = vk::PipelineBindPoint::GRAPHICS;
+        // SAFETY: As in `new`.
+        unsafe {
+            let (pass, framebuffer) = self.target()?;
+            let extent = vk::Extent2D {
+                width: SIDE,
+                height: SIDE,
+            };
+            let area = vk::Rect2D::default().extent(extent);
+            let bindings = [vk::VertexInputBindingDescription::default().stride(16)];
+            let attributes =
+                [vk::VertexInputAttributeDescription::default().format(vk::Format::R32G32B32A32_SFLOAT)];
+            let vertices = vk::PipelineVertexInputStateCreateInfo::default()
+                .vertex_binding_descriptions(&bindings)
+                .vertex_attribute_descriptions(&attributes);
+            let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
+                .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
+            let viewports = [vk::Viewport {
+                width: SIDE as f32,
+                height: SIDE as f32,
+                max_depth: 1.0,
+                ..Default::default()
+            }];
+            let areas = [area];
+            let viewport = vk::PipelineViewportStateCreateInfo::default()
+                .viewports(&viewports)
+                .scissors(&areas);
+            let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+            let samples = vk::PipelineMultisampleStateCreateInfo::default()
+                .rasterization_samples(vk::SampleCountFlags::TYPE_1);
+            let attachments = [vk::PipelineColorBlendAttachmentState::default()
+                .color_write_mask(vk::ColorComponentFlags::RGBA)];
+            let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
+            let infos = [vk::GraphicsPipelineCreateInfo::default()
+                .stages(&stages)
+                .vertex_input_state(&vertices)
+                .input_assembly_state(&assembly)
+                .viewport_state(&viewport)
+                .rasterization_state(&raster)
+                .multisample_state(&samples)
+                .color_blend_state(&blend)
+                .layout(layout)
+                .render_pass(pass); 2];
+            let pipelines = device
+                .create_graphics_pipelines(vk::PipelineCache::null(), &infos, None)
+                .map_err(|(_, error)| error)?;
+            let info = vk::BufferCreateInfo::default()
+                .size(4096)
+                .usage(vk::BufferUsageFlags::VERTEX_BUFFER | vk::BufferUsageFlags::INDEX_BUFFER);
+            let buffer = device.create_buffer(&info, None)?;
+            let needs = device.get_buffer_memory_requirements(buffer);
+            let info = vk::MemoryAllocateInfo::default()
+                .allocation_size(needs.size)
+                .memory_type_index(needs.memory_type_bits.trailing_zeros());
+            device.bind_buffer_memory(buffer, device.allocate_memory(&info, None)?, 0)?;
+
+            let clears = [vk::ClearValue::default()];
+            let begin = vk::RenderPassBeginInfo::default()
+                .render_pass(pass)
+                .framebuffer(framebuffer)
+                .render_area(area)
+                .clear_values(&clears);
+            device.cmd_begin_render_pass(commands, &begin, vk::SubpassContents::INLINE);
+            for round in 0..rounds {
+                let turn = round as usize % 2;
+                device.cmd_bind_pipeline(commands, point, pipelines[turn]);
+                device.cmd_bind_descriptor_sets(commands, point, layout, 0, &[self.sets[turn]], &[]);
+                self.constant(round);
+                device.cmd_bind_vertex_buffers(commands, 0, &[buffer], &[0]);
+                device.cmd_bind_index_buffer(commands, buffer, 0, vk::IndexType::UINT16);
+                device.cmd_draw_indexed(commands, 3, 1, 0, 0, 0);
+            }
+            device.cmd_end_render_pass(commands);
+            device.end_command_buffer(commands)
+        }
+    }
+
+    /// A render pass, and a framebuffer of an image: in tile memory, if there is some.
+    ///
+    /// # Safety
+    /// Called once.
+    unsafe fn target(&self) -> Result<(vk::RenderPass, vk::Framebuffer), vk::Result> {
+        let device = &self.device;
+        // SAFETY: As in `new`.
+        unsafe {
+            let mut usage = vk::ImageUsageFlags::COLOR_ATTACHMENT;
+            if self.tile {
+                usage |= ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
+            }
+            let info = vk::ImageCreateInfo::default()
+                .image_type(vk::ImageType::TYPE_2D)
+                .format(FORMAT)
+                .extent(vk::Extent3D {
+                    width: SIDE,
+                    height: SIDE,
+                    depth: 1,
+                })
+                .mip_levels(1)
+                .array_layers(1)
+                .samples(vk::SampleCountFlags::TYPE_1)
+                .usage(usage);
+            let image = device.create_image(&info, None)?;
+            let info = vk::MemoryAllocateInfo::default()
+                .allocation_size(1 << 20)
+                .memory_type_index(self.memory_type);
+            device.bind_image_memory(image, device.allocate_memory(&info, None)?, 0)?;
+            let range = vk::ImageSubresourceRange {
+                aspect_mask: vk::ImageAspectFlags::COLOR,
+                level_count: 1,
+                layer_count: 1,
+                ..Default::default()
+            };
+            let info = vk::ImageViewCreateInfo::default()
+                .image(image)
+                .view_type(vk::ImageViewType::TYPE_2D)
+                .format(FORMAT)
+                .subresource_range(range);
+            let views = [device.create_image_view(&info, None)?];
+            let attachments = [vk::AttachmentDescription::default()
+                .format(FORMAT)
+                .samples(vk::SampleCountFlags::TYPE_1)
+                .load_op(vk::AttachmentLoadOp::CLEAR)
+                .store_op(vk::AttachmentStoreOp::STORE)
+                .final_layout(vk::ImageLayout::GENERAL)];
+            let references = [vk::AttachmentReference {
+                attachment: 0,
+                layout: vk::ImageLayout::COLOR_ATTACHMENT_OPTIMAL,
+            }];
+            let subpasses = [vk::SubpassDescription::default().color_attachments(&references)];
+            let info = vk::RenderPassCreateInfo::default()
+                .attachments(&attachments)
+                .subpasses(&subpasses);
+            let pass = device.create_render_pass(&info, None)?;
+            let info = vk::FramebufferCreateInfo::default()
+                .render_pass(pass)
+                .attachments(&views)
+                .width(SIDE)
+                .height(SIDE)
+                .layers(1);
+            Ok((pass, device.create_framebuffer(&info, None)?))
+        }
+    }
+}

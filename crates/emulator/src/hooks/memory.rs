@@ -1,0 +1,477 @@
+//! Entry points about memory: types in every request and answer, tile memory objects, binding.
+
+use std::ffi::{c_int, c_void};
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_device::ffi::TileMemoryRequirementsQCOM;
+use tileheap_device::profile::TileRequirements;
+
+use crate::chain::{elements, find_mut};
+use crate::device::{Device, device_of};
+use crate::guard::{down, entry_points};
+use crate::memory;
+use crate::strip;
+use crate::wide_flags;
+
+/// Queries that ash 0.38 lacks, all of one shape: a structure in, `VkMemoryRequirements2` out.
+pub(crate) type RequirementsQuery =
+    unsafe extern "system" fn(vk::Device, *const c_void, *mut vk::MemoryRequirements2<'_>);
+
+macro_rules! requirements_queries {
+    ($($command:ident),+ $(,)?) => {
+        entry_points! {$(
+            /// The driver's answer with its memory types remapped.
+            fn $command(handle: vk::Device, info: *const c_void, out: *mut vk::MemoryRequirements2<'_>) {
+                let Some(device) = device_of(handle) else { return };
+                down!(device.next, $command(handle, info, out));
+                // SAFETY: Valid usage, and filled by the driver.
+                let needs = unsafe { &mut (*out).memory_requirements };
+                needs.memory_type_bits = device.shown_bits(needs.memory_type_bits);
+            }
+        )+}
+    };
+}
+
+requirements_queries! {
+    vkGetGeneratedCommandsMemoryRequirementsEXT,
+    vkGetTensorMemoryRequirementsARM,
+    vkGetDeviceTensorMemoryRequirementsARM,
+    vkGetDataGraphPipelineSessionMemoryRequirementsARM,
+}
+
+/// Completes an answer about a resource: types remapped, the tile type added, tile requirements filled.
+///
+/// # Safety
+/// `out` is a valid structure, filled by the driver.
+unsafe fn complete(
+    device: &Device,
+    out: *mut vk::MemoryRequirements2<'_>,
+    needs: Option<TileRequirements>,
+    transient: bool,
+) {
+    // SAFETY: The caller's promise.
+    let out = unsafe { &mut *out };
+    let bits = out.memory_requirements.memory_type_bits;
+    out.memory_requirements.memory_type_bits = shown(device, bits, needs, transient);
+    // SAFETY: The caller's promise.
+    if let Some(tile) = unsafe { find_mut::<TileMemoryRequirementsQCOM<'_>>(out.p_next) }
+        && device.physical.emulation.is_some()
+    {
+        tile.size = needs.map_or(0, |needs| needs.size.0);
+        tile.alignment = needs.map_or(0, |needs| needs.alignment.get());
+    }
+}
+
+fn shown(device: &Device, driver: u32, needs: Option<TileRequirements>, transient: bool) -> u32 {
+    let lazy = if transient { device.lazy_bits(driver) } else { 0 };
+    device.shown_bits(driver) | device.tile_bit(needs) | lazy
+}
+
+fn image_needs(device: &Device, image: vk::Image) -> Option<TileRequirements> {
+    device
+        .resources
+        .images
+        .with(image.as_raw(), |image| image.needs)
+        .flatten()
+}
+
+fn buffer_needs(device: &Device, buffer: vk::Buffer) -> Option<TileRequirements> {
+    device
+        .resources
+        .buffers
+        .with(buffer.as_raw(), |buffer| buffer.needs)
+        .flatten()
+}
+
+fn is_transient(device: &Device, image: vk::Image) -> bool {
+    device.resources.transient_images.get(image.as_raw()).is_some()
+}
+
+entry_points! {
+    /// A tile memory object, or an allocation with its type remapped.
+    fn vkAllocateMemory(
+        handle: vk::Device,
+        info: *const vk::MemoryAllocateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::DeviceMemory,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        // SAFETY: Valid usage: a valid structure.
+        memory::allocate(&device, unsafe { &*info }, allocator, out)
+    }
+
+    /// Forgets a tile memory object, and frees the handle's allocation.
+    fn vkFreeMemory(handle: vk::Device, object: vk::DeviceMemory, allocator: *const vk::AllocationCallbacks<'_>) {
+        let Some(device) = device_of(handle) else { return };
+        device.resources.objects.remove(object.as_raw());
+        down!(device.next, vkFreeMemory(handle, object, allocator));
+    }
+
+    /// Tile memory is not host visible.
+    fn vkMapMemory(
+        handle: vk::Device,
+        object: vk::DeviceMemory,
+        offset: vk::DeviceSize,
+        size: vk::DeviceSize,
+        flags: vk::MemoryMapFlags,
+        out: *mut *mut c_void,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_MEMORY_MAP_FAILED };
+        if memory::refuse_mapping(&device, object) {
+            return vk::Result::ERROR_MEMORY_MAP_FAILED;
+        }
+        down!(device.next, vkMapMemory(handle, object, offset, size, flags, out))
+    }
+
+    /// The same.
+    fn vkMapMemory2KHR(
+        handle: vk::Device,
+        info: *const vk::MemoryMapInfoKHR<'_>,
+        out: *mut *mut c_void,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_MEMORY_MAP_FAILED };
+        // SAFETY: Valid usage: a valid structure.
+        if memory::refuse_mapping(&device, unsafe { (*info).memory }) {
+            return vk::Result::ERROR_MEMORY_MAP_FAILED;
+        }
+        down!(device.next, vkMapMemory2KHR(handle, info, out))
+    }
+
+    /// Remapped types, and the tile type for what can live there.
+    fn vkGetImageMemoryRequirements(handle: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
+        let Some(device) = device_of(handle) else { return };
+        down!(device.next, vkGetImageMemoryRequirements(handle, image, out));
+        // SAFETY: Valid usage, and filled by the driver.
+        let bits = unsafe { &mut (*out).memory_type_bits };
+        *bits = shown(&device, *bits, image_needs(&device, image), is_transient(&device, image));
+    }
+
+    /// The same of buffers.
+    fn vkGetBufferMemoryRequirements(handle: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
+        let Some(device) = device_of(handle) else { return };
+        down!(device.next, vkGetBufferMemoryRequirements(handle, buffer, out));
+        // SAFETY: Valid usage, and filled by the driver.
+        let bits = unsafe { &mut (*out).memory_type_bits };
+        *bits = shown(&device, *bits, buffer_needs(&device, buffer), false);
+    }
+
+    /// The same with tile requirements.
+    fn vkGetImageMemoryRequirements2(
+        handle: vk::Device,
+        info: *const vk::ImageMemoryRequirementsInfo2<'_>,
+        out: *mut vk::MemoryRequirements2<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        down!(device.next, vkGetImageMemoryRequirements2(handle, info, out));
+        // SAFETY: Valid usage: a valid structure.
+        let image = unsafe { (*info).image };
+        // SAFETY: Filled by the driver.
+        unsafe { complete(&device, out, image_needs(&device, image), is_transient(&device, image)) };
+    }
+
+    /// The same of buffers.
+    fn vkGetBufferMemoryRequirements2(
+        handle: vk::Device,
+        info: *const vk::BufferMemoryRequirementsInfo2<'_>,
+        out: *mut vk::MemoryRequirements2<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        down!(device.next, vkGetBufferMemoryRequirements2(handle, info, out));
+        // SAFETY: Valid usage: a valid structure.
+        let buffer = unsafe { (*info).buffer };
+        // SAFETY: Filled by the driver.
+        unsafe { complete(&device, out, buffer_needs(&device, buffer), false) };
+    }
+
+    /// The same of an image that does not exist.
+    fn vkGetDeviceImageMemoryRequirements(
+        handle: vk::Device,
+        info: *const vk::DeviceImageMemoryRequirements<'_>,
+        out: *mut vk::MemoryRequirements2<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        // SAFETY: Valid usage: a valid structure.
+        let asked = unsafe { &*info };
+        // SAFETY: As above.
+        let create = unsafe { &*asked.p_create_info };
+        // SAFETY: As above, and it outlives the call.
+        let stripped = unsafe { strip::image(create) };
+        let mut copy = *asked;
+        copy.p_create_info = &stripped.info;
+        down!(device.next, vkGetDeviceImageMemoryRequirements(handle, &copy, out));
+        // SAFETY: The chain is valid.
+        let (create, stencil) = unsafe { wide_flags::image(create) };
+        // SAFETY: Filled by the driver.
+        let driver = unsafe { (*out).memory_requirements };
+        let needs = device.tile_image_needs(&create, stencil, &driver);
+        let transient = create.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT);
+        // SAFETY: As above.
+        unsafe { complete(&device, out, needs, transient) };
+    }
+
+    /// The same of a buffer that does not exist.
+    fn vkGetDeviceBufferMemoryRequirements(
+        handle: vk::Device,
+        info: *const vk::DeviceBufferMemoryRequirements<'_>,
+        out: *mut vk::MemoryRequirements2<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        // SAFETY: Valid usage: a valid structure.
+        let asked = unsafe { &*info };
+        // SAFETY: As above.
+        let create = unsafe { &*asked.p_create_info };
+        // SAFETY: As above, and it outlives the call.
+        let stripped = unsafe { strip::buffer(create) };
+        let mut copy = *asked;
+        copy.p_create_info = &stripped.info;
+        down!(device.next, vkGetDeviceBufferMemoryRequirements(handle, &copy, out));
+        // SAFETY: The chain is valid.
+        let create = unsafe { wide_flags::buffer(create) };
+        // SAFETY: Filled by the driver.
+        let driver = unsafe { (*out).memory_requirements };
+        let needs = device.tile_buffer_needs(&create, &driver);
+        // SAFETY: As above.
+        unsafe { complete(&device, out, needs, false) };
+    }
+
+    /// Remapped types; so in every query of imports below.
+    fn vkGetMemoryFdPropertiesKHR(
+        handle: vk::Device,
+        kind: vk::ExternalMemoryHandleTypeFlags,
+        fd: c_int,
+        out: *mut vk::MemoryFdPropertiesKHR<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let result = down!(device.next, vkGetMemoryFdPropertiesKHR(handle, kind, fd, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Filled by the driver.
+            remap(&device, unsafe { &mut (*out).memory_type_bits });
+        }
+        result
+    }
+
+    /// Of host memory.
+    fn vkGetMemoryHostPointerPropertiesEXT(
+        handle: vk::Device,
+        kind: vk::ExternalMemoryHandleTypeFlags,
+        pointer: *const c_void,
+        out: *mut vk::MemoryHostPointerPropertiesEXT<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let result = down!(device.next, vkGetMemoryHostPointerPropertiesEXT(handle, kind, pointer, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Filled by the driver.
+            remap(&device, unsafe { &mut (*out).memory_type_bits });
+        }
+        result
+    }
+
+    /// Of Windows handles.
+    fn vkGetMemoryWin32HandlePropertiesKHR(
+        handle: vk::Device,
+        kind: vk::ExternalMemoryHandleTypeFlags,
+        external: vk::HANDLE,
+        out: *mut vk::MemoryWin32HandlePropertiesKHR<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let result = down!(device.next, vkGetMemoryWin32HandlePropertiesKHR(handle, kind, external, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Filled by the driver.
+            remap(&device, unsafe { &mut (*out).memory_type_bits });
+        }
+        result
+    }
+
+    /// Of Fuchsia handles.
+    fn vkGetMemoryZirconHandlePropertiesFUCHSIA(
+        handle: vk::Device,
+        kind: vk::ExternalMemoryHandleTypeFlags,
+        external: vk::zx_handle_t,
+        out: *mut vk::MemoryZirconHandlePropertiesFUCHSIA<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let result = down!(device.next, vkGetMemoryZirconHandlePropertiesFUCHSIA(handle, kind, external, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Filled by the driver.
+            remap(&device, unsafe { &mut (*out).memory_type_bits });
+        }
+        result
+    }
+
+    /// Of Android hardware buffers.
+    fn vkGetAndroidHardwareBufferPropertiesANDROID(
+        handle: vk::Device,
+        buffer: *const vk::AHardwareBuffer,
+        out: *mut vk::AndroidHardwareBufferPropertiesANDROID<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let result = down!(device.next, vkGetAndroidHardwareBufferPropertiesANDROID(handle, buffer, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Filled by the driver.
+            remap(&device, unsafe { &mut (*out).memory_type_bits });
+        }
+        result
+    }
+
+    /// Of Fuchsia buffer collections.
+    fn vkGetBufferCollectionPropertiesFUCHSIA(
+        handle: vk::Device,
+        collection: vk::BufferCollectionFUCHSIA,
+        out: *mut vk::BufferCollectionPropertiesFUCHSIA<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let result = down!(device.next, vkGetBufferCollectionPropertiesFUCHSIA(handle, collection, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Filled by the driver.
+            remap(&device, unsafe { &mut (*out).memory_type_bits });
+        }
+        result
+    }
+
+    /// Of acceleration structures.
+    fn vkGetAccelerationStructureMemoryRequirementsNV(
+        handle: vk::Device,
+        info: *const vk::AccelerationStructureMemoryRequirementsInfoNV<'_>,
+        out: *mut vk::MemoryRequirements2KHR<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        down!(device.next, vkGetAccelerationStructureMemoryRequirementsNV(handle, info, out));
+        // SAFETY: Filled by the driver.
+        remap(&device, unsafe { &mut (*out).memory_requirements.memory_type_bits });
+    }
+
+    /// Of generated commands.
+    fn vkGetGeneratedCommandsMemoryRequirementsNV(
+        handle: vk::Device,
+        info: *const vk::GeneratedCommandsMemoryRequirementsInfoNV<'_>,
+        out: *mut vk::MemoryRequirements2<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        down!(device.next, vkGetGeneratedCommandsMemoryRequirementsNV(handle, info, out));
+        // SAFETY: Filled by the driver.
+        remap(&device, unsafe { &mut (*out).memory_requirements.memory_type_bits });
+    }
+
+    /// Of video sessions.
+    fn vkGetVideoSessionMemoryRequirementsKHR(
+        handle: vk::Device,
+        session: vk::VideoSessionKHR,
+        count: *mut u32,
+        out: *mut vk::VideoSessionMemoryRequirementsKHR<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let result = down!(device.next, vkGetVideoSessionMemoryRequirementsKHR(handle, session, count, out));
+        if result.as_raw() >= 0 && !out.is_null() {
+            // SAFETY: Valid usage.
+            let count = unsafe { *count };
+            // SAFETY: The driver has filled so many.
+            for needs in unsafe { std::slice::from_raw_parts_mut(out, count as usize) } {
+                remap(&device, &mut needs.memory_requirements.memory_type_bits);
+            }
+        }
+        result
+    }
+
+    /// Devices of a group do not reach each other's tile memory.
+    fn vkGetDeviceGroupPeerMemoryFeatures(
+        handle: vk::Device,
+        heap: u32,
+        local: u32,
+        remote: u32,
+        out: *mut vk::PeerMemoryFeatureFlags,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        let emulation = device.physical.emulation.as_ref();
+        if emulation.is_some_and(|emulation| emulation.remap.tile_heap() == heap) {
+            // SAFETY: Valid usage: room for one.
+            unsafe { out.write(vk::PeerMemoryFeatureFlags::empty()) };
+            return;
+        }
+        down!(device.next, vkGetDeviceGroupPeerMemoryFeatures(handle, heap, local, remote, out));
+    }
+
+    /// Nothing is committed for tile memory; the emulated lazy type is committed in full.
+    fn vkGetDeviceMemoryCommitment(handle: vk::Device, object: vk::DeviceMemory, out: *mut vk::DeviceSize) {
+        let Some(device) = device_of(handle) else { return };
+        match memory::lazy_commitment(&device, object) {
+            // SAFETY: Valid usage: room for one.
+            Some(bytes) => unsafe { out.write(bytes) },
+            None => down!(device.next, vkGetDeviceMemoryCommitment(handle, object, out)),
+        }
+    }
+
+    /// Binds to the heap where the object is tile memory.
+    fn vkBindImageMemory(
+        handle: vk::Device,
+        image: vk::Image,
+        object: vk::DeviceMemory,
+        offset: vk::DeviceSize,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let resource = device.resources.images.get(image.as_raw());
+        match memory::place(&device, resource, (vk::ObjectType::IMAGE, image.as_raw()), object, offset) {
+            Ok(below) => down!(device.next, vkBindImageMemory(handle, image, below, offset)),
+            Err(error) => error,
+        }
+    }
+
+    /// The same of buffers.
+    fn vkBindBufferMemory(
+        handle: vk::Device,
+        buffer: vk::Buffer,
+        object: vk::DeviceMemory,
+        offset: vk::DeviceSize,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        let resource = device.resources.buffers.get(buffer.as_raw());
+        match memory::place(&device, resource, (vk::ObjectType::BUFFER, buffer.as_raw()), object, offset) {
+            Ok(below) => down!(device.next, vkBindBufferMemory(handle, buffer, below, offset)),
+            Err(error) => error,
+        }
+    }
+
+    /// The same of several images.
+    fn vkBindImageMemory2(
+        handle: vk::Device,
+        count: u32,
+        infos: *const vk::BindImageMemoryInfo<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        // SAFETY: Valid usage.
+        let mut infos = unsafe { elements(infos, count) }.to_vec();
+        for info in &mut infos {
+            let about = (vk::ObjectType::IMAGE, info.image.as_raw());
+            let resource = device.resources.images.get(info.image.as_raw());
+            match memory::place(&device, resource, about, info.memory, info.memory_offset) {
+                Ok(below) => info.memory = below,
+                Err(error) => return error,
+            }
+        }
+        down!(device.next, vkBindImageMemory2(handle, count, infos.as_ptr()))
+    }
+
+    /// The same of several buffers.
+    fn vkBindBufferMemory2(
+        handle: vk::Device,
+        count: u32,
+        infos: *const vk::BindBufferMemoryInfo<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+        // SAFETY: Valid usage.
+        let mut infos = unsafe { elements(infos, count) }.to_vec();
+        for info in &mut infos {
+            let about = (vk::ObjectType::BUFFER, info.buffer.as_raw());
+            let resource = device.resources.buffers.get(info.buffer.as_raw());
+            match memory::place(&device, resource, about, info.memory, info.memory_offset) {
+                Ok(below) => info.memory = below,
+                Err(error) => return error,
+            }
+        }
+        down!(device.next, vkBindBufferMemory2(handle, count, infos.as_ptr()))
+    }
+}
+
+fn remap(device: &Device, bits: &mut u32) {
+    *bits = device.shown_bits(*bits);
+}

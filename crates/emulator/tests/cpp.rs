@@ -1,0 +1,102 @@
+//! The layer under a program in C++ that knows nothing of this project: `emulator/examples/tile_memory.cpp`, compiled here.
+
+use tileheap_testkit as support;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/tile_memory.cpp");
+
+/// The program, compiled once with warnings denied; `None`, and the test is skipped, without Vulkan's headers.
+fn program() -> Option<&'static Path> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let built = PROGRAM.get_or_init(|| {
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+        let headers = Command::new(&compiler)
+            .args(["-E", "-x", "c++", "-include", "vulkan/vulkan.h", "/dev/null"])
+            .output()
+            .unwrap_or_else(|error| panic!("{compiler}: {error}"));
+        if !headers.status.success() {
+            return None;
+        }
+        let program =
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tile_memory-{}", std::process::id()));
+        let warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"];
+        let output = Command::new(&compiler)
+            .arg("-std=c++17")
+            .args(warnings)
+            .args([SOURCE, "-lvulkan", "-o"])
+            .arg(&program)
+            .output()
+            .expect("it ran above");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        Some(program)
+    });
+    if built.is_none() {
+        support::skip("vulkan/vulkan.h is not there: apt-get install libvulkan-dev");
+    }
+    built.as_deref()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("it prints UTF-8")
+}
+
+/// Runs it on the emulator; `None` where the test is skipped.
+fn run(profile: &str, arguments: &[&str]) -> Option<Output> {
+    let program = program()?;
+    // On the test bed, where that is what tests run on.
+    let mut command = match std::env::var_os("TILEHEAP_RUNNER") {
+        None => Command::new(program),
+        Some(runner) => {
+            let mut command = Command::new(runner);
+            command.arg(program);
+            command
+        }
+    };
+    if !support::emulate(&mut command, profile) {
+        return None;
+    }
+    command.args(arguments).env("VK_TILEHEAP_EMULATOR_LOG", "true");
+    Some(command.output().expect("it runs"))
+}
+
+#[test]
+fn contents_live_through_a_batch_whose_command_buffers_bind() {
+    let Some(output) = run("generous", &[]) else {
+        return;
+    };
+    let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{complaints}{printed}");
+    assert!(printed.contains("a tile heap of 16777216 bytes"), "{printed}");
+    assert!(
+        printed.contains("read back: 0x12345678 … 0x12345678"),
+        "{printed}"
+    );
+    assert!(!complaints.contains("TILEHEAP-"), "{complaints}");
+}
+
+#[test]
+fn a_command_buffer_that_forgets_to_bind_reads_poison_and_is_told() {
+    let Some(output) = run("generous", &["--forget"]) else {
+        return;
+    };
+    let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert!(
+        printed.contains("read back: 0xffff00ff … 0xffff00ff"),
+        "{printed}"
+    );
+    for id in ["TILEHEAP-transfer-unbound", "TILEHEAP-reads-discarded"] {
+        assert!(complaints.contains(id), "{complaints}");
+    }
+}
+
+#[test]
+fn a_device_whose_tile_buffers_cannot_be_copied_is_told_by_name() {
+    let Some(output) = run("adreno-830", &[]) else {
+        return;
+    };
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stderr).contains("VK_TILEHEAP_EMULATOR_PROFILE=generous"));
+}

@@ -1,0 +1,255 @@
+//! The layer without a loader above it, and below it a driver that fails where it is told to.
+//!
+//! ```text
+//! application (here) ─► layer (linked) ─► wrappers ─► the machine's loader and driver
+//!                                            │ count what lives
+//!                                            └ fail the n-th call that can fail
+//! ```
+//! For every n until a program runs through: its error comes back, and nothing is left over: no driver object, no byte.
+
+// Every call of ash is unsafe; a comment says what a stretch of them relies on.
+#![allow(clippy::multiple_unsafe_ops_per_block)]
+
+mod driver;
+use tileheap_testkit::glsl;
+mod invented;
+mod loader;
+mod names;
+mod passes;
+mod program;
+mod queues;
+mod shaders;
+mod turns;
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+
+use ash::vk;
+use driver::{FAILED, HAS_TILE_MEMORY, LIVE, NATIVE_VERSION, PANICS, arm, lock};
+use loader::{layer, machine};
+use program::Owned;
+use tileheap_device::ffi;
+use tileheap_emulator::vkNegotiateLoaderLayerInterfaceVersion;
+
+/// Counts the bytes that Rust code has allocated: the layer and this program, since the driver is none.
+struct Counting;
+
+static BYTES: AtomicI64 = AtomicI64::new(0);
+
+// SAFETY: The system's allocator does all the work.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        BYTES.fetch_add(layout.size() as i64, SeqCst);
+        // SAFETY: The caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        BYTES.fetch_sub(layout.size() as i64, SeqCst);
+        // SAFETY: The caller's promise.
+        unsafe { System.dealloc(at, layout) };
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Runs the program once, all of it or the first part; its result, and the bytes left over.
+fn once(strange: bool, all: bool) -> (Result<(), vk::Result>, i64) {
+    let before = BYTES.load(SeqCst);
+    let result = {
+        let mut owned = Owned::default();
+        if all {
+            owned.run_all(strange)
+        } else {
+            owned.run(strange).map(drop)
+        }
+    };
+    (result, BYTES.load(SeqCst) - before)
+}
+
+/// Every call down fails once, in programs without chains and with structures that nobody knows in every chain.
+#[test]
+fn every_error_from_below_comes_back_and_nothing_is_left() {
+    let _turn = machine();
+    for strange in [false, true] {
+        // Tables that are filled once for the process.
+        arm(0, vk::Result::SUCCESS);
+        assert_eq!(once(strange, true).0, Ok(()), "strange: {strange}");
+        for failure in [
+            vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+        ] {
+            let mut failed = Vec::new();
+            for n in 1.. {
+                arm(n, failure);
+                let (result, bytes) = once(strange, true);
+                let Some(name) = *lock(&FAILED) else {
+                    assert_eq!(result, Ok(()));
+                    break;
+                };
+                let call = format!("call {n}, {name}, strange: {strange}");
+                // Extensions are asked for again until they are known; everything else is asked once.
+                let recovers = name == "vkEnumerateDeviceExtensionProperties" && result == Ok(());
+                assert!(recovers || result == Err(failure), "{call}: {result:?}");
+                assert_eq!(LIVE.load(SeqCst), 0, "objects left after {call}, failed");
+                assert_eq!(bytes, 0, "bytes left after {call}, failed");
+                failed.push(name);
+            }
+            // What the layer does on its own is among them.
+            for (name, times) in [
+                ("vkCreateDevice", 1),
+                ("vkAllocateMemory", 2),
+                ("vkBindBufferMemory", 2),
+                ("vkCreateImage", 4),
+                ("vkCreateCommandPool", 2),
+                ("vkAllocateCommandBuffers", 2),
+                ("vkSetDeviceLoaderData", 1),
+                ("vkCreateSemaphore", 1),
+                ("vkCreateShaderModule", 3),
+                ("vkCreateComputePipelines", 1),
+                ("vkCreateGraphicsPipelines", 1),
+                ("vkCreateRayTracingPipelinesKHR", 2),
+                ("vkAllocateDescriptorSets", 1),
+                ("vkCreateDescriptorUpdateTemplate", 2),
+                ("vkCreateRenderPass2", 1),
+                ("vkQueueSubmit", 2),
+                ("vkQueueSubmit2", 2),
+            ] {
+                let seen = failed.iter().filter(|failed| **failed == name).count();
+                assert!(seen >= times, "{name} failed {seen} times: {failed:?}");
+            }
+        }
+    }
+    arm(0, vk::Result::SUCCESS);
+    assert_eq!(PANICS.load(SeqCst), 0);
+}
+
+/// What failed once works when it is tried again: the heap, and a submission.
+#[test]
+fn an_error_from_below_is_not_for_ever() {
+    let _turn = machine();
+    arm(0, vk::Result::SUCCESS);
+    let mut owned = Owned::default();
+    let (_, tile_type) = owned.create(false).expect("a device");
+    let device = owned.device.clone().expect("created");
+    let info = vk::MemoryAllocateInfo::default()
+        .allocation_size(4096)
+        .memory_type_index(tile_type);
+    // The heap's buffer, its memory, its binding, the object.
+    for n in 1..=4 {
+        arm(n, vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+        // SAFETY: A type of the device.
+        let refused = unsafe { device.allocate_memory(&info, None) };
+        assert_eq!(
+            refused,
+            Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY),
+            "{:?}",
+            lock(&FAILED)
+        );
+        arm(0, vk::Result::SUCCESS);
+        if n == 3 {
+            // SAFETY: As above.
+            owned
+                .memory
+                .push(unsafe { device.allocate_memory(&info, None) }.expect("tile memory"));
+            break;
+        }
+    }
+    arm(1, vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+    // SAFETY: As above.
+    let refused = unsafe { device.allocate_memory(&info, None) };
+    assert_eq!(
+        refused,
+        Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY),
+        "the heap is there, the object is not"
+    );
+    arm(0, vk::Result::SUCCESS);
+    drop(owned);
+    assert_eq!(LIVE.load(SeqCst), 0);
+}
+
+/// Where the driver has the extension, it is the driver's; where the layer is forced to emulate, it is the layer's.
+#[test]
+fn it_steps_aside_unless_it_is_forced() {
+    let _turn = machine();
+    arm(0, vk::Result::SUCCESS);
+    HAS_TILE_MEMORY.store(true, SeqCst);
+    for (force, version, heaps) in [
+        (false, NATIVE_VERSION, 0),
+        (true, ffi::tile_memory_heap::SPEC_VERSION, 1),
+    ] {
+        let mut owned = Owned::default();
+        let physical = owned.create_instance(false, force).expect("an instance");
+        let instance = owned.instance.clone().expect("created");
+        // SAFETY: A live device.
+        let (extensions, types) = unsafe {
+            (
+                instance
+                    .enumerate_device_extension_properties(physical)
+                    .expect("extensions"),
+                instance.get_physical_device_memory_properties(physical),
+            )
+        };
+        let listed: Vec<_> = extensions
+            .iter()
+            .filter(|known| known.extension_name_as_c_str() == Ok(ffi::tile_memory_heap::NAME))
+            .map(|known| known.spec_version)
+            .collect();
+        assert_eq!(listed, [version], "force: {force}");
+        let is_tile = |heap: &&vk::MemoryHeap| heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM);
+        let count = types.memory_heaps_as_slice().iter().filter(is_tile).count();
+        assert_eq!(count, heaps, "force: {force}");
+        if force {
+            // What is the layer's does not go down to the machine's driver, which would refuse it.
+            owned.create_device(false, physical).expect("a device");
+        }
+    }
+    HAS_TILE_MEMORY.store(false, SeqCst);
+    assert_eq!(LIVE.load(SeqCst), 0);
+}
+
+/// A loader that hands over no link, or another structure than it should, is refused.
+#[test]
+fn without_a_link_there_is_no_instance_and_no_device() {
+    let _turn = machine();
+    arm(0, vk::Result::SUCCESS);
+    // SAFETY: The layer's look-up lives as long as the program.
+    let entry = unsafe {
+        ash::Entry::from_static_fn(ash::StaticFn {
+            get_instance_proc_addr: layer(),
+        })
+    };
+    // SAFETY: A valid create info.
+    let made = unsafe { entry.create_instance(&vk::InstanceCreateInfo::default(), None) };
+    assert_eq!(made.err(), Some(vk::Result::ERROR_INITIALIZATION_FAILED));
+    let mut owned = Owned::default();
+    owned.create(false).expect("a device");
+    let instance = owned.instance.as_ref().expect("created");
+    // SAFETY: A live instance, and a create info that a loader would have chained a link to.
+    let made = unsafe {
+        let physical = instance.enumerate_physical_devices().expect("devices")[0];
+        instance.create_device(physical, &vk::DeviceCreateInfo::default(), None)
+    };
+    assert_eq!(made.err(), Some(vk::Result::ERROR_INITIALIZATION_FAILED));
+    // SAFETY: Null is allowed.
+    let none = unsafe { vkNegotiateLoaderLayerInterfaceVersion(std::ptr::null_mut()) };
+    assert_eq!(none, vk::Result::ERROR_INITIALIZATION_FAILED);
+}
+
+/// A thousand lives of an instance, a device, tile memory and work leave neither a byte nor an object.
+#[test]
+fn a_thousand_lives_leave_nothing() {
+    let _turn = machine();
+    arm(0, vk::Result::SUCCESS);
+    // Tables that are filled once for the process.
+    for strange in [false, true] {
+        assert_eq!(once(strange, true).0, Ok(()));
+    }
+    for life in 0..1000 {
+        let (result, left) = once(life % 2 == 1, life % 20 < 2);
+        assert_eq!(result, Ok(()));
+        assert_eq!(LIVE.load(SeqCst), 0, "objects left after life {life}");
+        assert_eq!(left, 0, "bytes left after life {life}");
+    }
+}

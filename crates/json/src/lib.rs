@@ -1,0 +1,108 @@
+//! What the JSON forms of frames, profiles and plans share: a header, and errors that name the place on one line.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+/// Parses a document of one `format` and `version`.
+///
+/// # Errors
+/// The problem with its line, column and path, on one line, whatever the text holds.
+pub fn read<T: DeserializeOwned>(text: &str, format: &str, version: u64) -> Result<T, String> {
+    #[derive(Deserialize)]
+    struct Header {
+        format: String,
+        version: u64,
+    }
+    // The header first: another version has other fields, which would be the lesser complaint.
+    let header: Header = parse(text).map_err(|fault| fault.to_string())?;
+    if header.format != format {
+        return Err(format!(
+            "`format` is {:?}, and {format:?} is expected",
+            clip(&header.format)
+        ));
+    }
+    if header.version != version {
+        return Err(format!(
+            "`version` is {}, and this tileheap reads version {version}",
+            header.version
+        ));
+    }
+    parse(text).map_err(|fault| fault.to_string())
+}
+
+/// Where a text stops being the JSON that is expected, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} column {column}{}: {problem}", at(.path))]
+pub struct JsonSyntaxFault {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in bytes, from 1; 0 for a place before the first.
+    pub column: usize,
+    /// The fields and indices that lead there: `submits[0].batches[1].waits`; empty for the document itself.
+    pub path: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+fn at(path: &str) -> String {
+    match path {
+        // What the parser gives for no place in particular.
+        "" | "." | "?" => String::new(),
+        path => format!(", at `{path}`"),
+    }
+}
+
+/// Parses a whole text into any type of document.
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxFault> {
+    if let Some(list) = list_instead(text) {
+        return Err(list);
+    }
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let parsed: Result<T, _> = serde_path_to_error::deserialize(&mut deserializer);
+    let (path, error) = match parsed {
+        Ok(document) => match deserializer.end() {
+            Ok(()) => return Ok(document),
+            Err(error) => (String::new(), error),
+        },
+        Err(error) => (error.path().to_string(), error.into_inner()),
+    };
+    let (line, column) = (error.line(), error.column());
+    let mut problem = error.to_string();
+    // The place is told once, in front.
+    let suffix = format!(" at line {line} column {column}");
+    problem.truncate(problem.strip_suffix(&suffix).map_or(problem.len(), str::len));
+    Err(JsonSyntaxFault {
+        line,
+        column,
+        path: clip(&path),
+        problem: clip(&problem),
+    })
+}
+
+/// `serde` would take a list for a document whose fields have lost their names.
+fn list_instead(text: &str) -> Option<JsonSyntaxFault> {
+    let before = &text[..text.find(|c: char| !c.is_ascii_whitespace())?];
+    text[before.len()..].starts_with('[').then(|| JsonSyntaxFault {
+        line: 1 + before.matches('\n').count(),
+        column: 1 + before.len() - before.rfind('\n').map_or(0, |at| at + 1),
+        path: String::new(),
+        problem: "a list, where a description is expected".to_owned(),
+    })
+}
+
+/// The text on one line and not endless: it may quote what stands in the file.
+pub fn clip(text: &str) -> String {
+    const LONGEST: usize = 300;
+    let mut line = String::new();
+    for c in text.chars().take(LONGEST) {
+        if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    if text.chars().nth(LONGEST).is_some() {
+        line.push('…');
+    }
+    line
+}

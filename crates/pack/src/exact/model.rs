@@ -1,0 +1,305 @@
+//! What the exact search works on: pieces that stand in columns.
+//!
+//! ```text
+//! steps    0 1 2 3 4 5 6 7 8          a column is a largest set of lives that overlap at one step; whatever
+//! a        ■ ■ ■                      happens between two of them changes nothing:
+//! b          ■ ■ ■ ■                    column 0: a b      column 1: b c      column 2: c d
+//! c                ■ ■ ■ ■            and one more column for each pair in conflict
+//! d                      ■ ■
+//! ```
+
+use crate::Problem;
+use crate::units::{Alignment, Run};
+
+/// A problem reduced to what a search has to know, and the memory of reducing it.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) pieces: Vec<Piece>,
+    /// Columns of each piece, in runs, ascending.
+    pub(crate) columns: Vec<u32>,
+    /// Pieces of each column, in runs.
+    pub(crate) holders: Vec<u32>,
+    pub(crate) column_runs: Vec<Run>,
+    row_width: u32,
+    /// Every piece stands in consecutive columns, so that the row of columns can be cut where nothing crosses.
+    pub(crate) in_a_row: bool,
+    /// Pieces by first column, and where each column's begin.
+    pub(crate) by_first: Vec<u32>,
+    pub(crate) first_runs: Vec<u32>,
+    /// All sizes, bounds and alignments are multiples of this.
+    pub(crate) grain: u64,
+    /// Units that take part.
+    units: Vec<u32>,
+    lives: Vec<Life>,
+    events: Vec<(u32, bool, u32)>,
+    /// Pieces and the columns that stand for their conflicts.
+    conflicts: Vec<(u32, u32)>,
+    piece_of: Vec<u32>,
+    /// A list in the making: counts of columns, columns with conflicts, pieces in some order.
+    draft: Vec<u32>,
+}
+
+/// A life of a piece, from its first column to the one after its last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Life {
+    piece: u32,
+    first: u32,
+    end: u32,
+}
+
+/// Something to place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Piece {
+    /// The unit that it stands for.
+    pub(crate) unit: u32,
+    pub(crate) size: u64,
+    pub(crate) alignment: Alignment,
+    pub(crate) low: u64,
+    pub(crate) high: u64,
+    pub(crate) columns: Run,
+    pub(crate) first: u32,
+    /// A piece that is the same in everything, of which this one is the next.
+    pub(crate) twin: u32,
+}
+
+/// No such piece.
+pub(crate) const NONE: u32 = u32::MAX;
+
+impl Model {
+    /// Reduces a problem.
+    ///
+    /// `within` are the units that take part; all of them for `None`.
+    pub(crate) fn new(problem: &Problem, within: Option<&[u32]>) -> Model {
+        let mut model = Model::default();
+        model.reduce(problem, within);
+        model
+    }
+
+    /// As [`Model::new`], with the memory of the last problem.
+    pub(crate) fn reduce(&mut self, problem: &Problem, within: Option<&[u32]>) {
+        let taking = |&unit: &u32| problem.units[unit as usize].size > 0;
+        self.units.clear();
+        match within {
+            Some(units) => self.units.extend(units.iter().copied().filter(taking)),
+            None => self.units.extend((0..problem.units.len() as u32).filter(taking)),
+        }
+        self.sweep(problem);
+        self.pieces.clear();
+        self.columns.clear();
+        self.in_a_row = true;
+        self.row_width = 0;
+        let mut lives = self.lives.iter().peekable();
+        for (index, &unit) in self.units.iter().enumerate() {
+            let from = self.columns.len() as u32;
+            // Members of a group may live at the same time.
+            let mut reached = 0;
+            while let Some(life) = lives.next_if(|life| life.piece == index as u32) {
+                self.columns.extend(life.first.max(reached)..life.end);
+                reached = reached.max(life.end);
+                self.row_width = self.row_width.max(life.end);
+            }
+            let of = problem.units[unit as usize];
+            let (low, high) = of.bounds();
+            self.pieces.push(Piece {
+                unit,
+                size: of.size,
+                alignment: of.alignment,
+                low,
+                high,
+                columns: Run {
+                    first: from,
+                    end: self.columns.len() as u32,
+                },
+                first: 0,
+                twin: NONE,
+            });
+        }
+        self.add_conflicts(problem);
+        self.index();
+        self.pair_twins();
+        self.grain = self.pieces.iter().fold(0, |grain, piece| {
+            [piece.size, piece.low, piece.alignment.get()]
+                .into_iter()
+                .fold(grain, gcd)
+        });
+    }
+
+    /// The number of columns.
+    pub(crate) fn width(&self) -> usize {
+        self.column_runs.len()
+    }
+
+    /// The number of columns that stand for steps; those after them are declared conflicts.
+    pub(crate) fn row_width(&self) -> usize {
+        self.row_width as usize
+    }
+
+    /// The columns of every life, ascending by piece and column.
+    fn sweep(&mut self, problem: &Problem) {
+        // A death at a step comes before the births there.
+        self.events.clear();
+        self.lives.clear();
+        for (index, &unit) in self.units.iter().enumerate() {
+            for span in problem.spans(&problem.units[unit as usize]) {
+                if !span.is_empty() {
+                    let life = self.lives.len() as u32;
+                    self.events
+                        .extend([(span.first.0, true, life), (span.end.0, false, life)]);
+                    self.lives.push(Life {
+                        piece: index as u32,
+                        first: 0,
+                        end: 0,
+                    });
+                }
+            }
+        }
+        self.events.sort_unstable();
+        let (mut column, mut grew) = (0, false);
+        for &(_, birth, life) in &self.events {
+            let life = &mut self.lives[life as usize];
+            if birth {
+                life.first = column;
+                grew = true;
+            } else {
+                column += u32::from(grew);
+                grew = false;
+                life.end = column;
+            }
+        }
+        self.lives.sort_unstable();
+    }
+
+    /// A column for each pair in conflict that does not share one already.
+    fn add_conflicts(&mut self, problem: &Problem) {
+        if problem.rivals.is_empty() {
+            return;
+        }
+        self.piece_of.clear();
+        self.piece_of.resize(problem.units.len(), NONE);
+        for (index, piece) in self.pieces.iter().enumerate() {
+            self.piece_of[piece.unit as usize] = index as u32;
+        }
+        self.conflicts.clear();
+        let mut column = self.row_width;
+        for (a, piece) in self.pieces.iter().enumerate() {
+            let unit = &problem.units[piece.unit as usize];
+            for &rival in unit.rivals.of(&problem.rivals) {
+                let b = self.piece_of[rival as usize];
+                if b == NONE || b as usize <= a {
+                    continue;
+                }
+                let other = &self.pieces[b as usize];
+                if shares(piece.columns.of(&self.columns), other.columns.of(&self.columns)) {
+                    continue;
+                }
+                self.conflicts.extend([(a as u32, column), (b, column)]);
+                column += 1;
+            }
+        }
+        self.conflicts.sort_unstable();
+        let mut conflicts = self.conflicts.iter().peekable();
+        self.draft.clear();
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            let first = self.draft.len() as u32;
+            self.draft.extend_from_slice(piece.columns.of(&self.columns));
+            while let Some(&(_, column)) = conflicts.next_if(|&&(owner, _)| owner == index as u32) {
+                self.draft.push(column);
+            }
+            piece.columns = Run {
+                first,
+                end: self.draft.len() as u32,
+            };
+        }
+        std::mem::swap(&mut self.columns, &mut self.draft);
+    }
+
+    /// Who stands in each column, and who begins there.
+    fn index(&mut self) {
+        let width = self.columns.iter().max().map_or(0, |&last| last as usize + 1);
+        let counts = &mut self.draft;
+        counts.clear();
+        counts.resize(width + 1, 0);
+        for &column in &self.columns {
+            counts[column as usize + 1] += 1;
+        }
+        for column in 0..width {
+            counts[column + 1] += counts[column];
+        }
+        self.column_runs.clear();
+        self.column_runs.extend((0..width).map(|column| Run {
+            first: counts[column],
+            end: counts[column + 1],
+        }));
+        self.holders.clear();
+        self.holders.resize(self.columns.len(), 0);
+        self.by_first.clear();
+        for (index, piece) in self.pieces.iter_mut().enumerate() {
+            let columns = piece.columns.of(&self.columns);
+            piece.first = columns.first().copied().unwrap_or(0);
+            for &column in columns {
+                self.holders[counts[column as usize] as usize] = index as u32;
+                counts[column as usize] += 1;
+            }
+            self.in_a_row &= columns.windows(2).all(|pair| pair[0] + 1 == pair[1]);
+            if !columns.is_empty() {
+                self.by_first.push(index as u32);
+            }
+        }
+        let pieces = &self.pieces;
+        self.by_first
+            .sort_unstable_by_key(|&piece| (pieces[piece as usize].first, piece));
+        let mut begun = 0;
+        self.first_runs.clear();
+        for column in 0..=width as u32 {
+            let begins = self.by_first[begun..].iter();
+            begun += begins
+                .take_while(|&&piece| pieces[piece as usize].first < column)
+                .count();
+            self.first_runs.push(begun as u32);
+        }
+    }
+
+    /// Of pieces that are the same in everything, each names the one before it.
+    fn pair_twins(&mut self) {
+        let order = &mut self.draft;
+        order.clear();
+        order.extend(0..self.pieces.len() as u32);
+        let (pieces, columns) = (&mut self.pieces, &self.columns);
+        let key = |pieces: &[Piece], piece: u32| {
+            let piece = &pieces[piece as usize];
+            (
+                piece.first,
+                piece.size,
+                piece.alignment,
+                piece.low,
+                piece.high,
+                piece.columns.len(),
+            )
+        };
+        order.sort_unstable_by_key(|&piece| (key(pieces, piece), piece));
+        for pair in order.windows(2) {
+            let (a, b) = (pair[0], pair[1]);
+            let same_columns =
+                pieces[a as usize].columns.of(columns) == pieces[b as usize].columns.of(columns);
+            if key(pieces, a) == key(pieces, b) && same_columns {
+                pieces[b as usize].twin = a;
+            }
+        }
+    }
+}
+
+/// Whether two ascending lists have something in common.
+fn shares(a: &[u32], b: &[u32]) -> bool {
+    a.iter().any(|column| b.binary_search(column).is_ok())
+}
+
+pub(crate) fn gcd(mut a: u64, mut b: u64) -> u64 {
+    // Most often one of them is a power of two, which takes no division.
+    if b != 0 && a.is_power_of_two() {
+        return 1 << (a | b).trailing_zeros();
+    }
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

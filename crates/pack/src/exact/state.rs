@@ -1,0 +1,302 @@
+//! A partial packing, and how to take parts of it back.
+//!
+//! Every column is filled from below and has a *floor*: nothing more goes under it. A piece is *ready* at the lowest offset
+//! that the floors of its columns, its alignment and its bounds leave. A column's floor is raised to where the first of its
+//! pieces is ready, since nothing can use the bytes between. A column whose floor and pieces yet to place pass the capacity
+//! ends the branch.
+
+use super::model::{Model, NONE};
+use crate::gap::align_up;
+use crate::units::Alignment;
+
+/// The readiness of what is placed: above that of all others.
+pub(crate) const PLACED: u64 = u64::MAX;
+
+/// The state, its trail, and nothing that is allocated while searching.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) capacity: u64,
+    /// Of each column.
+    pub(crate) floors: Vec<u64>,
+    /// Bytes yet to place in each column.
+    pub(crate) loads: Vec<u64>,
+    /// Pieces yet to place that stand in both the column before and this one.
+    pub(crate) crossings: Vec<u32>,
+    /// Where each piece that is not placed may start; [`PLACED`] otherwise.
+    pub(crate) ready: Vec<u64>,
+    /// The same if no bytes had been left unused: what is placed below each piece, and its bounds, ask for no more.
+    pub(crate) borne: Vec<u64>,
+    /// Where each piece that is placed starts.
+    pub(crate) offsets: Vec<u64>,
+    /// Size and alignment of each piece, side by side with the above.
+    sizes: Vec<u64>,
+    alignments: Vec<Alignment>,
+    /// How often each column ended a branch.
+    pub(crate) blame: Vec<u64>,
+    /// The highest offset of each piece: its bound, or the capacity's.
+    limits: Vec<u64>,
+    /// What was changed, and what it was before.
+    trail: Vec<(Change, u64)>,
+    placements: Vec<u32>,
+    dirty: Vec<u32>,
+    is_dirty: Vec<bool>,
+    /// Starts and sizes of one column's pieces.
+    starts: Vec<(u64, u64)>,
+    /// Whether each column is also judged by the times its pieces are ready at.
+    pub(crate) use_heads: bool,
+}
+
+/// Something that is taken back by its old value.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    /// A column's floor.
+    Floor(u32),
+    /// Where a piece is ready.
+    Ready(u32),
+    /// Where a piece is borne.
+    Borne(u32),
+    /// Where a piece is ready and borne, both the same.
+    Both(u32),
+}
+
+/// A state to come back to.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Mark {
+    trail: u32,
+    placements: u32,
+}
+
+/// The branch holds no packing.
+#[derive(Debug)]
+pub(crate) struct DeadEnd;
+
+impl State {
+    /// Nothing is placed; ends at once where a column's pieces pass the capacity.
+    pub(crate) fn start(&mut self, model: &Model, capacity: u64) -> Result<(), DeadEnd> {
+        let (width, count) = (model.width(), model.pieces.len());
+        self.capacity = if model.grain > 0 {
+            capacity - capacity % model.grain
+        } else {
+            capacity
+        };
+        self.floors.clear();
+        self.floors.resize(width, 0);
+        self.loads.clear();
+        self.loads.resize(width, 0);
+        self.crossings.clear();
+        self.crossings.resize(width + 1, 0);
+        self.blame.resize(width, 0);
+        self.offsets.clear();
+        self.offsets.resize(count, 0);
+        self.sizes.clear();
+        self.sizes.extend(model.pieces.iter().map(|piece| piece.size));
+        self.alignments.clear();
+        self.alignments
+            .extend(model.pieces.iter().map(|piece| piece.alignment));
+        self.trail.clear();
+        self.placements.clear();
+        self.dirty.clear();
+        self.is_dirty.clear();
+        self.is_dirty.resize(width, false);
+        self.ready.clear();
+        self.borne.clear();
+        self.limits.clear();
+        for piece in &model.pieces {
+            let limit = self
+                .capacity
+                .checked_sub(piece.size)
+                .ok_or(DeadEnd)?
+                .min(piece.high);
+            let ready = align_up(piece.low, piece.alignment).filter(|&ready| ready <= limit);
+            self.ready.push(ready.ok_or(DeadEnd)?);
+            self.limits.push(limit);
+            for (position, &column) in piece.columns.of(&model.columns).iter().enumerate() {
+                self.loads[column as usize] += piece.size;
+                self.crossings[column as usize] += u32::from(position > 0);
+            }
+        }
+        self.borne.extend_from_slice(&self.ready);
+        for column in 0..width {
+            self.mark_dirty(column as u32);
+        }
+        self.settle(model)
+    }
+
+    pub(crate) fn mark(&self) -> Mark {
+        Mark {
+            trail: self.trail.len() as u32,
+            placements: self.placements.len() as u32,
+        }
+    }
+
+    /// Takes back whatever was done since.
+    pub(crate) fn undo(&mut self, model: &Model, mark: Mark) {
+        while self.placements.len() > mark.placements as usize {
+            let index = self.placements.pop().expect("more is placed than at the mark") as usize;
+            self.ready[index] = self.offsets[index];
+            let piece = &model.pieces[index];
+            for (position, &column) in piece.columns.of(&model.columns).iter().enumerate() {
+                self.loads[column as usize] += piece.size;
+                self.crossings[column as usize] += u32::from(position > 0);
+            }
+        }
+        while self.trail.len() > mark.trail as usize {
+            let (change, value) = self.trail.pop().expect("the trail is longer than the mark");
+            match change {
+                Change::Floor(column) => self.floors[column as usize] = value,
+                Change::Ready(piece) => self.ready[piece as usize] = value,
+                Change::Borne(piece) => self.borne[piece as usize] = value,
+                Change::Both(piece) => {
+                    self.ready[piece as usize] = value;
+                    self.borne[piece as usize] = value;
+                }
+            }
+        }
+    }
+
+    /// Places a piece where it is ready.
+    pub(crate) fn place(&mut self, model: &Model, index: u32) -> Result<(), DeadEnd> {
+        let piece = &model.pieces[index as usize];
+        let offset = std::mem::replace(&mut self.ready[index as usize], PLACED);
+        let end = offset + piece.size;
+        self.offsets[index as usize] = offset;
+        self.placements.push(index);
+        for (position, &column) in piece.columns.of(&model.columns).iter().enumerate() {
+            self.loads[column as usize] -= piece.size;
+            self.crossings[column as usize] -= u32::from(position > 0);
+        }
+        let mut outcome = Ok(());
+        for &column in piece.columns.of(&model.columns) {
+            outcome = self.raise::<true>(model, column, end);
+            if outcome.is_err() {
+                break;
+            }
+        }
+        self.settled(model, outcome)
+    }
+
+    /// Leaves the bytes below `floor` unused.
+    pub(crate) fn skip(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
+        let outcome = self.raise::<false>(model, column, floor);
+        self.settled(model, outcome)
+    }
+
+    fn settled(&mut self, model: &Model, outcome: Result<(), DeadEnd>) -> Result<(), DeadEnd> {
+        let outcome = outcome.and_then(|()| self.settle(model));
+        while let Some(column) = self.dirty.pop() {
+            self.is_dirty[column as usize] = false;
+        }
+        outcome
+    }
+
+    fn mark_dirty(&mut self, column: u32) {
+        if !self.is_dirty[column as usize] {
+            self.is_dirty[column as usize] = true;
+            self.dirty.push(column);
+        }
+    }
+
+    /// Lifts a column's floor, and with it what stands there: `ONTO` a piece, or over bytes left unused.
+    fn raise<const ONTO: bool>(&mut self, model: &Model, column: u32, floor: u64) -> Result<(), DeadEnd> {
+        self.trail
+            .push((Change::Floor(column), self.floors[column as usize]));
+        self.floors[column as usize] = floor;
+        if self.loads[column as usize] == 0 {
+            return Ok(());
+        }
+        self.mark_dirty(column);
+        for &other in model.column_runs[column as usize].of(&model.holders) {
+            let index = other as usize;
+            let (old, borne) = (self.ready[index], self.borne[index]);
+            if old >= floor {
+                if ONTO && borne < floor && old != PLACED {
+                    self.trail.push((Change::Borne(other), borne));
+                    self.borne[index] = align_up(floor, self.alignments[index]).unwrap_or(old);
+                }
+                continue;
+            }
+            let ready = align_up(floor, self.alignments[index]).filter(|&ready| ready <= self.limits[index]);
+            let Some(ready) = ready else {
+                self.blame[column as usize] += 1;
+                return Err(DeadEnd);
+            };
+            self.ready[index] = ready;
+            if !ONTO {
+                self.trail.push((Change::Ready(other), old));
+            } else if borne == old {
+                self.trail.push((Change::Both(other), old));
+                self.borne[index] = ready;
+            } else {
+                self.trail
+                    .extend([(Change::Ready(other), old), (Change::Borne(other), borne)]);
+                self.borne[index] = ready;
+            }
+            for &column in model.pieces[index].columns.of(&model.columns) {
+                if self.floors[column as usize] == old {
+                    self.mark_dirty(column);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Raises the floors of dirty columns to where their first piece is ready, and judges them.
+    fn settle(&mut self, model: &Model) -> Result<(), DeadEnd> {
+        while let Some(column) = self.dirty.pop() {
+            let here = column as usize;
+            self.is_dirty[here] = false;
+            if self.loads[here] == 0 {
+                continue;
+            }
+            let holders = model.column_runs[here].of(&model.holders).iter();
+            let least = holders.fold(PLACED, |least, &piece| least.min(self.ready[piece as usize]));
+            if least > self.floors[here] {
+                self.trail.push((Change::Floor(column), self.floors[here]));
+                self.floors[here] = least;
+            }
+            let over = self.loads[here] > self.capacity - self.floors[here];
+            if over || (self.use_heads && self.ends_too_high(model, column)) {
+                self.blame[here] += 1;
+                return Err(DeadEnd);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a column's pieces, each started where it is ready or later, one above the other, pass the capacity.
+    fn ends_too_high(&mut self, model: &Model, column: u32) -> bool {
+        self.starts.clear();
+        for &piece in model.column_runs[column as usize].of(&model.holders) {
+            let ready = self.ready[piece as usize];
+            if ready != PLACED {
+                self.starts.push((ready, self.sizes[piece as usize]));
+            }
+        }
+        self.starts.sort_unstable();
+        let end = self
+            .starts
+            .iter()
+            .fold(0, |end: u64, &(ready, size)| end.max(ready) + size);
+        end > self.capacity
+    }
+
+    /// Bytes of a column that may stay unused.
+    pub(crate) fn slack(&self, column: usize) -> u64 {
+        self.capacity - self.floors[column] - self.loads[column]
+    }
+
+    /// Whether a piece may be placed on a column's floor now: borne there, and not to wait for its twin.
+    ///
+    /// One that is only lifted there would have to stand on a piece beside, and what is not placed ends above this floor.
+    pub(crate) fn may_start(&self, model: &Model, piece: u32, floor: u64, with_twins: bool) -> bool {
+        let twin = model.pieces[piece as usize].twin;
+        self.ready[piece as usize] == floor
+            && self.borne[piece as usize] == floor
+            && !(with_twins && twin != NONE && self.ready[twin as usize] != PLACED)
+    }
+
+    /// The lowest end of a piece if it starts where it is ready.
+    pub(crate) fn end(&self, piece: u32) -> u64 {
+        self.ready[piece as usize].saturating_add(self.sizes[piece as usize])
+    }
+}

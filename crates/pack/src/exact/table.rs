@@ -1,0 +1,63 @@
+//! What is known to hold no packing.
+
+/// A table of parts by 128 bits of their state; a later entry takes the place of an earlier one.
+///
+/// Two states would have to agree in all 128 bits to be taken for one another; they are a sum of fixed random words, times the
+/// floor for a column, which agrees by chance once in about 2^120. The bits are a fixed function of the state, so
+/// that a run is the same on every machine.
+///
+/// What is forgotten stays where it is, under a number that no later entry has: a small search that comes after a large one does
+/// not have to wipe its table. Where an entry goes does not depend on that number, so that what is found there does not either.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    slots: Vec<u128>,
+    /// Of the slots in use.
+    mask: usize,
+    /// How often everything was forgotten, well mixed.
+    age: u128,
+}
+
+impl Table {
+    /// The key of nothing.
+    pub(crate) const START: u128 = 0x6a09_e667_f3bc_c908_bb67_ae85_84ca_a73b;
+
+    /// Between two ages.
+    const YEAR: u128 = 0xbb67_ae85_84ca_a73b_3c6e_f372_fe94_f82b;
+
+    /// Forgets everything; `bits` is the logarithm of the number of slots.
+    pub(crate) fn clear(&mut self, bits: u32) {
+        let count = 1 << bits;
+        if self.slots.len() < count {
+            self.slots.resize(count, 0);
+        }
+        self.mask = count - 1;
+        self.age = self.age.wrapping_add(Table::YEAR);
+    }
+
+    pub(crate) fn contains(&self, key: u128) -> bool {
+        self.slots[self.slot(key)] == key ^ self.age
+    }
+
+    pub(crate) fn insert(&mut self, key: u128) {
+        let slot = self.slot(key);
+        self.slots[slot] = key ^ self.age;
+    }
+
+    fn slot(&self, key: u128) -> usize {
+        (key >> 64) as usize & self.mask
+    }
+
+    /// 128 well-mixed bits for a fact, odd.
+    pub(crate) fn word(fact: u64) -> u128 {
+        let seed = mix(fact);
+        u128::from(seed) << 64 | u128::from(mix(seed ^ 0xa5a5_5a5a_c3c3_3c3c)) | 1
+    }
+}
+
+/// One round of SplitMix64.
+pub(crate) const fn mix(value: u64) -> u64 {
+    let mut z = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

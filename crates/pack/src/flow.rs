@@ -1,0 +1,164 @@
+//! The allocation graph of a packing: who takes bytes over from whom.
+//!
+//! ```text
+//! offset                                  source ─4─► a ─4─► c ─4─► sink
+//!   7 ┤┌── b ──┐                          source ─3─► b ─3─► c ─3─► sink
+//!   4 ┤├── a ──┤┌───── c ─────┐
+//!   0 ┼┴───────┴┴─────────────┴──► steps  the source's weights are the buffer, 7; at every item as much comes as goes
+//! ```
+//! Source: NNC's [article](crate::tensor#sources), "Basic Structure". The graph follows from a packing alone, whatever made it; of NNC's own
+//! rule it is the graph that the rule built.
+
+use super::check::sizes;
+use super::owners::Owners;
+use super::{PackFault, Packing, Problem};
+use crate::units::Bytes;
+
+/// Bytes that go from one item to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AllocationEdge {
+    /// Who had them; `None` for the buffer before anyone (the dummy source).
+    pub from: Option<u32>,
+    /// Who takes them; `None` for the buffer when all are gone (the dummy sink).
+    pub to: Option<u32>,
+    /// Where they begin.
+    pub offset: Bytes,
+    /// How many: the edge's weight.
+    pub size: Bytes,
+}
+
+/// Who takes bytes over from whom: an acyclic graph with a source and a sink. Items that take no bytes are not in it.
+///
+/// ```
+/// use tileheap_pack::{AllocationGraph, Item, Problem, Strategy, pack};
+/// use tileheap_pack::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let problem = Problem::new(items)?;
+/// let graph = AllocationGraph::of(&problem, &pack(&problem, Strategy::Auto))?;
+/// let to_last = graph.edges.iter().filter(|edge| edge.to == Some(2));
+/// assert_eq!(to_last.map(|edge| edge.size).sum::<Bytes>(), Bytes(7)); // from both others
+/// graph.check(&problem)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllocationGraph {
+    /// By giver, taker and offset.
+    pub edges: Vec<AllocationEdge>,
+    /// Bytes of the buffer.
+    pub height: Bytes,
+}
+
+impl AllocationGraph {
+    /// The graph of a packing. O(n²) at worst.
+    ///
+    /// # Errors
+    /// The packing is none of the problem's: see [`check`](super::check()).
+    pub fn of(problem: &Problem, packing: &Packing) -> Result<AllocationGraph, PackFault> {
+        super::check(problem, packing)?;
+        let items = problem.items();
+        let sizes = sizes(items);
+        let mut order: Vec<usize> = (0..items.len())
+            .filter(|&index| !items[index].span.is_empty() && sizes[index] > Bytes::ZERO)
+            .collect();
+        order.sort_unstable_by_key(|&index| (items[index].span.first, index));
+        let mut edges = Vec::new();
+        let mut owners = Owners::default();
+        let mut lost = Vec::new();
+        // The buffer has all of itself before the first item and after the last.
+        owners.take(0, packing.height.0, None, &mut lost);
+        let ends = order.into_iter().map(|index| {
+            let start = packing.offsets[index].0;
+            (start, start + sizes[index].0, Some(index as u32))
+        });
+        for (start, end, to) in ends.chain([(0, packing.height.0, None)]) {
+            lost.clear();
+            owners.take(start, end, to, &mut lost);
+            edges.extend(lost.iter().map(|&(first, last, from)| AllocationEdge {
+                from,
+                to,
+                offset: Bytes(first),
+                size: Bytes(last - first),
+            }));
+        }
+        edges.sort_unstable_by_key(|edge: &AllocationEdge| (edge.from, edge.to, edge.offset));
+        let mut merged: Vec<AllocationEdge> = Vec::with_capacity(edges.len());
+        for edge in edges {
+            match merged.last_mut() {
+                Some(last)
+                    if (last.from, last.to) == (edge.from, edge.to)
+                        && last.offset + last.size == edge.offset =>
+                {
+                    last.size += edge.size;
+                }
+                _ => merged.push(edge),
+            }
+        }
+        Ok(AllocationGraph {
+            edges: merged,
+            height: packing.height,
+        })
+    }
+
+    /// Judges the flow: as many bytes come to every item as it has and as go from it, each edge leads from an item to a
+    /// later one, and the source's weights are the buffer.
+    ///
+    /// # Errors
+    /// The first item (`None`: source and sink) at which it does not hold.
+    pub fn check(&self, problem: &Problem) -> Result<(), PackFault> {
+        let items = problem.items();
+        let mut flow = vec![(0u64, 0u64); items.len()];
+        let (mut out_of_source, mut into_sink) = (0u64, 0u64);
+        for edge in &self.edges {
+            for (end, is_from) in [(edge.from, true), (edge.to, false)] {
+                let bytes = match (end, is_from) {
+                    (None, true) => &mut out_of_source,
+                    (None, false) => &mut into_sink,
+                    (Some(item), _) => {
+                        let (into, out) = flow.get_mut(item as usize).ok_or(PackFault::OffsetCount {
+                            expected: items.len(),
+                            found: item as usize + 1,
+                        })?;
+                        if is_from { out } else { into }
+                    }
+                };
+                *bytes = bytes.saturating_add(edge.size.0);
+            }
+            if let (Some(from), Some(to)) = (edge.from, edge.to)
+                && items[from as usize].span.end > items[to as usize].span.first
+            {
+                return Err(PackFault::Overlap {
+                    a: from,
+                    b: to,
+                    a_span: items[from as usize].span,
+                    b_span: items[to as usize].span,
+                    offset: edge.offset,
+                    end: edge.offset + edge.size,
+                });
+            }
+        }
+        for ((index, item), (size, &(into, out))) in
+            items.iter().enumerate().zip(sizes(items).iter().zip(&flow))
+        {
+            let size = if item.span.is_empty() { 0 } else { size.0 };
+            if (into, out) != (size, size) {
+                return Err(PackFault::Flow {
+                    item: Some(index as u32),
+                    into: Bytes(into),
+                    out: Bytes(out),
+                    size: Bytes(size),
+                });
+            }
+        }
+        if (into_sink, out_of_source) != (self.height.0, self.height.0) {
+            return Err(PackFault::Flow {
+                item: None,
+                into: Bytes(into_sink),
+                out: Bytes(out_of_source),
+                size: self.height,
+            });
+        }
+        Ok(())
+    }
+}

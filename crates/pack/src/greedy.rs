@@ -1,0 +1,195 @@
+//! The greedy orders: the largest first, over all or step by step from the fullest.
+
+use std::cmp::Reverse;
+
+use super::Problem;
+
+/// Scratch memory of the greedy orders.
+#[derive(Debug, Default)]
+pub(super) struct Greedy {
+    order: Vec<u32>,
+    /// What is sorted by.
+    keys: Vec<u128>,
+    /// Units by first step; those that live at no step left out.
+    births: Vec<u32>,
+    /// Last steps and sizes of the same, by last step.
+    deaths: Vec<(u32, u64)>,
+    /// Live bytes of each step at which something is born, and how many units are born up to it.
+    steps: Vec<(Reverse<u128>, u32)>,
+    /// Over `births`, a binary tree of the last steps of those that are not yet in the order.
+    latest: Latest,
+}
+
+impl Greedy {
+    /// Largest first; of equals the earliest born.
+    ///
+    /// Source: Greedy by Size for Offset Calculation, Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+    /// Inference", 2020.
+    pub(super) fn by_size(&mut self, problem: &Problem) -> &[u32] {
+        // All in one number: a sort of what lies side by side, without a look at the units.
+        let units = problem.units.iter().enumerate();
+        self.keys.clear();
+        self.keys.extend(units.map(|(index, unit)| {
+            let first = u64::from(unit.hull.first.0);
+            u128::from(!unit.size) << 64 | u128::from(first << 32 | index as u64)
+        }));
+        self.keys.sort_unstable();
+        self.order.clear();
+        self.order.extend(self.keys.iter().map(|&key| key as u32));
+        &self.order
+    }
+
+    /// The step with the most live bytes first; of those alive there, the largest first. A group counts from its first
+    /// birth to its last death.
+    ///
+    /// Source: Greedy by Breadth, as above.
+    pub(super) fn by_breadth(&mut self, problem: &Problem) -> &[u32] {
+        let units = &problem.units;
+        let living = units.iter().enumerate().filter(|(_, unit)| !unit.hull.is_empty());
+        self.keys.clear();
+        self.keys.extend(
+            living.map(|(index, unit)| u128::from(u64::from(unit.hull.first.0) << 32 | index as u64)),
+        );
+        self.keys.sort_unstable();
+        self.births.clear();
+        self.births.extend(self.keys.iter().map(|&key| key as u32));
+        self.measure_steps(problem);
+        self.steps.sort_unstable();
+        self.latest
+            .fill(self.births.iter().map(|&index| units[index as usize].hull.end.0));
+        self.order.clear();
+        for &(_, born) in &self.steps {
+            let step = units[self.births[born as usize - 1] as usize].hull.first.0;
+            let from = self.order.len();
+            while let Some(position) = self.latest.take_first_after(step, born as usize) {
+                self.order.push(self.births[position]);
+            }
+            self.order[from..].sort_unstable_by_key(|&index| (Reverse(units[index as usize].size), index));
+        }
+        // Those that never live come last.
+        self.order
+            .extend((0..units.len() as u32).filter(|&index| units[index as usize].hull.is_empty()));
+        &self.order
+    }
+
+    /// Live bytes after the births of each step.
+    fn measure_steps(&mut self, problem: &Problem) {
+        let units = &problem.units;
+        self.deaths.clear();
+        self.deaths.extend(self.births.iter().map(|&index| {
+            let unit = &units[index as usize];
+            (unit.hull.end.0, unit.size)
+        }));
+        self.deaths.sort_unstable();
+        let mut deaths = self.deaths.iter().copied().peekable();
+        self.steps.clear();
+        // Groups count while they sleep too, so that this sum, unlike the real one, may pass 64 bits.
+        let mut live = 0u128;
+        for (position, &index) in self.births.iter().enumerate() {
+            let unit = &units[index as usize];
+            let step = unit.hull.first.0;
+            while let Some((_, size)) = deaths.next_if(|&(end, _)| end <= step) {
+                live -= u128::from(size);
+            }
+            live += u128::from(unit.size);
+            let last_birth = self.births.get(position + 1);
+            if last_birth.is_none_or(|&next| units[next as usize].hull.first.0 != step) {
+                self.steps.push((Reverse(live), position as u32 + 1));
+            }
+        }
+    }
+}
+
+/// A binary tree of maxima over a list of numbers, from which numbers are taken away.
+#[derive(Debug, Default)]
+struct Latest {
+    /// The root at 1, the children of `node` at `2 * node` and `2 * node + 1`; 0 where nothing is left.
+    maxima: Vec<u32>,
+    leaves: usize,
+}
+
+impl Latest {
+    fn fill(&mut self, values: impl ExactSizeIterator<Item = u32>) {
+        self.leaves = values.len().next_power_of_two();
+        self.maxima.clear();
+        self.maxima.resize(self.leaves, 0);
+        self.maxima.extend(values);
+        self.maxima.resize(2 * self.leaves, 0);
+        for node in (1..self.leaves).rev() {
+            self.maxima[node] = self.maxima[2 * node].max(self.maxima[2 * node + 1]);
+        }
+    }
+
+    /// Takes away the first number above `value` of the first `end` ones; gives its position.
+    fn take_first_after(&mut self, value: u32, end: usize) -> Option<usize> {
+        if self.maxima[1] <= value {
+            return None;
+        }
+        let mut node = 1;
+        while node < self.leaves {
+            node *= 2;
+            if self.maxima[node] <= value {
+                node += 1;
+            }
+        }
+        let position = node - self.leaves;
+        if position >= end {
+            return None;
+        }
+        self.maxima[node] = 0;
+        while node > 1 {
+            node /= 2;
+            self.maxima[node] = self.maxima[2 * node].max(self.maxima[2 * node + 1]);
+        }
+        Some(position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Item;
+    use crate::units::SplitMix64;
+    use crate::units::{Alignment, Bytes, Span, Step};
+
+    /// The rule as it is written down: for every step by live bytes, whoever lives there and has no place yet.
+    fn breadth_as_defined(items: &[Item]) -> Vec<u32> {
+        let live = |step| {
+            items
+                .iter()
+                .filter(move |item| item.span.contains(Step(step)) && !item.span.is_empty())
+        };
+        let mut steps: Vec<u32> = items.iter().map(|item| item.span.first.0).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps.sort_by_key(|&step| Reverse(live(step).map(|item| item.size).sum::<Bytes>()));
+        let mut order = Vec::new();
+        for step in steps {
+            let mut here: Vec<u32> = (0..items.len() as u32)
+                .filter(|&index| items[index as usize].span.contains(Step(step)) && !order.contains(&index))
+                .collect();
+            here.sort_by_key(|&index| Reverse(items[index as usize].size));
+            order.extend(here);
+        }
+        order.extend((0..items.len() as u32).filter(|&index| items[index as usize].span.is_empty()));
+        order
+    }
+
+    #[test]
+    fn breadth_takes_the_fullest_step_first() {
+        let mut random = SplitMix64::new(5);
+        let mut greedy = Greedy::default();
+        for _ in 0..200 {
+            let count = random.below(40);
+            let items: Vec<Item> = (0..count)
+                .map(|_| {
+                    let first = random.below(20) as u32;
+                    let span = Span::new(first, first + random.below(6) as u32);
+                    Item::new(span, Bytes(random.below(9)), Alignment::ONE)
+                })
+                .collect();
+            let problem = Problem::new(items.clone()).unwrap();
+            assert_eq!(greedy.by_breadth(&problem), breadth_as_defined(&items));
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Bytes and who had them last.
+
+/// Stretches of bytes, ascending and apart, each with its owner.
+#[derive(Clone, Debug)]
+pub struct Owners<T>(Vec<(u64, u64, T)>);
+
+impl<T> Default for Owners<T> {
+    fn default() -> Owners<T> {
+        Owners(Vec::new())
+    }
+}
+
+impl<T: Copy> Owners<T> {
+    /// Takes a stretch of bytes over; adds to `lost` what of it somebody had.
+    pub fn take(&mut self, first: u64, end: u64, owner: T, lost: &mut Vec<(u64, u64, T)>) {
+        let from = self.0.partition_point(|&(_, before, _)| before <= first);
+        let until = from + self.0[from..].partition_point(|&(after, _, _)| after < end);
+        let mut kept = Vec::with_capacity(3);
+        for &(start, stop, other) in &self.0[from..until] {
+            lost.push((start.max(first), stop.min(end), other));
+            if start < first {
+                kept.push((start, first, other));
+            }
+            if stop > end {
+                kept.push((end, stop, other));
+            }
+        }
+        let at = kept.partition_point(|&(start, _, _)| start < first);
+        kept.insert(at, (first, end, owner));
+        self.0.splice(from..until, kept);
+    }
+}

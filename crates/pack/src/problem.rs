@@ -1,0 +1,328 @@
+//! The problem: items, conflicts, capacity; validated once, so that no solver has to.
+
+use serde::{Deserialize, Serialize};
+
+use super::in_order::UNPLACED;
+use super::{PackFault, Packing};
+use crate::units::{Alignment, Bytes, Run, Span};
+
+/// Something that needs bytes for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Item {
+    /// When it lives. An item with an empty span gets an offset, and never stands in another's way because of its life. A life
+    /// with gaps is a group of items, one for each span: see [`Item::together`].
+    pub span: Span,
+    /// How many bytes it takes; 0 is allowed, takes none and is in nobody's way.
+    pub size: Bytes,
+    /// Its offset is a multiple of this.
+    pub alignment: Alignment,
+    /// Where it has to be.
+    pub fixed: Option<Bytes>,
+    /// The lowest offset it may have.
+    #[serde(default)]
+    pub lowest: Bytes,
+    /// The highest offset it may have. Like a capacity, cheap strategies aim at it and [`Packing::fits`] says whether they
+    /// kept it; the answers of [`fit`](super::fit()) and [`minimise`](super::minimise()) keep it.
+    ///
+    /// [`Packing::fits`]: super::Packing::fits
+    #[serde(default)]
+    pub highest: Option<Bytes>,
+    /// Items of one group share one offset. The group takes its largest size, aligned to the least common multiple,
+    /// while any of its members lives.
+    pub together: Option<u32>,
+}
+
+impl Item {
+    /// An item that can go anywhere, alone.
+    pub const fn new(span: Span, size: Bytes, alignment: Alignment) -> Item {
+        Item {
+            span,
+            size,
+            alignment,
+            fixed: None,
+            lowest: Bytes::ZERO,
+            highest: None,
+            together: None,
+        }
+    }
+}
+
+/// A packing problem before validation.
+///
+/// ```
+/// use tileheap_pack::{Item, ProblemDesc, Strategy, pack};
+/// use tileheap_pack::units::{Alignment, Bytes, Span};
+///
+/// let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// let swapchain = Item { fixed: Some(Bytes(0)), ..item(0, 9, 2) };
+/// let desc = ProblemDesc::new(vec![swapchain, item(0, 3, 4), item(3, 9, 4)])
+///     .conflict(1, 2) // on queues that are not ordered, say
+///     .capacity(Bytes(8));
+/// let packing = pack(&desc.clone().build()?, Strategy::Auto);
+/// assert_eq!(packing.height, Bytes(10));
+/// assert!(!packing.fits(&desc.build()?));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProblemDesc {
+    /// The items; everything else names them by index.
+    pub items: Vec<Item>,
+    /// Pairs that must not share bytes, whatever their lives. Repetition and order do not matter.
+    pub conflicts: Vec<(u32, u32)>,
+    /// The bytes that are there. Strategies do not look at it: see [`Packing::fits`](super::Packing::fits).
+    pub capacity: Option<Bytes>,
+}
+
+impl ProblemDesc {
+    /// A problem without conflicts and capacity.
+    pub fn new(items: Vec<Item>) -> ProblemDesc {
+        ProblemDesc {
+            items,
+            ..ProblemDesc::default()
+        }
+    }
+
+    /// Adds a pair that must not share bytes, whatever their lives.
+    #[must_use]
+    pub fn conflict(mut self, a: u32, b: u32) -> ProblemDesc {
+        self.conflicts.push((a, b));
+        self
+    }
+
+    /// States the bytes that are there.
+    #[must_use]
+    pub fn capacity(mut self, capacity: Bytes) -> ProblemDesc {
+        self.capacity = Some(capacity);
+        self
+    }
+
+    /// Validates the problem.
+    ///
+    /// # Errors
+    /// A conflict names an item that is not there or a pair that shares one offset; a fixed offset is misaligned, differs
+    /// within a group or collides with another; no aligned offset lies within an item's bounds; the sizes and alignments
+    /// together pass 2^64 - 1.
+    pub fn build(self) -> Result<Problem, PackFault> {
+        Problem::build(self)
+    }
+}
+
+/// A validated packing problem: every strategy finds offsets for it, and no sum of sizes passes 64 bits.
+#[derive(Clone, Debug, Default)]
+pub struct Problem {
+    pub(super) desc: ProblemDesc,
+    /// What is placed: a lone item, or a group.
+    pub(super) units: Vec<Unit>,
+    /// Items of each unit, in runs.
+    pub(super) members: Vec<u32>,
+    /// Conflicting units of each unit, in runs, ascending. Empty without conflicts.
+    pub(super) rivals: Vec<u32>,
+    pub(super) irregular: bool,
+}
+
+/// What is placed: a lone item, or a group whose items share one offset.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unit {
+    pub(super) size: u64,
+    pub(super) alignment: Alignment,
+    pub(super) fixed: Option<u64>,
+    /// The lowest and the highest offset.
+    pub(super) low: u64,
+    pub(super) high: Option<u64>,
+    /// From the first birth to the last death; a group may be dead in between.
+    pub(super) hull: Span,
+    /// Its items: a run of `Problem::members`.
+    pub(super) members: Run,
+    /// Conflicting units: a run of `Problem::rivals`.
+    pub(super) rivals: Run,
+}
+
+impl Unit {
+    /// Whether it is ever in the way of anything because of its life.
+    pub(super) fn takes_bytes(&self) -> bool {
+        self.size > 0 && !self.hull.is_empty()
+    }
+
+    /// Whether it is a lone item that may be anywhere.
+    pub(super) fn is_plain(&self) -> bool {
+        self.fixed.is_none() && self.low == 0 && self.high.is_none() && self.members.len() == 1
+    }
+
+    /// The lowest and the highest offset; the same where it is fixed.
+    pub(super) fn bounds(&self) -> (u64, u64) {
+        match self.fixed {
+            Some(offset) => (offset, offset),
+            None => (self.low, self.high.unwrap_or(u64::MAX)),
+        }
+    }
+}
+
+impl Problem {
+    /// A problem of items alone: no conflicts, no capacity.
+    ///
+    /// # Errors
+    /// As [`ProblemDesc::build`].
+    pub fn new(items: Vec<Item>) -> Result<Problem, PackFault> {
+        ProblemDesc::new(items).build()
+    }
+
+    /// The items.
+    pub fn items(&self) -> &[Item] {
+        &self.desc.items
+    }
+
+    /// Pairs that must not share bytes whatever their lives, as they were given.
+    pub fn conflicts(&self) -> &[(u32, u32)] {
+        &self.desc.conflicts
+    }
+
+    /// The bytes that are there, if that was said.
+    pub fn capacity(&self) -> Option<Bytes> {
+        self.desc.capacity
+    }
+
+    /// The description back, so that its vectors can be used again.
+    pub fn into_desc(self) -> ProblemDesc {
+        self.desc
+    }
+
+    /// The lives of a unit's items.
+    pub(super) fn spans(&self, unit: &Unit) -> impl Iterator<Item = Span> {
+        let members = unit.members.of(&self.members).iter();
+        members.map(|&item| self.desc.items[item as usize].span)
+    }
+
+    /// The problem of some units alone, given ascending; its units come in the same order.
+    pub(super) fn part(&self, units: &[u32], capacity: Option<u64>) -> Problem {
+        let mut part = Problem::default();
+        self.part_into(units, capacity, &mut part);
+        part
+    }
+
+    /// As [`Problem::part`], with the memory of another part. Nothing is asked: a part of a sound problem is sound.
+    pub(super) fn part_into(&self, units: &[u32], capacity: Option<u64>, part: &mut Problem) {
+        let Problem {
+            desc,
+            units: parts,
+            members,
+            rivals,
+            irregular,
+        } = part;
+        desc.items.clear();
+        desc.conflicts.clear();
+        desc.capacity = capacity.map(Bytes);
+        parts.clear();
+        members.clear();
+        rivals.clear();
+        for &unit in units {
+            let of = self.units[unit as usize];
+            let first = members.len() as u32;
+            for &item in of.members.of(&self.members) {
+                members.push(desc.items.len() as u32);
+                desc.items.push(self.desc.items[item as usize]);
+            }
+            let end = members.len() as u32;
+            parts.push(Unit {
+                members: Run { first, end },
+                rivals: Run::default(),
+                ..of
+            });
+        }
+        *irregular = !parts.iter().all(Unit::is_plain);
+        if !self.rivals.is_empty() {
+            self.part_conflicts(units, part);
+        }
+    }
+
+    /// Gives a part of some units their conflicts.
+    fn part_conflicts(&self, units: &[u32], part: &mut Problem) {
+        let mut unit_in_part = vec![u32::MAX; self.units.len()];
+        let mut item_in_part = vec![u32::MAX; self.desc.items.len()];
+        for (index, (&unit, of)) in units.iter().zip(&part.units).enumerate() {
+            unit_in_part[unit as usize] = index as u32;
+            let items = self.units[unit as usize].members.of(&self.members);
+            for (&item, place) in items.iter().zip(of.members.indices()) {
+                item_in_part[item as usize] = place as u32;
+            }
+        }
+        for (&unit, of) in units.iter().zip(&mut part.units) {
+            let rivals = self.units[unit as usize].rivals.of(&self.rivals).iter();
+            let inside = rivals.map(|&rival| unit_in_part[rival as usize]);
+            let first = part.rivals.len() as u32;
+            part.rivals.extend(inside.filter(|&rival| rival != u32::MAX));
+            let end = part.rivals.len() as u32;
+            of.rivals = Run { first, end };
+        }
+        let pairs = self.desc.conflicts.iter();
+        let pairs = pairs.map(|&(a, b)| (item_in_part[a as usize], item_in_part[b as usize]));
+        part.desc
+            .conflicts
+            .extend(pairs.filter(|&(a, b)| a != u32::MAX && b != u32::MAX));
+    }
+
+    /// The end of the highest unit.
+    pub(super) fn height(&self, offsets: &[u64]) -> u64 {
+        let units = self.units.iter().zip(offsets);
+        units.map(|(unit, &offset)| offset + unit.size).max().unwrap_or(0)
+    }
+
+    /// Whether no unit is above its highest offset.
+    pub(super) fn keeps_bounds(&self, offsets: &[u64]) -> bool {
+        let mut units = self.units.iter().zip(offsets);
+        !self.irregular || units.all(|(unit, &offset)| unit.high.is_none_or(|high| offset <= high))
+    }
+
+    /// Offsets of units as offsets of items.
+    pub(super) fn write(&self, offsets: &[u64], packing: &mut Packing) {
+        packing.height = Bytes(self.height(offsets));
+        packing.offsets.clear();
+        packing.offsets.resize(self.items().len(), Bytes::ZERO);
+        for (unit, &offset) in self.units.iter().zip(offsets) {
+            for &item in unit.members.of(&self.members) {
+                packing.offsets[item as usize] = Bytes(offset);
+            }
+        }
+    }
+
+    /// Whether two units must not share bytes.
+    pub(super) fn interfere(&self, a: u32, b: u32) -> bool {
+        let (first, second) = (&self.units[a as usize], &self.units[b as usize]);
+        if first.rivals.of(&self.rivals).binary_search(&b).is_ok() {
+            return true;
+        }
+        if !first.hull.overlaps(second.hull) {
+            return false;
+        }
+        let plain = first.members.len() == 1 && second.members.len() == 1;
+        plain
+            || self
+                .spans(first)
+                .any(|span| self.spans(second).any(|other| span.overlaps(other)))
+    }
+
+    /// Whether all of `a` is dead before any of `b` is born.
+    pub(super) fn before(&self, a: u32, b: u32) -> bool {
+        self.units[a as usize].hull.end <= self.units[b as usize].hull.first
+    }
+
+    /// Whether one of two units is dead before the other is born.
+    pub(super) fn ordered(&self, a: u32, b: u32) -> bool {
+        self.before(a, b) || self.before(b, a)
+    }
+
+    /// Whether something is in the way of others before it is born (it is fixed, or lives again after a pause), or cannot be
+    /// everywhere.
+    pub(super) fn is_irregular(&self) -> bool {
+        self.irregular
+    }
+
+    /// Adds the bytes of those `rivals` that are placed.
+    pub(super) fn extend_with_rivals(&self, blocks: &mut Vec<(u64, u64)>, rivals: &[u32], offsets: &[u64]) {
+        for &rival in rivals {
+            let (offset, size) = (offsets[rival as usize], self.units[rival as usize].size);
+            if offset != UNPLACED && size > 0 {
+                blocks.push((offset, offset + size));
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The best placement of a choice.
+
+use super::task::{Task, is_free};
+use crate::Problem;
+use crate::exact::mix;
+use crate::gap::align_up;
+use crate::units::Bytes;
+
+/// The best placement so far.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) worth: u64,
+    pub(super) placed: Vec<(u32, u64)>,
+    pub(super) tried: Vec<u64>,
+    pub(super) capacity: u64,
+}
+
+impl Found {
+    pub(super) fn keep(&mut self, task: &Task<'_>, placed: Vec<(u32, u64)>) {
+        let worth: u64 = placed
+            .iter()
+            .map(|&(unit, _)| task.unit_worths[unit as usize])
+            .sum();
+        let worth = worth + task.free_worth();
+        self.capacity = task.capacity;
+        if worth > self.worth || self.placed.is_empty() {
+            (self.worth, self.placed) = (worth, placed);
+        }
+    }
+
+    /// Whether this is seen for the first time.
+    pub(super) fn is_new(&mut self, taken: &[bool]) -> bool {
+        let print = taken.iter().fold(
+            0u64,
+            |print, &taken| mix(print.wrapping_mul(2) + u64::from(taken)),
+        );
+        let new = !self.tried.contains(&print);
+        self.tried.push(print);
+        new
+    }
+
+    pub(super) fn all(&self, problem: &Problem) -> Vec<(u32, u64)> {
+        let mut all = self.placed.clone();
+        for (index, unit) in problem.units.iter().enumerate() {
+            if is_free(unit, self.capacity) {
+                all.push((
+                    index as u32,
+                    align_up(unit.bounds().0, unit.alignment).unwrap_or(0),
+                ));
+            }
+        }
+        all
+    }
+
+    pub(super) fn offsets(&self, problem: &Problem) -> Vec<Option<Bytes>> {
+        let mut offsets = vec![None; problem.items().len()];
+        for (unit, offset) in self.all(problem) {
+            for &item in problem.units[unit as usize].members.of(&problem.members) {
+                offsets[item as usize] = Some(Bytes(offset));
+            }
+        }
+        offsets
+    }
+
+    pub(super) fn height(&self, problem: &Problem) -> u64 {
+        let ends = self
+            .all(problem)
+            .into_iter()
+            .map(|(unit, offset)| offset + problem.units[unit as usize].size);
+        ends.max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,126 @@
+//! Several memories, in order of preference: what the first has no room for spills into the next.
+
+use std::ops::ControlFlow;
+
+use super::answer::{Progress, Steps, Verdict, Watch};
+use super::{Packer, Problem, Strategy};
+use crate::units::Bytes;
+
+/// Where everything went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// For each item its memory and the offset in it; none for what fits nowhere.
+    pub places: Vec<Option<(usize, Bytes)>>,
+    /// The end of the highest item of each memory.
+    pub heights: Vec<Bytes>,
+    /// Proved if each memory's choice (of the last without a capacity: its height) is the best for what had not found a place
+    /// before; that is not the best over all memories together.
+    pub verdict: Verdict,
+    /// The steps that were used.
+    pub steps: Steps,
+}
+
+/// Gives each memory in turn what is worth most together of what is left; one without a capacity takes all of it, as low as it
+/// can. The problem's own capacity is not looked at.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use tileheap_pack::{Item, Problem, Steps, spread};
+/// use tileheap_pack::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
+///
+/// let problem = Problem::new(items)?;
+/// let memories = [Some(Bytes(4)), None]; // the fast one, and one that takes everything
+/// let found = spread(&problem, &[10, 6, 100], &memories, Steps::default(), &mut |_| ControlFlow::Continue(()));
+/// assert_eq!(found.places, [Some((0, Bytes(0))), Some((1, Bytes(0))), Some((1, Bytes(0)))]);
+/// assert_eq!(found.heights, [Bytes(4), Bytes(7)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Panics
+/// If there is not one worth for each item, or they sum past 2^63.
+pub fn spread(
+    problem: &Problem,
+    worths: &[u64],
+    memories: &[Option<Bytes>],
+    budget: Steps,
+    watch: Watch<'_>,
+) -> Spread {
+    let mut packer = Packer::default();
+    let mut left: Vec<u32> = (0..problem.units.len() as u32).collect();
+    let mut spread = Spread {
+        places: vec![None; problem.items().len()],
+        heights: vec![Bytes::ZERO; memories.len()],
+        verdict: Verdict::Proved,
+        steps: Steps(0),
+    };
+    for (memory, &capacity) in memories.iter().enumerate() {
+        let part = problem.part(&left, capacity.map(|capacity| capacity.0));
+        let items: Vec<u32> = left
+            .iter()
+            .flat_map(|&unit| problem.units[unit as usize].members.of(&problem.members))
+            .copied()
+            .collect();
+        let rest = Steps(budget.0.saturating_sub(spread.steps.0));
+        let before = spread.steps;
+        let mut watch = |progress: Progress| -> ControlFlow<()> {
+            let steps = Steps(before.0 + progress.steps.0);
+            watch(Progress { steps, ..progress })
+        };
+        let (offsets, verdict, steps) = if capacity.is_some() {
+            let worths: Vec<u64> = items.iter().map(|&item| worths[item as usize]).collect();
+            let selection = packer.select(&part, &worths, rest, &mut watch);
+            (selection.offsets, selection.verdict, selection.steps)
+        } else {
+            let answer = packer.minimise(&part, Strategy::Auto, rest, &mut watch);
+            let offsets = answer
+                .packing
+                .map(|packing| packing.offsets.into_iter().map(Some).collect());
+            let none = vec![None; items.len()];
+            (offsets.unwrap_or(none), answer.verdict, answer.steps)
+        };
+        spread.steps.0 += steps.0;
+        if spread.verdict == Verdict::Proved || verdict == Verdict::Interrupted {
+            spread.verdict = verdict;
+        }
+        for (&item, &offset) in items.iter().zip(&offsets) {
+            if let Some(offset) = offset {
+                spread.places[item as usize] = Some((memory, offset));
+            }
+        }
+        left.retain(|&unit| {
+            let of = &problem.units[unit as usize];
+            let first = of.members.of(&problem.members)[0];
+            if let Some((_, offset)) = spread.places[first as usize] {
+                spread.heights[memory] = spread.heights[memory].max(offset + Bytes(of.size));
+            }
+            spread.places[first as usize].is_none()
+        });
+    }
+    spread
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Item;
+    use crate::units::{Alignment, Span};
+
+    /// ```text
+    /// fast, 4 B   ┌ 0 ┐┌── 2 ──┐       1 is worth less and lives with both
+    /// slow        ├─── 1 ──────┤
+    /// ```
+    #[test]
+    fn what_does_not_fit_spills() {
+        let item = |first, end| Item::new(Span::new(first, end), Bytes(4), Alignment::ONE);
+        let problem = Problem::new(vec![item(0, 2), item(0, 6), item(2, 6)]).unwrap();
+        let mut go_on = |_| ControlFlow::Continue(());
+        let memories = [Some(Bytes(4)), None];
+        let spread = spread(&problem, &[9, 3, 9], &memories, Steps::default(), &mut go_on);
+        let place = |memory| Some((memory, Bytes(0)));
+        assert_eq!(spread.places, [place(0), place(1), place(0)]);
+        assert_eq!(spread.heights, [Bytes(4), Bytes(4)]);
+        assert_eq!(spread.verdict, Verdict::Proved);
+    }
+}

@@ -1,0 +1,191 @@
+//! What is placed, found by time, in the order of offsets.
+//!
+//! ```text
+//! level 2   ├──0──┤──2──┤ …       buckets of two halves each, overlapping by one half:
+//!              ├──1──┤──3──┤ …    every span of at most a half lies in one bucket whole
+//! level 1   ├───────────0───────────┤──────────2── …
+//! level 0   ├────────────────────── everything ──────────────────────── …
+//! ```
+//! A query looks through one list, at the finest level that has a bucket for its span. While little is placed, there is
+//! only level 0: below a thousand slots, looking through all of them is the fastest.
+
+use crate::units::Span;
+
+/// Bytes that are taken during a span.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Never empty.
+    span: Span,
+    offset: u64,
+    end: u64,
+}
+
+/// The number of units from which finer levels pay.
+pub(super) const MANY: usize = 1024;
+/// A half of each finer level: this many go into the timeline.
+const FINER: [u32; 4] = [8, 64, 512, 4096];
+/// The finest level's half is at least the average life over this, so that a slot is in few buckets. Measured on the 28,526
+/// items of IOPDDL S_1, of which three quarters live for less than 10 of 44,681 steps: greedy by size takes 440 ms with one
+/// list, 120 ms with levels.
+const BUCKETS_PER_LIFE: u32 = 16;
+
+/// Slots by time and offset.
+#[derive(Clone, Debug)]
+pub(super) struct Timetable {
+    /// From the coarsest, in which everything is in one bucket.
+    levels: Vec<Level>,
+}
+
+impl Default for Timetable {
+    fn default() -> Timetable {
+        Timetable {
+            levels: vec![Level::new(u32::MAX)],
+        }
+    }
+}
+
+impl Timetable {
+    /// Forgets everything, and makes ready for lives up to `horizon` that last `average` steps and at most `longest`.
+    pub(super) fn clear(&mut self, horizon: u32, average: u32, longest: u32) {
+        self.levels.clear();
+        self.levels.push(Level::new(u32::MAX));
+        for parts in FINER {
+            let half = (horizon / parts).max(1);
+            if half < average.div_ceil(BUCKETS_PER_LIFE)
+                || self.levels.last().is_some_and(|level| level.half == half)
+            {
+                break;
+            }
+            // A level that no life is too long for makes all coarser ones idle.
+            if half >= longest {
+                self.levels.clear();
+            }
+            self.levels.push(Level::new(half));
+        }
+    }
+
+    pub(super) fn insert(&mut self, span: Span, offset: u64, size: u64) {
+        if span.is_empty() || size == 0 {
+            return;
+        }
+        let slot = Slot {
+            span,
+            offset,
+            end: offset + size,
+        };
+        for level in &mut self.levels {
+            level.insert(slot);
+        }
+    }
+
+    /// What is taken at some step of `span`, by ascending offset as `[offset, end)`.
+    pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
+        let level = self.levels.iter().rev().find(|level| span.len() <= level.half);
+        let bucket = level.and_then(|level| level.buckets.get((span.first.0 / level.half) as usize));
+        // No slot's span is empty, and an empty one overlaps nothing: two comparisons do.
+        let Span { first, end } = if span.is_empty() {
+            Span::new(u32::MAX, 0)
+        } else {
+            span
+        };
+        let chunks = bucket.map_or(&[][..], |bucket| &bucket.chunks);
+        let slots = chunks.iter().flatten();
+        let alive = slots.filter(move |slot| slot.span.first < end && first < slot.span.end);
+        alive.map(|slot| (slot.offset, slot.end))
+    }
+}
+
+/// Lists of the slots that meet stretches of time.
+#[derive(Clone, Debug)]
+struct Level {
+    /// Bucket `i` is about the steps `[i * half, (i + 2) * half)`.
+    half: u32,
+    buckets: Vec<ByOffset>,
+}
+
+impl Level {
+    fn new(half: u32) -> Level {
+        Level {
+            half,
+            buckets: Vec::new(),
+        }
+    }
+
+    fn insert(&mut self, slot: Slot) {
+        let first = (slot.span.first.0 / self.half).saturating_sub(1) as usize;
+        let last = ((slot.span.end.0 - 1) / self.half) as usize;
+        if self.buckets.len() <= last {
+            self.buckets.resize_with(last + 1, ByOffset::default);
+        }
+        for bucket in &mut self.buckets[first..=last] {
+            bucket.insert(slot);
+        }
+    }
+}
+
+/// Slots by ascending offset, in chunks, so that an insertion moves few.
+#[derive(Clone, Debug, Default)]
+struct ByOffset {
+    chunks: Vec<Vec<Slot>>,
+}
+
+/// A chunk of this many slots is cut in two.
+const CHUNK: usize = 128;
+
+impl ByOffset {
+    fn insert(&mut self, slot: Slot) {
+        if self.chunks.is_empty() {
+            self.chunks.push(Vec::new());
+        }
+        let starts_below = |chunk: &Vec<Slot>| chunk.first().is_some_and(|first| first.offset <= slot.offset);
+        let index = self.chunks.partition_point(starts_below).saturating_sub(1);
+        let chunk = &mut self.chunks[index];
+        let position = chunk.partition_point(|other| other.offset <= slot.offset);
+        chunk.insert(position, slot);
+        if chunk.len() == CHUNK {
+            let upper = chunk.split_off(CHUNK / 2);
+            self.chunks.insert(index + 1, upper);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::SplitMix64;
+
+    /// On a long timeline of short, long and all kinds of lives, every level answers as looking at everything does.
+    #[test]
+    fn finer_levels_answer_as_the_coarsest() {
+        let mut random = SplitMix64::new(1);
+        let mut table = Timetable::default();
+        table.clear(80_000, 200, 80_000);
+        let mut all: Vec<Slot> = Vec::new();
+        let span = |random: &mut SplitMix64| {
+            let first = random.below(50_000) as u32;
+            let reach = random.pick(&[1, 10, 1000, 30_000]);
+            Span::new(first, first + 1 + random.below(reach) as u32)
+        };
+        for round in 0..3000 {
+            let offset = random.below(100_000);
+            let slot = Slot {
+                span: span(&mut random),
+                offset,
+                end: offset + 1 + round,
+            };
+            table.insert(slot.span, offset, 1 + round);
+            all.push(slot);
+            if round % 7 == 0 {
+                let query = span(&mut random);
+                let expected = all.iter().filter(|slot| slot.span.overlaps(query));
+                let mut expected: Vec<(u64, u64)> = expected.map(|slot| (slot.offset, slot.end)).collect();
+                expected.sort_by_key(|&(offset, _)| offset);
+                assert_eq!(table.blocks(query).collect::<Vec<_>>(), expected, "{query}");
+            }
+        }
+        assert!(table.levels.len() > 3);
+        assert_eq!(table.blocks(Span::new(7, 7)).count(), 0);
+        table.clear(0, 0, 0);
+        assert_eq!(table.blocks(Span::new(0, 60_000)).count(), 0);
+    }
+}

@@ -1,0 +1,158 @@
+//! Strategies allocate nothing once a packer has seen problems of that size: neither the rules nor the searches.
+
+use tileheap_testkit::counting;
+#[path = "support/sixteen.rs"]
+mod sixteen;
+
+use std::ops::ControlFlow;
+
+use sixteen::{Kind, every_kind, of_kind};
+use tileheap_pack::units::SplitMix64;
+use tileheap_pack::units::{Alignment, Bytes, Span};
+use tileheap_pack::{Answer, Item, Packer, Packing, Problem, Progress, Steps, Strategy};
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+/// What packing all problems with one packer allocates, after it has packed them before.
+fn allocations(problems: &[Problem], strategy: Strategy) -> usize {
+    let (mut packer, mut packing) = (Packer::default(), Packing::default());
+    let mut all = || {
+        for problem in problems {
+            packer.pack_into(problem, strategy, &mut packing);
+            assert!(packing.height >= packer.lower_bound(problem));
+        }
+    };
+    all();
+    let before = counting::so_far();
+    all();
+    counting::so_far() - before
+}
+
+fn problems(count: u64, items: u64) -> Vec<Problem> {
+    let mut random = SplitMix64::new(items);
+    let page = Alignment::new(4096).expect("4096 is not 0");
+    let mut item = || {
+        let first = random.below(items * 3 / 2) as u32;
+        let end = first + 1 + random.below(items / 2) as u32;
+        let size = Bytes((1 + random.below(64)) * 4096);
+        Item::new(Span::new(first, end), size, page)
+    };
+    let problem = |_| Problem::new((0..items).map(|_| item()).collect()).expect("items alone are sound");
+    (0..count).map(problem).collect()
+}
+
+#[test]
+fn rules_allocate_nothing_after_warm_up() {
+    for items in [16, 300] {
+        let problems = problems(100, items);
+        for strategy in [
+            Strategy::Naive,
+            Strategy::GreedyBySize,
+            Strategy::FirstFitBySize,
+            Strategy::GreedyByBreadth,
+            Strategy::FirstFitByBirth,
+            Strategy::BestFitByBirth,
+            Strategy::GreedyByArea,
+            Strategy::GreedyByConflicts,
+            Strategy::Executorch,
+            Strategy::Nnc,
+            Strategy::NncArticle,
+            Strategy::Quick,
+        ] {
+            assert_eq!(allocations(&problems, strategy), 0, "{strategy}, {items} items");
+        }
+    }
+}
+
+/// Problems of 16 items that no rule brings to the lower bound, in their own capacity and in one that is too small.
+fn beyond_the_rules(kind: Kind) -> Vec<Problem> {
+    let mut packer = Packer::default();
+    let mut beyond = Vec::new();
+    for problem in of_kind(kind, 50) {
+        let bound = packer.lower_bound(&problem);
+        let mut rules = Strategy::ALL.into_iter().filter(|&strategy| !searches(strategy));
+        if rules.any(|strategy| packer.pack(&problem, strategy).height == bound) {
+            continue;
+        }
+        let mut go_on = |_: Progress| ControlFlow::Continue(());
+        let answer = packer.minimise(&problem, Strategy::Auto, STEPS, &mut go_on);
+        let Some(Packing { height: best, .. }) = answer.packing else {
+            continue;
+        };
+        for capacity in [best, Bytes((bound.0 + best.0) / 2)] {
+            let desc = problem.clone().into_desc().capacity(capacity);
+            beyond.push(desc.build().expect("a capacity harms no problem"));
+        }
+    }
+    beyond
+}
+
+const STEPS: Steps = Steps(1000);
+
+fn searches(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::HillClimb | Strategy::Exact | Strategy::Auto)
+}
+
+/// Also where everything is searched: the cheap rules fail on all of these, some have no packing in their capacity, and some
+/// have parts that are searched alone.
+#[test]
+fn every_strategy_allocates_nothing_on_few_items_of_every_kind() {
+    for kind in every_kind() {
+        let problems = beyond_the_rules(kind);
+        let (mut packer, mut answer) = (Packer::default(), Answer::default());
+        let mut impossible = 0;
+        let mut all = || {
+            for problem in &problems {
+                for strategy in Strategy::ALL {
+                    let mut go_on = |_: Progress| ControlFlow::Continue(());
+                    packer.minimise_into(problem, strategy, STEPS, &mut go_on, &mut answer);
+                    packer.fit_into(problem, strategy, STEPS, &mut go_on, &mut answer);
+                    impossible += u32::from(answer.is_impossible());
+                }
+            }
+        };
+        all();
+        let before = counting::so_far();
+        all();
+        assert_eq!(counting::so_far() - before, 0, "{kind:?}");
+        assert!(problems.len() >= 4, "{kind:?}: {}", problems.len());
+        assert!(impossible > 0 || !(kind.odd || kind.alignments), "{kind:?}");
+    }
+}
+
+/// The search of everything, which few items seldom see, and what is done beside it: parts, and the large first.
+#[test]
+fn searching_many_items_allocates_nothing() {
+    let mut random = SplitMix64::new(5);
+    let mut items = Vec::new();
+    for part in 0..2 {
+        for index in 0..70 {
+            let first = part * 1000 + random.below(30) as u32;
+            let span = Span::new(first, first + 1 + random.below(20) as u32);
+            let size = Bytes((1 + random.below(50)) * if index % 3 == 0 { 100_000 } else { 7 });
+            let alignment = Alignment::new(1 + index % 4).expect("it is not 0");
+            items.push(Item::new(span, size, alignment));
+        }
+    }
+    let problem = Problem::new(items).expect("items alone are sound");
+    let (mut packer, mut answer) = (Packer::default(), Answer::default());
+    for strategy in [
+        Strategy::Auto,
+        Strategy::Exact,
+        Strategy::HillClimb,
+        Strategy::Nnc,
+        Strategy::Executorch,
+    ] {
+        let mut run = || {
+            let mut go_on = |_: Progress| ControlFlow::Continue(());
+            packer.minimise_into(&problem, strategy, Steps(20_000), &mut go_on, &mut answer);
+            answer.steps
+        };
+        let steps = run();
+        let before = counting::so_far();
+        assert_eq!(run(), steps, "{strategy}");
+        assert_eq!(counting::so_far() - before, 0, "{strategy}");
+        assert!(steps.0 > 1000 || strategy != Strategy::Exact, "{steps:?}");
+    }
+}

@@ -1,0 +1,66 @@
+//! Random problems of 16 items: plain ones, and with alignments, pairs, groups and bounds.
+#![allow(dead_code, unreachable_pub)] // The test and the bench use different parts.
+
+use tileheap_pack::units::SplitMix64;
+use tileheap_pack::units::{Alignment, Bytes, Span};
+use tileheap_pack::{Item, Problem, ProblemDesc};
+
+/// What a drawn problem has beside items.
+#[derive(Clone, Copy, Debug)]
+pub struct Kind {
+    /// Sizes and offsets are in pages.
+    pub pages: bool,
+    pub alignments: bool,
+    /// Fixed offsets, bounds, and groups, most of which live with gaps.
+    pub odd: bool,
+    pub pairs: bool,
+}
+
+/// Problems of 16 items.
+pub fn of_kind(kind: Kind, count: usize) -> Vec<Problem> {
+    let mut random = SplitMix64::new(16);
+    let page = if kind.pages { 4096 } else { 1 };
+    let drawn = std::iter::from_fn(|| {
+        let mut desc = ProblemDesc::default();
+        for index in 0..16 {
+            let first = random.below(24) as u32;
+            let end = first + 1 + random.below(8) as u32;
+            let alignment = page * if kind.alignments { 1 + random.below(7) } else { 1 };
+            let aligned = Alignment::new(alignment).expect("it is not 0");
+            let mut item = Item::new(
+                Span::new(first, end),
+                Bytes((1 + random.below(64)) * page),
+                aligned,
+            );
+            match random.below(if kind.odd { 10 } else { 1 }) {
+                1 => item.fixed = Some(Bytes(random.below(40) * alignment)),
+                2 => item.lowest = Bytes(random.below(80) * page),
+                3 => item.highest = Some(Bytes((20 + random.below(200)) * page)),
+                4..6 => item.together = Some(random.below(2) as u32),
+                _ => {}
+            }
+            if kind.pairs && index > 0 && random.below(3) == 0 {
+                desc.conflicts.push((random.below(index) as u32, index as u32));
+            }
+            desc.items.push(item);
+        }
+        // What the validation refuses is drawn anew.
+        Some(desc.build().ok())
+    });
+    drawn.flatten().take(count).collect()
+}
+
+pub fn every_kind() -> impl Iterator<Item = Kind> {
+    let all = [false, true];
+    let kinds = all.map(|odd| all.map(|pairs| all.map(|alignments| (odd, pairs, alignments))));
+    kinds
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|(odd, pairs, alignments)| Kind {
+            pages: !alignments,
+            alignments,
+            odd,
+            pairs,
+        })
+}

@@ -1,0 +1,247 @@
+//! One shader at a time, by the installed compiler.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs, process};
+
+/// A shader stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stage {
+    /// `*.vert`.
+    Vertex,
+    /// `*.frag`.
+    Fragment,
+    /// `*.comp`.
+    Compute,
+}
+
+impl Stage {
+    /// The stage of a file by its extension; `None` for anything else, such as files that are included.
+    pub fn of_file(path: &Path) -> Option<Stage> {
+        match path.extension()?.to_str()? {
+            "vert" => Some(Stage::Vertex),
+            "frag" => Some(Stage::Fragment),
+            "comp" => Some(Stage::Compute),
+            _ => None,
+        }
+    }
+
+    /// The stage's extension.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Stage::Vertex => "vert",
+            Stage::Fragment => "frag",
+            Stage::Compute => "comp",
+        }
+    }
+}
+
+/// What to compile.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A file; its includes are relative to its own folder.
+    File(&'a Path),
+    /// A text without includes.
+    Text(&'a str),
+}
+
+/// A shader that does not compile, or a compiler that does not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompileError {
+    /// `file:line: message`, one per mistake.
+    pub lines: Vec<String>,
+}
+
+impl std::fmt::Display for CompileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.lines.join("\n"))
+    }
+}
+
+impl std::error::Error for CompileError {}
+
+/// A shader compiler that was found on this machine.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    program: Option<Program>,
+}
+
+#[derive(Clone, Debug)]
+struct Program {
+    path: PathBuf,
+    /// The options of `glslc` rather than those of `glslangValidator`.
+    is_glslc: bool,
+}
+
+/// The macro definitions of a shader: names and values.
+pub type Defines<'a> = [(&'a str, &'a str)];
+
+impl Compiler {
+    /// The compiler that `GLSLANG` names, else the first of `glslangValidator`, `glslang` and `glslc` on the `PATH`, else the
+    /// bundled one.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn find() -> Result<Compiler, CompileError> {
+        let named = env::var_os("GLSLANG").map(PathBuf::from);
+        let found = named.or_else(|| {
+            let names = ["glslangValidator", "glslang", "glslc"];
+            names.iter().find_map(|name| on_path(name))
+        });
+        let program = found.map(|path| Program {
+            is_glslc: path.file_stem().is_some_and(|stem| stem == "glslc"),
+            path,
+        });
+        if program.is_none() && !cfg!(feature = "bundled") {
+            return Err(CompileError {
+                lines: vec![
+                    "no shader compiler: install glslangValidator (package glslang-tools) or glslc, name one in GLSLANG, or \
+                     enable the feature `bundled` of tileheap-shaders"
+                        .to_owned(),
+                ],
+            });
+        }
+        Ok(Compiler { program })
+    }
+
+    /// SPIR-V 1.`minor` of a shader (1.3, for Vulkan 1.1, is what the shaders of this project are).
+    ///
+    /// # Errors
+    /// The compiler's messages, each with file and line.
+    pub fn compile(
+        &self,
+        source: Source<'_>,
+        stage: Stage,
+        defines: &Defines<'_>,
+        minor: u32,
+    ) -> Result<Vec<u32>, CompileError> {
+        match &self.program {
+            Some(program) => program.compile(source, stage, defines, minor),
+            #[cfg(feature = "bundled")]
+            None => crate::bundled::compile(source, stage, defines, minor),
+            #[cfg(not(feature = "bundled"))]
+            None => unreachable!("`find` found no program"),
+        }
+    }
+}
+
+impl Program {
+    fn compile(
+        &self,
+        source: Source<'_>,
+        stage: Stage,
+        defines: &Defines<'_>,
+        minor: u32,
+    ) -> Result<Vec<u32>, CompileError> {
+        let scratch = Scratch::new();
+        let written;
+        let (input, label) = match source {
+            Source::File(path) => (path, path.display().to_string()),
+            Source::Text(text) => {
+                written = scratch.file(stage.extension());
+                fs::write(&written, text).map_err(|error| failed(&written, &error))?;
+                (written.as_path(), "shader".to_owned())
+            }
+        };
+        let output = scratch.file("spv");
+        let mut command = Command::new(&self.path);
+        self.options(&mut command, stage, minor);
+        for (name, value) in defines {
+            command.arg(format!("-D{name}={value}"));
+        }
+        if let Some(folder) = input.parent() {
+            let mut include = OsString::from("-I");
+            include.push(folder);
+            command.arg(include);
+        }
+        command.arg("-o").arg(&output).arg(input);
+        let ran = command.output().map_err(|error| failed(&self.path, &error))?;
+        if !ran.status.success() {
+            let log = [ran.stdout, ran.stderr].concat();
+            return Err(CompileError {
+                lines: messages(&String::from_utf8_lossy(&log), input, &label),
+            });
+        }
+        let bytes = fs::read(&output).map_err(|error| failed(&output, &error))?;
+        let (words, _) = bytes.as_chunks::<4>();
+        Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+
+    fn options(&self, command: &mut Command, stage: Stage, minor: u32) {
+        let vulkan = match minor {
+            0..=2 => "vulkan1.0",
+            3..=4 => "vulkan1.1",
+            5 => "vulkan1.2",
+            _ => "vulkan1.3",
+        };
+        let extension = stage.extension();
+        if self.is_glslc {
+            command.args([
+                format!("-fshader-stage={extension}"),
+                format!("--target-env={vulkan}"),
+                format!("--target-spv=spv1.{minor}"),
+            ]);
+        } else {
+            command.args(["-V", "-S", extension, "--target-env", vulkan, "--target-env"]);
+            command.arg(format!("spirv1.{minor}"));
+        }
+    }
+}
+
+fn on_path(name: &str) -> Option<PathBuf> {
+    let name = format!("{name}{}", env::consts::EXE_SUFFIX);
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(&name))
+        .find(|path| path.is_file())
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> CompileError {
+    CompileError {
+        lines: vec![format!("{}: {error}", path.display())],
+    }
+}
+
+/// The compiler's log as `file:line: message`. glslang writes `ERROR: file:line: message`, glslc `file:line: error: message`.
+fn messages(log: &str, input: &Path, label: &str) -> Vec<String> {
+    let input = input.display().to_string();
+    let errors = log.lines().filter_map(|line| {
+        let line = line.trim_end();
+        line.strip_prefix("ERROR: ")
+            .or_else(|| line.contains(": error: ").then_some(line))
+    });
+    let mut lines: Vec<String> = errors
+        // The closing count of errors says nothing new.
+        .filter(|line| !line.ends_with("No code generated.") && !line.contains("compilation terminated"))
+        .map(|line| line.replace(&input, label))
+        .collect();
+    if lines.is_empty() {
+        lines.push(format!("{label}: {}", log.trim()));
+    }
+    lines
+}
+
+/// A folder for one compilation, removed after it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Scratch {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let folder = env::temp_dir().join(format!("tileheap-shaders-{}-{number}", process::id()));
+        // Where this fails, writing into it does, which is reported.
+        let _ = fs::create_dir_all(&folder);
+        Scratch(folder)
+    }
+
+    fn file(&self, extension: &str) -> PathBuf {
+        self.0.join(format!("shader.{extension}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

@@ -1,0 +1,56 @@
+//! How long tensors take to plan: the seven networks of the peers' tables, their storage choice included, and the networks of `../shared/models`.
+
+#[path = "../../../examples/network/networks.rs"]
+mod networks;
+
+use std::hint::black_box;
+use std::path::Path;
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use tileheap_tensor::units::Alignment;
+use tileheap_tensor::{
+    ElementType, Graph, StorageOptions, TensorPlanOptions, TensorRequirements, choose, plan, read_lines,
+};
+
+fn graphs() -> Vec<Graph> {
+    let mut graphs = networks::networks(ElementType::Float16).expect("known shapes");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
+    for name in ["convnext_tiny", "gpt2s_prefill128", "lstm2_loop32"] {
+        match std::fs::read_to_string(folder.join(format!("{name}.jsonl"))) {
+            Ok(text) => graphs.push(read_lines(&text).expect("a network")),
+            Err(_) => println!("skipped: ../shared/models/{name}.jsonl is not there"),
+        }
+    }
+    graphs
+}
+
+fn plans(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("tensors");
+    let pitch = Alignment::new(64).expect("not 0");
+    for graph in graphs() {
+        let choice = choose(&graph, &StorageOptions::default()).expect("within the limits");
+        let needs: Vec<TensorRequirements> = choice
+            .layouts
+            .iter()
+            .map(|layout| TensorRequirements::of_layout(layout, pitch))
+            .collect();
+        let size = format!("{}, {} tensors", graph.name(), choice.graph.tensors().len());
+        group.bench_function(BenchmarkId::new("choose", &size), |bencher| {
+            bencher.iter(|| choose(black_box(&graph), &StorageOptions::default()));
+        });
+        group.bench_function(BenchmarkId::new("plan", &size), |bencher| {
+            bencher.iter(|| {
+                plan(
+                    &choice.graph,
+                    &choice.layouts,
+                    black_box(&needs),
+                    &TensorPlanOptions::default(),
+                )
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, plans);
+criterion_main!(benches);

@@ -1,0 +1,137 @@
+//! Compiles every kernel of `shaders/` once for each combination of its operands' storages, for elements of 32 and of 16 bits.
+
+#[cfg(feature = "vulkan")]
+mod kernels {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    use tileheap_shaders::{CompileError, Compiler, Source, Stage, fail, write_output};
+
+    /// What a kernel does with an operand.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Role {
+        /// Read, in any storage.
+        Input,
+        /// Written, in any storage.
+        Output,
+        /// Read, and too small for anything but a buffer: a bias.
+        Small,
+    }
+
+    use Role::{Input, Output, Small};
+
+    /// The kernels, their operands by binding, and the storages that these may have.
+    const KERNELS: [(&str, &[Role], &[Storage]); 12] = [
+        ("activate", &[Input, Output], USUAL),
+        ("add_one", &[Input, Output], STORAGES.split_at(4).0),
+        ("binary", &[Input, Input, Output], USUAL),
+        ("conv2d", &[Input, Input, Small, Output], USUAL),
+        ("copy", &[Input, Output], &STORAGES),
+        ("dense", &[Input, Input, Small, Output], USUAL),
+        ("depthwise", &[Input, Input, Small, Output], USUAL),
+        ("layer_norm", &[Input, Small, Small, Output], USUAL),
+        ("matmul", &[Input, Input, Output], USUAL),
+        ("pool", &[Input, Output], USUAL),
+        ("reshape", &[Input, Output], USUAL),
+        ("softmax", &[Input, Output], USUAL),
+    ];
+
+    /// A storage's letter in the table, and its part in the names of `tensor.glsl`'s macros.
+    type Storage = (char, &'static str);
+
+    const STORAGES: [Storage; 5] = [
+        ('b', "BUFFER"),
+        ('i', "IMAGE"),
+        ('a', "ARRAY"),
+        ('t', "TEXELS"),
+        ('p', "PLAIN"),
+    ];
+    const USUAL: &[Storage] = STORAGES.split_at(3).0;
+
+    /// All kernels' words one after the other, and the Rust table that says whose is what.
+    pub(crate) struct Kernels {
+        pub(crate) table: String,
+        pub(crate) words: Vec<u8>,
+    }
+
+    pub(crate) fn compile_all() {
+        println!("cargo::rerun-if-changed=shaders");
+        println!("cargo::rerun-if-env-changed=GLSLANG");
+        let compiler = Compiler::find().unwrap_or_else(|error| fail(&error.lines));
+        let mut errors: Vec<String> = Vec::new();
+        let mut kernels = Kernels {
+            table: "&[\n".to_owned(),
+            words: Vec::new(),
+        };
+        for (name, roles, allowed) in KERNELS {
+            for half in [false, true] {
+                for storages in combinations(roles, allowed) {
+                    match compile_one(&compiler, name, roles, &storages, half) {
+                        Ok(words) => kernels.add(name, &storages, half, &words),
+                        Err(error) => errors.extend(error.lines),
+                    }
+                }
+            }
+        }
+        if !errors.is_empty() {
+            errors.sort();
+            errors.dedup();
+            fail(&errors);
+        }
+        kernels.table.push(']');
+        write_output("kernels.rs", kernels.table.as_bytes());
+        write_output("kernels.spv", &kernels.words);
+    }
+
+    /// Every choice of one storage per operand.
+    fn combinations(roles: &[Role], allowed: &[Storage]) -> Vec<Vec<Storage>> {
+        roles.iter().fold(vec![Vec::new()], |so_far, &role| {
+            let choices = if role == Small { &STORAGES[..1] } else { allowed };
+            let extended = so_far.iter().flat_map(|first| {
+                choices
+                    .iter()
+                    .map(move |choice| [first.as_slice(), &[*choice]].concat())
+            });
+            extended.collect()
+        })
+    }
+
+    fn compile_one(
+        compiler: &Compiler,
+        name: &str,
+        roles: &[Role],
+        storages: &[Storage],
+        half: bool,
+    ) -> Result<Vec<u32>, CompileError> {
+        let mut defines = vec![("HALF".to_owned(), u8::from(half).to_string())];
+        for (index, (&role, (_, storage))) in roles.iter().zip(storages).enumerate() {
+            let direction = if role == Output { "OUTPUT" } else { "INPUT" };
+            let value = format!("{direction}_{storage}");
+            defines.push((format!("OPERAND_{index}"), value));
+        }
+        let defines: Vec<(&str, &str)> = defines
+            .iter()
+            .map(|(macro_name, value)| (macro_name.as_str(), value.as_str()))
+            .collect();
+        let path = format!("shaders/{name}.comp");
+        compiler.compile(Source::File(Path::new(&path)), Stage::Compute, &defines, 3)
+    }
+
+    impl Kernels {
+        fn add(&mut self, name: &str, storages: &[Storage], half: bool, words: &[u32]) {
+            let letters: String = storages.iter().map(|(letter, _)| letter).collect();
+            let first = self.words.len();
+            self.words
+                .extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            let end = self.words.len();
+            writeln!(self.table, "    ({name:?}, {letters:?}, {half}, {first}..{end}),")
+                .expect("writing to a string does not fail");
+        }
+    }
+}
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    #[cfg(feature = "vulkan")]
+    kernels::compile_all();
+}

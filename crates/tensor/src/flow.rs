@@ -1,0 +1,91 @@
+//! Allocation graphs of plans: who takes bytes over from whom, by name.
+//!
+//! Source: NNC's [article](crate#sources), "Basic Structure"; [`AllocationGraph`] for the graph itself.
+
+use std::fmt;
+
+use super::TensorFault;
+use super::plan::{MemoryId, MemoryPlan, Slot};
+use crate::units::{Alignment, Bytes, Span};
+use tileheap_pack::{AllocationGraph, Item, Packing, Problem};
+
+/// The allocation graph of one memory. Its flow is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The memory's name.
+    pub memory: String,
+    /// What the graph's items are: names and lives. What lives more than once is several.
+    pub nodes: Vec<(String, Span)>,
+    /// Who takes bytes over from whom.
+    pub graph: AllocationGraph,
+}
+
+/// The allocation graph of each memory.
+///
+/// # Errors
+/// Slots share bytes while both live, or the flow does not add up: no plan of this crate does so.
+pub fn flows(slots: &[Slot], memories: &[MemoryPlan]) -> Result<Vec<Flow>, TensorFault> {
+    let of_memory = |(number, memory): (usize, &MemoryPlan)| {
+        let inside = slots
+            .iter()
+            .filter(|slot| slot.region.memory == MemoryId(number as u32));
+        let (mut nodes, mut items, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
+        for slot in inside {
+            for &life in &slot.lives {
+                nodes.push((slot.name.clone(), life));
+                items.push(Item::new(life, slot.region.size, Alignment::ONE));
+                offsets.push(slot.region.offset);
+            }
+        }
+        let ends = items
+            .iter()
+            .zip(&offsets)
+            .map(|(item, &offset)| offset + item.size);
+        let packing = Packing {
+            height: ends.max().unwrap_or(Bytes::ZERO),
+            offsets,
+        };
+        let checked = Problem::new(items).and_then(|problem| {
+            let graph = AllocationGraph::of(&problem, &packing)?;
+            graph.check(&problem).map(|()| graph)
+        });
+        let named = |fault: tileheap_pack::PackFault| TensorFault::Pack {
+            tensor: fault
+                .item()
+                .and_then(|item| nodes.get(item as usize))
+                .map_or(memory.name.clone(), |(name, _)| name.clone()),
+            fault,
+        };
+        let graph = checked.map_err(named)?;
+        Ok(Flow {
+            memory: memory.name.clone(),
+            nodes,
+            graph,
+        })
+    };
+    memories.iter().enumerate().map(of_memory).collect()
+}
+
+impl fmt::Display for Flow {
+    /// A line an edge.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "Allocation graph of memory {}: {}",
+            self.memory, self.graph.height
+        )?;
+        let name = |end: Option<u32>, other: &str| match end {
+            None => other.to_owned(),
+            Some(index) => {
+                let (name, life) = &self.nodes[index as usize];
+                format!("{name} {life}")
+            }
+        };
+        for edge in &self.graph.edges {
+            let (from, to) = (name(edge.from, "source"), name(edge.to, "sink"));
+            let (size, offset) = (edge.size.to_string(), edge.offset.to_string());
+            writeln!(f, "  {size:>16} at {offset:>16}  {from} -> {to}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,394 @@
+//! Building a graph in Rust.
+
+use super::infer::infer;
+use super::{
+    Attribute, Block, BlockId, Branch, Carry, ElementType, Exit, Graph, InPlace, Loop, Node, NodeId,
+    NodeKind, Operator, Shape, Source, Symbol, SymbolId, Tensor, TensorId, View,
+};
+use crate::TensorFault;
+use crate::units::Bytes;
+
+/// Builds a [`Graph`] node by node.
+///
+/// ```
+/// use tileheap_tensor::{ElementType, GraphBuilder};
+///
+/// let mut graph = GraphBuilder::new("two layers");
+/// let x = graph.input("x", ElementType::Float16, [1, 3, 224, 224]);
+/// let w = graph.constant("w", ElementType::Float16, [32, 3, 3, 3]);
+/// let y = graph.operator("conv", "conv2d", [("strides", vec![2, 2].into()), ("padding", vec![1, 1].into())], &[x, w])?[0];
+/// let z = graph.operator("act", "relu", [], &[y])?[0];
+/// graph.output(z);
+/// let graph = graph.build()?;
+/// assert_eq!(graph.tensor(z).shape.fixed().unwrap(), [1, 32, 112, 112]);
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct GraphBuilder {
+    graph: Graph,
+    /// Blocks that are being built, the innermost last.
+    open: Vec<Open>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Open {
+    block: BlockId,
+    carried: Vec<Carry>,
+    exits: Vec<Exit>,
+}
+
+impl Default for BlockId {
+    fn default() -> BlockId {
+        BlockId::ROOT
+    }
+}
+
+impl GraphBuilder {
+    /// An empty graph.
+    pub fn new(name: impl Into<String>) -> GraphBuilder {
+        GraphBuilder {
+            graph: Graph {
+                name: name.into(),
+                symbols: Vec::new(),
+                tensors: Vec::new(),
+                nodes: Vec::new(),
+                blocks: vec![Block::default()],
+            },
+            open: vec![Open::default()],
+        }
+    }
+
+    /// A symbol whose values lie in a range, both ends inside.
+    pub fn symbol(&mut self, name: impl Into<String>, least: u64, most: u64) -> SymbolId {
+        self.add_symbol(Symbol {
+            name: name.into(),
+            range: Some((least, most)),
+            example: None,
+        })
+    }
+
+    /// A symbol as it is described.
+    pub fn add_symbol(&mut self, symbol: Symbol) -> SymbolId {
+        self.graph.symbols.push(symbol);
+        SymbolId(self.graph.symbols.len() as u32 - 1)
+    }
+
+    /// An input of the graph.
+    pub fn input(
+        &mut self,
+        name: impl Into<String>,
+        element: ElementType,
+        shape: impl Into<Shape>,
+    ) -> TensorId {
+        let id = self.add(name.into(), element, shape.into(), Source::Input(BlockId::ROOT));
+        self.graph.blocks[0].inputs.push(id);
+        id
+    }
+
+    /// Weights and the like, which any block may read.
+    pub fn constant(
+        &mut self,
+        name: impl Into<String>,
+        element: ElementType,
+        shape: impl Into<Shape>,
+    ) -> TensorId {
+        self.add(name.into(), element, shape.into(), Source::Constant)
+    }
+
+    /// An output of the graph.
+    pub fn output(&mut self, tensor: TensorId) {
+        self.graph.blocks[0].outputs.push(tensor);
+    }
+
+    /// A node whose outputs' shapes follow from its inputs', its outputs called after it.
+    ///
+    /// Known are, over `[n, c, h, w]` and `[o, i, h, w]`: `conv2d` (`strides`, `padding`, `dilations`, `groups`), `conv2d_transpose`,
+    /// `max_pool2d` and `avg_pool2d` (`kernel`, `strides`, `padding`, `ceil_mode`), `global_avg_pool2d`, `resize2d` (`scale`); over any shapes:
+    /// `dense` (`[.., k]` by `[o, k]`), `matmul`, `reshape` (`shape`), `flatten` (`axis`), `transpose` (`axes`), `concat` (`axis`), `slice`
+    /// (`axis`, `begin`, `end`), `split` (`axis`, `parts`), `pad`, `softmax`, `layer_norm`, `batch_norm`, `reduce` (`axes`, `keep`), `cast` (`to`), elementwise
+    /// operators of one operand (`relu`, `relu6`, `hard_swish`, `sigmoid`, `tanh`, `exp`, ...) and of two (`add`, `sub`, `mul`, `div`, `less`, ...).
+    /// Elementwise outputs may take over the bytes of an operand of the same shape; a reshape is a view.
+    ///
+    /// # Errors
+    /// The operator is not known (see [`GraphBuilder::node`]) or does not take these shapes.
+    pub fn operator<'a>(
+        &mut self,
+        name: &str,
+        operator: &str,
+        attributes: impl IntoIterator<Item = (&'a str, Attribute)>,
+        inputs: &[TensorId],
+    ) -> Result<Vec<TensorId>, TensorFault> {
+        let attributes = attributes
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value));
+        let operator = Operator {
+            name: operator.to_owned(),
+            attributes: attributes.collect(),
+        };
+        let operands: Vec<&Tensor> = inputs
+            .iter()
+            .map(|input| &self.graph.tensors[input.index()])
+            .collect();
+        let inferred = infer(&operator, &operands).map_err(|problem| TensorFault::Operator {
+            node: name.to_owned(),
+            operator: operator.name.clone(),
+            problem,
+        })?;
+        let several = inferred.outputs.len() > 1;
+        let named = inferred
+            .outputs
+            .into_iter()
+            .enumerate()
+            .map(|(index, (element, shape))| {
+                let name = if several {
+                    format!("{name}.{index}")
+                } else {
+                    name.to_owned()
+                };
+                (name, element, shape)
+            });
+        let outputs = self.node(name, operator, inputs, named.collect(), inferred.in_place);
+        if let Some(base) = inferred.view_of {
+            self.view(outputs[0], inputs[base as usize], Bytes::ZERO);
+        }
+        Ok(outputs)
+    }
+
+    /// A node of any operator, with what it makes and where that may be in place.
+    pub fn node(
+        &mut self,
+        name: impl Into<String>,
+        operator: Operator,
+        inputs: &[TensorId],
+        outputs: Vec<(String, ElementType, Shape)>,
+        in_place: Vec<InPlace>,
+    ) -> Vec<TensorId> {
+        let node = self.next_node();
+        let ids: Vec<TensorId> = outputs
+            .into_iter()
+            .map(|(name, element, shape)| self.add(name, element, shape, Source::Node(node)))
+            .collect();
+        self.push(name.into(), NodeKind::Operator(operator), inputs, &ids, in_place);
+        ids
+    }
+
+    /// A node that makes tensors that are there already: for readers of files, whose second producers are errors.
+    pub(crate) fn node_making(&mut self, node: Node) {
+        self.push(node.name, node.kind, &node.inputs, &node.outputs, node.in_place);
+    }
+
+    /// A tensor that a later [`GraphBuilder::node_making`] makes.
+    pub(crate) fn declare(&mut self, name: String, element: ElementType, shape: Shape) -> TensorId {
+        self.add(name, element, shape, Source::Node(NodeId(u32::MAX)))
+    }
+
+    /// A loop. `body` builds a round from the parameters, one per input, and calls [`GraphBuilder::leave_unless`] and
+    /// [`GraphBuilder::carry`]. The outputs are shaped like the results of the first exit.
+    ///
+    /// # Errors
+    /// What `body` returns.
+    pub fn repeat(
+        &mut self,
+        name: &str,
+        inputs: &[TensorId],
+        body: impl FnOnce(&mut GraphBuilder, &[TensorId]) -> Result<(), TensorFault>,
+    ) -> Result<Vec<TensorId>, TensorFault> {
+        let parameters = self.open(name, inputs);
+        body(self, &parameters)?;
+        let open = self.open.pop().expect("the body is open");
+        let results = open.exits.first().map_or(&[][..], |exit| &exit.results).to_vec();
+        let kind = NodeKind::Loop(Loop {
+            body: open.block,
+            carried: open.carried,
+            exits: open.exits,
+        });
+        Ok(self.close(name, kind, inputs, &results))
+    }
+
+    /// In a loop's body, after the nodes so far: goes on while `condition` is not 0, else leaves with these results.
+    pub fn leave_unless(&mut self, condition: TensorId, results: &[TensorId]) {
+        let open = self.open.last_mut().expect("a block is open");
+        open.exits.push(Exit {
+            after: self.graph.blocks[open.block.index()].nodes.len() as u32,
+            condition,
+            results: results.to_vec(),
+        });
+    }
+
+    /// In a loop's body: at the end of the round `value` becomes the parameter `into`.
+    pub fn carry(&mut self, value: TensorId, into: TensorId) {
+        let open = self.open.last_mut().expect("a block is open");
+        open.carried.push(Carry { value, into });
+    }
+
+    /// A branch: `inputs[0]` says which arm runs. `arm` builds each from its parameters and gives its outputs.
+    ///
+    /// # Errors
+    /// What `arm` returns.
+    pub fn branch(
+        &mut self,
+        name: &str,
+        inputs: &[TensorId],
+        arms: u32,
+        mut arm: impl FnMut(&mut GraphBuilder, u32, &[TensorId]) -> Result<Vec<TensorId>, TensorFault>,
+    ) -> Result<Vec<TensorId>, TensorFault> {
+        let mut blocks = Vec::new();
+        for index in 0..arms {
+            let parameters = self.open(&format!("{name}.{index}"), inputs);
+            let outputs = arm(self, index, &parameters)?;
+            let open = self.open.pop().expect("the arm is open");
+            self.graph.blocks[open.block.index()].outputs = outputs;
+            blocks.push(open.block);
+        }
+        let first = blocks
+            .first()
+            .map(|arm| self.graph.blocks[arm.index()].outputs.clone());
+        Ok(self.close(
+            name,
+            NodeKind::Branch(Branch { arms: blocks }),
+            inputs,
+            &first.unwrap_or_default(),
+        ))
+    }
+
+    /// Makes a tensor a part of another one's bytes.
+    pub fn view(&mut self, tensor: TensorId, base: TensorId, offset: Bytes) {
+        self.graph.tensors[tensor.index()].view = Some(View { base, offset });
+    }
+
+    /// The tensor has to be in the memory of this name.
+    pub fn pin(&mut self, tensor: TensorId, memory: impl Into<String>) {
+        self.graph.tensors[tensor.index()].memory = Some(memory.into());
+    }
+
+    /// The pool entry and storage scope that a tensor was given elsewhere.
+    pub fn storage(&mut self, tensor: TensorId, storage_id: Option<u32>, scope: Option<String>) {
+        let tensor = &mut self.graph.tensors[tensor.index()];
+        tensor.storage_id = storage_id;
+        tensor.scope = scope;
+    }
+
+    /// A tensor as it is so far.
+    pub fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.graph.tensors[id.index()]
+    }
+
+    /// Validates the graph.
+    ///
+    /// # Errors
+    /// A node reads what is not there before it, a tensor has two producers or a name twice, a dimension is negative or has no bound, a
+    /// loop's, branch's or view's parts do not go together.
+    pub fn build(self) -> Result<Graph, TensorFault> {
+        let mut graph = self.graph;
+        graph.validate()?;
+        Ok(graph)
+    }
+
+    fn open(&mut self, name: &str, inputs: &[TensorId]) -> Vec<TensorId> {
+        let block = BlockId(self.graph.blocks.len() as u32);
+        self.graph.blocks.push(Block::default());
+        let mut parameters = Vec::with_capacity(inputs.len());
+        for (index, input) in inputs.iter().enumerate() {
+            let (element, shape) = {
+                let input = &self.graph.tensors[input.index()];
+                (input.element, input.shape.clone())
+            };
+            parameters.push(self.add(format!("{name}/{index}"), element, shape, Source::Input(block)));
+        }
+        self.graph.blocks[block.index()].inputs.clone_from(&parameters);
+        self.open.push(Open {
+            block,
+            ..Open::default()
+        });
+        parameters
+    }
+
+    fn close(
+        &mut self,
+        name: &str,
+        kind: NodeKind,
+        inputs: &[TensorId],
+        results: &[TensorId],
+    ) -> Vec<TensorId> {
+        let node = self.next_node();
+        let several = results.len() > 1;
+        let mut outputs = Vec::with_capacity(results.len());
+        for (index, result) in results.iter().enumerate() {
+            let (element, shape) = {
+                let result = &self.graph.tensors[result.index()];
+                (result.element, result.shape.clone())
+            };
+            let name = if several {
+                format!("{name}.{index}")
+            } else {
+                name.to_owned()
+            };
+            outputs.push(self.add(name, element, shape, Source::Node(node)));
+        }
+        self.push(name.to_owned(), kind, inputs, &outputs, Vec::new());
+        outputs
+    }
+
+    fn next_node(&self) -> NodeId {
+        NodeId(self.graph.nodes.len() as u32)
+    }
+
+    fn push(
+        &mut self,
+        name: String,
+        kind: NodeKind,
+        inputs: &[TensorId],
+        outputs: &[TensorId],
+        in_place: Vec<InPlace>,
+    ) {
+        let id = self.next_node();
+        let block = self.open.last().expect("a block is open").block;
+        self.graph.blocks[block.index()].nodes.push(id);
+        self.graph.nodes.push(Node {
+            name,
+            kind,
+            block,
+            inputs: inputs.to_vec(),
+            outputs: outputs.to_vec(),
+            in_place,
+        });
+    }
+
+    fn add(&mut self, name: String, element: ElementType, shape: Shape, source: Source) -> TensorId {
+        self.graph.tensors.push(Tensor {
+            name,
+            element,
+            shape,
+            source,
+            view: None,
+            storage_id: None,
+            scope: None,
+            memory: None,
+        });
+        TensorId(self.graph.tensors.len() as u32 - 1)
+    }
+}
+
+impl From<i64> for Attribute {
+    fn from(value: i64) -> Attribute {
+        Attribute::Int(value)
+    }
+}
+
+impl From<Vec<i64>> for Attribute {
+    fn from(values: Vec<i64>) -> Attribute {
+        Attribute::Ints(values)
+    }
+}
+
+impl From<f64> for Attribute {
+    fn from(value: f64) -> Attribute {
+        Attribute::Float(value)
+    }
+}
+
+impl From<&str> for Attribute {
+    fn from(value: &str) -> Attribute {
+        Attribute::Text(value.to_owned())
+    }
+}

@@ -1,0 +1,119 @@
+//! Conventions of flattening by name.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Flattening, LayoutRule, Pack, Storage};
+use tileheap_json::clip;
+
+/// How an N-d shape becomes two dimensions and lanes of 4.
+///
+/// Source: TVM's [RFC](crate#sources), C0 and C1; the later ones, TVM at ce22736e.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Convention {
+    /// For activations, all but the last into rows: `[A, B, C, D, 4] -> [A*B*C, D, 4]` (C0).
+    Texture,
+    /// For weights, all but the first into columns: `[A, B, C, D, 4] -> [A, B*C*D, 4]` (C1).
+    Weight,
+    /// For channels innermost: `[A, B, C, D, 4] -> [A*B, C*D, 4]`.
+    Nhwc,
+}
+
+/// Which form of a convention.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Generation {
+    /// The RFC's, in 2D: TVM until ce22736e.
+    #[default]
+    Flat,
+    /// Image arrays: what were rows becomes layers but for its last axis. TVM since 5d4dc872.
+    Layered,
+}
+
+impl Convention {
+    /// Every convention.
+    pub const ALL: [Convention; 3] = [Convention::Texture, Convention::Weight, Convention::Nhwc];
+
+    /// The storage scope as the RFC spells it: `texture`, `texture:weight`, and `texture:nhwc` alike.
+    pub const fn rfc_name(self) -> &'static str {
+        match self {
+            Convention::Texture => "texture",
+            Convention::Weight => "texture:weight",
+            Convention::Nhwc => "texture:nhwc",
+        }
+    }
+
+    /// The storage scope as TVM spells it: `global.texture`.
+    pub const fn scope(self) -> &'static str {
+        match self {
+            Convention::Texture => "global.texture",
+            Convention::Weight => "global.texture-weight",
+            Convention::Nhwc => "global.texture-nhwc",
+        }
+    }
+
+    /// The axis of a shape of `rank` (lanes included) at which columns begin.
+    pub const fn separator(self, rank: usize, generation: Generation) -> usize {
+        match (self, generation) {
+            (Convention::Texture, _) => rank.saturating_sub(2),
+            (Convention::Weight, _) => 1,
+            (Convention::Nhwc, Generation::Flat) if rank == 3 => 1,
+            (Convention::Nhwc, _) => 2,
+        }
+    }
+
+    /// How a shape of `rank` axes, lanes included, is flattened.
+    pub const fn flattening(self, rank: usize, generation: Generation) -> Flattening {
+        let rows = self.separator(rank, generation);
+        let layers = match generation {
+            Generation::Flat => 0,
+            Generation::Layered => rows.saturating_sub(1),
+        };
+        Flattening { layers, rows }
+    }
+
+    /// The layout of a shape of `rank` axes whose last one is 4 lanes.
+    pub fn rule(self, rank: usize, generation: Generation) -> LayoutRule {
+        LayoutRule {
+            storage: match generation {
+                Generation::Flat => Storage::Image2d,
+                Generation::Layered => Storage::ImageArray,
+            },
+            flattening: self.flattening(rank, generation),
+            ..LayoutRule::default()
+        }
+    }
+
+    /// The layout of a logical shape of `rank` axes of which one is packed by 4: `[n, c, h, w]` with axis 1 as
+    /// `[n, c/4, h, w, 4]`.
+    pub fn packing(self, rank: usize, axis: usize, generation: Generation) -> LayoutRule {
+        LayoutRule {
+            packs: vec![Pack { axis, by: 4 }],
+            ..self.rule(rank + 1, generation)
+        }
+    }
+}
+
+impl fmt::Display for Convention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.scope())
+    }
+}
+
+impl FromStr for Convention {
+    type Err = String;
+
+    /// Both spellings: `texture:weight` and `global.texture-weight`.
+    fn from_str(scope: &str) -> Result<Convention, String> {
+        let same = |convention: &Convention| {
+            // What TVM's relax calls the first of them where a dimension is not known.
+            let nchw = *convention == Convention::Texture && scope == "global.texture-nchw";
+            scope == convention.scope() || scope == convention.rfc_name() || nchw
+        };
+        let found = Convention::ALL.into_iter().find(same);
+        found.ok_or_else(|| format!("`{}` is no storage scope of a texture", clip(scope)))
+    }
+}

@@ -1,0 +1,309 @@
+//! Index maps: from an element to its place, back, and whole tensors packed and unpacked.
+
+use super::{ImageExtent, Layout};
+use crate::units::{Alignment, Bytes};
+
+/// Where an element lies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Location {
+    /// Which image of a grid; 0 where it is not split.
+    pub image: u64,
+    /// Layer within the image.
+    pub layer: u64,
+    /// Row within the image.
+    pub y: u64,
+    /// Texel within the row; of a buffer, of all.
+    pub x: u64,
+    /// Element within the texel.
+    pub lane: u64,
+}
+
+impl Layout {
+    /// Where an element lies.
+    ///
+    /// # Panics
+    /// If the index is outside the shape.
+    pub fn locate(&self, index: &[u64]) -> Location {
+        assert!(
+            index.len() == self.shape.len() && index.iter().zip(&self.shape).all(|(at, dim)| at < dim),
+            "index {index:?} lies within {:?}",
+            self.shape
+        );
+        let (texel, lane) = self.texel_of(index);
+        self.location(texel, lane)
+    }
+
+    /// The texel in the order of blocked dimensions, and the lane.
+    fn texel_of(&self, index: &[u64]) -> (u64, u64) {
+        let mut at = match &self.rule.reshape {
+            Some(reshape) => unravel(ravel(index, &self.shape), reshape),
+            None => index.to_vec(),
+        };
+        if !self.rule.order.is_empty() {
+            at = self.rule.order.iter().map(|&axis| at[axis]).collect();
+        }
+        let mut lane = 0;
+        for pack in &self.rule.packs {
+            lane = lane * pack.by + at[pack.axis] % pack.by;
+            at[pack.axis] /= pack.by;
+        }
+        if self.rule.packs.is_empty() && self.lanes > 1 {
+            lane = at.pop().expect("an image without packs has its lanes last");
+        }
+        (ravel(&at, &self.blocked), lane)
+    }
+
+    fn location(&self, texel: u64, lane: u64) -> Location {
+        let ImageExtent { width, height, .. } = self.extent;
+        let (x, y, layer) = (texel % width, texel / width % height, texel / width / height);
+        let Some(tile) = self.tile else {
+            return Location {
+                image: 0,
+                layer,
+                y,
+                x,
+                lane,
+            };
+        };
+        let grid = self.grid();
+        let column = x / tile.width;
+        let row = y / tile.height;
+        Location {
+            image: (layer / tile.layers * grid.height + row) * grid.width + column,
+            layer: layer % tile.layers,
+            y: y % tile.height,
+            x: x % tile.width,
+            lane,
+        }
+    }
+
+    /// Which element lies there; `None` for padding and for what is outside.
+    pub fn index_at(&self, at: Location) -> Option<Vec<u64>> {
+        let tile = self.tile.unwrap_or(self.extent);
+        let grid = self.grid();
+        let inside = at.x < tile.width && at.y < tile.height && at.layer < tile.layers;
+        if !inside || at.lane >= self.lanes || at.image >= grid.texels() {
+            return None;
+        }
+        let x = at.image % grid.width * tile.width + at.x;
+        let y = at.image / grid.width % grid.height * tile.height + at.y;
+        let layer = at.image / grid.width / grid.height * tile.layers + at.layer;
+        let ImageExtent {
+            width,
+            height,
+            layers,
+        } = self.extent;
+        if x >= width || y >= height || layer >= layers {
+            return None;
+        }
+        let mut index = unravel((layer * height + y) * width + x, &self.blocked);
+        if self.rule.packs.is_empty() && self.lanes > 1 {
+            index.push(at.lane);
+        }
+        let mut lane = at.lane;
+        let mut remainders = vec![0; self.rule.packs.len()];
+        for (rest, pack) in remainders.iter_mut().zip(&self.rule.packs).rev() {
+            *rest = lane % pack.by;
+            lane /= pack.by;
+        }
+        for (rest, pack) in remainders.iter().zip(&self.rule.packs).rev() {
+            index[pack.axis] = index[pack.axis] * pack.by + rest;
+        }
+        if !self.rule.order.is_empty() {
+            let mut logical = vec![0; index.len()];
+            for (at, &axis) in index.iter().zip(&self.rule.order) {
+                logical[axis] = *at;
+            }
+            index = logical;
+        }
+        let dims = self.rule.reshape.as_ref().unwrap_or(&self.shape);
+        if index.iter().zip(dims).any(|(at, dim)| at >= dim) {
+            return None;
+        }
+        if let Some(reshape) = &self.rule.reshape {
+            index = unravel(ravel(&index, reshape), &self.shape);
+        }
+        Some(index)
+    }
+
+    /// The byte of an element in an image (of a grid: in its image) whose rows start at multiples of `pitch`.
+    pub fn byte_of(&self, at: Location, pitch: Alignment) -> Bytes {
+        let image = self.images()[at.image as usize];
+        let texel = self.texel_bytes().0;
+        let row = if self.rule.storage.is_image() {
+            Bytes(image.width * texel).align_up(pitch).0
+        } else {
+            image.width * texel
+        };
+        Bytes((at.layer * image.height + at.y) * row + at.x * texel + at.lane * self.element.bytes())
+    }
+
+    /// How many elements all images have, padding of texels counted.
+    pub fn padded_elements(&self) -> u64 {
+        self.extent.texels() * self.lanes
+    }
+
+    /// Row-major elements as they lie: images one after another, in each layer by layer, row by row, texel by texel; padding
+    /// is the default.
+    ///
+    /// # Panics
+    /// If there is not one value per element.
+    pub fn pack<T: Copy + Default>(&self, elements: &[T]) -> Vec<T> {
+        assert_eq!(elements.len() as u64, self.elements(), "one value per element");
+        let mut packed = vec![T::default(); self.padded_elements() as usize];
+        self.visit(|logical, physical| packed[physical] = elements[logical]);
+        packed
+    }
+
+    /// What [`Layout::pack`] made, back in row-major order.
+    ///
+    /// # Panics
+    /// If the length is not [`Layout::padded_elements`].
+    pub fn unpack<T: Copy + Default>(&self, packed: &[T]) -> Vec<T> {
+        assert_eq!(packed.len() as u64, self.padded_elements(), "one value per lane");
+        let mut elements = vec![T::default(); self.elements() as usize];
+        self.visit(|logical, physical| elements[logical] = packed[physical]);
+        elements
+    }
+
+    /// Every element by its place in row-major order, with its place in packed order.
+    fn visit(&self, mut see: impl FnMut(usize, usize)) {
+        let images = self.images();
+        let mut bases = Vec::with_capacity(images.len());
+        let mut base = 0;
+        for image in &images {
+            bases.push(base);
+            base += image.texels() * self.lanes;
+        }
+        let mut index = vec![0; self.shape.len()];
+        for logical in 0..self.elements() {
+            let (texel, lane) = self.texel_of(&index);
+            let at = self.location(texel, lane);
+            let image = images[at.image as usize];
+            let within = ((at.layer * image.height + at.y) * image.width + at.x) * self.lanes + at.lane;
+            see(logical as usize, (bases[at.image as usize] + within) as usize);
+            for (at, &dim) in index.iter_mut().zip(&self.shape).rev() {
+                *at += 1;
+                if *at < dim {
+                    break;
+                }
+                *at = 0;
+            }
+        }
+    }
+}
+
+/// An index in row-major order.
+fn ravel(index: &[u64], dims: &[u64]) -> u64 {
+    index.iter().zip(dims).fold(0, |sum, (at, dim)| sum * dim + at)
+}
+
+fn unravel(mut linear: u64, dims: &[u64]) -> Vec<u64> {
+    let mut index = vec![0; dims.len()];
+    for (at, &dim) in index.iter_mut().zip(dims).rev() {
+        *at = linear % dim;
+        linear /= dim;
+    }
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Convention, Flattening, Generation, LayoutRule, Pack, Storage};
+    use super::*;
+    use crate::ElementType;
+    use crate::units::SplitMix64;
+
+    /// Every element has a place of its own, and the place knows its element; all else is padding.
+    fn is_one_to_one(layout: &Layout) {
+        let values: Vec<u64> = (1..=layout.elements()).collect();
+        let packed = layout.pack(&values);
+        assert_eq!(layout.unpack(&packed), values);
+        assert_eq!(packed.iter().filter(|&&value| value != 0).count(), values.len());
+        let mut found = 0;
+        for (image, extent) in layout.images().into_iter().enumerate() {
+            for place in 0..extent.texels() * layout.lanes {
+                let (texel, lane) = (place / layout.lanes, place % layout.lanes);
+                let (x, rest) = (texel % extent.width, texel / extent.width);
+                let (y, layer) = (rest % extent.height, rest / extent.height);
+                let at = Location {
+                    image: image as u64,
+                    layer,
+                    y,
+                    x,
+                    lane,
+                };
+                if let Some(index) = layout.index_at(at) {
+                    assert_eq!(layout.locate(&index), at);
+                    found += 1;
+                }
+            }
+        }
+        assert_eq!(found, layout.elements());
+    }
+
+    #[test]
+    fn the_conventions_are_one_to_one() {
+        for convention in Convention::ALL {
+            for generation in [Generation::Flat, Generation::Layered] {
+                let plain = convention.rule(5, generation);
+                is_one_to_one(&plain.apply("t", &[2, 3, 4, 5, 4], ElementType::Float32).unwrap());
+                let packed = convention.packing(4, 1, generation);
+                is_one_to_one(&packed.apply("t", &[2, 7, 3, 5], ElementType::Float16).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn random_rules_are_one_to_one() {
+        let mut random = SplitMix64::new(11);
+        for _ in 0..300 {
+            let shape: Vec<u64> = (0..3).map(|_| 1 + random.below(6)).collect();
+            let reshape = (random.below(3) == 0).then(|| vec![shape[0] * shape[1], 1, shape[2]]);
+            let order = [vec![], vec![2, 0, 1], vec![1, 2, 0]][random.below(3) as usize].clone();
+            let by = [4, 2][random.below(2) as usize];
+            let mut packs = vec![Pack {
+                axis: random.below(3) as usize,
+                by,
+            }];
+            if random.below(2) == 0 {
+                packs.push(Pack {
+                    axis: random.below(3) as usize,
+                    by: 4,
+                });
+            }
+            let layers = random.below(3) as usize;
+            let rule = LayoutRule {
+                storage: Storage::ImageArray,
+                reshape,
+                order,
+                packs,
+                flattening: Flattening {
+                    layers,
+                    rows: layers + random.below(3 - layers as u64) as usize,
+                },
+            };
+            let mut layout = rule.apply("t", &shape, ElementType::Int8).unwrap();
+            if random.below(2) == 0 {
+                layout.tile = Some(ImageExtent {
+                    width: 1 + random.below(3),
+                    height: 1 + random.below(3),
+                    layers: 1 + random.below(2),
+                });
+            }
+            is_one_to_one(&layout);
+        }
+    }
+
+    #[test]
+    fn bytes_follow_the_pitch() {
+        let rule = Convention::Texture.packing(4, 1, Generation::Flat);
+        let layout = rule.apply("t", &[1, 6, 2, 3], ElementType::Float32).unwrap();
+        // 2 blocks of channels x 2 rows, 3 texels of 16 B: rows of 48 B start at multiples of 64.
+        let at = layout.locate(&[0, 5, 1, 2]);
+        assert_eq!((at.y, at.x, at.lane), (3, 2, 1));
+        let pitch = Alignment::new(64).unwrap();
+        assert_eq!(layout.byte_of(at, pitch), Bytes(3 * 64 + 2 * 16 + 4));
+        assert_eq!(layout.bytes_with_pitch(pitch), Bytes(4 * 64));
+    }
+}

@@ -1,0 +1,523 @@
+//! The timeline: bodies in place of their nodes, loops unrolled, and which bytes every tensor is bound to when.
+//!
+//! ```text
+//! loop, unrolled twice         while (c < 5) { y = conv(x, w) } (x <= y)
+//!   step   1      2     3      H  the slot of x where a round begins
+//!          enter  conv  conv
+//!   H             ├──┤         read by the first copy
+//!   y, copy 0     ├─────┤      read by the second
+//!   y, copy 1           ├──┤   becomes H in the next round: the same bytes, since their lives are apart
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::expansion::{
+    BackEdge, Bind, Chance, Expansion, Left, Merge, Rules, Value, ValueId, ValueKind, WayOut,
+};
+use super::types::{CopyTime, Moment};
+use crate::units::Span;
+use crate::{BlockId, Branch, Carry, InPlace, Loop, Node, NodeId, NodeKind, Source, TensorId};
+
+pub(super) struct Expander<'a> {
+    rules: &'a Rules<'a>,
+    out: Expansion,
+    /// By tensor: what it is bound to here and now.
+    bound: Vec<Option<Bind>>,
+    /// Copies of the loops around.
+    path: Vec<u32>,
+}
+
+impl<'a> Expander<'a> {
+    fn new(rules: &'a Rules<'a>) -> Expander<'a> {
+        let count = rules.graph.tensors().len();
+        Expander {
+            rules,
+            out: Expansion {
+                instances: vec![Vec::new(); count],
+                ..Expansion::default()
+            },
+            bound: vec![None; count],
+            path: Vec::new(),
+        }
+    }
+
+    /// The whole graph.
+    pub(super) fn run(rules: &'a Rules<'a>) -> Expansion {
+        let mut this = Expander::new(rules);
+        let graph = rules.graph;
+        for &input in graph.inputs() {
+            let kind = if rules.plan_inputs && !rules.given.contains(&input) {
+                ValueKind::Planned
+            } else {
+                ValueKind::Outside
+            };
+            this.define(input, kind);
+        }
+        this.block(BlockId::ROOT);
+        let end = this.now();
+        for &output in graph.outputs() {
+            let bind = this.resolve(output);
+            this.keep(bind, 0, end.max(1));
+            this.hold(bind, end.max(1));
+            if !rules.plan_outputs || rules.given.contains(&output) {
+                this.hand_out(output, bind);
+            }
+        }
+        // What is never read still takes its step.
+        for input in graph.inputs() {
+            if let Some(Bind::Value(value, 0)) = this.bound[input.index()] {
+                this.extend(value, 0, 1);
+            }
+        }
+        this.out
+    }
+
+    /// One loop alone, its inputs as if they came from outside, its outputs read afterwards.
+    pub(super) fn run_loop(rules: &'a Rules<'a>, id: NodeId) -> Expansion {
+        let mut this = Expander::new(rules);
+        let node = rules.graph.node(id);
+        for &input in &node.inputs {
+            if this.bound[input.index()].is_none() {
+                this.define(input, ValueKind::Outside);
+            }
+        }
+        this.node(id);
+        let end = this.now() + 1;
+        for &output in &node.outputs {
+            let bind = this.resolve(output);
+            this.keep(bind, end - 1, end);
+        }
+        this.out
+    }
+
+    fn now(&self) -> u32 {
+        self.out.timeline.len() as u32
+    }
+
+    /// An output that the caller gives memory for: its value is the caller's, where it is a value of its own.
+    fn hand_out(&mut self, output: TensorId, bind: Bind) {
+        let own = match bind {
+            Bind::Value(value, 0) => {
+                let of = &self.out.values[value];
+                let whole = self.size(of.tensor) == self.size(output);
+                let mine = of.kind == ValueKind::Planned || of.tensor == output;
+                (whole && mine && self.rules.graph.tensor(of.tensor).view.is_none()).then_some(value)
+            }
+            _ => None,
+        };
+        match own {
+            Some(value) => {
+                self.out.values[value].kind = ValueKind::Outside;
+                self.out.values[value].tensor = output;
+            }
+            None => {
+                let last = NodeId(self.out.timeline.last().map_or(0, |moment| moment.node.0));
+                self.out.copies.push((last, output, output, CopyTime::Leave));
+            }
+        }
+    }
+
+    fn size(&self, tensor: TensorId) -> u64 {
+        self.rules.requirements[tensor.index()].size.0
+    }
+
+    fn moment(&mut self, node: NodeId) -> u32 {
+        self.out.timeline.push(Moment {
+            node,
+            copies: self.path.clone(),
+        });
+        self.now() - 1
+    }
+
+    fn new_value(&mut self, tensor: TensorId, kind: ValueKind) -> ValueId {
+        self.out.values.push(Value {
+            tensor,
+            kind,
+            spans: Vec::new(),
+            accesses: 0,
+        });
+        self.out.values.len() - 1
+    }
+
+    fn define(&mut self, tensor: TensorId, kind: ValueKind) -> Bind {
+        let bind = Bind::Value(self.new_value(tensor, kind), 0);
+        self.bind(tensor, bind);
+        bind
+    }
+
+    fn bind(&mut self, tensor: TensorId, bind: Bind) {
+        self.bound[tensor.index()] = Some(bind);
+        self.out.instances[tensor.index()].push((self.path.clone(), bind));
+    }
+
+    /// What a tensor is bound to; constants and bases of views come to be when they are first met.
+    fn resolve(&mut self, tensor: TensorId) -> Bind {
+        if let Some(bind) = self.bound[tensor.index()] {
+            return bind;
+        }
+        let of = self.rules.graph.tensor(tensor);
+        if let Some(view) = of.view.filter(|view| self.shares_bytes(tensor, view.base)) {
+            let bind = match self.resolve(view.base) {
+                Bind::Value(value, offset) => Bind::Value(value, offset + view.offset.0),
+                Bind::Left(left, offset) => Bind::Left(left, offset + view.offset.0),
+            };
+            self.bind(tensor, bind);
+            return bind;
+        }
+        let kind = match of.source {
+            Source::Constant => ValueKind::Outside,
+            _ => ValueKind::Planned,
+        };
+        self.define(tensor, kind)
+    }
+
+    /// Whether a view is one: images have other bytes than their tensors' row-major form.
+    fn shares_bytes(&self, tensor: TensorId, base: TensorId) -> bool {
+        [tensor, base].into_iter().all(|id| {
+            let rule = &self.rules.layouts[id.index()].rule;
+            !rule.storage.is_image() && rule.packs.is_empty() && rule.order.is_empty()
+        })
+    }
+
+    /// Takes a value's bytes from a step on, or longer if they are taken there already.
+    fn extend(&mut self, value: ValueId, from: u32, end: u32) {
+        let spans = &mut self.out.values[value].spans;
+        match spans.last_mut() {
+            Some(last) => {
+                self.out.ways_out.remove(&(value, last.first.0));
+                *last = Span::new(last.first.0.min(from), last.end.0.max(end));
+            }
+            None => spans.push(Span::new(from, end)),
+        }
+    }
+
+    /// Keeps what a tensor is bound to until `end`; what a loop left, from there on.
+    fn keep(&mut self, bind: Bind, from: u32, end: u32) {
+        match bind {
+            Bind::Value(value, _) => {
+                let spans = &self.out.values[value].spans;
+                let from = spans.last().map_or(from, |span| span.first.0);
+                self.extend(value, from, end);
+            }
+            Bind::Left(left, _) => {
+                let Left {
+                    exits,
+                    end: after,
+                    run,
+                    ..
+                } = self.out.lefts[left].clone();
+                for (exit, copies) in exits.into_iter().enumerate() {
+                    for (copy, bind) in copies.into_iter().enumerate() {
+                        match bind {
+                            Bind::Value(value, _) => self.extend_after(value, after, end, (run, exit, copy)),
+                            Bind::Left(..) => self.keep(bind, from, end),
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Keeps what a tensor is bound to until all before `end` is over.
+    fn hold(&mut self, bind: Bind, end: u32) {
+        self.keep(bind, end, end);
+        let values = self.out.values_of(bind);
+        self.out.held.extend(values.into_iter().map(|value| (value, end)));
+    }
+
+    /// A stretch after a loop, in which a result is what was left.
+    fn extend_after(&mut self, value: ValueId, from: u32, end: u32, way: WayOut) {
+        let spans = &mut self.out.values[value].spans;
+        let covered = spans
+            .last()
+            .is_some_and(|span| span.first.0 < from && span.end.0 >= end);
+        match spans.iter_mut().find(|span| span.first.0 == from) {
+            Some(span) => {
+                span.end.0 = span.end.0.max(end);
+                // Where it lives there anyway, it does so on every way.
+                if let Some(ways) = self.out.ways_out.get_mut(&(value, from)) {
+                    ways.insert(way);
+                }
+            }
+            None if covered => {}
+            None => {
+                spans.push(Span::new(from, end));
+                self.out.ways_out.insert((value, from), BTreeSet::from([way]));
+            }
+        }
+    }
+
+    fn read(&mut self, tensor: TensorId, step: u32) {
+        let bind = self.resolve(tensor);
+        self.keep(bind, step, step + 1);
+        if let Bind::Value(value, _) = bind {
+            self.out.values[value].accesses += 1;
+        }
+    }
+
+    fn write(&mut self, tensor: TensorId, step: u32) {
+        let bind = self.resolve(tensor);
+        if let Bind::Value(value, _) = bind {
+            self.extend(value, step, step + 1);
+            self.out.values[value].accesses += 1;
+            self.out.writes.push((step, value));
+        }
+    }
+
+    fn block(&mut self, block: BlockId) {
+        for &node in &self.rules.graph.block(block).nodes {
+            self.node(node);
+        }
+    }
+
+    fn node(&mut self, id: NodeId) {
+        let node = self.rules.graph.node(id);
+        match &node.kind {
+            NodeKind::Operator(_) => self.operator(id, node),
+            NodeKind::Loop(of) => self.repeat(id, node, of),
+            NodeKind::Branch(of) => self.branch(id, node, of),
+        }
+    }
+
+    fn operator(&mut self, id: NodeId, node: &Node) {
+        let step = self.moment(id);
+        for &input in &node.inputs {
+            self.read(input, step);
+        }
+        for &output in &node.outputs {
+            let view_of_operand =
+                self.rules.graph.tensor(output).view.is_some_and(|view| {
+                    node.inputs.contains(&view.base) && self.shares_bytes(output, view.base)
+                });
+            if view_of_operand {
+                self.resolve(output);
+                self.read(output, step);
+            } else {
+                self.write(output, step);
+            }
+        }
+        if !self.rules.in_place {
+            return;
+        }
+        for pair in &node.in_place {
+            let (output, input) = (
+                node.outputs[pair.output as usize],
+                node.inputs[pair.input as usize],
+            );
+            let (bind, own) = (self.resolve(input), self.resolve(output));
+            // The same bytes may come in a second time, where they are needed as they were.
+            let again = node.inputs.iter().enumerate().any(|(index, &other)| {
+                let allowed = |other: &InPlace| other.output == pair.output && other.input as usize == index;
+                !node.in_place.iter().any(allowed) && same_value(self.resolve(other), bind)
+            });
+            if let (Bind::Value(output, 0), Bind::Value(input, 0), false) = (own, bind, again) {
+                self.out.chances.push(Chance { output, input, step });
+            }
+        }
+    }
+
+    fn forget(&mut self, block: BlockId) {
+        for &node in &self.rules.graph.block(block).nodes {
+            for output in &self.rules.graph.node(node).outputs {
+                self.bound[output.index()] = None;
+            }
+        }
+    }
+
+    fn branch(&mut self, id: NodeId, node: &Node, of: &Branch) {
+        let step = self.moment(id);
+        for &input in &node.inputs {
+            self.read(input, step);
+        }
+        let inputs: Vec<Bind> = node.inputs.iter().map(|&input| self.resolve(input)).collect();
+        let outputs: Vec<ValueId> = node
+            .outputs
+            .iter()
+            .map(|&output| self.new_value(output, ValueKind::Planned))
+            .collect();
+        for &arm in &of.arms {
+            let block = self.rules.graph.block(arm);
+            for (&parameter, &bind) in block.inputs.iter().zip(&inputs) {
+                self.bind(parameter, bind);
+            }
+            self.forget(arm);
+            self.block(arm);
+            let end = self.moment(id);
+            for (&result, &output) in block.outputs.iter().zip(&outputs) {
+                let bind = self.resolve(result);
+                self.keep(bind, end, end + 1);
+                self.out.merges.push(Merge {
+                    node: id,
+                    result: bind,
+                    from: result,
+                    output,
+                    step: end,
+                });
+            }
+        }
+        let end = self.moment(id);
+        for (&tensor, &value) in node.outputs.iter().zip(&outputs) {
+            self.out.values[value].spans.push(Span::new(end, end + 1));
+            self.bind(tensor, Bind::Value(value, 0));
+        }
+    }
+
+    fn repeat(&mut self, id: NodeId, node: &Node, of: &Loop) {
+        let rules = self.rules;
+        let body = rules.graph.block(of.body);
+        let enter = self.moment(id);
+        for &input in &node.inputs {
+            self.read(input, enter);
+        }
+        let depth = self.path.len();
+        let from = self.now();
+        // What each parameter is at the start of a round.
+        let mut state: Vec<Bind> = Vec::with_capacity(node.inputs.len());
+        for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {
+            let before = self.resolve(input);
+            let carried = of
+                .carried
+                .iter()
+                .any(|carry| carry.into == parameter && carry.value != parameter);
+            state.push(if carried {
+                let head = self.new_value(
+                    parameter,
+                    ValueKind::Head {
+                        before,
+                        depth,
+                        stays: false,
+                    },
+                );
+                self.out.values[head].spans.push(Span::new(from, from));
+                Bind::Value(head, 0)
+            } else {
+                before
+            });
+        }
+        let heads = state.clone();
+        let unroll = rules.unroll.get(&id).copied().unwrap_or(1);
+        let mut exits: Vec<Vec<Vec<Bind>>> = vec![vec![Vec::new(); of.exits.len()]; node.outputs.len()];
+        let mut last = Vec::new();
+        for copy in 0..unroll {
+            self.path.push(copy);
+            self.forget(of.body);
+            for (&parameter, &bind) in body.inputs.iter().zip(&state) {
+                self.bind(parameter, bind);
+            }
+            for after in 0..=body.nodes.len() {
+                for (number, exit) in of.exits.iter().enumerate() {
+                    if exit.after as usize == after {
+                        let bind = self.resolve(exit.condition);
+                        let now = self.now();
+                        self.hold(bind, now);
+                        for (output, &result) in exits.iter_mut().zip(&exit.results) {
+                            let bind = self.resolve(result);
+                            self.hold(bind, now);
+                            output[number].push(bind);
+                        }
+                    }
+                }
+                if let Some(&node) = body.nodes.get(after) {
+                    self.node(node);
+                }
+            }
+            let next = of.carried.iter().map(|carry| (*carry, self.resolve(carry.value)));
+            last = next.collect::<Vec<_>>();
+            for (carry, bind) in &last {
+                let at = body.inputs.iter().position(|&parameter| parameter == carry.into);
+                let at = at.expect("a carried value goes into a parameter");
+                if rules.copied.contains_key(&carry.into) {
+                    // The slot is one and the same in every round.
+                    state[at] = heads[at];
+                } else {
+                    state[at] = *bind;
+                }
+            }
+            self.path.pop();
+        }
+        self.end_round(id, of, &heads, &body.inputs, &last);
+        let end = self.now();
+        let run = self.out.rounds.len();
+        self.out.rounds.push((from, end));
+        // What comes in unchanged is needed in every round.
+        for &bind in &heads {
+            if !self.is_head(bind, depth) {
+                self.hold(bind, end);
+            }
+        }
+        for (&output, exits) in node.outputs.iter().zip(exits) {
+            self.out.lefts.push(Left {
+                tensor: output,
+                exits,
+                depth,
+                end,
+                run,
+            });
+            self.bind(output, Bind::Left(self.out.lefts.len() - 1, 0));
+        }
+    }
+
+    /// Keeps carried values to the end of the round, and says where they have to be then.
+    fn end_round(
+        &mut self,
+        id: NodeId,
+        of: &Loop,
+        heads: &[Bind],
+        parameters: &[TensorId],
+        last: &[(Carry, Bind)],
+    ) {
+        let copied = of
+            .carried
+            .iter()
+            .any(|carry| self.rules.copied.contains_key(&carry.into));
+        let step = if copied { self.moment(id) } else { self.now() };
+        let end = self.now();
+        // What is copied is read before any of it is written.
+        for (_, bind) in last.iter().filter(|(carry, _)| carry.value != carry.into) {
+            self.hold(*bind, end);
+        }
+        for (carry, bind) in last {
+            let at = parameters.iter().position(|&parameter| parameter == carry.into);
+            let Bind::Value(head, _) = heads[at.expect("a carried value goes into a parameter")] else {
+                continue;
+            };
+            if carry.value == carry.into {
+                continue;
+            }
+            if self.rules.copied.contains_key(&carry.into) {
+                self.out
+                    .copies
+                    .push((id, carry.value, carry.into, CopyTime::Round));
+                let spans = &mut self.out.values[head].spans;
+                if spans.last().is_none_or(|last| last.end.0 < end) {
+                    spans.push(Span::new(step, end));
+                }
+                self.out.writes.push((step, head));
+            } else {
+                self.out.back_edges.push(BackEdge {
+                    node: id,
+                    into: carry.into,
+                    value: *bind,
+                    head,
+                });
+            }
+        }
+    }
+
+    fn is_head(&self, bind: Bind, depth: usize) -> bool {
+        match bind {
+            Bind::Value(value, _) => {
+                matches!(self.out.values[value].kind, ValueKind::Head { depth: of, .. } if of == depth)
+            }
+            Bind::Left(..) => false,
+        }
+    }
+}
+
+fn same_value(a: Bind, b: Bind) -> bool {
+    match (a, b) {
+        (Bind::Value(a, _), Bind::Value(b, _)) => a == b,
+        (Bind::Left(a, _), Bind::Left(b, _)) => a == b,
+        _ => false,
+    }
+}

@@ -1,0 +1,202 @@
+//! Places of tensors: regions of their values, from round to round.
+
+use super::expansion::{Bind, Expansion, Rules, ValueKind};
+use super::merged;
+use super::types::{Home, MultiView, Place, PlacedTensor, Region};
+use crate::units::{Bytes, Span};
+use crate::{BlockId, NodeId, NodeKind, Source, TensorId};
+
+/// The place of every tensor.
+pub(super) fn place_tensors(
+    rules: &Rules<'_>,
+    expansion: &Expansion,
+    regions: &[Option<Region>],
+) -> Vec<PlacedTensor> {
+    let loops = loops_around(rules);
+    let graph = rules.graph;
+    let placed = graph.tensor_ids().map(|id| {
+        let block = match graph.tensor(id).source {
+            Source::Input(block) => block,
+            Source::Node(node) => graph.node(node).block,
+            Source::Constant => BlockId::ROOT,
+        };
+        let builder = Builder {
+            rules,
+            expansion,
+            regions,
+            loops: &loops[block.index()],
+            tensor: id,
+        };
+        let instances = &expansion.instances[id.index()];
+        let place = (!instances.is_empty())
+            .then(|| builder.build(&mut Vec::new(), &mut Vec::new()))
+            .flatten();
+        let outside = matches!(place, Some(Place::Within { tensor, .. }) if tensor == id);
+        let home = match (graph.tensor(id).source, &place) {
+            (Source::Constant, _) => Home::Constant,
+            (_, Some(_)) if !outside => Home::Planned,
+            (_, None) if instances.is_empty() => Home::Planned,
+            _ => Home::Caller,
+        };
+        let lives = instances.iter().flat_map(|(_, bind)| match bind {
+            Bind::Value(value, _) => expansion.values[*value].spans.clone(),
+            Bind::Left(..) => Vec::new(),
+        });
+        let planned = home == Home::Planned;
+        let lives: Vec<Span> = lives.filter(|life| !life.is_empty()).collect();
+        PlacedTensor {
+            home,
+            layout: rules.layouts[id.index()].clone(),
+            size: if planned {
+                rules.requirements[id.index()].size
+            } else {
+                Bytes::ZERO
+            },
+            place: place.filter(|_| planned),
+            lives: merged(lives),
+        }
+    });
+    placed.collect()
+}
+
+/// For each block the loops around it, outermost first.
+fn loops_around(rules: &Rules<'_>) -> Vec<Vec<NodeId>> {
+    let graph = rules.graph;
+    let mut around = vec![Vec::new(); graph.blocks().len()];
+    let mut open = vec![BlockId::ROOT];
+    while let Some(block) = open.pop() {
+        for &id in &graph.block(block).nodes {
+            let inner: Vec<NodeId> = around[block.index()].clone();
+            match &graph.node(id).kind {
+                NodeKind::Operator(_) => {}
+                NodeKind::Loop(of) => {
+                    around[of.body.index()] = inner.into_iter().chain([id]).collect();
+                    open.push(of.body);
+                }
+                NodeKind::Branch(of) => {
+                    for &arm in &of.arms {
+                        around[arm.index()].clone_from(&inner);
+                        open.push(arm);
+                    }
+                }
+            }
+        }
+    }
+    around
+}
+
+struct Builder<'a> {
+    rules: &'a Rules<'a>,
+    expansion: &'a Expansion,
+    regions: &'a [Option<Region>],
+    /// The loops around the tensor.
+    loops: &'a [NodeId],
+    tensor: TensorId,
+}
+
+impl Builder<'_> {
+    /// The place under unrolled copies `path`; `initial` says for each of these loops whether it is its first rounds.
+    fn build(&self, path: &mut Vec<u32>, initial: &mut Vec<bool>) -> Option<Place> {
+        let Some(&node) = self.loops.get(path.len()) else {
+            let instances = &self.expansion.instances[self.tensor.index()];
+            // Constants and what is bound once outside of a body.
+            let found = instances
+                .iter()
+                .rfind(|(at, _)| at == path)
+                .or_else(|| instances.first());
+            return found.map(|(_, bind)| self.place(*bind, initial));
+        };
+        let copies = self.rules.unroll.get(&node).copied().unwrap_or(1);
+        let mut views = MultiView {
+            first: Vec::new(),
+            repeat: Vec::new(),
+        };
+        for (is_first, places) in [(true, &mut views.first), (false, &mut views.repeat)] {
+            initial.push(is_first);
+            for copy in 0..copies {
+                path.push(copy);
+                let place = self.build(path, initial);
+                path.pop();
+                places.extend(place);
+            }
+            initial.pop();
+        }
+        Some(simplify(views)).filter(|_| !self.expansion.instances[self.tensor.index()].is_empty())
+    }
+
+    fn place(&self, bind: Bind, initial: &[bool]) -> Place {
+        match bind {
+            Bind::Value(value, offset) => {
+                let of = &self.expansion.values[value];
+                if let ValueKind::Head { before, depth, stays } = of.kind
+                    && (stays || initial.get(depth) == Some(&true))
+                    && before != Bind::Value(value, 0)
+                {
+                    let before = match before {
+                        Bind::Value(value, from) => Bind::Value(value, from + offset),
+                        Bind::Left(left, from) => Bind::Left(left, from + offset),
+                    };
+                    return self.place(before, initial);
+                }
+                match self.regions[value] {
+                    Some(region) => Place::At(Region {
+                        offset: Bytes(region.offset.0 + offset),
+                        size: self.rules.requirements[self.tensor.index()].size,
+                        ..region
+                    }),
+                    None => Place::Within {
+                        tensor: of.tensor,
+                        offset: Bytes(offset),
+                    },
+                }
+            }
+            Bind::Left(left, offset) => {
+                let of = &self.expansion.lefts[left];
+                if of.tensor != self.tensor {
+                    return Place::Within {
+                        tensor: of.tensor,
+                        offset: Bytes(offset),
+                    };
+                }
+                let mut exits = Vec::with_capacity(of.exits.len());
+                for binds in &of.exits {
+                    let mut views = MultiView {
+                        first: Vec::new(),
+                        repeat: Vec::new(),
+                    };
+                    for (is_first, places) in [(true, &mut views.first), (false, &mut views.repeat)] {
+                        let mut around = initial[..of.depth.min(initial.len())].to_vec();
+                        around.push(is_first);
+                        places.extend(binds.iter().map(|&bind| self.place(bind, &around)));
+                    }
+                    exits.push(simplify(views));
+                }
+                match &exits[..] {
+                    [Place::At(region), rest @ ..]
+                        if rest.iter().all(|other| *other == Place::At(*region)) =>
+                    {
+                        Place::At(*region)
+                    }
+                    _ => Place::Left(exits),
+                }
+            }
+        }
+    }
+}
+
+/// First rounds that are as all others left out; one place where it is the same in every round.
+fn simplify(mut views: MultiView) -> Place {
+    while let Some(last) = views.first.last() {
+        let index = (views.first.len() - 1) % views.repeat.len();
+        if *last != views.repeat[index] {
+            break;
+        }
+        views.first.pop();
+    }
+    let one = &views.repeat[0];
+    let constant = matches!(one, Place::At(_) | Place::Within { .. });
+    if constant && views.first.is_empty() && views.repeat.iter().all(|other| other == one) {
+        return one.clone();
+    }
+    Place::Rounds(views)
+}

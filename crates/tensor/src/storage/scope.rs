@@ -1,0 +1,59 @@
+//! Storage scopes by shape alone: Adreno's rules, of both generations.
+
+use crate::layout::{Convention, Generation};
+
+/// A texture's limits as TVM's targets have them; sides have to be below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScopeLimits {
+    /// `texture_spatial_limit`, in texels.
+    pub side: u64,
+    /// `texture_depth_limit`, in layers.
+    pub depth: u64,
+}
+
+impl Default for ScopeLimits {
+    fn default() -> ScopeLimits {
+        ScopeLimits {
+            side: 16_384,
+            depth: 2_048,
+        }
+    }
+}
+
+/// The convention under which a blocked shape `[a, b, c, d, 4]` is an image, or `None` for a buffer.
+///
+/// The flat generation takes the squarest of `texture`, `texture-nhwc` and `texture-weight` (of equals the later one); the layered one
+/// the first that fits of weight, nhwc and texture.
+///
+/// Source: TVM's `annotate_texture_storage.cc` at ce22736e and relax's `annotate_custom_storage.cc` at 5d4dc872.
+pub fn adreno_scope(shape: &[u64], generation: Generation, limits: ScopeLimits) -> Option<Convention> {
+    let &[a, b, c, d, 4] = shape else { return None };
+    let times = u64::saturating_mul;
+    match generation {
+        Generation::Flat => {
+            let forms = [
+                (Convention::Texture, times(times(a, b), c), d),
+                (Convention::Nhwc, times(a, b), times(c, d)),
+                (Convention::Weight, a, times(times(b, c), d)),
+            ];
+            let fits = forms
+                .into_iter()
+                .filter(|&(_, height, width)| height < limits.side && width < limits.side);
+            // The last of equals.
+            fits.rev()
+                .min_by_key(|&(_, height, width)| height.abs_diff(width))
+                .map(|(convention, ..)| convention)
+        }
+        Generation::Layered => {
+            if a < limits.side && times(times(b, c), d) < limits.side {
+                Some(Convention::Weight)
+            } else if a < limits.depth && b < limits.side && times(c, d) < limits.side {
+                Some(Convention::Nhwc)
+            } else if times(a, b) < limits.depth && c < limits.side && d < limits.side {
+                Some(Convention::Texture)
+            } else {
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Constants as kernels take them: laid out, in 32 or 16 bits.
+
+use std::collections::BTreeMap;
+
+use super::fault::NetworkFault;
+use super::objects::Upload;
+use super::operators::{is_float, small_inputs};
+use crate::Result;
+use crate::{BlockId, ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId};
+
+/// The layout that was chosen for each tensor.
+pub(super) type LayoutOf<'a> = &'a dyn Fn(TensorId) -> &'a Layout;
+
+/// Every constant that a node reads, also as a parameter of a loop or branch, with the layout and texels it is uploaded with. Biases, and constants that the plan has
+/// in plain buffers, become buffers of vectors: along the outputs of weights of convolutions and dense layers, else along the
+/// last axis.
+pub(super) fn prepare(
+    graph: &Graph,
+    layout_of: LayoutOf<'_>,
+    values: &BTreeMap<TensorId, Vec<f32>>,
+) -> Result<Vec<Upload>> {
+    let mut layouts: BTreeMap<TensorId, Layout> = BTreeMap::new();
+    let given = given(graph);
+    for node in graph.nodes() {
+        let NodeKind::Operator(operator) = &node.kind else {
+            continue;
+        };
+        for (index, input) in node.inputs.iter().enumerate() {
+            let &input = given.get(input).unwrap_or(input);
+            if graph.tensor(input).source != Source::Constant {
+                continue;
+            }
+            let placed = layout_of(input);
+            let small = small_inputs(&operator.name).contains(&index);
+            let plain = placed.rule.storage == Storage::Buffer && placed.rule.packs.is_empty();
+            let outputs_first = matches!(operator.name.as_str(), "conv2d" | "dense") && index == 1;
+            let layout = if (small || plain) && operator.name != crate::CONVERT {
+                let rank = placed.shape.len();
+                let axis = if outputs_first { 0 } else { rank.saturating_sub(1) };
+                vectors(graph, input, placed, axis)?
+            } else {
+                placed.clone()
+            };
+            layouts.insert(input, layout);
+        }
+    }
+    // What loops begin with.
+    for &constant in given.values() {
+        if is_float(graph, constant) {
+            let entry = layouts.entry(constant);
+            entry.or_insert_with(|| layout_of(constant).clone());
+        }
+    }
+    let mut prepared = Vec::with_capacity(layouts.len());
+    for (id, layout) in layouts {
+        let given = values.get(&id).map_or(0, Vec::len) as u64;
+        if given != layout.elements() {
+            let (tensor, needed) = (graph.tensor(id).name.clone(), layout.elements());
+            return Err(NetworkFault::Constant {
+                tensor,
+                needed,
+                given,
+            }
+            .into());
+        }
+        let texels = layout.pack(&values[&id]);
+        let bytes = match layout.element {
+            ElementType::Float16 => to_half(&texels),
+            ElementType::Float32 => texels.iter().flat_map(|element| element.to_ne_bytes()).collect(),
+            other => {
+                let problem = format!("kernels compute float32 and float16, and its elements are {other}");
+                let tensor = graph.tensor(id).name.clone();
+                return Err(NetworkFault::Layout { tensor, problem }.into());
+            }
+        };
+        prepared.push(Upload {
+            tensor: Some(id),
+            name: graph.tensor(id).name.clone(),
+            layout,
+            bytes,
+        });
+    }
+    prepared.extend(zeros(graph, layout_of)?);
+    Ok(prepared)
+}
+
+/// The constant that each parameter of a loop or branch is, for a carried one in the first round.
+fn given(graph: &Graph) -> BTreeMap<TensorId, TensorId> {
+    let mut given = BTreeMap::new();
+    enter(graph, BlockId::ROOT, &mut given);
+    given
+}
+
+fn enter(graph: &Graph, block: BlockId, given: &mut BTreeMap<TensorId, TensorId>) {
+    for &id in &graph.block(block).nodes {
+        let node = graph.node(id);
+        let inner = match &node.kind {
+            NodeKind::Operator(_) => &[][..],
+            NodeKind::Loop(repeated) => std::slice::from_ref(&repeated.body),
+            NodeKind::Branch(branch) => &branch.arms,
+        };
+        for &inner in inner {
+            for (&parameter, input) in graph.block(inner).inputs.iter().zip(&node.inputs) {
+                let &input = given.get(input).unwrap_or(input);
+                if graph.tensor(input).source == Source::Constant {
+                    given.insert(parameter, input);
+                }
+            }
+            enter(graph, inner, given);
+        }
+    }
+}
+
+/// Zeros for the biases of convolutions and dense layers without one, as many as the longest has.
+fn zeros(graph: &Graph, layout_of: LayoutOf<'_>) -> Result<Option<Upload>> {
+    let mut longest = 0;
+    for node in graph.nodes() {
+        let axis = match &node.kind {
+            NodeKind::Operator(operator) if node.inputs.len() < 3 => match operator.name.as_str() {
+                "conv2d" => 1,
+                "dense" => usize::MAX,
+                _ => continue,
+            },
+            _ => continue,
+        };
+        for &output in &node.outputs {
+            let shape = &layout_of(output).shape;
+            let outputs = shape.get(axis.min(shape.len().saturating_sub(1)));
+            // TVM's form counts vectors: four elements for each are enough in both.
+            longest = longest.max(outputs.copied().unwrap_or(0).saturating_mul(4));
+        }
+    }
+    let layout = LayoutRule::packed_buffer(0).apply("zeros", &[longest.max(4)], ElementType::Float32)?;
+    let upload = Upload {
+        tensor: None,
+        name: "zeros".to_owned(),
+        bytes: vec![0; layout.bytes().0 as usize],
+        layout,
+    };
+    Ok((longest > 0).then_some(upload))
+}
+
+/// A constant in a buffer of vectors along `axis`; a scalar, or a tensor of `[.., 4]` lanes, as it is.
+fn vectors(graph: &Graph, id: TensorId, placed: &Layout, axis: usize) -> Result<Layout> {
+    if placed.shape.len() > 4 || placed.shape.is_empty() {
+        return Ok(placed.clone());
+    }
+    let rule = LayoutRule::packed_buffer(axis);
+    Ok(rule.apply(&graph.tensor(id).name, &placed.shape, placed.element)?)
+}
+
+fn to_half(elements: &[f32]) -> Vec<u8> {
+    let halves = elements.iter().map(|&element| half::f16::from_f32(element));
+    halves.flat_map(half::f16::to_ne_bytes).collect()
+}

@@ -1,0 +1,58 @@
+//! What loops and branches do: conditions are on the device, and commands are recorded before they are known.
+
+use super::fault::NetworkFault;
+use crate::{BlockId, Branch, Exit, Graph, Loop, NodeId};
+
+/// What a loop or branch does in a run. Conditions are on the device and commands are recorded before: the caller says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// A loop that is left in round `rounds` (0: in the first) by one of its exits.
+    Rounds {
+        /// Whole rounds before it is left.
+        rounds: u64,
+        /// Which of [`Loop::exits`](crate::Loop::exits).
+        exit: usize,
+    },
+    /// A branch that takes one of its arms.
+    Arm(usize),
+}
+
+/// How many whole rounds a loop runs, and the exit by which it is left, with its number.
+pub(super) fn rounds<'a>(
+    graph: &Graph,
+    node: NodeId,
+    repeated: &'a Loop,
+    decisions: &[(NodeId, Decision)],
+) -> Result<(u64, usize, &'a Exit), NetworkFault> {
+    let decided = match of(node, decisions) {
+        Some(Decision::Rounds { rounds, exit }) => {
+            repeated.exits.get(exit).map(|taken| (rounds, exit, taken))
+        }
+        _ => None,
+    };
+    decided.ok_or_else(|| undecided(graph, node, "its number of rounds and one of its exits"))
+}
+
+/// The arm that a branch takes.
+pub(super) fn arm(
+    graph: &Graph,
+    node: NodeId,
+    branch: &Branch,
+    decisions: &[(NodeId, Decision)],
+) -> Result<BlockId, NetworkFault> {
+    let decided = match of(node, decisions) {
+        Some(Decision::Arm(arm)) => branch.arms.get(arm).copied(),
+        _ => None,
+    };
+    decided.ok_or_else(|| undecided(graph, node, "the number of one of its arms"))
+}
+
+fn of(node: NodeId, decisions: &[(NodeId, Decision)]) -> Option<Decision> {
+    let found = decisions.iter().find(|(of, _)| *of == node);
+    found.map(|(_, decision)| *decision)
+}
+
+fn undecided(graph: &Graph, node: NodeId, what: &'static str) -> NetworkFault {
+    let node = graph.node(node).name.clone();
+    NetworkFault::Undecided { node, what }
+}

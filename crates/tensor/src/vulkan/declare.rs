@@ -1,0 +1,421 @@
+//! The declaration of a graph as passes: what every tensor is in the round that is being declared, and a pass for each node.
+//!
+//! ```text
+//! loop, 2 rounds      round 0                round 1               left
+//! parameter h         the input              `next h [0]`          `next h [1]`
+//! next h              `next h [0]` is made   `next h [1]` is made
+//! ```
+//! A frame's resources are one each, and its planner finds out by itself which can share bytes: so every round makes tensors of its
+//! own, and nothing that is carried is copied.
+
+use std::collections::BTreeMap;
+
+use super::decision;
+use super::fault::NetworkFault;
+use super::invocation::Invocation;
+use super::kernel::OperandAccess;
+use super::measure::{format, image_info};
+use super::objects::Constant;
+use super::operators::{Call, Operand, call, computes, copy_call, is_float, same_bytes, told};
+use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
+use super::pipelines::{arguments_of, checked_groups};
+use super::scope::{Shaped, shaped};
+use crate::Result;
+use crate::{
+    BlockId, Branch, ElementType, Graph, Layout, LayoutRule, Loop, NodeId, NodeKind, Operator, Source,
+    Storage, TensorId,
+};
+use tileheap::frame::{
+    Before, BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, Lifetime, ResourceId, ResourceKind,
+};
+use tileheap::units::Bytes;
+
+/// The declaration of a graph.
+pub(super) struct Declaring<'a, 'b> {
+    passes: &'a mut NetworkPasses,
+    frame: &'a mut FrameBuilder,
+    commands: CommandBufferId,
+    desc: &'a NetworkPassesDesc<'b>,
+    /// What each tensor is, here and now.
+    values: BTreeMap<TensorId, Value>,
+    /// The round of each loop that is being declared, outermost first.
+    rounds: Vec<u64>,
+}
+
+/// What a tensor is: a parameter is what it was given.
+#[derive(Clone, Copy)]
+struct Value {
+    /// The tensor that was made so, whose layout it has.
+    of: TensorId,
+    part: Part,
+}
+
+/// An operand with its form.
+#[derive(Clone, Copy)]
+struct Resolved {
+    part: Part,
+    shape: Shaped,
+    element: ElementType,
+}
+
+impl<'a, 'b> Declaring<'a, 'b> {
+    pub(super) fn new(
+        passes: &'a mut NetworkPasses,
+        frame: &'a mut FrameBuilder,
+        commands: CommandBufferId,
+        desc: &'a NetworkPassesDesc<'b>,
+    ) -> Declaring<'a, 'b> {
+        Declaring {
+            passes,
+            frame,
+            commands,
+            desc,
+            values: BTreeMap::new(),
+            rounds: Vec::new(),
+        }
+    }
+
+    pub(super) fn all(&mut self) -> Result<()> {
+        let graph = self.desc.graph.clone();
+        let inputs = graph.inputs().iter().filter(|&&input| is_float(&graph, input));
+        for &input in inputs {
+            self.enter(input)?;
+        }
+        // What is made as an output is made there.
+        for &output in graph.outputs() {
+            if let PassTensor::Itself(resource) = self.bound(output)? {
+                let part = self.part(output, resource);
+                let of = output;
+                self.values.entry(output).or_insert(Value { of, part });
+            }
+        }
+        self.block(BlockId::ROOT, usize::MAX)?;
+        graph.outputs().iter().try_for_each(|&output| self.leave(output))
+    }
+
+    fn block(&mut self, block: BlockId, most: usize) -> Result<()> {
+        let graph = self.desc.graph.clone();
+        self.forget(&graph, block);
+        for &id in graph.block(block).nodes.iter().take(most) {
+            match &graph.node(id).kind {
+                NodeKind::Operator(operator) => self.operator(id, operator)?,
+                NodeKind::Loop(repeated) => self.repeat(id, repeated)?,
+                NodeKind::Branch(branch) => self.branch(id, branch)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// What a block makes again is something else: every round's tensors are resources of their own.
+    fn forget(&mut self, graph: &Graph, block: BlockId) {
+        if block == BlockId::ROOT {
+            return;
+        }
+        for &node in &graph.block(block).nodes {
+            for output in &graph.node(node).outputs {
+                self.values.remove(output);
+            }
+        }
+    }
+
+    fn repeat(&mut self, id: NodeId, repeated: &Loop) -> Result<()> {
+        let graph = self.desc.graph.clone();
+        let node = graph.node(id);
+        let (rounds, _, taken) = decision::rounds(&graph, id, repeated, self.desc.decisions)?;
+        self.become_values(&graph.block(repeated.body).inputs, &node.inputs)?;
+        let (into, carried): (Vec<_>, Vec<_>) = repeated
+            .carried
+            .iter()
+            .map(|carry| (carry.into, carry.value))
+            .unzip();
+        for round in 0..rounds {
+            self.rounds.push(round);
+            self.block(repeated.body, usize::MAX)?;
+            self.become_values(&into, &carried)?;
+            self.rounds.pop();
+        }
+        self.rounds.push(rounds);
+        self.block(repeated.body, taken.after as usize)?;
+        self.become_values(&node.outputs, &taken.results)?;
+        self.rounds.pop();
+        Ok(())
+    }
+
+    fn branch(&mut self, id: NodeId, branch: &Branch) -> Result<()> {
+        let graph = self.desc.graph.clone();
+        let arm = decision::arm(&graph, id, branch, self.desc.decisions)?;
+        self.become_values(&graph.block(arm).inputs, &graph.node(id).inputs)?;
+        self.block(arm, usize::MAX)?;
+        self.become_values(&graph.node(id).outputs, &graph.block(arm).outputs)
+    }
+
+    /// Tensors become what others are, all at once; conditions and counters are nobody's to read.
+    fn become_values(&mut self, tensors: &[TensorId], others: &[TensorId]) -> Result<()> {
+        let graph = self.desc.graph.clone();
+        let mut made = Vec::with_capacity(tensors.len());
+        for (&tensor, &other) in tensors.iter().zip(others) {
+            if is_float(&graph, other) {
+                made.push((tensor, self.value(other)?));
+            }
+        }
+        self.values.extend(made);
+        Ok(())
+    }
+
+    fn operator(&mut self, id: NodeId, operator: &Operator) -> Result<()> {
+        let graph = self.desc.graph.clone();
+        let node = graph.node(id);
+        if !computes(&graph, node) {
+            return Ok(());
+        }
+        let look = |tensor: TensorId| self.shape(tensor);
+        let Some(made) = call(&graph, node, operator, &look)? else {
+            return Ok(());
+        };
+        let mut operands = Vec::with_capacity(made.operands.len());
+        for operand in &made.operands {
+            operands.push(match *operand {
+                Operand::Tensor(tensor) => self.resolve(tensor)?,
+                Operand::Zeros(vectors) => self.zeros(vectors),
+            });
+        }
+        // A view of its operand.
+        if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..])
+            && source.part.resource() == target.part.resource()
+            && same_bytes(source.shape, target.shape)
+        {
+            return Ok(());
+        }
+        self.pass(&node.name, &made, &operands)
+    }
+
+    fn bound(&self, tensor: TensorId) -> Result<PassTensor, NetworkFault> {
+        let found = self.desc.bound.iter().find(|(of, _)| *of == tensor);
+        let found = found.map(|(_, bound)| *bound);
+        found.ok_or_else(|| NetworkFault::unbound(self.desc.graph, tensor))
+    }
+
+    /// An input: what was bound itself, or moved from there.
+    fn enter(&mut self, tensor: TensorId) -> Result<()> {
+        match self.bound(tensor)? {
+            PassTensor::Itself(resource) => {
+                let part = self.part(tensor, resource);
+                self.values.insert(tensor, Value { of: tensor, part });
+                Ok(())
+            }
+            PassTensor::Plain(resource) => {
+                let (source, target) = (self.plain(tensor, resource)?, self.resolve(tensor)?);
+                self.copy(tensor, "in", source, target)
+            }
+        }
+    }
+
+    /// An output: moved to what is bound to it, where it is not there already.
+    fn leave(&mut self, tensor: TensorId) -> Result<()> {
+        let source = self.resolve(tensor)?;
+        let target = match self.bound(tensor)? {
+            PassTensor::Itself(resource) if source.part.resource() == Some(resource) => return Ok(()),
+            PassTensor::Itself(resource) => {
+                let layout = &self.desc.layouts[tensor.index()];
+                Resolved {
+                    part: self.part(tensor, resource),
+                    shape: shaped(&self.desc.graph.tensor(tensor).name, layout)?,
+                    element: layout.element,
+                }
+            }
+            PassTensor::Plain(resource) => self.plain(tensor, resource)?,
+        };
+        self.copy(tensor, "out", source, target)
+    }
+
+    /// A buffer of 32-bit elements in a tensor's shape.
+    fn plain(&self, tensor: TensorId, resource: ResourceId) -> Result<Resolved> {
+        let name = &self.desc.graph.tensor(tensor).name;
+        let shape = &self.desc.layouts[tensor.index()].shape;
+        let layout = LayoutRule::buffer().apply(name, shape, ElementType::Float32)?;
+        Ok(Resolved {
+            part: Part::Buffer(resource, layout.bytes().0.max(4)),
+            shape: shaped(name, &layout)?,
+            element: ElementType::Float32,
+        })
+    }
+
+    fn copy(&mut self, tensor: TensorId, way: &str, source: Resolved, target: Resolved) -> Result<()> {
+        let tensor_name = self.desc.graph.tensor(tensor).name.clone();
+        let made = copy_call(tensor, source.shape, tensor, target.shape).map_err(|problem| {
+            NetworkFault::Layout {
+                tensor: tensor_name.clone(),
+                problem,
+            }
+        })?;
+        self.pass(&format!("{tensor_name} {way}"), &made, &[source, target])
+    }
+
+    fn constant(&self, tensor: TensorId) -> Option<&Constant> {
+        let objects = self.passes.objects.as_ref().expect("taken when destroyed");
+        objects.constants.get(&tensor)
+    }
+
+    /// The layout that a tensor has here and now.
+    fn layout(&self, tensor: TensorId) -> &Layout {
+        let of = self.values.get(&tensor).map_or(tensor, |value| value.of);
+        let constant = self.constant(of).map(|constant| &constant.layout);
+        constant.unwrap_or(&self.desc.layouts[of.index()])
+    }
+
+    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkFault> {
+        shaped(&self.desc.graph.tensor(tensor).name, self.layout(tensor))
+    }
+
+    fn resolve(&mut self, tensor: TensorId) -> Result<Resolved> {
+        let part = self.value(tensor)?.part;
+        let (shape, element) = (self.shape(tensor)?, self.layout(tensor).element);
+        Ok(Resolved { part, shape, element })
+    }
+
+    fn zeros(&self, vectors: u32) -> Resolved {
+        let objects = self.passes.objects.as_ref().expect("taken when destroyed");
+        Resolved {
+            part: Part::Constant(objects.zeros.expect("made for every bias that is not there")),
+            shape: Shaped::row(vectors),
+            element: ElementType::Float32,
+        }
+    }
+
+    /// A resource as what holds a tensor.
+    fn part(&self, tensor: TensorId, resource: ResourceId) -> Part {
+        let layout = &self.desc.layouts[tensor.index()];
+        if layout.rule.storage.is_image() {
+            Part::Image(resource)
+        } else {
+            Part::Buffer(resource, layout.bytes().0.max(16))
+        }
+    }
+
+    /// What a tensor is; a resource of its own is declared when it is first met. A view at the beginning of a buffer is that buffer.
+    fn value(&mut self, tensor: TensorId) -> Result<Value> {
+        if let Some(&known) = self.values.get(&tensor) {
+            return Ok(known);
+        }
+        let of = self.desc.graph.tensor(tensor);
+        let part = match self.constant(tensor).map(|constant| constant.thing) {
+            Some(thing) => Part::Constant(thing),
+            None => match self.base_of(tensor)? {
+                Some(resource) => self.part(tensor, resource),
+                None => {
+                    let kind = resource_kind(&of.name, &self.desc.layouts[tensor.index()])?;
+                    let name = self.named(&of.name);
+                    let resource = self.frame.resource(name, kind, Lifetime::Transient);
+                    self.part(tensor, resource)
+                }
+            },
+        };
+        let value = Value { of: tensor, part };
+        self.values.insert(tensor, value);
+        Ok(value)
+    }
+
+    /// The buffer that a view is the beginning of.
+    fn base_of(&mut self, tensor: TensorId) -> Result<Option<ResourceId>> {
+        let graph = self.desc.graph;
+        let view = graph.tensor(tensor).view.filter(|view| {
+            let inside = graph.tensor(view.base).source != Source::Constant;
+            let plain = self.desc.layouts[tensor.index()].rule == LayoutRule::buffer();
+            view.offset == Bytes::ZERO && inside && plain
+        });
+        let Some(view) = view else {
+            return Ok(None);
+        };
+        let base = self.value(view.base)?;
+        let plain = self.layout(view.base).rule == LayoutRule::buffer();
+        Ok(base.part.resource().filter(|_| plain))
+    }
+
+    /// What a pass or resource is called, in the round that is being declared.
+    fn named(&self, name: &str) -> String {
+        let rounds: Vec<String> = self.rounds.iter().map(u64::to_string).collect();
+        match rounds.is_empty() {
+            true => format!("{}/{name}", self.desc.name),
+            false => format!("{}/{name} [{}]", self.desc.name, rounds.join(", ")),
+        }
+    }
+
+    /// Declares a pass, with the accesses of its kernel.
+    fn pass(&mut self, name: &str, made: &Call, operands: &[Resolved]) -> Result<()> {
+        let inner = self.passes.inner.clone();
+        let forms = operands.iter().map(|operand| (operand.shape, operand.element));
+        let last = operands.last().map(|operand| operand.shape);
+        let Invocation { key, format } = Invocation::new(made, forms, last);
+        let pipeline = self.passes.pipelines.get(&inner, &key)?;
+        pipeline.check_operands(made, operands.len())?;
+        let mut accesses: Vec<(ResourceId, OperandAccess)> = Vec::new();
+        for (operand, access) in operands.iter().zip(&pipeline.kernel.operands) {
+            let Some(resource) = operand.part.resource() else {
+                continue;
+            };
+            match accesses.iter_mut().find(|(other, _)| *other == resource) {
+                None => accesses.push((resource, *access)),
+                // Read twice, or read and written: one access that does both.
+                Some((_, known)) => {
+                    if access.writes {
+                        known.kind = access.kind;
+                    }
+                    known.reads |= access.reads;
+                    known.writes |= access.writes;
+                }
+            }
+        }
+        let name = self.named(name);
+        let mut pass = self.frame.compute_pass(self.commands, name);
+        for (resource, access) in accesses {
+            let before = if access.reads {
+                Before::Load
+            } else {
+                Before::Overwrite
+            };
+            pass = pass.access(resource, access.kind, access.reads, access.writes, before);
+        }
+        let pass = pass.id();
+        let groups = checked_groups(&inner, &made.kernel, made.work, key.local)?;
+        let shapes = operands.iter().map(|operand| told(made, operand.shape));
+        self.passes.steps.push(Step {
+            pass,
+            pipeline,
+            operands: operands.iter().map(|operand| operand.part).collect(),
+            format,
+            arguments: arguments_of(shapes, &made.numbers),
+            groups,
+        });
+        Ok(())
+    }
+}
+
+/// The image or buffer that holds a tensor.
+fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind, NetworkFault> {
+    if !layout.rule.storage.is_image() {
+        return Ok(BufferDesc::new(Bytes(layout.bytes().0.max(16))).into());
+    }
+    let fault = |problem: &str| NetworkFault::Layout {
+        tensor: name.to_owned(),
+        problem: problem.to_owned(),
+    };
+    let info = image_info(
+        format(name, layout.element)?,
+        layout.extent,
+        ash::vk::ImageUsageFlags::empty(),
+    );
+    // A frame's image of one layer is viewed as no array.
+    if layout.rule.storage == Storage::ImageArray && info.array_layers == 1 {
+        return Err(fault(
+            "an image array of one layer is a 2D image in a frame: lay it out as one",
+        ));
+    }
+    if layout.rule.storage == Storage::Image3d {
+        return Err(fault("kernels have no 3D images"));
+    }
+    Ok(ImageDesc {
+        array_layers: info.array_layers,
+        ..ImageDesc::new(info.format, info.extent)
+    }
+    .into())
+}

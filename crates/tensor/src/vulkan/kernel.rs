@@ -1,0 +1,207 @@
+//! Kernels: SPIR-V for each combination of what stores a kernel's operands, and what each does with them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::fault::NetworkFault;
+use super::scope::Held;
+use crate::Result;
+use tileheap::frame::AccessKind;
+use tileheap::frame::shaders::ShaderModule;
+
+/// The kernels of `shaders/tensor`, compiled when the crate was built: name, a letter per operand, whether elements are
+/// stored in 16 bits, and the bytes among all kernels' words.
+static BUILT_IN: &[(&str, &str, bool, std::ops::Range<usize>)] =
+    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+static BUILT_IN_WORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.spv"));
+
+/// Which variant of which kernel.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KernelKey {
+    /// Its name.
+    pub name: String,
+    /// What holds each operand, by binding.
+    pub held: Vec<Held>,
+    /// Whether elements are stored in 16 bits (`rgba16f`), not 32.
+    pub half: bool,
+}
+
+/// What a kernel does with an operand, read from its SPIR-V.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OperandAccess {
+    /// The kind of descriptor: an image that is only read is a sampled image, one that is written a storage image.
+    pub kind: AccessKind,
+    /// Whether contents are read.
+    pub reads: bool,
+    /// Whether contents are written.
+    pub writes: bool,
+}
+
+impl OperandAccess {
+    /// The descriptor's type.
+    pub fn descriptor_type(&self) -> Option<vk::DescriptorType> {
+        Some(match self.kind {
+            AccessKind::SampledImage => vk::DescriptorType::SAMPLED_IMAGE,
+            AccessKind::StorageImage => vk::DescriptorType::STORAGE_IMAGE,
+            AccessKind::StorageBuffer => vk::DescriptorType::STORAGE_BUFFER,
+            AccessKind::UniformBuffer => vk::DescriptorType::UNIFORM_BUFFER,
+            AccessKind::UniformTexelBuffer => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
+            AccessKind::StorageTexelBuffer => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+            _ => return None,
+        })
+    }
+}
+
+/// A variant of a kernel: its words, and its operands by binding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// SPIR-V.
+    pub words: Vec<u32>,
+    /// What it does with the operand at each binding of set 0.
+    pub operands: Vec<OperandAccess>,
+}
+
+impl Kernel {
+    /// Reads the entry point `main` of a compute shader. Its bindings are 0, 1, … of set 0, one descriptor each; the numbers
+    /// it is told come as push constants.
+    ///
+    /// # Errors
+    /// When the words are no SPIR-V, have no such entry point, or have other bindings.
+    pub fn new(name: &str, words: Vec<u32>) -> Result<Kernel> {
+        let entry = ShaderModule::parse(&words)?.entry_point("main", vk::ShaderStageFlags::COMPUTE)?;
+        let mut operands = Vec::new();
+        for (index, binding) in entry.bindings.iter().enumerate() {
+            let operand = OperandAccess {
+                kind: binding.kind,
+                reads: binding.reads,
+                writes: binding.writes,
+            };
+            let expected = binding.set == 0 && binding.binding as usize == index && binding.count == Some(1);
+            if !expected || operand.descriptor_type().is_none() {
+                return Err(NetworkFault::Kernel {
+                    kernel: name.to_owned(),
+                    problem: format!(
+                        "its {:?} `{}` at set {} binding {} is not the one operand of binding {index} of set 0",
+                        binding.kind, binding.name, binding.set, binding.binding
+                    ),
+                }
+                .into());
+            }
+            operands.push(operand);
+        }
+        Ok(Kernel { words, operands })
+    }
+}
+
+/// The kernels that a network may use. Variants are read when they are first asked for.
+#[derive(Clone, Debug, Default)]
+pub struct KernelSet {
+    own: BTreeMap<KernelKey, Arc<Kernel>>,
+    read: BTreeMap<KernelKey, Arc<Kernel>>,
+}
+
+impl KernelSet {
+    /// The kernels that come with the crate (with its feature `shaders`; none without): `activate`, `binary`, `conv2d`, `copy`,
+    /// `dense`, `depthwise`, `layer_norm`, `matmul`, `pool`, `reshape`, `softmax`, and `add_one` of the RFC's example.
+    pub fn new() -> KernelSet {
+        KernelSet::default()
+    }
+
+    /// Adds a variant of a kernel, or takes the place of one.
+    ///
+    /// # Errors
+    /// As [`Kernel::new`].
+    pub fn add(&mut self, key: KernelKey, words: Vec<u32>) -> Result<()> {
+        let kernel = Arc::new(Kernel::new(&key.name, words)?);
+        self.own.insert(key, kernel);
+        Ok(())
+    }
+
+    /// A variant of a kernel.
+    ///
+    /// # Errors
+    /// When there is none for these storages, naming them.
+    pub fn get(&mut self, key: &KernelKey) -> Result<Arc<Kernel>> {
+        if let Some(kernel) = self.own.get(key).or_else(|| self.read.get(key)) {
+            return Ok(kernel.clone());
+        }
+        let Some(words) = built_in(key) else {
+            return Err(NetworkFault::Kernel {
+                kernel: key.name.clone(),
+                problem: format!(
+                    "there is none for operands in {:?} with elements of {} bits",
+                    key.held,
+                    if key.half { 16 } else { 32 }
+                ),
+            }
+            .into());
+        };
+        let kernel = Arc::new(Kernel::new(&key.name, words)?);
+        self.read.insert(key.clone(), kernel.clone());
+        Ok(kernel)
+    }
+}
+
+fn built_in(key: &KernelKey) -> Option<Vec<u32>> {
+    let letters: String = key.held.iter().map(|held| held.letter()).collect();
+    let found = BUILT_IN
+        .iter()
+        .find(|(name, operands, half, _)| *name == key.name && *operands == letters && *half == key.half);
+    let (words, _) = BUILT_IN_WORDS[found?.3.clone()].as_chunks::<4>();
+    Some(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_only_read_is_sampled_and_what_is_only_written_is_a_write_only_storage_image() {
+        for (name, letters, half, _) in BUILT_IN {
+            let held = letters
+                .chars()
+                .map(|letter| Held::of_letter(letter).expect("a known letter"));
+            let key = KernelKey {
+                name: (*name).to_owned(),
+                held: held.collect(),
+                half: *half,
+            };
+            let kernel = KernelSet::new()
+                .get(&key)
+                .unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(kernel.operands.len(), letters.len(), "{name} {letters}");
+            for (index, (operand, held)) in kernel.operands.iter().zip(&key.held).enumerate() {
+                let last = index + 1 == letters.len();
+                assert_eq!(
+                    (operand.reads, operand.writes),
+                    (!last, last),
+                    "{name} {letters} {index}"
+                );
+                let kind = match (held, last) {
+                    (Held::Image | Held::Array, false) => AccessKind::SampledImage,
+                    (Held::Image | Held::Array, true) => AccessKind::StorageImage,
+                    (Held::Texels, false) => AccessKind::UniformTexelBuffer,
+                    (Held::Texels, true) => AccessKind::StorageTexelBuffer,
+                    (Held::Buffer | Held::Plain, _) => AccessKind::StorageBuffer,
+                };
+                assert_eq!(operand.kind, kind, "{name} {letters} {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_variant_that_is_not_there_is_named() {
+        let key = KernelKey {
+            name: "conv2d".to_owned(),
+            held: vec![Held::Plain; 4],
+            half: false,
+        };
+        let error = KernelSet::new()
+            .get(&key)
+            .expect_err("no such variant")
+            .to_string();
+        assert!(error.contains("conv2d") && error.contains("Plain"), "{error}");
+    }
+}

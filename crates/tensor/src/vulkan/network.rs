@@ -1,0 +1,234 @@
+//! A planned graph on a device: its memory, its pipelines, and the recording of runs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::constants;
+use super::decision::Decision;
+use super::descriptors::Descriptors;
+use super::fault::NetworkFault;
+use super::kernel::KernelSet;
+use super::objects::Objects;
+use super::pipelines::Pipelines;
+use super::recorder::Recorder;
+use crate::Result;
+use crate::{Graph, NodeId, TensorId, TensorPlan};
+use tileheap::runtime::objects::OwnedObjects;
+use tileheap::runtime::{Buffer, Device};
+use tileheap::units::Bytes;
+
+/// What one run of a network is given.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Run<'a> {
+    /// The values of the graph's symbols, in their order.
+    pub symbols: &'a [u64],
+    /// Buffers for the inputs and outputs.
+    ///
+    /// One that is the caller's to give ([`Home::Caller`](crate::Home::Caller)) is used where it is, in the plan's layout. One that
+    /// is planned is filled from a plain buffer of 32-bit elements before the first node, and read into one after the last.
+    pub bound: &'a [(TensorId, Buffer)],
+    /// What loops and branches do.
+    pub decisions: &'a [(NodeId, Decision)],
+}
+
+/// What was recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Kernels that were dispatched.
+    pub dispatches: u32,
+    /// Barrier calls.
+    pub barriers: u32,
+    /// Images that changed their layout or came from `UNDEFINED`.
+    pub transitions: u32,
+    /// Values of loops that were copied, because the plan has them in other bytes.
+    pub copies: u32,
+}
+
+/// A planned graph with its memory: created once, recorded as often as it runs, at every shape that it was planned for.
+///
+/// Runs follow one another on one queue; two must not be in flight on different ones.
+///
+/// ```no_run
+/// # use std::collections::BTreeMap;
+/// # use std::sync::Arc;
+/// # use ash::vk;
+/// # use tileheap::runtime::Device;
+/// # use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, Run};
+/// # use tileheap_tensor::{Graph, StorageOptions, TensorId, TensorPlanOptions, choose, plan};
+/// # fn f(
+/// #     device: &Device, graph: &Graph, weights: &BTreeMap<TensorId, Vec<f32>>, commands: vk::CommandBuffer, (x, y): (TensorId, TensorId),
+/// # ) -> crate::Result<()> {
+/// let choice = choose(graph, &StorageOptions::default())?;
+/// let needs = device.measure_tensors(&choice.graph, &choice.layouts)?;
+/// let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
+/// let (graph, plan) = (Arc::new(choice.graph), Arc::new(plan));
+/// let mut network = Network::new(device, &graph, &plan, weights, KernelSet::new())?;
+///
+/// let mut input = HostBuffer::new(device, 4 * 64)?; // bytes
+/// input.write_floats(&[1.0; 64]);
+/// let output = HostBuffer::new(device, 4 * 32)?;
+/// let bound = [(x, input.buffer()), (y, output.buffer())];
+/// // SAFETY: recording outside of a render pass; the buffers live until the run is complete.
+/// unsafe { network.record(commands, &Run { bound: &bound, ..Run::default() }) }?;
+/// // … submit, wait …
+/// println!("{:?}", output.read_floats());
+/// # Ok(()) }
+/// ```
+pub struct Network {
+    pub(super) inner: Device,
+    pub(super) graph: Arc<Graph>,
+    pub(super) plan: Arc<TensorPlan>,
+    /// Taken when they are destroyed.
+    pub(super) objects: Option<Objects>,
+    pub(super) pipelines: Pipelines,
+    pub(super) descriptors: Descriptors,
+}
+
+impl Network {
+    /// Creates everything that `plan` asks for, and uploads the constants: `values` has each one's elements in row-major order.
+    ///
+    /// Waits for the upload on the device's first queue that computes: no other thread uses it meanwhile.
+    ///
+    /// # Errors
+    /// When a constant is missing or of another length, an image needs more than the plan gives it (measure with
+    /// [`Device::measure_tensors`]), or memory runs out; whatever was created is destroyed again.
+    ///
+    /// # Panics
+    /// If the plan is of another graph.
+    pub fn new(
+        device: &Device,
+        graph: &Arc<Graph>,
+        plan: &Arc<TensorPlan>,
+        values: &BTreeMap<TensorId, Vec<f32>>,
+        kernels: KernelSet,
+    ) -> Result<Network> {
+        let _span = tracing::info_span!("bind", graph = graph.name()).entered();
+        assert_eq!(
+            graph.tensors().len(),
+            plan.tensors.len(),
+            "the plan is the graph's"
+        );
+        let constants = constants::prepare(graph, &|id| &plan.tensor(id).layout, values)?;
+        let inner = device;
+        let mut objects = Objects::default();
+        let made = objects
+            .create(inner, graph, plan)
+            .and_then(|()| objects.upload(inner, constants));
+        if let Err(error) = made {
+            // SAFETY: the upload, the only thing submitted with them, was waited for.
+            unsafe { objects.owned.destroy(inner.raw(), inner.memory()) };
+            return Err(error);
+        }
+        Ok(Network {
+            inner: inner.clone(),
+            graph: graph.clone(),
+            plan: plan.clone(),
+            objects: Some(objects),
+            pipelines: Pipelines::new(kernels),
+            descriptors: Descriptors::default(),
+        })
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &Arc<Graph> {
+        &self.graph
+    }
+
+    /// Where its tensors are.
+    pub fn plan(&self) -> &Arc<TensorPlan> {
+        &self.plan
+    }
+
+    /// Bytes of device memory that the plan's memories take; constants are not among them.
+    pub fn planned_bytes(&self) -> Bytes {
+        self.plan.size()
+    }
+
+    /// How many pipelines its runs have needed so far: one for each kernel and storage scopes.
+    pub fn pipelines(&self) -> usize {
+        self.pipelines.len()
+    }
+
+    /// Records a run into a command buffer: nodes in order, with the barriers between them. It begins with a barrier for
+    /// what was recorded before, and ends with one for the host, copies and kernels to read its outputs.
+    ///
+    /// # Errors
+    /// An input or output that has to be given and is not, a buffer too small for its tensor, a shape outside the plan's ranges,
+    /// a loop without its number of rounds, an operator without a kernel: each by name. The command buffer is then of no use.
+    ///
+    /// # Safety
+    /// `commands` is recording outside of a render pass, on a queue that computes; the bound buffers are alive, with the usage
+    /// `STORAGE_BUFFER`, and not used otherwise while the run is in flight; one that was bound earlier and destroyed was
+    /// [forgotten](Network::forget) before; runs before it are on the same queue.
+    pub unsafe fn record(&mut self, commands: vk::CommandBuffer, run: &Run<'_>) -> Result<Recorded> {
+        self.graph.check_values(run.symbols)?;
+        Recorder::new(self, commands, run)?.record()
+    }
+
+    /// Forgets a buffer that was bound, before the caller destroys it.
+    ///
+    /// # Safety
+    /// No run that was given the buffer is in flight, or will be submitted.
+    pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
+        // SAFETY: the caller's duty.
+        unsafe { self.descriptors.forget(&self.inner, buffer) };
+    }
+
+    /// Destroys everything.
+    ///
+    /// # Safety
+    /// None of its runs is in flight.
+    pub unsafe fn destroy(mut self) {
+        if let Some(mut objects) = self.objects.take() {
+            // SAFETY: the caller's duty.
+            unsafe { self.descriptors.destroy(&self.inner) };
+            // SAFETY: the caller's duty.
+            unsafe { self.pipelines.destroy(&self.inner) };
+            // SAFETY: the caller's duty.
+            unsafe { objects.owned.destroy(self.inner.raw(), self.inner.memory()) };
+        }
+    }
+
+    pub(super) fn objects(&self) -> &Objects {
+        self.objects.as_ref().expect("taken when destroyed")
+    }
+
+    /// Vectors of zeros, for biases that are not there.
+    pub(super) fn zeros(&self) -> Option<super::objects::Thing> {
+        self.objects().zeros
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Network")
+            .field("graph", &self.graph.name())
+            .field("pipelines", &self.pipelines.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        if let Some(objects) = self.objects.take() {
+            let graph = self.graph.name();
+            tracing::warn!(
+                graph,
+                "Network dropped without Network::destroy: its objects leak"
+            );
+            let Objects { owned, .. } = objects;
+            std::mem::forget::<OwnedObjects>(owned);
+        }
+    }
+}
+
+impl NetworkFault {
+    pub(super) fn unbound(graph: &Graph, tensor: TensorId) -> NetworkFault {
+        NetworkFault::Unbound {
+            tensor: graph.tensor(tensor).name.clone(),
+        }
+    }
+}

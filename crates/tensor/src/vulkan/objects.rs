@@ -1,0 +1,516 @@
+//! The images and buffers of a planned graph: one memory object per memory of the plan, images bound at the plan's offsets,
+//! buffers as parts of one; constants in memory of their own.
+
+use std::collections::BTreeMap;
+
+use ash::vk;
+
+use super::fault::NetworkFault;
+use super::hazards::Space;
+use super::host::HostBuffer;
+use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info};
+use crate::Result;
+use crate::{ElementType, Graph, Home, ImageExtent, Layout, Region, Storage, TensorId, TensorPlan};
+use tileheap::plan::{Home as BlockHome, Object};
+use tileheap::runtime::Device;
+use tileheap::runtime::RuntimeFault;
+use tileheap::runtime::objects::Answer;
+use tileheap::runtime::objects::Called;
+use tileheap::runtime::objects::OneShotCommands;
+use tileheap::runtime::objects::OwnedObjects;
+use tileheap::runtime::objects::whole;
+use tileheap::runtime::objects::{BlockDesc, Dedication};
+use tileheap::units::{Alignment, Bytes};
+
+/// What a kernel's operand is bound to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Thing {
+    /// An image with its view.
+    Image { handle: vk::Image, view: vk::ImageView },
+    /// Bytes of a buffer.
+    Buffer {
+        handle: vk::Buffer,
+        offset: u64,
+        size: u64,
+    },
+}
+
+/// An image by what makes it one: bytes, format, extent. Tensors that follow one another in the same bytes without a copy
+/// share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct ImageKey {
+    memory: u32,
+    offset: u64,
+    half: bool,
+    array: bool,
+    extent: (u64, u64, u64),
+}
+
+/// A constant on the device.
+pub(super) struct Constant {
+    pub(super) thing: Thing,
+    pub(super) layout: Layout,
+}
+
+/// Everything that a network's memory consists of.
+#[derive(Default)]
+pub(super) struct Objects {
+    pub(super) owned: OwnedObjects,
+    /// Per memory of the plan, the buffer over all of it, where a tensor in it is a buffer.
+    buffers: Vec<Option<vk::Buffer>>,
+    images: BTreeMap<ImageKey, Thing>,
+    pub(super) constants: BTreeMap<TensorId, Constant>,
+    /// Vectors of zeros, for biases that are not there.
+    pub(super) zeros: Option<Thing>,
+}
+
+/// Something to be uploaded once.
+pub(super) struct Upload {
+    /// The constant; `None` for zeros.
+    pub(super) tensor: Option<TensorId>,
+    pub(super) name: String,
+    pub(super) layout: Layout,
+    /// Texels as they lie.
+    pub(super) bytes: Vec<u8>,
+}
+
+fn image_key(region: Region, layout: &Layout) -> ImageKey {
+    let ImageExtent {
+        width,
+        height,
+        layers,
+    } = layout.extent;
+    ImageKey {
+        memory: region.memory.0,
+        offset: region.offset.0,
+        half: layout.element == ElementType::Float16,
+        array: layout.rule.storage == Storage::ImageArray,
+        extent: (width, height, layers),
+    }
+}
+
+impl Objects {
+    /// What holds a tensor of `layout` at `region`.
+    pub(super) fn at(&self, region: Region, layout: &Layout) -> Option<Thing> {
+        if layout.rule.storage.is_image() {
+            return self.images.get(&image_key(region, layout)).copied();
+        }
+        let handle = (*self.buffers.get(region.memory.0 as usize)?)?;
+        Some(Thing::Buffer {
+            handle,
+            offset: region.offset.0,
+            size: layout.bytes().0.max(16),
+        })
+    }
+
+    /// The address space and bytes of a thing of a plan.
+    pub(super) fn bytes_at(region: Region) -> (Space, std::ops::Range<u64>) {
+        let start = region.offset.0;
+        (Space::Memory(region.memory.0), start..start + region.size.0)
+    }
+
+    /// Creates what the plan asks for, into `self`, which owns it whatever happens.
+    pub(super) fn create(&mut self, inner: &Device, graph: &Graph, plan: &TensorPlan) -> Result<()> {
+        let mut needs: Vec<Needs> = plan.memories.iter().map(|_| Needs::default()).collect();
+        self.buffers = vec![None; plan.memories.len()];
+        let mut bare: BTreeMap<ImageKey, (vk::Image, String)> = BTreeMap::new();
+        for (tensor, placed) in graph.tensors().iter().zip(&plan.tensors) {
+            let Some(place) = placed.place.as_ref().filter(|_| placed.home == Home::Planned) else {
+                continue;
+            };
+            for region in place.regions() {
+                let needs = &mut needs[region.memory.0 as usize];
+                if !placed.layout.rule.storage.is_image() {
+                    needs.has_buffers = true;
+                    continue;
+                }
+                let key = image_key(region, &placed.layout);
+                if bare.contains_key(&key) {
+                    continue;
+                }
+                let info = image_info(
+                    format(&tensor.name, placed.layout.element)?,
+                    placed.layout.extent,
+                    IMAGE_USAGE,
+                );
+                // SAFETY: it was measured, and is within the device's limits.
+                let image = unsafe { inner.raw().create_image(&info, None) }
+                    .called("vkCreateImage", || &tensor.name)?;
+                self.owned.images.push(image);
+                inner.set_name(image, &tensor.name);
+                let answer = inner.image_needs(image, false);
+                fits(&tensor.name, region, &answer)?;
+                needs.take(&answer);
+                bare.insert(key, (image, tensor.name.clone()));
+            }
+        }
+        for (index, (memory, needs)) in plan.memories.iter().zip(&mut needs).enumerate() {
+            if needs.has_buffers && memory.size > Bytes::ZERO {
+                let info = vk::BufferCreateInfo::default()
+                    .size(memory.size.0.next_multiple_of(16))
+                    .usage(BUFFER_USAGE);
+                // SAFETY: the size is not 0.
+                let buffer = unsafe { inner.raw().create_buffer(&info, None) }
+                    .called("vkCreateBuffer", || &memory.name)?;
+                self.owned.buffers.push(buffer);
+                inner.set_name(buffer, &memory.name);
+                needs.take(&inner.buffer_needs(buffer, false));
+                self.buffers[index] = Some(buffer);
+            }
+        }
+        for (index, (memory, needs)) in plan.memories.iter().zip(&needs).enumerate() {
+            if memory.size == Bytes::ZERO {
+                continue;
+            }
+            let size = memory
+                .size
+                .max(needs.least)
+                .align_up(Alignment::new(16).expect("not 0"));
+            let (memory_object, start) = self.allocate(inner, &memory.name, needs, size)?;
+            if let Some(buffer) = self.buffers[index] {
+                // SAFETY: created above and not bound yet; the block is as large, and of a type it takes.
+                unsafe { inner.raw().bind_buffer_memory(buffer, memory_object, start) }
+                    .called("vkBindBufferMemory", || &memory.name)?;
+            }
+            for (key, (image, name)) in bare.iter().filter(|(key, _)| key.memory as usize == index) {
+                // SAFETY: created above and not bound yet; size, alignment and type were compared.
+                unsafe {
+                    inner
+                        .raw()
+                        .bind_image_memory(*image, memory_object, start + key.offset)
+                }
+                .called("vkBindImageMemory", || name.as_str())?;
+                let view = self.view(inner, name, *image, key.array, key.half)?;
+                let thing = Thing::Image { handle: *image, view };
+                self.images.insert(*key, thing);
+            }
+        }
+        Ok(())
+    }
+
+    fn allocate(
+        &mut self,
+        inner: &Device,
+        name: &str,
+        needs: &Needs,
+        size: Bytes,
+    ) -> Result<(vk::DeviceMemory, vk::DeviceSize)> {
+        let possible = needs.type_bits & inner.profile().ordinary_type_bits();
+        let local = possible
+            & inner
+                .profile()
+                .type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
+        if possible == 0 {
+            let memory = name.to_owned();
+            return Err(NetworkFault::MemoryType { memory }.into());
+        }
+        let desc = BlockDesc {
+            name,
+            object: Object {
+                home: BlockHome::Arena,
+                memory_type: if local == 0 { possible } else { local }.trailing_zeros(),
+                size,
+            },
+            alignment: needs.alignment.get(),
+            dedication: Dedication::None,
+            device_address: false,
+        };
+        let block = inner.memory().allocate(inner.raw(), inner.profile(), &desc)?;
+        let place = block.place();
+        self.owned.blocks.push(block);
+        Ok(place)
+    }
+
+    fn view(
+        &mut self,
+        inner: &Device,
+        name: &str,
+        image: vk::Image,
+        array: bool,
+        half: bool,
+    ) -> Result<vk::ImageView> {
+        let info = vk::ImageViewCreateInfo::default()
+            .image(image)
+            .view_type(if array {
+                vk::ImageViewType::TYPE_2D_ARRAY
+            } else {
+                vk::ImageViewType::TYPE_2D
+            })
+            .format(if half {
+                vk::Format::R16G16B16A16_SFLOAT
+            } else {
+                vk::Format::R32G32B32A32_SFLOAT
+            })
+            .subresource_range(whole(vk::ImageAspectFlags::COLOR));
+        // SAFETY: the image is alive and bound, and is sampled or stored to.
+        let view =
+            unsafe { inner.raw().create_image_view(&info, None) }.called("vkCreateImageView", || name)?;
+        self.owned.views.push(view);
+        Ok(view)
+    }
+
+    /// Creates constants and uploads them.
+    pub(super) fn upload(&mut self, inner: &Device, constants: Vec<Upload>) -> Result<()> {
+        if constants.is_empty() {
+            return Ok(());
+        }
+        let mut needs = Needs::default();
+        let granularity = inner.profile().limits.buffer_image_granularity;
+        let mut end = Bytes::ZERO;
+        let mut staged = 0;
+        let mut made = Vec::with_capacity(constants.len());
+        for Upload {
+            name, layout, bytes, ..
+        } in &constants
+        {
+            let (bare, answer) = self.create_constant(inner, name, layout, bytes.len() as u64)?;
+            needs.take(&answer);
+            let offset = end
+                .align_up(answer.alignment)
+                .align_up(granularity)
+                .align_up(answer.alignment);
+            end = offset + answer.size;
+            made.push((bare, offset.0, staged));
+            staged += (bytes.len() as u64).next_multiple_of(16);
+        }
+        let (memory, start) = self.allocate(inner, "constants", &needs, end)?;
+        let mut staging = HostBuffer::on(inner, staged)?;
+        let done = self.upload_into(inner, constants, &made, (memory, start), &mut staging);
+        // SAFETY: the upload was waited for, or not submitted.
+        unsafe { staging.destroy_on(inner) };
+        done
+    }
+
+    fn create_constant(
+        &mut self,
+        inner: &Device,
+        name: &str,
+        layout: &Layout,
+        size: u64,
+    ) -> Result<(Thing, Answer)> {
+        let missing = vk::ImageView::null();
+        if layout.rule.storage.is_image() {
+            let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
+            let info = image_info(format(name, layout.element)?, layout.extent, usage);
+            if !inner.image_fits(name, &info)? {
+                let why = format!("its {:?} is more than it offers", layout.extent);
+                let resource = name.to_owned();
+                return Err(RuntimeFault::Unsupported { resource, why }.into());
+            }
+            // SAFETY: within the device's limits.
+            let handle = unsafe { inner.raw().create_image(&info, None) }.called("vkCreateImage", || name)?;
+            self.owned.images.push(handle);
+            inner.set_name(handle, name);
+            let answer = inner.image_needs(handle, false);
+            return Ok((
+                Thing::Image {
+                    handle,
+                    view: missing,
+                },
+                answer,
+            ));
+        }
+        let info = vk::BufferCreateInfo::default()
+            .size(size.max(16))
+            .usage(BUFFER_USAGE | vk::BufferUsageFlags::TRANSFER_DST);
+        // SAFETY: the size is not 0.
+        let handle = unsafe { inner.raw().create_buffer(&info, None) }.called("vkCreateBuffer", || name)?;
+        self.owned.buffers.push(handle);
+        inner.set_name(handle, name);
+        let answer = inner.buffer_needs(handle, false);
+        let thing = Thing::Buffer {
+            handle,
+            offset: 0,
+            size: size.max(16),
+        };
+        Ok((thing, answer))
+    }
+
+    fn upload_into(
+        &mut self,
+        inner: &Device,
+        constants: Vec<Upload>,
+        made: &[(Thing, u64, u64)],
+        (memory, start): (vk::DeviceMemory, vk::DeviceSize),
+        staging: &mut HostBuffer,
+    ) -> Result<()> {
+        let mut all = vec![0; staging.buffer().size as usize];
+        for (upload, (_, _, at)) in constants.iter().zip(made) {
+            all[*at as usize..][..upload.bytes.len()].copy_from_slice(&upload.bytes);
+        }
+        staging.write(&all);
+        let queue = inner.compute_queue()?;
+        let mut commands_once = OneShotCommands::new(inner.raw(), queue, "uploading constants")?;
+        for (upload, &(thing, offset, at)) in constants.into_iter().zip(made) {
+            let Upload {
+                tensor,
+                name,
+                layout,
+                bytes,
+            } = upload;
+            let thing = match thing {
+                Thing::Image { handle, .. } => {
+                    // SAFETY: just created; the block was made for all constants.
+                    unsafe { inner.raw().bind_image_memory(handle, memory, start + offset) }
+                        .called("vkBindImageMemory", || name.as_str())?;
+                    upload_image(
+                        inner,
+                        commands_once.commands,
+                        staging.buffer().handle,
+                        at,
+                        handle,
+                        &layout,
+                    );
+                    let array = layout.rule.storage == Storage::ImageArray;
+                    let half = layout.element == ElementType::Float16;
+                    let view = self.view(inner, &name, handle, array, half)?;
+                    Thing::Image { handle, view }
+                }
+                Thing::Buffer { handle, .. } => {
+                    // SAFETY: just created; the block was made for all constants.
+                    unsafe { inner.raw().bind_buffer_memory(handle, memory, start + offset) }
+                        .called("vkBindBufferMemory", || name.as_str())?;
+                    let copies = [vk::BufferCopy {
+                        src_offset: at,
+                        dst_offset: 0,
+                        size: bytes.len() as u64,
+                    }];
+                    if !bytes.is_empty() {
+                        let from = staging.buffer().handle;
+                        // SAFETY: recording; both buffers are as large, with the usages of a copy.
+                        unsafe {
+                            inner
+                                .raw()
+                                .cmd_copy_buffer(commands_once.commands, from, handle, &copies)
+                        };
+                    }
+                    thing
+                }
+            };
+            match tensor {
+                Some(tensor) => drop(self.constants.insert(tensor, Constant { thing, layout })),
+                None => self.zeros = Some(thing),
+            }
+        }
+        let visible = [vk::MemoryBarrier::default()
+            .src_access_mask(vk::AccessFlags::TRANSFER_WRITE)
+            .dst_access_mask(vk::AccessFlags::SHADER_READ)];
+        // SAFETY: recording.
+        unsafe {
+            inner.raw().cmd_pipeline_barrier(
+                commands_once.commands,
+                vk::PipelineStageFlags::TRANSFER,
+                vk::PipelineStageFlags::COMPUTE_SHADER,
+                vk::DependencyFlags::empty(),
+                &visible,
+                &[],
+                &[],
+            );
+        }
+        Ok(commands_once.run()?)
+    }
+}
+
+fn upload_image(
+    inner: &Device,
+    commands: vk::CommandBuffer,
+    from: vk::Buffer,
+    at: u64,
+    image: vk::Image,
+    layout: &Layout,
+) {
+    use vk::{AccessFlags as A, ImageLayout as L, PipelineStageFlags as S};
+    let barrier = |old, new, stages: (S, S), access: (A, A)| {
+        let barriers = [vk::ImageMemoryBarrier::default()
+            .src_access_mask(access.0)
+            .dst_access_mask(access.1)
+            .old_layout(old)
+            .new_layout(new)
+            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+            .image(image)
+            .subresource_range(whole(vk::ImageAspectFlags::COLOR))];
+        let none = vk::DependencyFlags::empty();
+        // SAFETY: recording outside render passes; the image is alive.
+        unsafe {
+            inner
+                .raw()
+                .cmd_pipeline_barrier(commands, stages.0, stages.1, none, &[], &[], &barriers);
+        }
+    };
+    let copies = [vk::BufferImageCopy::default()
+        .buffer_offset(at)
+        .image_subresource(vk::ImageSubresourceLayers {
+            aspect_mask: vk::ImageAspectFlags::COLOR,
+            mip_level: 0,
+            base_array_layer: 0,
+            layer_count: layout.extent.layers as u32,
+        })
+        .image_extent(vk::Extent3D {
+            width: layout.extent.width as u32,
+            height: layout.extent.height as u32,
+            depth: 1,
+        })];
+    let into = L::TRANSFER_DST_OPTIMAL;
+    barrier(
+        L::UNDEFINED,
+        into,
+        (S::TOP_OF_PIPE, S::TRANSFER),
+        (A::empty(), A::TRANSFER_WRITE),
+    );
+    // SAFETY: recording; the buffer holds the texels row by row, and both have the usages of a copy.
+    unsafe {
+        inner
+            .raw()
+            .cmd_copy_buffer_to_image(commands, from, image, into, &copies)
+    };
+    let read = L::SHADER_READ_ONLY_OPTIMAL;
+    barrier(
+        into,
+        read,
+        (S::TRANSFER, S::COMPUTE_SHADER),
+        (A::TRANSFER_WRITE, A::SHADER_READ),
+    );
+}
+
+/// What a memory has to offer.
+struct Needs {
+    type_bits: u32,
+    alignment: Alignment,
+    least: Bytes,
+    has_buffers: bool,
+}
+
+impl Default for Needs {
+    fn default() -> Needs {
+        Needs {
+            type_bits: u32::MAX,
+            alignment: Alignment::ONE,
+            least: Bytes::ZERO,
+            has_buffers: false,
+        }
+    }
+}
+
+impl Needs {
+    fn take(&mut self, answer: &Answer) {
+        self.type_bits &= answer.memory_type_bits;
+        self.alignment = self.alignment.lcm(answer.alignment).unwrap_or(answer.alignment);
+        self.least = self.least.max(answer.size);
+    }
+}
+
+/// Whether a created image is as the plan has it.
+fn fits(name: &str, region: Region, answer: &Answer) -> Result<(), NetworkFault> {
+    if answer.size <= region.size && region.offset.is_aligned(answer.alignment) {
+        return Ok(());
+    }
+    Err(NetworkFault::Place {
+        tensor: name.to_owned(),
+        offset: region.offset,
+        problem: format!(
+            "its image needs {} at alignment {}, and the plan has {}: plan with Device::measure_tensors",
+            answer.size, answer.alignment, region.size
+        ),
+    })
+}

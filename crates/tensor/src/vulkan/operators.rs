@@ -1,0 +1,493 @@
+//! Operators as kernels: which one computes a node, on which operands, told which numbers.
+//!
+//! | operator | kernel | operands |
+//! |---|---|---|
+//! | `conv2d` | `conv2d`, `depthwise` where each channel is a group | data `[n, c, h, w]` packed in `c`, weights `[o, i, h, w]` in `o`, bias |
+//! | `dense` | `dense` | data `[.., k]` packed in `k`, weights `[o, k]` in `o`, bias |
+//! | `matmul` | `matmul` | both packed in their last axis |
+//! | `max_pool2d`, `avg_pool2d`, `global_avg_pool2d` | `pool` | packed in `c`; padding counts in no mean |
+//! | `add`, `mul` | `binary` | packed in the same axis, or of length 1 in it |
+//! | `relu`, `relu6`, `hard_swish`, `sigmoid`, `tanh` | `activate` | any |
+//! | `softmax`, `layer_norm` (data, scale, shift) | the same | packed in the axis they go along, by default the last |
+//! | `convert`, `copy`, `cast` | `copy` | any storage to any; plain buffers hold 32-bit elements |
+//! | `reshape`, `flatten` | `reshape`; nothing where the plan has both in the same bytes | any; plain ones as views alone |
+//! | any other | the caller's of that name ([`KernelSet::add`](super::KernelSet::add)) | inputs, then outputs |
+//!
+//! `conv2d`, `dense`, `matmul`, `add` and `mul` take an attribute `activation` that names what is done to their results.
+
+use super::fault::NetworkFault;
+use super::scope::{Held, Shaped};
+use crate::{Attribute, CONVERT, ElementType, Graph, Node, Operator, TensorId};
+
+/// What a kernel's operand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operand {
+    Tensor(TensorId),
+    /// As many vectors of zeros: a bias that is not there.
+    Zeros(u32),
+}
+
+/// A kernel on its operands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Call {
+    pub(super) kernel: String,
+    pub(super) operands: Vec<Operand>,
+    pub(super) way: u32,
+    pub(super) activation: u32,
+    pub(super) numbers: [[i32; 4]; 4],
+    /// The vectors that invocations are for.
+    pub(super) work: [u32; 4],
+    /// The axis that each invocation goes along by itself.
+    pub(super) along: Option<usize>,
+}
+
+/// The names of what `activation.glsl` does, from 1 on.
+const ACTIVATIONS: [&str; 5] = ["relu", "relu6", "hard_swish", "sigmoid", "tanh"];
+
+/// Which inputs of an operator are too small for anything but a buffer of vectors: biases.
+pub(super) fn small_inputs(operator: &str) -> &'static [usize] {
+    match operator {
+        "conv2d" | "dense" => &[2],
+        "layer_norm" => &[1, 2],
+        _ => &[],
+    }
+}
+
+/// Whether kernels compute a node. Conditions of loops are the caller's to know, and nothing else reads what is not of floats.
+pub(super) fn computes(graph: &Graph, node: &Node) -> bool {
+    node.outputs.iter().any(|&output| is_float(graph, output))
+}
+
+/// Whether a tensor's elements are such as kernels read and write.
+pub(super) fn is_float(graph: &Graph, tensor: TensorId) -> bool {
+    matches!(
+        graph.tensor(tensor).element,
+        ElementType::Float32 | ElementType::Float16
+    )
+}
+
+/// The call that computes a node at the shapes that `look` gives; `None` where there is nothing to do.
+pub(super) fn call(
+    graph: &Graph,
+    node: &Node,
+    operator: &Operator,
+    look: &dyn Fn(TensorId) -> Result<Shaped, NetworkFault>,
+) -> Result<Option<Call>, NetworkFault> {
+    let site = Site {
+        graph,
+        node,
+        operator,
+        look,
+    };
+    match operator.name.as_str() {
+        "conv2d" => site.convolution().map(Some),
+        "dense" => site.dense().map(Some),
+        "matmul" => site.matmul().map(Some),
+        "max_pool2d" => site.pool(0).map(Some),
+        "avg_pool2d" => site.pool(1).map(Some),
+        "global_avg_pool2d" => site.global_pool().map(Some),
+        "add" => site.binary(0).map(Some),
+        "mul" => site.binary(1).map(Some),
+        "softmax" => site.along("softmax").map(Some),
+        "layer_norm" => site.layer_norm().map(Some),
+        "copy" | "cast" | CONVERT => site.copy().map(Some),
+        "reshape" | "flatten" => site.reshape(),
+        name if ACTIVATIONS.contains(&name) => site.activate(name).map(Some),
+        name => site.own(name).map(Some),
+    }
+}
+
+struct Site<'a> {
+    graph: &'a Graph,
+    node: &'a Node,
+    operator: &'a Operator,
+    look: &'a dyn Fn(TensorId) -> Result<Shaped, NetworkFault>,
+}
+
+impl Site<'_> {
+    fn fault(&self, problem: impl Into<String>) -> NetworkFault {
+        NetworkFault::Node {
+            node: self.node.name.clone(),
+            operator: self.operator.name.clone(),
+            problem: problem.into(),
+        }
+    }
+
+    fn input(&self, index: usize) -> Result<TensorId, NetworkFault> {
+        let input = self.node.inputs.get(index).copied();
+        input.ok_or_else(|| self.fault(format!("input {index} is missing")))
+    }
+
+    fn output(&self) -> Result<TensorId, NetworkFault> {
+        let output = self.node.outputs.first().copied();
+        output.ok_or_else(|| self.fault("it has no output"))
+    }
+
+    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkFault> {
+        (self.look)(tensor)
+    }
+
+    fn name(&self, tensor: TensorId) -> &str {
+        &self.graph.tensor(tensor).name
+    }
+
+    /// The shape of a tensor whose vectors lie along `axis` of its last four.
+    fn packed(&self, tensor: TensorId, axis: u32) -> Result<Shaped, NetworkFault> {
+        let shape = self.shape(tensor)?;
+        match shape.lanes {
+            Some((along, _)) if along == axis => Ok(shape),
+            // TVM's form: the lanes are an axis of their own.
+            Some((4, _)) => Ok(shape),
+            _ => Err(self.fault(format!(
+                "its kernel wants tensor `{}` packed by 4 along axis {} of its last four, and it is packed {}",
+                self.name(tensor),
+                axis,
+                shape.lanes.map_or("nowhere".to_owned(), |(axis, _)| format!("along axis {axis}"))
+            ))),
+        }
+    }
+
+    fn ints(&self, name: &str, default: [i64; 2]) -> Result<[i32; 2], NetworkFault> {
+        let values = match self.operator.attributes.get(name) {
+            None => default,
+            Some(Attribute::Int(value)) => [*value; 2],
+            Some(Attribute::Ints(values)) => match values[..] {
+                [value] => [value; 2],
+                [first, second, ..] => [first, second],
+                [] => return Err(self.fault(format!("`{name}` is empty"))),
+            },
+            Some(_) => return Err(self.fault(format!("`{name}` is not made of whole numbers"))),
+        };
+        let narrow = |value: i64| {
+            i32::try_from(value).map_err(|_| self.fault(format!("`{name}` is {value}, past 32 bits")))
+        };
+        Ok([narrow(values[0])?, narrow(values[1])?])
+    }
+
+    fn activation(&self) -> Result<u32, NetworkFault> {
+        match self.operator.attributes.get("activation") {
+            None => Ok(0),
+            Some(Attribute::Text(name)) => self.activation_named(name),
+            Some(other) => Err(self.fault(format!("`activation` is {other:?}, and not a name"))),
+        }
+    }
+
+    fn activation_named(&self, name: &str) -> Result<u32, NetworkFault> {
+        let found = ACTIVATIONS.iter().position(|known| *known == name);
+        let found =
+            found.ok_or_else(|| self.fault(format!("`activation` is `{name}`, none of {ACTIVATIONS:?}")))?;
+        Ok(found as u32 + 1)
+    }
+
+    /// The bias at input 2, or zeros for as many vectors of outputs.
+    fn bias(&self, vectors: u32) -> Operand {
+        let bias = self.node.inputs.get(2);
+        bias.map_or(Operand::Zeros(vectors), |&bias| Operand::Tensor(bias))
+    }
+
+    fn convolution(&self) -> Result<Call, NetworkFault> {
+        let (data, weights, output) = (self.input(0)?, self.input(1)?, self.output()?);
+        let (source, target) = (self.packed(data, 1)?, self.packed(output, 1)?);
+        let shape = self.packed(weights, 0)?;
+        let [groups, _] = self.ints("groups", [1, 1])?;
+        let channels = |shape: Shaped| match shape.lanes {
+            Some((axis @ 0..4, count)) => (axis, count),
+            _ => (4, 4 * shape.extent[1]),
+        };
+        let (all, outputs) = (channels(source).1, channels(target).1);
+        let kernel = if groups == 1 {
+            "conv2d"
+        } else if groups as u32 == all && outputs == all && shape.extent[1] == 1 {
+            "depthwise"
+        } else {
+            return Err(self.fault(format!(
+                "{groups} groups of {all} channels for {outputs} outputs: kernels take one group, or one for each channel"
+            )));
+        };
+        let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
+        let [dy, dx] = self.ints("dilations", [1, 1])?;
+        Ok(Call {
+            kernel: kernel.to_owned(),
+            operands: vec![
+                Operand::Tensor(data),
+                Operand::Tensor(weights),
+                self.bias(target.extent[1]),
+                Operand::Tensor(output),
+            ],
+            way: 0,
+            activation: self.activation()?,
+            numbers: [[sy, sx, py, px], [dy, dx, 0, 0], [0; 4], [0; 4]],
+            work: target.extent,
+            along: None,
+        })
+    }
+
+    fn dense(&self) -> Result<Call, NetworkFault> {
+        let (data, weights, output) = (self.input(0)?, self.input(1)?, self.output()?);
+        self.packed(data, 3)?;
+        self.packed(weights, 2)?;
+        let target = self.packed(output, 3)?;
+        Ok(Call {
+            kernel: "dense".to_owned(),
+            operands: vec![
+                Operand::Tensor(data),
+                Operand::Tensor(weights),
+                self.bias(target.extent[3]),
+                Operand::Tensor(output),
+            ],
+            way: 0,
+            activation: self.activation()?,
+            numbers: [[0; 4]; 4],
+            work: target.extent,
+            along: None,
+        })
+    }
+
+    fn matmul(&self) -> Result<Call, NetworkFault> {
+        let (left, right, output) = (self.input(0)?, self.input(1)?, self.output()?);
+        let (from, target) = (self.packed(left, 3)?, self.packed(output, 3)?);
+        self.packed(right, 3)?;
+        let [transposed, _] = self.ints("transpose_b", [0, 0])?;
+        let count = |shape: Shaped| shape.lanes.map_or(0, |(_, count)| count as i32);
+        Ok(Call {
+            kernel: "matmul".to_owned(),
+            operands: vec![
+                Operand::Tensor(left),
+                Operand::Tensor(right),
+                Operand::Tensor(output),
+            ],
+            way: u32::from(transposed != 0),
+            activation: self.activation()?,
+            numbers: [[count(from), count(target), 0, 0], [0; 4], [0; 4], [0; 4]],
+            work: target.extent,
+            along: None,
+        })
+    }
+
+    fn pool(&self, way: u32) -> Result<Call, NetworkFault> {
+        let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
+        let [wy, wx] = self.ints("kernel", [2, 2])?;
+        self.pool_of(way, [[sy, sx, py, px], [wy, wx, 0, 0], [0; 4], [0; 4]])
+    }
+
+    fn global_pool(&self) -> Result<Call, NetworkFault> {
+        let [_, _, h, w] = self.shape(self.input(0)?)?.extent;
+        self.pool_of(1, [[1, 1, 0, 0], [h as i32, w as i32, 0, 0], [0; 4], [0; 4]])
+    }
+
+    fn pool_of(&self, way: u32, numbers: [[i32; 4]; 4]) -> Result<Call, NetworkFault> {
+        let (data, output) = (self.input(0)?, self.output()?);
+        self.packed(data, 1)?;
+        let target = self.packed(output, 1)?;
+        Ok(Call {
+            kernel: "pool".to_owned(),
+            operands: vec![Operand::Tensor(data), Operand::Tensor(output)],
+            way,
+            activation: 0,
+            numbers,
+            work: target.extent,
+            along: None,
+        })
+    }
+
+    fn binary(&self, way: u32) -> Result<Call, NetworkFault> {
+        let output = self.output()?;
+        let target = self.shape(output)?;
+        let Some((axis, count)) = target.lanes else {
+            return Err(self.fault(format!("tensor `{}` is in a plain buffer", self.name(output))));
+        };
+        // One element for all lanes?
+        let one = |input: TensorId| {
+            let shape = self.shape(input)?;
+            match shape.lanes {
+                Some((_, 1)) if count > 1 && shape.extent == [1; 4] => Ok(1),
+                Some((along, 1)) if count > 1 && along == axis => Ok(1),
+                Some((along, elements)) if along == axis && elements == count => Ok(0),
+                _ => Err(self.fault(format!(
+                    "tensors `{}` and `{}` are not packed alike",
+                    self.name(input),
+                    self.name(output)
+                ))),
+            }
+        };
+        let (left, right) = (self.input(0)?, self.input(1)?);
+        Ok(Call {
+            kernel: "binary".to_owned(),
+            operands: vec![
+                Operand::Tensor(left),
+                Operand::Tensor(right),
+                Operand::Tensor(output),
+            ],
+            way,
+            activation: self.activation()?,
+            numbers: [[one(left)?, one(right)?, 0, 0], [0; 4], [0; 4], [0; 4]],
+            work: target.extent,
+            along: None,
+        })
+    }
+
+    fn activate(&self, name: &str) -> Result<Call, NetworkFault> {
+        let (input, output) = (self.input(0)?, self.output()?);
+        let (source, target) = (self.shape(input)?, self.shape(output)?);
+        if source.lanes != target.lanes {
+            return Err(self.fault("its input and output are not packed alike"));
+        }
+        Ok(Call {
+            kernel: "activate".to_owned(),
+            operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
+            way: 0,
+            activation: self.activation_named(name)?,
+            numbers: [[0; 4]; 4],
+            work: target.extent,
+            along: None,
+        })
+    }
+
+    /// A kernel that goes along one axis, whose elements lie in vectors.
+    fn along(&self, kernel: &str) -> Result<Call, NetworkFault> {
+        let (input, output) = (self.input(0)?, self.output()?);
+        let rank = self.graph.tensor(input).shape.rank() as i64;
+        let [axis, _] = self.ints("axis", [-1, -1])?;
+        let axis = if axis < 0 {
+            i64::from(axis) + rank
+        } else {
+            i64::from(axis)
+        };
+        let axis = u32::try_from(axis + 4 - rank)
+            .ok()
+            .filter(|axis| *axis < 4)
+            .ok_or_else(|| self.fault("`axis` is outside of its input's"))?;
+        let target = self.packed(output, axis)?;
+        let source = self.packed(input, axis)?;
+        let Some((_, count)) = source.lanes.filter(|(along, _)| *along == axis) else {
+            return Err(self.fault("its input's lanes are an axis of their own"));
+        };
+        let mut work = target.extent;
+        work[axis as usize] = 1;
+        Ok(Call {
+            kernel: kernel.to_owned(),
+            operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
+            way: 0,
+            activation: 0,
+            numbers: [[axis as i32, count as i32, 0, 0], [0; 4], [0; 4], [0; 4]],
+            work,
+            along: Some(axis as usize),
+        })
+    }
+
+    fn layer_norm(&self) -> Result<Call, NetworkFault> {
+        let mut call = self.along("layer_norm")?;
+        let parameters = [Operand::Tensor(self.input(1)?), Operand::Tensor(self.input(2)?)];
+        call.operands.splice(1..1, parameters);
+        let epsilon = match self.operator.attributes.get("epsilon") {
+            None => 1e-5,
+            Some(Attribute::Float(value)) => *value as f32,
+            Some(other) => return Err(self.fault(format!("`epsilon` is {other:?}, and not a number"))),
+        };
+        call.numbers[1][0] = epsilon.to_bits() as i32;
+        Ok(call)
+    }
+
+    fn copy(&self) -> Result<Call, NetworkFault> {
+        let (input, output) = (self.input(0)?, self.output()?);
+        let (source, target) = (self.shape(input)?, self.shape(output)?);
+        copy_call(input, source, output, target).map_err(|problem| self.fault(problem))
+    }
+
+    fn reshape(&self) -> Result<Option<Call>, NetworkFault> {
+        let (input, output) = (self.input(0)?, self.output()?);
+        let (source, target) = (self.shape(input)?, self.shape(output)?);
+        if source.lanes.is_none() && target.lanes.is_none() && self.graph.tensor(output).view.is_some() {
+            return Ok(None);
+        }
+        let (Some(from @ (0..4, _)), Some(to @ (0..4, _))) = (source.lanes, target.lanes) else {
+            return Err(self.fault("a plain buffer is reshaped"));
+        };
+        let numbers = |(axis, count): (u32, u32)| [axis as i32, count as i32, 0, 0];
+        Ok(Some(Call {
+            kernel: "reshape".to_owned(),
+            operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
+            way: 0,
+            activation: 0,
+            numbers: [numbers(from), numbers(to), [0; 4], [0; 4]],
+            work: target.extent,
+            along: None,
+        }))
+    }
+
+    /// A kernel of the caller's: inputs, then outputs; its numbers from the attribute of that name.
+    fn own(&self, name: &str) -> Result<Call, NetworkFault> {
+        let mut numbers = [[0; 4]; 4];
+        if let Some(Attribute::Ints(values)) = self.operator.attributes.get("numbers") {
+            for (number, value) in numbers.as_flattened_mut().iter_mut().zip(values) {
+                *number = *value as i32;
+            }
+        }
+        let operands = self.node.inputs.iter().chain(&self.node.outputs);
+        Ok(Call {
+            kernel: name.to_owned(),
+            operands: operands.map(|&tensor| Operand::Tensor(tensor)).collect(),
+            way: 0,
+            activation: 0,
+            numbers,
+            work: self.shape(self.output()?)?.extent,
+            along: None,
+        })
+    }
+}
+
+/// From one storage to another.
+pub(super) fn copy_call(
+    input: TensorId,
+    source: Shaped,
+    output: TensorId,
+    target: Shaped,
+) -> Result<Call, String> {
+    let (numbers, work) = match (source.lanes, target.lanes) {
+        (None, None) => return Err("both of its tensors are in plain buffers".to_owned()),
+        (Some(from), Some(to)) if from != to => {
+            return Err("its tensors are packed along different axes".to_owned());
+        }
+        (Some(_), Some(_)) => ([0; 4], target.extent),
+        // A plain tensor of [.., 4] lies as its vectors do, but is addressed by elements.
+        (None, Some((4, _))) | (Some((4, _)), None) => {
+            return Err("a plain buffer is copied to vectors along an axis of their own".to_owned());
+        }
+        (None, Some((axis, count))) => ([axis as i32, count as i32, 0, 0], target.extent),
+        (Some((axis, count)), None) => ([axis as i32, count as i32, 0, 0], source.extent),
+    };
+    // The kernel goes by the target's shape in vectors.
+    Ok(Call {
+        kernel: "copy".to_owned(),
+        operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
+        way: 0,
+        activation: 0,
+        numbers: [[0; 4], [0; 4], [0; 4], numbers],
+        work,
+        along: None,
+    })
+}
+
+/// The shape that kernels are told: of a plain operand, in vectors as its counterpart's.
+pub(super) fn told(call: &Call, shape: Shaped) -> [u32; 4] {
+    match shape.lanes {
+        None if shape.scope.held == Held::Plain => call.work,
+        _ => shape.extent,
+    }
+}
+
+/// Whether two shapes put the same elements at the same bytes of a buffer.
+pub(super) fn same_bytes(a: Shaped, b: Shaped) -> bool {
+    let long = |shape: Shaped| {
+        shape
+            .extent
+            .into_iter()
+            .filter(|dim| *dim != 1)
+            .collect::<Vec<_>>()
+    };
+    match (a.lanes, b.lanes) {
+        (None, None) => true,
+        (Some((_, from)), Some((_, to))) => from == to && long(a) == long(b),
+        _ => false,
+    }
+}

@@ -1,0 +1,297 @@
+//! A tensor graph as passes of a frame, beside a renderer's.
+//!
+//! ```text
+//! render pass  ──► image ──►  conv ──► add ──► ...  ──► image ──► render pass
+//! the renderer's              a compute pass per node: the frame's planner places what lies between them
+//!                             with everything else, in tile memory where that is worth most
+//! ```
+//! A [`Network`](super::Network) has memory of its own, planned once by [`tensor::plan`](crate::plan()). Here each tensor is a
+//! transient resource of the frame, and each node (of a loop, in each round) a compute pass whose accesses are read from its kernel's
+//! SPIR-V: a texture that is only read is a sampled image, one that is written a write-only storage image.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::constants;
+use super::decision::Decision;
+use super::declare::Declaring;
+use super::descriptors::{Bound, Descriptors};
+use super::kernel::KernelSet;
+use super::objects::{Objects, Thing};
+use super::pipelines::{Pipeline, Pipelines, dispatch};
+use crate::Result;
+use crate::{Graph, Layout, NodeId, TensorId};
+use tileheap::frame::{CommandBufferId, FrameBuilder, PassId, ResourceId};
+use tileheap::runtime::{Commands, Device, PassCommands};
+
+/// A resource of the frame that stands for an input or output of the graph.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassTensor {
+    /// The tensor itself, in its layout: an image of its format and extent (`rgba16f`, a layer more than one for image
+    /// arrays), or a buffer of its bytes.
+    Itself(ResourceId),
+    /// A buffer of 32-bit elements in row-major order, which a pass of its own moves to or from the tensor.
+    Plain(ResourceId),
+}
+
+/// What becomes passes.
+#[derive(Clone, Debug)]
+pub struct NetworkPassesDesc<'a> {
+    /// What names of passes and resources begin with.
+    pub name: String,
+    /// The graph.
+    pub graph: &'a Arc<Graph>,
+    /// One per tensor of the graph.
+    pub layouts: &'a [Layout],
+    /// The elements of each constant, row-major.
+    pub values: &'a BTreeMap<TensorId, Vec<f32>>,
+    /// Every input and output; conditions and counters (elements that are no floats) are not read, and need nothing.
+    pub bound: &'a [(TensorId, PassTensor)],
+    /// What loops and branches do in every frame, as passes are declared once: each round of a loop is passes of its own, whose tensors
+    /// are resources of their own, with the round in their names (`lstm/next h [3]`); of a branch one arm is there.
+    pub decisions: &'a [(NodeId, Decision)],
+    /// The kernels.
+    pub kernels: KernelSet,
+}
+
+/// A graph that was declared as passes of a frame: records them into the frame's turns.
+///
+/// ```no_run
+/// # use std::collections::BTreeMap;
+/// # use std::sync::Arc;
+/// # use tileheap::frame::{CommandBufferId, FrameBuilder, ResourceId};
+/// # use tileheap::runtime::{Commands, Device};
+/// # use tileheap_tensor::vulkan::{KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor};
+/// # use tileheap_tensor::{Graph, Layout, TensorId};
+/// # fn f(
+/// #     device: &Device, frame: &mut FrameBuilder, scene: CommandBufferId, graph: &Arc<Graph>, layouts: &[Layout],
+/// #     weights: &BTreeMap<TensorId, Vec<f32>>, (x, y): (TensorId, TensorId), (lit, shown): (ResourceId, ResourceId),
+/// #     commands: &mut Commands<'_>,
+/// # ) -> crate::Result<()> {
+/// // While the frame is described: a compute pass for each node.
+/// let desc = NetworkPassesDesc {
+///     name: "upscale".to_owned(),
+///     graph,
+///     layouts,
+///     values: weights,
+///     bound: &[(x, PassTensor::Itself(lit)), (y, PassTensor::Itself(shown))],
+///     decisions: &[], // It has no loops.
+///     kernels: KernelSet::new(),
+/// };
+/// let mut network = NetworkPasses::declare(device, frame, scene, desc)?;
+/// // Every frame, where they come.
+/// network.record(commands)?;
+/// # Ok(()) }
+/// ```
+pub struct NetworkPasses {
+    pub(super) inner: Device,
+    name: String,
+    pub(super) steps: Vec<Step>,
+    pub(super) pipelines: Pipelines,
+    descriptors: Descriptors,
+    /// Constants; taken when they are destroyed.
+    pub(super) objects: Option<Objects>,
+}
+
+/// One pass: a kernel on its operands.
+pub(super) struct Step {
+    pub(super) pass: PassId,
+    pub(super) pipeline: Arc<Pipeline>,
+    pub(super) operands: Vec<Part>,
+    pub(super) format: vk::Format,
+    pub(super) arguments: Vec<u8>,
+    pub(super) groups: [u32; 3],
+}
+
+/// What an operand is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Image(ResourceId),
+    /// So many bytes from the beginning.
+    Buffer(ResourceId, u64),
+    Constant(Thing),
+}
+
+impl Part {
+    pub(super) fn resource(self) -> Option<ResourceId> {
+        match self {
+            Part::Image(resource) | Part::Buffer(resource, _) => Some(resource),
+            Part::Constant(_) => None,
+        }
+    }
+}
+
+impl NetworkPasses {
+    /// Declares a graph's nodes as compute passes at the end of `commands`, the last command buffer so far, and uploads its constants.
+    ///
+    /// Waits for the upload on the device's first queue that computes: no other thread uses it meanwhile.
+    ///
+    /// # Errors
+    /// An input or output that is not bound, a loop without its number of rounds, a branch without its arm, an operator without a kernel, a
+    /// layout that kernels do not take: each by name. The frame is then of no use.
+    ///
+    /// # Panics
+    /// If there is not one layout per tensor.
+    pub fn declare(
+        device: &Device,
+        frame: &mut FrameBuilder,
+        commands: CommandBufferId,
+        desc: NetworkPassesDesc<'_>,
+    ) -> Result<NetworkPasses> {
+        let _span = tracing::info_span!("declare", graph = desc.graph.name()).entered();
+        assert_eq!(
+            desc.graph.tensors().len(),
+            desc.layouts.len(),
+            "one layout per tensor"
+        );
+        let uploads = constants::prepare(desc.graph, &|id| &desc.layouts[id.index()], desc.values)?;
+        let mut passes = NetworkPasses {
+            inner: device.clone(),
+            name: desc.name.clone(),
+            steps: Vec::new(),
+            pipelines: Pipelines::new(desc.kernels.clone()),
+            descriptors: Descriptors::default(),
+            objects: Some(Objects::default()),
+        };
+        let made = passes.upload_and_declare(frame, commands, &desc, uploads);
+        match made {
+            Ok(()) => Ok(passes),
+            Err(error) => {
+                // SAFETY: the upload, the only thing submitted with them, was waited for.
+                unsafe { passes.destroy() };
+                Err(error)
+            }
+        }
+    }
+
+    fn upload_and_declare(
+        &mut self,
+        frame: &mut FrameBuilder,
+        commands: CommandBufferId,
+        desc: &NetworkPassesDesc<'_>,
+        uploads: Vec<super::objects::Upload>,
+    ) -> Result<()> {
+        let inner = self.inner.clone();
+        let objects = self.objects.as_mut().expect("taken when destroyed");
+        objects.upload(&inner, uploads)?;
+        Declaring::new(self, frame, commands, desc).all()
+    }
+
+    /// The passes, in the order in which they were declared.
+    pub fn passes(&self) -> impl Iterator<Item = PassId> + '_ {
+        self.steps.iter().map(|step| step.pass)
+    }
+
+    /// Records all of them: it is their turn in `commands`.
+    ///
+    /// # Errors
+    /// When it is another pass's turn, or the driver fails.
+    pub fn record(&mut self, commands: &mut Commands<'_>) -> Result<()> {
+        let NetworkPasses {
+            inner,
+            steps,
+            descriptors,
+            ..
+        } = self;
+        for step in steps.iter() {
+            commands.pass(step.pass, |pass| step.record(inner, descriptors, pass))??;
+        }
+        Ok(())
+    }
+
+    /// Forgets the resources of a bound frame, before it is destroyed: those of another may get their handles.
+    ///
+    /// # Safety
+    /// No frame that was recorded is in flight, or will be submitted.
+    pub unsafe fn forget(&mut self) {
+        // SAFETY: the caller's duty.
+        unsafe { self.descriptors.destroy(&self.inner) };
+    }
+
+    /// Destroys everything.
+    ///
+    /// # Safety
+    /// No frame that was recorded is in flight.
+    pub unsafe fn destroy(mut self) {
+        if let Some(mut objects) = self.objects.take() {
+            // SAFETY: the caller's duty.
+            unsafe { self.descriptors.destroy(&self.inner) };
+            // SAFETY: the caller's duty.
+            unsafe { self.pipelines.destroy(&self.inner) };
+            // SAFETY: the caller's duty.
+            unsafe { objects.owned.destroy(self.inner.raw(), self.inner.memory()) };
+        }
+    }
+}
+
+impl Step {
+    fn record(&self, inner: &Device, descriptors: &mut Descriptors, pass: &PassCommands<'_>) -> Result<()> {
+        let accesses = &self.pipeline.kernel.operands;
+        let bound: Vec<Bound> = self
+            .operands
+            .iter()
+            .zip(accesses)
+            .map(|(&part, access)| {
+                let (thing, layout) = match part {
+                    Part::Image(resource) => {
+                        let image = pass.image(resource);
+                        let (handle, view) = (image.handle, image.view);
+                        (Thing::Image { handle, view }, pass.layout(resource))
+                    }
+                    Part::Buffer(resource, size) => {
+                        let buffer = pass.buffer(resource);
+                        let (handle, offset) = (buffer.handle, buffer.offset);
+                        (Thing::Buffer { handle, offset, size }, vk::ImageLayout::UNDEFINED)
+                    }
+                    // Uploaded once, and never written.
+                    Part::Constant(thing @ Thing::Image { .. }) => (thing, access.kind.layout(false, false)),
+                    Part::Constant(thing) => (thing, vk::ImageLayout::UNDEFINED),
+                };
+                let format = self.format;
+                Bound {
+                    thing,
+                    layout,
+                    format,
+                }
+            })
+            .collect();
+        let set = descriptors.get(inner, &self.pipeline, &bound)?;
+        // SAFETY: a compute pass is recorded outside of render passes; what the set refers to is the frame's, or a constant.
+        unsafe {
+            dispatch(
+                inner,
+                pass.command_buffer(),
+                &self.pipeline,
+                set,
+                &self.arguments,
+                self.groups,
+            );
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for NetworkPasses {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NetworkPasses")
+            .field("name", &self.name)
+            .field("passes", &self.steps.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for NetworkPasses {
+    fn drop(&mut self) {
+        if let Some(objects) = self.objects.take() {
+            let name = self.name.as_str();
+            tracing::warn!(
+                name,
+                "NetworkPasses dropped without NetworkPasses::destroy: its objects leak"
+            );
+            let Objects { owned, .. } = objects;
+            std::mem::forget(owned);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Pipelines, cached by kernel and storage scopes together (the RFC's L1.3).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::fault::NetworkFault;
+use super::kernel::{Kernel, KernelKey, KernelSet};
+use super::scope::Scope;
+use crate::Result;
+use tileheap::runtime::Device;
+use tileheap::runtime::objects::Called;
+
+/// Everything that a pipeline is made for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PipelineKey {
+    /// The kernel.
+    pub kernel: String,
+    /// What holds each operand, and how its axes make rows.
+    pub scopes: Vec<Scope>,
+    /// Whether elements are stored in 16 bits.
+    pub half: bool,
+    /// Which of the kernel's ways.
+    pub way: u32,
+    /// What is done to each result.
+    pub activation: u32,
+    /// Invocations of a workgroup.
+    pub local: [u32; 3],
+}
+
+/// A kernel that can be dispatched.
+pub(super) struct Pipeline {
+    pub(super) handle: vk::Pipeline,
+    pub(super) layout: vk::PipelineLayout,
+    pub(super) set_layout: vk::DescriptorSetLayout,
+    pub(super) kernel: Arc<Kernel>,
+}
+
+impl Pipeline {
+    /// Whether the kernel takes as many operands as a call has.
+    pub(super) fn check_operands(
+        &self,
+        made: &super::operators::Call,
+        count: usize,
+    ) -> Result<(), NetworkFault> {
+        match self.kernel.operands.len() {
+            own if own == count => Ok(()),
+            own => Err(NetworkFault::Kernel {
+                kernel: made.kernel.clone(),
+                problem: format!("it has {own} operands, and the node {count}"),
+            }),
+        }
+    }
+}
+
+/// Pipelines of a device that were asked for.
+#[derive(Default)]
+pub(super) struct Pipelines {
+    kernels: KernelSet,
+    made: BTreeMap<PipelineKey, Arc<Pipeline>>,
+    /// By the operands' descriptor types.
+    layouts: BTreeMap<Vec<vk::DescriptorType>, (vk::DescriptorSetLayout, vk::PipelineLayout)>,
+}
+
+/// Bytes of push constants: four shapes and four numbers of four. Every device has 128.
+pub(super) const ARGUMENT_BYTES: u32 = 128;
+
+impl Pipelines {
+    pub(super) fn new(kernels: KernelSet) -> Pipelines {
+        Pipelines {
+            kernels,
+            ..Pipelines::default()
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.made.len()
+    }
+
+    /// The pipeline, made if it was not asked for before.
+    pub(super) fn get(&mut self, inner: &Device, key: &PipelineKey) -> Result<Arc<Pipeline>> {
+        if let Some(pipeline) = self.made.get(key) {
+            return Ok(pipeline.clone());
+        }
+        let kernel = self.kernels.get(&KernelKey {
+            name: key.kernel.clone(),
+            held: key.scopes.iter().map(|scope| scope.held).collect(),
+            half: key.half,
+        })?;
+        let (set_layout, layout) = self.layout(inner, &kernel)?;
+        let handle = make(inner, key, &kernel, layout)?;
+        let pipeline = Arc::new(Pipeline {
+            handle,
+            layout,
+            set_layout,
+            kernel,
+        });
+        self.made.insert(key.clone(), pipeline.clone());
+        Ok(pipeline)
+    }
+
+    fn layout(
+        &mut self,
+        inner: &Device,
+        kernel: &Kernel,
+    ) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
+        let types = kernel.operands.iter().map(|operand| operand.descriptor_type());
+        let types: Vec<_> = types
+            .map(|kind| kind.expect("kernels have known operands"))
+            .collect();
+        if let Some(layouts) = self.layouts.get(&types) {
+            return Ok(*layouts);
+        }
+        let bindings: Vec<_> = (0..)
+            .zip(&types)
+            .map(|(binding, &kind)| {
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(binding)
+                    .descriptor_type(kind)
+                    .descriptor_count(1)
+                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            })
+            .collect();
+        let what = || "a kernel's operands";
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: one binding per operand.
+        let set_layout = unsafe { inner.raw().create_descriptor_set_layout(&info, None) }
+            .called("vkCreateDescriptorSetLayout", what)?;
+        let ranges = [vk::PushConstantRange {
+            stage_flags: vk::ShaderStageFlags::COMPUTE,
+            offset: 0,
+            size: ARGUMENT_BYTES,
+        }];
+        let set_layouts = [set_layout];
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&set_layouts)
+            .push_constant_ranges(&ranges);
+        // SAFETY: the set layout is alive; 128 bytes are every device's.
+        let layout = unsafe { inner.raw().create_pipeline_layout(&info, None) };
+        if layout.is_err() {
+            // SAFETY: just created, and used by nothing.
+            unsafe { inner.raw().destroy_descriptor_set_layout(set_layout, None) };
+        }
+        let layout = layout.called("vkCreatePipelineLayout", what)?;
+        self.layouts.insert(types, (set_layout, layout));
+        Ok((set_layout, layout))
+    }
+
+    /// # Safety
+    /// None of it is in use on the device.
+    pub(super) unsafe fn destroy(&mut self, inner: &Device) {
+        for pipeline in std::mem::take(&mut self.made).into_values() {
+            // SAFETY: the caller's duty.
+            unsafe { inner.raw().destroy_pipeline(pipeline.handle, None) };
+        }
+        for (set_layout, layout) in std::mem::take(&mut self.layouts).into_values() {
+            // SAFETY: the caller's duty.
+            unsafe { inner.raw().destroy_pipeline_layout(layout, None) };
+            // SAFETY: the caller's duty.
+            unsafe { inner.raw().destroy_descriptor_set_layout(set_layout, None) };
+        }
+    }
+}
+
+fn make(
+    inner: &Device,
+    key: &PipelineKey,
+    kernel: &Kernel,
+    layout: vk::PipelineLayout,
+) -> Result<vk::Pipeline> {
+    let what = || format!("kernel `{}` of {:?}", key.kernel, key.scopes);
+    // The ids of `tensor.glsl`.
+    let splits = (0..).zip(key.scopes.iter().map(|scope| scope.split));
+    let others = [(4, key.way), (5, key.activation)];
+    let local = (16..).zip(key.local);
+    let constants: Vec<(u32, u32)> = splits.chain(others).chain(local).collect();
+    let entries: Vec<_> = (0..)
+        .zip(&constants)
+        .map(|(index, &(constant_id, _))| vk::SpecializationMapEntry {
+            constant_id,
+            offset: index * 4,
+            size: 4,
+        })
+        .collect();
+    let data: Vec<u8> = constants
+        .iter()
+        .flat_map(|(_, value)| value.to_ne_bytes())
+        .collect();
+    let specialization = vk::SpecializationInfo::default()
+        .map_entries(&entries)
+        .data(&data);
+    let info = vk::ShaderModuleCreateInfo::default().code(&kernel.words);
+    // SAFETY: the words were read as a module, with the entry point `main`.
+    let module =
+        unsafe { inner.raw().create_shader_module(&info, None) }.called("vkCreateShaderModule", what)?;
+    let stage = vk::PipelineShaderStageCreateInfo::default()
+        .stage(vk::ShaderStageFlags::COMPUTE)
+        .module(module)
+        .name(c"main")
+        .specialization_info(&specialization);
+    let info = vk::ComputePipelineCreateInfo::default()
+        .stage(stage)
+        .layout(layout);
+    // SAFETY: the layout has the kernel's operands; a workgroup has at most 64 invocations, and every device takes 128.
+    let made = unsafe {
+        inner
+            .raw()
+            .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
+    };
+    // SAFETY: pipelines keep nothing of it.
+    unsafe { inner.raw().destroy_shader_module(module, None) };
+    let made = made
+        .map_err(|(_, result)| result)
+        .called("vkCreateComputePipelines", what)?;
+    inner.set_name(made[0], &key.kernel);
+    Ok(made[0])
+}
+
+/// Invocations of a workgroup for a target of `[a, b, c, d]` vectors: as square as they can be over columns and rows, at
+/// most 64, so that a texture's neighbours are fetched together.
+pub(super) fn local_size(extent: [u32; 4]) -> [u32; 3] {
+    let [a, b, c, d] = extent;
+    let fit = |wanted: u32, room: u32| wanted.clamp(1, room).next_power_of_two().min(room);
+    let x = fit(d, 8);
+    let y = fit(c, 64 / x).min(64 / x);
+    let z = fit(a.saturating_mul(b), 64 / (x * y));
+    [x, y, z]
+}
+
+/// Workgroups that cover a target.
+fn groups(extent: [u32; 4], local: [u32; 3]) -> [u32; 3] {
+    let [a, b, c, d] = extent;
+    let sides = [d, c, a.saturating_mul(b)];
+    std::array::from_fn(|axis| sides[axis].div_ceil(local[axis]))
+}
+
+/// The workgroups that cover a target.
+///
+/// # Errors
+/// When there are more along an axis than the device takes.
+pub(super) fn checked_groups(
+    inner: &Device,
+    kernel: &str,
+    extent: [u32; 4],
+    local: [u32; 3],
+) -> Result<[u32; 3], NetworkFault> {
+    let (groups, most) = (
+        groups(extent, local),
+        super::measure::limits(inner).max_compute_work_group_count,
+    );
+    if groups.iter().zip(&most).all(|(count, most)| count <= most) {
+        return Ok(groups);
+    }
+    Err(NetworkFault::Kernel {
+        kernel: kernel.to_owned(),
+        problem: format!("{groups:?} workgroups for {extent:?} vectors are more than the device's {most:?}"),
+    })
+}
+
+/// The push constants: shapes by operand, then numbers.
+pub(super) fn arguments_of(shapes: impl Iterator<Item = [u32; 4]>, numbers: &[[i32; 4]; 4]) -> Vec<u8> {
+    let shapes = shapes.chain(std::iter::repeat([1; 4])).take(4);
+    let shapes = shapes.flatten().flat_map(u32::to_ne_bytes);
+    let numbers = numbers
+        .as_flattened()
+        .iter()
+        .flat_map(|number| number.to_ne_bytes());
+    shapes.chain(numbers).collect()
+}
+
+/// Records a dispatch.
+///
+/// # Safety
+/// `commands` is recording outside of a render pass; the set was made for the pipeline, and what it refers to is alive.
+pub(super) unsafe fn dispatch(
+    inner: &Device,
+    commands: vk::CommandBuffer,
+    pipeline: &Pipeline,
+    set: vk::DescriptorSet,
+    arguments: &[u8],
+    [x, y, z]: [u32; 3],
+) {
+    let (device, point) = (inner.raw(), vk::PipelineBindPoint::COMPUTE);
+    // SAFETY: recording (the caller's duty); the pipeline is alive.
+    unsafe { device.cmd_bind_pipeline(commands, point, pipeline.handle) };
+    // SAFETY: recording; the set was made for this layout.
+    unsafe { device.cmd_bind_descriptor_sets(commands, point, pipeline.layout, 0, &[set], &[]) };
+    let stages = vk::ShaderStageFlags::COMPUTE;
+    // SAFETY: recording; the layout has a range of 128 bytes.
+    unsafe { device.cmd_push_constants(commands, pipeline.layout, stages, 0, arguments) };
+    // SAFETY: recording; the counts are within the limits.
+    unsafe { device.cmd_dispatch(commands, x, y, z) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workgroups_are_square_where_they_can_be_and_never_above_64() {
+        assert_eq!(local_size([1, 8, 40, 40]), [8, 8, 1]);
+        assert_eq!(local_size([1, 320, 1, 1]), [1, 1, 64]);
+        assert_eq!(local_size([1, 1, 1, 250]), [8, 1, 1]);
+        assert_eq!(local_size([1, 8, 3, 3]), [4, 4, 4]);
+        assert_eq!(groups([1, 8, 40, 40], [8, 8, 1]), [5, 5, 8]);
+        for extent in [[1, 1, 1, 1], [7, 9, 11, 13], [1, 1, 5000, 1]] {
+            assert!(local_size(extent).iter().product::<u32>() <= 64);
+        }
+    }
+}

@@ -1,0 +1,381 @@
+//! Recording a run: blocks of nodes in order, each node a kernel on what its tensors are bound to by then.
+
+use std::collections::BTreeMap;
+
+use ash::vk;
+
+use super::decision;
+use super::descriptors::Bound;
+use super::fault::NetworkFault;
+use super::hazards::{ObjectId, Space, Touch, Tracker};
+use super::invocation::Invocation;
+use super::network::{Network, Recorded, Run};
+use super::objects::Thing;
+use super::operators::{Call, Operand, call, computes, copy_call, same_bytes, told};
+use super::pipelines::{arguments_of, checked_groups, dispatch};
+use super::scope::{Shaped, shaped};
+use crate::Result;
+use crate::{BlockId, CopyTime, ElementType, Home, Loop, NodeId, NodeKind, TensorId};
+use tileheap::frame::AccessKind;
+use tileheap::runtime::objects::whole;
+
+pub(super) struct Recorder<'a> {
+    pub(super) network: &'a mut Network,
+    pub(super) commands: vk::CommandBuffer,
+    pub(super) run: &'a Run<'a>,
+    pub(super) tracker: Tracker,
+    pub(super) known: BTreeMap<Identity, ObjectId>,
+    /// The round of each loop that is being recorded, outermost first.
+    pub(super) rounds: Vec<u64>,
+    /// Of each output of a loop that was left: by which exit, in which round.
+    pub(super) left: BTreeMap<TensorId, (usize, u64)>,
+    pub(super) recorded: Recorded,
+}
+
+/// What the tracker knows as one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Identity {
+    Image(u64),
+    Bytes(Space, u64, u64),
+}
+
+/// A tensor in this run, at this round.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    pub(super) thing: Thing,
+    pub(super) object: ObjectId,
+    pub(super) shape: Shaped,
+    pub(super) element: ElementType,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(
+        network: &'a mut Network,
+        commands: vk::CommandBuffer,
+        run: &'a Run<'a>,
+    ) -> Result<Recorder<'a>> {
+        let recorder = Recorder {
+            network,
+            commands,
+            run,
+            tracker: Tracker::default(),
+            known: BTreeMap::new(),
+            rounds: Vec::new(),
+            left: BTreeMap::new(),
+            recorded: Recorded::default(),
+        };
+        super::lending::check(&recorder.network.graph, &recorder.network.plan, run.bound)?;
+        Ok(recorder)
+    }
+
+    pub(super) fn record(mut self) -> Result<Recorded> {
+        let graph = self.network.graph.clone();
+        use vk::PipelineStageFlags as S;
+        // What runs before may still use the same bytes.
+        self.barrier(
+            S::COMPUTE_SHADER | S::TRANSFER,
+            S::COMPUTE_SHADER,
+            vk::AccessFlags::empty(),
+            &[],
+        );
+        for &input in graph.inputs() {
+            if self.network.plan.tensor(input).home == Home::Planned {
+                self.move_planned(input, true)?;
+            }
+        }
+        self.block(BlockId::ROOT, usize::MAX)?;
+        for &output in graph.outputs() {
+            if self.network.plan.tensor(output).home == Home::Planned && self.given(output).is_some() {
+                self.move_planned(output, false)?;
+            }
+        }
+        let readers = S::HOST | S::TRANSFER | S::COMPUTE_SHADER;
+        self.barrier(
+            S::COMPUTE_SHADER,
+            readers,
+            vk::AccessFlags::HOST_READ | vk::AccessFlags::TRANSFER_READ,
+            &[],
+        );
+        Ok(self.recorded)
+    }
+
+    fn block(&mut self, block: BlockId, most: usize) -> Result<()> {
+        let graph = self.network.graph.clone();
+        for &node in graph.block(block).nodes.iter().take(most) {
+            match &graph.node(node).kind {
+                NodeKind::Operator(_) => self.operator(node)?,
+                NodeKind::Loop(repeated) => self.repeat(node, repeated)?,
+                NodeKind::Branch(branch) => {
+                    let arm = decision::arm(&graph, node, branch, self.run.decisions)?;
+                    self.block(arm, usize::MAX)?;
+                    self.copies(node, CopyTime::Leave)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn repeat(&mut self, node: NodeId, repeated: &Loop) -> Result<()> {
+        let (rounds, exit, taken) =
+            decision::rounds(&self.network.graph, node, repeated, self.run.decisions)?;
+        self.rounds.push(0);
+        self.copies(node, CopyTime::Enter)?;
+        for round in 0..rounds {
+            self.set_round(round);
+            self.block(repeated.body, usize::MAX)?;
+            self.copies(node, CopyTime::Round)?;
+        }
+        self.set_round(rounds);
+        self.block(repeated.body, taken.after as usize)?;
+        self.copies(node, CopyTime::Leave)?;
+        self.rounds.pop();
+        let graph = self.network.graph.clone();
+        let outputs = graph.node(node).outputs.iter();
+        self.left.extend(outputs.map(|&output| (output, (exit, rounds))));
+        Ok(())
+    }
+
+    fn set_round(&mut self, round: u64) {
+        *self.rounds.last_mut().expect("a loop is being recorded") = round;
+    }
+
+    /// Copies of the plan that belong to a loop or branch.
+    fn copies(&mut self, node: NodeId, time: CopyTime) -> Result<()> {
+        let plan = self.network.plan.clone();
+        for moved in plan
+            .copies
+            .iter()
+            // What goes to the caller's own buffer goes there at the end of the run.
+            .filter(|copy| copy.node == node && copy.time == time && copy.from != copy.to)
+        {
+            let from = self.resolve(moved.from, node)?;
+            let next = (time == CopyTime::Round)
+                .then(|| self.rounds.last().map(|round| round + 1))
+                .flatten();
+            if let Some(next) = next {
+                self.set_round(next);
+            }
+            let copied = self.copy(node, moved.from, from, moved.to);
+            if let Some(next) = next {
+                self.set_round(next - 1);
+            }
+            copied?;
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, node: NodeId, from: TensorId, source: Resolved, to: TensorId) -> Result<()> {
+        let target = self.resolve(to, node)?;
+        let made = copy_call(from, source.shape, to, target.shape)
+            .map_err(|problem| self.fault(node, "copy", problem))?;
+        self.recorded.copies += 1;
+        self.dispatch(node, &made, vec![source, target])
+    }
+
+    pub(super) fn fault(&self, node: NodeId, operator: &str, problem: String) -> NetworkFault {
+        NetworkFault::Node {
+            node: self.network.graph.node(node).name.clone(),
+            operator: operator.to_owned(),
+            problem,
+        }
+    }
+
+    fn operator(&mut self, id: NodeId) -> Result<()> {
+        let graph = self.network.graph.clone();
+        let node = graph.node(id);
+        let NodeKind::Operator(operator) = &node.kind else {
+            unreachable!("only operators are dispatched");
+        };
+        if !computes(&graph, node) {
+            return Ok(());
+        }
+        let look = |tensor: TensorId| self.shape(tensor);
+        let Some(made) = call(&graph, node, operator, &look)? else {
+            return Ok(());
+        };
+        if made.work.contains(&0) {
+            return Ok(());
+        }
+        let mut operands = Vec::with_capacity(made.operands.len());
+        for operand in &made.operands {
+            operands.push(match *operand {
+                Operand::Tensor(tensor) => self.resolve(tensor, id)?,
+                Operand::Zeros(vectors) => self.zeros(vectors),
+            });
+        }
+        if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..])
+            && source.object == target.object
+        {
+            // A view, where the plan has it so.
+            return match same_bytes(source.shape, target.shape) {
+                true => Ok(()),
+                false => Err(self
+                    .fault(
+                        id,
+                        "reshape",
+                        "its output is planned over its input, in another order".to_owned(),
+                    )
+                    .into()),
+            };
+        }
+        self.dispatch(id, &made, operands)
+    }
+
+    fn zeros(&mut self, vectors: u32) -> Resolved {
+        let thing = self
+            .network
+            .zeros()
+            .expect("made for every bias that is not there");
+        Resolved {
+            thing,
+            object: self.object(thing, Space::Own(0), 0..1, true),
+            shape: Shaped::row(vectors),
+            element: ElementType::Float32,
+        }
+    }
+
+    /// Fills a planned input from the caller's buffer, or the caller's buffer from a planned output.
+    fn move_planned(&mut self, tensor: TensorId, inwards: bool) -> Result<()> {
+        let graph = self.network.graph.clone();
+        let name = &graph.tensor(tensor).name;
+        let Some(given) = self.given(tensor) else {
+            return Err(NetworkFault::unbound(&graph, tensor).into());
+        };
+        let node = NodeId(0);
+        let planned = self.resolve(tensor, node)?;
+        let dims = graph.shape_at(tensor, self.run.symbols)?;
+        let plain = crate::LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
+        let caller = self.lent(tensor, given, &plain, inwards)?;
+        let (source, target) = if inwards {
+            (caller, planned)
+        } else {
+            (planned, caller)
+        };
+        let made = copy_call(tensor, source.shape, tensor, target.shape);
+        let made = made.map_err(|problem| NetworkFault::Layout {
+            tensor: name.clone(),
+            problem,
+        })?;
+        self.dispatch(node, &made, vec![source, target])
+    }
+
+    fn dispatch(&mut self, node: NodeId, made: &Call, operands: Vec<Resolved>) -> Result<()> {
+        let bound = self.network.plan.tensor(match made.operands.last() {
+            Some(Operand::Tensor(tensor)) => *tensor,
+            _ => unreachable!("the last operand is the output"),
+        });
+        let forms = operands.iter().map(|operand| (operand.shape, operand.element));
+        let Invocation { key, format } = Invocation::new(made, forms, shaped("", &bound.layout).ok());
+        let inner = self.network.inner.clone();
+        let pipeline = self.network.pipelines.get(&inner, &key)?;
+        pipeline.check_operands(made, operands.len())?;
+        let accesses = &pipeline.kernel.operands;
+        let mut touches: Vec<Touch> = Vec::with_capacity(operands.len());
+        for (operand, access) in operands.iter().zip(accesses) {
+            // An image that is read and written at once is in one layout for both.
+            let shared = operands.iter().zip(accesses).any(|(other, access)| {
+                other.object == operand.object && access.kind == AccessKind::StorageImage
+            });
+            touches.push(Touch {
+                object: operand.object,
+                reads: access.reads,
+                writes: access.writes,
+                layout: if shared {
+                    vk::ImageLayout::GENERAL
+                } else {
+                    access.kind.layout(false, access.writes)
+                },
+            });
+        }
+        let needed = self
+            .tracker
+            .touch(&touches)
+            .map_err(|index| self.lost(node, made, index))?;
+        if needed.barrier {
+            let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
+            let images: Vec<_> = needed
+                .transitions
+                .iter()
+                .map(|&(object, old, new)| {
+                    let operand = operands.iter().find(|operand| operand.object == object);
+                    let Some(Thing::Image { handle, .. }) = operand.map(|operand| operand.thing) else {
+                        unreachable!("only images of the command change layout");
+                    };
+                    vk::ImageMemoryBarrier::default()
+                        .src_access_mask(vk::AccessFlags::SHADER_WRITE)
+                        .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE)
+                        .old_layout(old)
+                        .new_layout(new)
+                        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+                        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+                        .image(handle)
+                        .subresource_range(whole(vk::ImageAspectFlags::COLOR))
+                })
+                .collect();
+            self.barrier(stage, stage, vk::AccessFlags::empty(), &images);
+        }
+        let sets: Vec<Bound> = operands
+            .iter()
+            .zip(&touches)
+            .map(|(operand, touch)| Bound {
+                thing: operand.thing,
+                layout: match operand.thing {
+                    Thing::Image { .. } => touch.layout,
+                    Thing::Buffer { .. } => vk::ImageLayout::UNDEFINED,
+                },
+                format,
+            })
+            .collect();
+        let set = self.network.descriptors.get(&inner, &pipeline, &sets)?;
+        let shapes = operands.iter().map(|operand| told(made, operand.shape));
+        let arguments = arguments_of(shapes, &made.numbers);
+        let groups = checked_groups(&inner, &made.kernel, made.work, key.local)?;
+        // SAFETY: recording outside of a render pass (the caller's duty); what the set refers to is the network's or bound.
+        unsafe { dispatch(&inner, self.commands, &pipeline, set, &arguments, groups) };
+        self.recorded.dispatches += 1;
+        Ok(())
+    }
+
+    fn lost(&self, node: NodeId, made: &Call, index: usize) -> NetworkFault {
+        let graph = &self.network.graph;
+        let tensor = match made.operands[index] {
+            Operand::Tensor(tensor) => graph.tensor(tensor).name.clone(),
+            Operand::Zeros(_) => "zeros".to_owned(),
+        };
+        let node = graph.node(node).name.clone();
+        NetworkFault::Lost { node, tensor }
+    }
+
+    fn barrier(
+        &mut self,
+        from: vk::PipelineStageFlags,
+        to: vk::PipelineStageFlags,
+        more: vk::AccessFlags,
+        images: &[vk::ImageMemoryBarrier<'_>],
+    ) {
+        use vk::AccessFlags as A;
+        let writes = if from.contains(vk::PipelineStageFlags::TRANSFER) {
+            A::SHADER_WRITE | A::TRANSFER_WRITE
+        } else {
+            A::SHADER_WRITE
+        };
+        let memory = [vk::MemoryBarrier::default()
+            .src_access_mask(writes)
+            .dst_access_mask(A::SHADER_READ | A::SHADER_WRITE | more)];
+        self.recorded.barriers += 1;
+        self.recorded.transitions += images.len() as u32;
+        let none = vk::DependencyFlags::empty();
+        // SAFETY: recording outside of a render pass (the caller's duty); the images are alive.
+        unsafe {
+            self.network.inner.raw().cmd_pipeline_barrier(
+                self.commands,
+                from,
+                to,
+                none,
+                &memory,
+                &[],
+                images,
+            );
+        }
+    }
+}

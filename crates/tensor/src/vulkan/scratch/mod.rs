@@ -1,0 +1,552 @@
+//! Scratch textures (the RFC's A0): a buffer is staged into a texture, computed from, and the texture given back.
+//!
+//! ```text
+//! x (buffer) ──copy──► t = allocate([32, 32, 4], texture) ──add_one──► y (buffer)     free(t)
+//!                      └─ recycled by the next request of its kind, in program order
+//! ```
+//! Allocation and release follow the order of the commands being recorded, and not of the device: what is freed is given
+//! out again at once, with the barrier between its last reader and its next writer.
+
+mod books;
+mod create;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use books::{Choice, Sides, choose};
+pub use books::{Growth, StagingCost};
+
+use super::descriptors::{Bound, Descriptors};
+use super::fault::NetworkFault;
+use super::hazards::{ObjectId, Space, Touch, Tracker};
+use super::kernel::KernelSet;
+use super::measure::format;
+use super::objects::Thing;
+use super::pipelines::{PipelineKey, Pipelines, arguments_of, checked_groups, dispatch, local_size};
+use super::scope::{Held, Scope, Shaped, shaped};
+use crate::Result;
+use crate::{Convention, ElementType, Generation, ImageExtent, Layout, LayoutRule, Pack, Storage};
+use tileheap::runtime::objects::OwnedObjects;
+use tileheap::runtime::objects::whole;
+use tileheap::runtime::{Buffer, Device};
+use tileheap::units::Bytes;
+
+/// What a scratch tensor is held by, with how its dimensions become an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ScratchScope {
+    /// A storage buffer of vectors.
+    Buffer,
+    /// A texel buffer.
+    TexelBuffer,
+    /// A 2D image.
+    Image(Convention),
+    /// An image array.
+    Array(Convention),
+}
+
+/// How a [`ScratchPool`] behaves.
+#[derive(Clone, Debug)]
+pub struct ScratchDesc {
+    /// The most bytes it may hold, those that are free included.
+    pub cap: Bytes,
+    /// When a free texture is made larger instead of making another.
+    pub growth: Growth,
+    /// The kernels that may be dispatched.
+    pub kernels: KernelSet,
+}
+
+/// A scratch tensor: `[.., 4]`, until it is freed.
+#[derive(Debug)]
+pub struct Scratch {
+    entry: usize,
+    layout: Layout,
+    shape: Shaped,
+}
+
+impl Scratch {
+    /// How its elements lie. Its image may be larger.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+}
+
+/// A kernel's operand.
+#[derive(Clone, Copy, Debug)]
+pub enum ScratchOperand<'a> {
+    /// A scratch tensor.
+    Scratch(&'a Scratch),
+    /// A buffer of the caller's, as vectors of `[.., 4]`.
+    Buffer {
+        /// The buffer.
+        buffer: Buffer,
+        /// Its dimensions, the last of them 4.
+        shape: &'a [u64],
+        /// Whether it holds something already.
+        filled: bool,
+    },
+}
+
+/// A kernel to dispatch.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelCall<'a> {
+    /// Its name in the pool's [`KernelSet`].
+    pub kernel: &'a str,
+    /// Its operands by binding, the output last.
+    pub operands: &'a [ScratchOperand<'a>],
+    /// What its elements are.
+    pub element: ElementType,
+    /// Its own numbers, `number` in `shaders/tensor/tensor.glsl`: the second half of the push constants.
+    pub numbers: [[i32; 4]; 4],
+    /// Vectors along the last two axes of the output that one invocation makes: rows, columns.
+    pub tile: [u32; 2],
+}
+
+/// Something the pool holds.
+struct Entry {
+    thing: Thing,
+    object: ObjectId,
+    kind: (Storage, ElementType),
+    sides: Sides,
+    size: Bytes,
+    owned: OwnedObjects,
+    free: bool,
+}
+
+/// Scratch tensors of a device, with the kernels that run on them. One pool serves one queue.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::runtime::{Buffer, Device};
+/// # use tileheap_tensor::vulkan::*;
+/// # use tileheap_tensor::{Convention, ElementType};
+/// # use tileheap_tensor::units::Bytes;
+/// # fn f(device: &Device, commands: vk::CommandBuffer, x: Buffer) -> crate::Result<()> {
+/// let desc = ScratchDesc { cap: Bytes::mib(16), growth: Growth::default(), kernels: KernelSet::new() };
+/// let mut pool = ScratchPool::new(device, desc);
+/// let (shape, element) = ([32, 32, 4], ElementType::Float32);
+/// let texture = pool.allocate(&shape, element, ScratchScope::Image(Convention::Texture))?;
+/// let operands = [
+///     ScratchOperand::Buffer { buffer: x, shape: &shape, filled: true },
+///     ScratchOperand::Scratch(&texture),
+/// ];
+/// let call = KernelCall { kernel: "copy", operands: &operands, element, numbers: [[0; 4]; 4], tile: [1, 1] };
+/// // SAFETY: recording outside of a render pass; `x` lives until the commands are complete.
+/// unsafe { pool.dispatch(commands, &call) }?;
+/// pool.free(texture); // the next request of its kind gets it
+/// # Ok(()) }
+/// ```
+pub struct ScratchPool {
+    inner: Device,
+    desc: ScratchDesc,
+    entries: Vec<Option<Entry>>,
+    /// Grown out of, and perhaps still in use on the device.
+    outgrown: Vec<Entry>,
+    pipelines: Pipelines,
+    descriptors: Descriptors,
+    tracker: Tracker,
+    buffers: BTreeMap<(u64, u64, u64), ObjectId>,
+    destroyed: bool,
+}
+
+impl ScratchPool {
+    /// An empty pool.
+    pub fn new(device: &Device, desc: ScratchDesc) -> ScratchPool {
+        ScratchPool {
+            inner: device.clone(),
+            pipelines: Pipelines::new(desc.kernels.clone()),
+            desc,
+            entries: Vec::new(),
+            outgrown: Vec::new(),
+            descriptors: Descriptors::default(),
+            tracker: Tracker::default(),
+            buffers: BTreeMap::new(),
+            destroyed: false,
+        }
+    }
+
+    /// Bytes that it holds: given out, free, and outgrown until [`ScratchPool::trim`].
+    pub fn held(&self) -> Bytes {
+        let entries = self.entries.iter().flatten().chain(&self.outgrown);
+        entries.map(|entry| entry.size).sum()
+    }
+
+    /// How many textures and buffers it holds, free ones included.
+    pub fn len(&self) -> usize {
+        self.entries.iter().flatten().count()
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A scratch tensor of any dimensions, the last of them 4 (the RFC's L0: one call for every scope). Its contents are
+    /// undefined.
+    ///
+    /// # Errors
+    /// A last dimension that is not 4, more dimensions than kernels take, elements that are no floats, or a pool that would pass its cap.
+    pub fn allocate(&mut self, shape: &[u64], element: ElementType, scope: ScratchScope) -> Result<Scratch> {
+        let name = format!("scratch {shape:?}");
+        let layout = rule(shape.len(), scope).apply(&name, shape, element)?;
+        let in_vectors = vectors(&name, &layout, shape)?;
+        format(&name, element)?;
+        let ImageExtent {
+            width,
+            height,
+            layers,
+        } = layout.extent;
+        let wanted = match layout.rule.storage.is_image() {
+            true => Sides {
+                width,
+                height,
+                layers,
+            },
+            false => Sides {
+                width: layout.extent.texels(),
+                height: 1,
+                layers: 1,
+            },
+        };
+        let kind = (layout.rule.storage, element);
+        let free: Vec<_> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
+            .filter(|(_, entry)| entry.free && entry.kind == kind)
+            .map(|(index, entry)| (index, entry.sides))
+            .collect();
+        let entry = match choose(&free, wanted, self.desc.growth) {
+            Choice::Reuse(index) => index,
+            Choice::Grow(index, sides) => {
+                let larger = self.make(&name, kind, sides)?;
+                let outgrown = self.entries[index].replace(larger);
+                self.outgrown.extend(outgrown);
+                index
+            }
+            Choice::New => {
+                let made = self.make(&name, kind, wanted)?;
+                self.entries.push(Some(made));
+                self.entries.len() - 1
+            }
+        };
+        let taken = self.entries[entry]
+            .as_mut()
+            .expect("chosen among those that are there");
+        taken.free = false;
+        self.tracker.forget(taken.object);
+        let shape = in_vectors;
+        Ok(Scratch { entry, layout, shape })
+    }
+
+    /// Gives a scratch tensor back: commands recorded from now on may use its bytes.
+    pub fn free(&mut self, scratch: Scratch) {
+        if let Some(entry) = self.entries[scratch.entry].as_mut() {
+            entry.free = true;
+        }
+    }
+
+    /// Stages a buffer in a texture if that pays for a kernel that reads every vector `reads` times: the staged tensor, or
+    /// `None` where the kernel should read the buffer.
+    ///
+    /// # Errors
+    /// As [`ScratchPool::allocate`] and [`ScratchPool::dispatch`].
+    ///
+    /// # Safety
+    /// As [`ScratchPool::dispatch`].
+    pub unsafe fn stage(
+        &mut self,
+        commands: vk::CommandBuffer,
+        (buffer, shape): (Buffer, &[u64]),
+        element: ElementType,
+        scope: ScratchScope,
+        (cost, reads): (StagingCost, u64),
+    ) -> Result<Option<Scratch>> {
+        if !cost.pays(reads) {
+            return Ok(None);
+        }
+        let staged = self.allocate(shape, element, scope)?;
+        let call = KernelCall {
+            kernel: "copy",
+            operands: &[
+                ScratchOperand::Buffer {
+                    buffer,
+                    shape,
+                    filled: true,
+                },
+                ScratchOperand::Scratch(&staged),
+            ],
+            element,
+            numbers: [[0; 4]; 4],
+            tile: [1, 1],
+        };
+        // SAFETY: the caller's duty.
+        unsafe { self.dispatch(commands, &call) }?;
+        Ok(Some(staged))
+    }
+
+    /// Records a kernel, with the barrier that it needs.
+    ///
+    /// # Errors
+    /// When there is no such kernel for these operands, one of them is read before it was written, or a buffer is too small.
+    ///
+    /// # Safety
+    /// `commands` is recording outside of a render pass, on the pool's queue; command buffers are submitted in the order they
+    /// were recorded in; buffers are alive until they are [forgotten](ScratchPool::forget), have the usage `STORAGE_BUFFER` and are of vectors of the call's elements.
+    pub unsafe fn dispatch(&mut self, commands: vk::CommandBuffer, call: &KernelCall<'_>) -> Result<()> {
+        let mut operands = Vec::with_capacity(call.operands.len());
+        for operand in call.operands {
+            operands.push(self.operand(operand, call)?);
+        }
+        let Some((_, _, last)) = operands.last() else {
+            let (kernel, problem) = (call.kernel.to_owned(), "it was given no operand".to_owned());
+            return Err(NetworkFault::Kernel { kernel, problem }.into());
+        };
+        let [a, b, c, d] = last.extent;
+        let work = [
+            a,
+            b,
+            c.div_ceil(call.tile[0].max(1)),
+            d.div_ceil(call.tile[1].max(1)),
+        ];
+        let inner = self.inner.clone();
+        let local = local_size(work);
+        let key = PipelineKey {
+            kernel: call.kernel.to_owned(),
+            scopes: operands.iter().map(|(.., shape)| shape.scope).collect(),
+            half: call.element == ElementType::Float16,
+            way: 0,
+            activation: 0,
+            local,
+        };
+        let pipeline = self.pipelines.get(&inner, &key)?;
+        let touches: Vec<Touch> = operands
+            .iter()
+            .zip(&pipeline.kernel.operands)
+            .map(|((_, object, _), access)| Touch {
+                object: *object,
+                reads: access.reads,
+                writes: access.writes,
+                layout: access.kind.layout(false, access.writes),
+            })
+            .collect();
+        let needed = self.tracker.touch(&touches).map_err(|index| NetworkFault::Lost {
+            node: call.kernel.to_owned(),
+            tensor: format!("operand {index}"),
+        })?;
+        if needed.barrier {
+            let images: Vec<_> = needed
+                .transitions
+                .iter()
+                .filter_map(|&(object, old, new)| {
+                    let (thing, ..) = operands.iter().find(|(_, other, _)| *other == object)?;
+                    let Thing::Image { handle, .. } = *thing else {
+                        return None;
+                    };
+                    Some(
+                        vk::ImageMemoryBarrier::default()
+                            .src_access_mask(vk::AccessFlags::SHADER_WRITE)
+                            .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE)
+                            .old_layout(old)
+                            .new_layout(new)
+                            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+                            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+                            .image(handle)
+                            .subresource_range(whole(vk::ImageAspectFlags::COLOR)),
+                    )
+                })
+                .collect();
+            let memory = [vk::MemoryBarrier::default()
+                .src_access_mask(vk::AccessFlags::SHADER_WRITE)
+                .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE)];
+            let (stage, none) = (
+                vk::PipelineStageFlags::COMPUTE_SHADER,
+                vk::DependencyFlags::empty(),
+            );
+            // SAFETY: recording outside of a render pass (the caller's duty); the images are alive.
+            unsafe {
+                inner
+                    .raw()
+                    .cmd_pipeline_barrier(commands, stage, stage, none, &memory, &[], &images);
+            }
+        }
+        let bound: Vec<Bound> = operands
+            .iter()
+            .zip(&touches)
+            .map(|((thing, ..), touch)| Bound {
+                thing: *thing,
+                layout: match thing {
+                    Thing::Image { .. } => touch.layout,
+                    Thing::Buffer { .. } => vk::ImageLayout::UNDEFINED,
+                },
+                format: format("", call.element).expect("checked when it was allocated"),
+            })
+            .collect();
+        let set = self.descriptors.get(&inner, &pipeline, &bound)?;
+        let shapes = operands.iter().map(|(.., shape)| shape.extent);
+        let arguments = arguments_of(shapes, &call.numbers);
+        let groups = checked_groups(&inner, call.kernel, work, local)?;
+        // SAFETY: the caller's duty; pipeline and set were made for each other.
+        unsafe { dispatch(&inner, commands, &pipeline, set, &arguments, groups) };
+        Ok(())
+    }
+
+    fn operand(
+        &mut self,
+        operand: &ScratchOperand<'_>,
+        call: &KernelCall<'_>,
+    ) -> Result<(Thing, ObjectId, Shaped)> {
+        match operand {
+            ScratchOperand::Scratch(scratch) => {
+                let entry = self.entries[scratch.entry].as_ref().expect("given out");
+                Ok((entry.thing, entry.object, scratch.shape))
+            }
+            ScratchOperand::Buffer {
+                buffer,
+                shape,
+                filled,
+            } => {
+                let layout = rule(shape.len(), ScratchScope::Buffer).apply("buffer", shape, call.element)?;
+                let (needed, given) = (layout.bytes(), Bytes(buffer.size));
+                if given < needed {
+                    let tensor = format!("buffer {shape:?}");
+                    return Err(NetworkFault::TooSmall {
+                        tensor,
+                        needed,
+                        given,
+                    }
+                    .into());
+                }
+                let key = (buffer.handle.as_raw(), buffer.offset, needed.0);
+                let bytes = buffer.offset..buffer.offset + needed.0;
+                let space = Space::Given(key.0);
+                let object = *self
+                    .buffers
+                    .entry(key)
+                    .or_insert_with(|| self.tracker.add(space, bytes, None, *filled));
+                if *filled {
+                    self.tracker.filled(object);
+                }
+                let thing = Thing::Buffer {
+                    handle: buffer.handle,
+                    offset: buffer.offset,
+                    size: needed.0,
+                };
+                Ok((thing, object, vectors("buffer", &layout, shape)?))
+            }
+        }
+    }
+
+    /// Forgets a buffer that was an operand, before the caller destroys it.
+    ///
+    /// # Safety
+    /// Nothing that was recorded with it is in flight, or will be submitted.
+    pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
+        self.buffers.retain(|(handle, ..), _| *handle != buffer.as_raw());
+        // SAFETY: the caller's duty.
+        unsafe { self.descriptors.forget(&self.inner, buffer) };
+    }
+
+    /// Destroys what is free or outgrown.
+    ///
+    /// # Safety
+    /// Nothing that was recorded with the pool is in flight, or will be submitted.
+    pub unsafe fn trim(&mut self) {
+        // SAFETY: the caller's duty. Sets may refer to what is destroyed next.
+        unsafe { self.descriptors.destroy(&self.inner) };
+        self.descriptors = Descriptors::default();
+        let mut gone: Vec<Entry> = self.outgrown.drain(..).collect();
+        for slot in &mut self.entries {
+            if slot.as_ref().is_some_and(|entry| entry.free) {
+                gone.extend(slot.take());
+            }
+        }
+        for mut entry in gone {
+            // SAFETY: the caller's duty.
+            unsafe { entry.owned.destroy(self.inner.raw(), self.inner.memory()) };
+        }
+    }
+
+    /// Destroys everything.
+    ///
+    /// # Safety
+    /// Nothing that was recorded with the pool is in flight.
+    pub unsafe fn destroy(mut self) {
+        for entry in self.entries.iter_mut().flatten() {
+            entry.free = true;
+        }
+        // SAFETY: the caller's duty.
+        unsafe { self.trim() };
+        // SAFETY: the caller's duty.
+        unsafe { self.pipelines.destroy(&self.inner) };
+        self.destroyed = true;
+    }
+}
+
+impl std::fmt::Debug for ScratchPool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ScratchPool")
+            .field("held", &self.held())
+            .field("cap", &self.desc.cap)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for ScratchPool {
+    fn drop(&mut self) {
+        if !self.destroyed {
+            tracing::warn!("ScratchPool dropped without ScratchPool::destroy: its textures leak");
+            std::mem::forget(std::mem::take(&mut self.entries));
+            std::mem::forget(std::mem::take(&mut self.outgrown));
+        }
+    }
+}
+
+/// The layout of `[.., 4]` in a scope.
+fn rule(rank: usize, scope: ScratchScope) -> LayoutRule {
+    let buffer = |storage| LayoutRule {
+        storage,
+        packs: vec![Pack {
+            axis: rank.saturating_sub(1),
+            by: 4,
+        }],
+        ..LayoutRule::default()
+    };
+    match scope {
+        ScratchScope::Buffer => buffer(Storage::Buffer),
+        ScratchScope::TexelBuffer => buffer(Storage::TexelBuffer),
+        ScratchScope::Image(convention) => convention.rule(rank, Generation::Flat),
+        ScratchScope::Array(convention) => convention.rule(rank, Generation::Layered),
+    }
+}
+
+/// A tensor of `[.., 4]` as kernels see it: its lanes are the last axis, whatever holds it.
+fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<Shaped, NetworkFault> {
+    let held = match layout.rule.storage {
+        Storage::Buffer => Held::Buffer,
+        Storage::TexelBuffer => Held::Texels,
+        _ => return shaped(name, layout),
+    };
+    let fault = |problem: &str| NetworkFault::Layout {
+        tensor: name.to_owned(),
+        problem: problem.to_owned(),
+    };
+    let [outer @ .., 4] = shape else {
+        return Err(fault("its last dimension is not 4"));
+    };
+    if outer.len() > 4 {
+        return Err(fault("it has more than 4 axes of vectors"));
+    }
+    let mut extent = [1; 4];
+    for (axis, &dim) in extent[4 - outer.len()..].iter_mut().zip(outer) {
+        *axis = u32::try_from(dim).map_err(|_| fault("a dimension passes 32 bits"))?;
+    }
+    Ok(Shaped {
+        scope: Scope { held, split: 3 },
+        extent,
+        lanes: Some((4, 4)),
+    })
+}

@@ -1,0 +1,147 @@
+//! A Vulkan driver that only keeps books: for error paths, leaks, order and exact call sequences, without a GPU.
+//!
+//! ```text
+//! FakeDriver::new(Config) ──entry()──► ash::Entry ──► ash::Instance ──► ash::Device     what the tested code uses
+//!      │                                     every call: checked, journalled, made to fail if asked
+//!      ├─ journal()    typed calls in order            ├─ live()       objects not destroyed yet
+//!      ├─ violations() broken valid usage              └─ fail_at(..)  which call gives an error
+//! ```
+//! Handles are numbers that are never used twice: the driver's number above, a serial number below. None is ever
+//! dereferenced, so a stale handle is a violation to report and not a crash, and drivers in parallel tests never meet. What
+//! unsafe code there is reads the C structures that callers point to.
+//!
+//! It executes nothing. A submission is complete at once, or with [`Config::asynchronous`] when something waits for it
+//! or [`FakeDriver::complete`] says so. Of valid usage it judges what these tests are about: lifetimes of handles,
+//! recording state, tile memory; the validation layers judge the rest.
+
+#![allow(non_snake_case, reason = "entry points have Vulkan's own names")]
+
+mod config;
+mod instance;
+mod journal;
+mod memory;
+mod objects;
+mod pointers;
+mod recording;
+mod records;
+mod rendering;
+mod state;
+mod submission;
+mod table;
+
+use std::collections::BTreeMap;
+
+use ash::vk;
+
+pub use config::{Config, Tile};
+pub use journal::{Attachment, Barrier, Call, Command, Object, SubmittedBatch, Touched};
+pub use state::{Inside, inside};
+
+use state::Driver;
+
+/// A driver of its own for one test.
+pub struct FakeDriver {
+    driver: &'static Driver,
+}
+
+impl FakeDriver {
+    /// A driver that offers what `config` says.
+    pub fn new(config: Config) -> FakeDriver {
+        FakeDriver {
+            driver: state::register(config),
+        }
+    }
+
+    /// The way in. Instances that *this thread* creates from here on are this driver's.
+    pub fn entry(&self) -> ash::Entry {
+        state::make_current(self.driver);
+        let static_fn = ash::StaticFn {
+            get_instance_proc_addr: table::vkGetInstanceProcAddr,
+        };
+        // SAFETY: Every pointer that the table gives has the type of its name, and is static.
+        unsafe { ash::Entry::from_static_fn(static_fn) }
+    }
+
+    /// Every call so far, failed ones included; queries leave no trace.
+    pub fn journal(&self) -> Vec<Call> {
+        self.driver.lock().journal.clone()
+    }
+
+    /// Forgets the journal.
+    pub fn clear_journal(&self) {
+        self.driver.lock().journal.clear();
+    }
+
+    /// The commands of a command buffer since it was begun.
+    pub fn recorded(&self, command_buffer: vk::CommandBuffer) -> Vec<Command> {
+        self.driver.lock().recorded(command_buffer)
+    }
+
+    /// How many objects of each type live; none of a type that is not named. Physical devices and queues are no objects here.
+    pub fn live(&self) -> BTreeMap<vk::ObjectType, usize> {
+        self.driver.lock().live()
+    }
+
+    /// How many objects live below the device.
+    pub fn live_below_device(&self) -> usize {
+        let above = [vk::ObjectType::INSTANCE, vk::ObjectType::DEVICE];
+        self.live()
+            .into_iter()
+            .filter(|(kind, _)| !above.contains(kind))
+            .map(|(_, count)| count)
+            .sum()
+    }
+
+    /// Broken valid usage so far, in words.
+    pub fn violations(&self) -> Vec<String> {
+        self.driver.lock().violations.clone()
+    }
+
+    /// The names of the calls so far that could have failed, in order. Index `n` of this is what
+    /// [`fail_at`](Self::fail_at) counts.
+    pub fn fallible(&self) -> Vec<&'static str> {
+        self.driver.lock().fallible.clone()
+    }
+
+    /// Lets the `nth` fallible call from now on (0: the next) fail with `result`, whichever it is.
+    pub fn fail_at(&self, nth: usize, result: vk::Result) {
+        let mut state = self.driver.lock();
+        let nth = state.fallible.len() + nth;
+        state.failures.push((nth, None, result));
+    }
+
+    /// Lets the `nth` call of `function` from now on (0: the next) fail with `result`.
+    pub fn fail(&self, function: &'static str, nth: usize, result: vk::Result) {
+        let mut state = self.driver.lock();
+        let nth = state.fallible.iter().filter(|name| **name == function).count() + nth;
+        state.failures.push((nth, Some(function), result));
+    }
+
+    /// Calls that the test makes for itself: they neither fail nor count as fallible.
+    pub fn without_failures<R>(&self, calls: impl FnOnce() -> R) -> R {
+        self.driver.lock().exempt = true;
+        let result = calls();
+        self.driver.lock().exempt = false;
+        result
+    }
+
+    /// Takes back failures that have not happened.
+    pub fn fail_no_more(&self) {
+        self.driver.lock().failures.clear();
+    }
+
+    /// Budget and usage that `VK_EXT_memory_budget` reports of the device-local heap from now on.
+    pub fn set_heap_use(&self, budget: u64, usage: u64) {
+        self.driver.lock().heap_use = (budget, usage);
+    }
+
+    /// Completes everything submitted.
+    pub fn complete(&self) {
+        self.driver.lock().complete_all();
+    }
+
+    /// How many submitted batches are not complete.
+    pub fn pending(&self) -> usize {
+        self.driver.lock().pending.len()
+    }
+}

@@ -1,0 +1,88 @@
+//! What the tests share: a fake driver, a device to test on, shaders, data, skips.
+#![allow(missing_docs)] // For this project's tests alone.
+
+pub mod counting;
+#[cfg(feature = "runtime")]
+pub mod fake_driver;
+pub mod glsl;
+#[cfg(feature = "runtime")]
+pub mod gpu;
+pub mod places;
+#[cfg(feature = "runtime")]
+pub mod runtime_rig;
+mod skips;
+#[cfg(feature = "runtime")]
+pub mod spirv;
+#[cfg(feature = "runtime")]
+mod tile_mistake;
+#[cfg(feature = "runtime")]
+pub mod validation;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use skips::skip;
+
+/// A file or folder of `../shared`, the data that lies beside a checkout; `None`, and the calling test listed as
+/// skipped, where that folder is not there.
+///
+/// A test returns early on `None` and on nothing else. The skip goes to stderr and, since the harness captures that, to
+/// the end of the file named by `TILEHEAP_SKIP_LOG`, which `scripts/test.sh` counts.
+///
+/// # Panics
+/// If the skip log cannot be written.
+pub fn shared(path: &str) -> Option<PathBuf> {
+    let folder = workspace().join("../shared");
+    if folder.is_dir() {
+        return Some(folder.join(path));
+    }
+    skip("../shared is not there");
+    None
+}
+
+/// A file or folder of a test's own. Runs that go on at the same time have folders of their own, named by `TILEHEAP_TEST_FOLDER`.
+///
+/// # Panics
+/// If the folder cannot be made.
+pub fn own_file(name: &str) -> PathBuf {
+    let run = std::env::var_os("TILEHEAP_TEST_FOLDER").unwrap_or_default();
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(workspace().join("target"), PathBuf::from);
+    let folder = target.join("tmp").join(run);
+    std::fs::create_dir_all(&folder).expect("a folder in target");
+    folder.join(name)
+}
+
+/// An example, built if need be and run through Cargo's runner, with arguments to come.
+pub fn example(name: &str) -> Command {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["run", "--quiet", "--example", name, "--"]);
+    command
+}
+
+/// Puts the emulator of tile memory under a command, with one of its profiles; false, and the calling test listed as skipped,
+/// where it is not staged.
+pub fn emulate(command: &mut Command, profile: &str) -> bool {
+    let folder = workspace().join("target/emulator");
+    let folder = std::env::var_os("TILEHEAP_EMULATOR").map_or(folder, PathBuf::from);
+    if !folder.join("VkLayer_tileheap_emulator.json").is_file() {
+        skip("the emulator is not staged: bash scripts/stage-emulator.sh");
+        return false;
+    }
+    // What the runner of the test bed goes by, and what serves without it.
+    command
+        .env("TILEHEAP_EMULATOR", &folder)
+        .env("VK_TILEHEAP_EMULATOR_PROFILE", profile)
+        .env("VK_TILEHEAP_EMULATOR_REPORT", "all") // Below validation, too.
+        .env("VK_ADD_LAYER_PATH", folder)
+        .env("VK_INSTANCE_LAYERS", "VK_LAYER_TILEHEAP_emulator");
+    true
+}
+
+/// The workspace's root, also for the tests of its members.
+pub fn workspace() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = package
+        .ancestors()
+        .find(|folder| folder.join("Cargo.lock").is_file());
+    root.unwrap_or(package)
+}

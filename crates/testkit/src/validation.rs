@@ -1,0 +1,192 @@
+//! Validated runs: the layer is new enough, it sees mistakes, and it saw none but those made on purpose.
+//!
+//! A run is validated where `TILEHEAP_VALIDATE=1`, as `scripts/run-in-testbed.sh` sets it.
+
+use std::ffi::CStr;
+
+use ash::vk;
+use tileheap::runtime::{Capabilities, Context, ContextDesc, Message};
+
+use crate::tile_mistake;
+
+/// The oldest layer that knows all rules of tile memory (the VUs 12327 to 12330 came with header 1.4.338), as released.
+pub const OLDEST_LAYER: u32 = vk::make_api_version(0, 1, 4, 341);
+
+/// The messages that [`make_mistakes`] earns: one of core validation, one of synchronization validation.
+pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdFillBuffer-size-00028", "SYNC-HAZARD-WRITE-AFTER-WRITE"];
+
+/// The name of the object that both messages are about; whoever reads the layer's log lets these through.
+pub const DELIBERATE_NAME: &CStr = c"deliberate mistake";
+
+/// A context that is validated where the run is, and then has proven that it hears of mistakes: they are its first
+/// messages. One without `VK_EXT_debug_utils` hears nothing; what happens there only the layer's own log tells.
+///
+/// # Panics
+/// If the context cannot be made, or hears of anything but [`DELIBERATE`] mistakes.
+pub fn context(desc: &ContextDesc<'_>) -> Context {
+    let desc = ContextDesc {
+        validate: wanted(),
+        ..desc.clone()
+    };
+    let context = Context::new(&desc).unwrap_or_else(|error| panic!("{error}"));
+    if desc.validate && !desc.without.contains(Capabilities::DEBUG_UTILS) {
+        assert_new_enough(context.entry());
+        let family = context.queues()[0].family;
+        // SAFETY: all of one context, with a queue of that family.
+        unsafe {
+            make_mistakes(
+                context.instance(),
+                context.physical_device(),
+                context.device(),
+                family,
+            )
+        };
+        if has_tile_memory(&context) {
+            tile_mistake::make(&context);
+        }
+        assert_eq!(
+            ids(&context.messages()),
+            deliberate(&context),
+            "the messages after deliberate mistakes"
+        );
+    }
+    context
+}
+
+/// Destroys a context of [`context`].
+///
+/// # Panics
+/// If Vulkan said anything but what the deliberate mistakes earned and `false_positives.txt` lists.
+pub fn finish(context: Context) {
+    let deliberate = deliberate(&context);
+    let messages = context.destroy();
+    let others = match messages.split_at_checked(deliberate.len()) {
+        Some((first, others)) if ids(first) == deliberate => others,
+        _ => &messages[..],
+    };
+    let said: Vec<&Message> = others.iter().filter(|message| !is_excused(message)).collect();
+    assert!(said.is_empty(), "Vulkan said: {said:#?}");
+}
+
+/// What a context is to have heard of mistakes: of one with tile memory too, where there is some.
+fn deliberate(context: &Context) -> Vec<&'static str> {
+    let tile = if has_tile_memory(context) {
+        &tile_mistake::DELIBERATE[..]
+    } else {
+        &[]
+    };
+    [&DELIBERATE[..], tile].concat()
+}
+
+fn has_tile_memory(context: &Context) -> bool {
+    context.tile().profile().tile.is_some()
+}
+
+fn ids(messages: &[Message]) -> Vec<&str> {
+    messages.iter().map(|message| message.id.as_str()).collect()
+}
+
+/// Whether `false_positives.txt` lists the message.
+fn is_excused(message: &Message) -> bool {
+    let lines = include_str!("false_positives.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.splitn(3, " | ")).any(|mut fields| {
+        fields.next() == Some(&message.id) && fields.next().is_some_and(|place| message.text.contains(place))
+    })
+}
+
+/// Whether this run is validated.
+pub fn wanted() -> bool {
+    std::env::var_os("TILEHEAP_VALIDATE").is_some_and(|value| value == "1")
+}
+
+/// The validation layer's version, if it is installed.
+pub fn layer_version(entry: &ash::Entry) -> Option<u32> {
+    // SAFETY: enumerating has no precondition.
+    let layers = unsafe { entry.enumerate_instance_layer_properties() }.expect("the loader lists its layers");
+    let validation = layers
+        .iter()
+        .find(|layer| layer.layer_name_as_c_str() == Ok(c"VK_LAYER_KHRONOS_validation"));
+    validation.map(|layer| layer.spec_version)
+}
+
+/// Asserts that the validation layer is there and knows the rules of tile memory.
+pub fn assert_new_enough(entry: &ash::Entry) {
+    let version = layer_version(entry).expect("a validated run needs VK_LAYER_KHRONOS_validation");
+    let (minor, patch) = (vk::api_version_minor(version), vk::api_version_patch(version));
+    assert!(
+        version >= OLDEST_LAYER,
+        "validation layer 1.{minor}.{patch} does not know the rules of tile memory: 1.4.341 or newer is needed"
+    );
+}
+
+/// Makes the two mistakes of which [`DELIBERATE`] lists the messages: a fill of a size that is no multiple of 4, and a
+/// second fill of the same bytes that nothing orders after the first. Nothing is submitted.
+///
+/// # Safety
+/// `instance`, `physical_device` and `device` belong together and are alive, the instance with `VK_EXT_debug_utils`; `device` has
+/// a queue of `family`.
+pub unsafe fn make_mistakes(
+    instance: &ash::Instance,
+    physical_device: vk::PhysicalDevice,
+    device: &ash::Device,
+    family: u32,
+) {
+    let desc = vk::BufferCreateInfo::default()
+        .size(256)
+        .usage(vk::BufferUsageFlags::TRANSFER_DST);
+    // SAFETY: `device` is alive.
+    let buffer = unsafe { device.create_buffer(&desc, None) }.expect("a buffer");
+    let utils = ash::ext::debug_utils::Device::new(instance, device);
+    let name = vk::DebugUtilsObjectNameInfoEXT::default()
+        .object_handle(buffer)
+        .object_name(DELIBERATE_NAME);
+    // SAFETY: `buffer` is `device`'s.
+    unsafe { utils.set_debug_utils_object_name(&name) }.expect("a name for a buffer");
+    // SAFETY: `buffer` is `device`'s.
+    let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
+    // SAFETY: `physical_device` is `instance`'s.
+    let types = unsafe { instance.get_physical_device_memory_properties(physical_device) };
+    let heaps = &types.memory_heaps;
+    let tile = vk::MemoryHeapFlags::from_raw(0x8);
+    let ordinary = |index: &u32| {
+        let heap = types.memory_types[*index as usize].heap_index as usize;
+        needs.memory_type_bits >> index & 1 == 1 && !heaps[heap].flags.contains(tile)
+    };
+    let memory_type = (0..types.memory_type_count)
+        .find(ordinary)
+        .expect("a memory type for a buffer");
+    let desc = vk::MemoryAllocateInfo::default()
+        .allocation_size(needs.size)
+        .memory_type_index(memory_type);
+    // SAFETY: the type is one of the device's.
+    let memory = unsafe { device.allocate_memory(&desc, None) }.expect("memory for a buffer");
+    // SAFETY: both new; size, alignment and type are what the buffer asked for.
+    unsafe { device.bind_buffer_memory(buffer, memory, 0) }.expect("memory binds to a buffer");
+
+    let desc = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+    // SAFETY: the caller vouches for `family`.
+    let pool = unsafe { device.create_command_pool(&desc, None) }.expect("a command pool");
+    let desc = vk::CommandBufferAllocateInfo::default()
+        .command_pool(pool)
+        .command_buffer_count(1);
+    // SAFETY: `pool` is new.
+    let commands = unsafe { device.allocate_command_buffers(&desc) }.expect("a command buffer")[0];
+    // SAFETY: `commands` is new.
+    unsafe { device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }
+        .expect("recording begins");
+    for size in [254, 256] {
+        // SAFETY: recording, and inside a transfer destination of 256 bytes. The rest is wrong on purpose and never runs.
+        unsafe { device.cmd_fill_buffer(commands, buffer, 0, size, 0) };
+    }
+    // SAFETY: recording.
+    unsafe { device.end_command_buffer(commands) }.expect("recording ends");
+
+    // SAFETY: never submitted.
+    unsafe { device.destroy_command_pool(pool, None) };
+    // SAFETY: the command buffer that used it is gone.
+    unsafe { device.destroy_buffer(buffer, None) };
+    // SAFETY: the buffer in it is gone.
+    unsafe { device.free_memory(memory, None) };
+}

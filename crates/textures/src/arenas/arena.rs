@@ -1,0 +1,166 @@
+//! One arena: blocks of one size, some taken, its recency and its temperature.
+
+use super::temperature::Temperature;
+use crate::bits::Bits;
+use crate::list::{List, NONE};
+use crate::units::Bytes;
+
+/// The side of an arena.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Toward lower addresses, smaller blocks.
+    Left,
+    /// Toward higher addresses, larger blocks.
+    Right,
+}
+
+/// Blocks `[first, end)`; block n starts at `phase + n * block`. The phase only changes while there are no blocks, so that a
+/// block keeps its number while walls slide.
+#[derive(Clone, Debug)]
+pub(super) struct Arena {
+    pub(super) block: u64,
+    pub(super) phase: u64,
+    pub(super) first: u32,
+    pub(super) end: u32,
+    /// Free blocks, by number.
+    pub(super) free: Bits,
+    pub(super) free_count: u32,
+    /// Who has a block, by number.
+    pub(super) owner: Box<[u32]>,
+    /// Who is here and was used, the longest unused first.
+    pub(super) recency: List,
+    /// Keys used in this frame or the few that count as active, that are here.
+    pub(super) active: u32,
+    /// Wrongful ejections and requests without a block since the last update.
+    pub(super) boiled: u32,
+    /// What [`boiled`](Arena::boiled) was at that update.
+    pub(super) wanting: u32,
+    pub(super) recent: Temperature,
+    /// Where new textures go: the cooler side.
+    pub(super) side: Side,
+    /// Where its walls were when that was last reported.
+    pub(super) logged: (Bytes, Bytes),
+}
+
+impl Arena {
+    pub(super) fn new(block: u64, usable: u64) -> Arena {
+        let capacity = usable / block + 1;
+        Arena {
+            block,
+            phase: 0,
+            first: 0,
+            end: 0,
+            free: Bits::new(capacity),
+            free_count: 0,
+            owner: vec![NONE; capacity as usize].into_boxed_slice(),
+            recency: List::default(),
+            active: 0,
+            boiled: 0,
+            wanting: 0,
+            logged: (Bytes::ZERO, Bytes::ZERO),
+            recent: Temperature::ZERO,
+            side: Side::Left,
+        }
+    }
+
+    /// Makes room for the blocks of a larger memory.
+    pub(super) fn reach(&mut self, usable: u64) {
+        let capacity = usable / self.block + 1;
+        if capacity as usize <= self.owner.len() {
+            return;
+        }
+        let mut owner = std::mem::take(&mut self.owner).into_vec();
+        owner.resize(capacity as usize, NONE);
+        self.owner = owner.into_boxed_slice();
+        self.free = Bits::new(capacity);
+        let free = (self.first..self.end).filter(|&number| self.owner[number as usize] == NONE);
+        free.for_each(|number| self.free.insert(number));
+    }
+
+    pub(super) fn count(&self) -> u32 {
+        self.end - self.first
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
+    pub(super) fn offset(&self, number: u32) -> u64 {
+        self.phase + u64::from(number) * self.block
+    }
+
+    pub(super) fn start(&self) -> u64 {
+        self.offset(self.first)
+    }
+
+    pub(super) fn stop(&self) -> u64 {
+        self.offset(self.end)
+    }
+
+    /// Says where the blocks of an arena without any would start, or end.
+    pub(super) fn settle(&mut self, offset: u64) {
+        debug_assert!(self.is_empty(), "blocks keep their numbers");
+        self.phase = offset % self.block;
+        self.first = (offset / self.block) as u32;
+        self.end = self.first;
+    }
+
+    /// Takes one free block of space that is there.
+    pub(super) fn add(&mut self, side: Side) {
+        let number = match side {
+            Side::Left => {
+                self.first -= 1;
+                self.first
+            }
+            Side::Right => {
+                self.end += 1;
+                self.end - 1
+            }
+        };
+        self.free.insert(number);
+        self.free_count += 1;
+    }
+
+    /// Gives up a free block at a side.
+    pub(super) fn drop(&mut self, side: Side) {
+        let number = self.edge(side);
+        debug_assert_eq!(self.owner[number as usize], NONE, "the block was vacated");
+        self.free.remove(number);
+        self.free_count -= 1;
+        match side {
+            Side::Left => self.first += 1,
+            Side::Right => self.end -= 1,
+        }
+    }
+
+    /// The block at a side.
+    pub(super) fn edge(&self, side: Side) -> u32 {
+        match side {
+            Side::Left => self.first,
+            Side::Right => self.end - 1,
+        }
+    }
+
+    /// The free block nearest the cooler side.
+    pub(super) fn pick_free(&self) -> Option<u32> {
+        if self.free_count == 0 {
+            return None;
+        }
+        match self.side {
+            Side::Left => self.free.first_from(self.first),
+            Side::Right => self.free.last_below(self.end),
+        }
+    }
+
+    pub(super) fn take(&mut self, number: u32, key: u32) {
+        self.free.remove(number);
+        self.free_count -= 1;
+        self.owner[number as usize] = key;
+    }
+
+    pub(super) fn give(&mut self, number: u32) {
+        self.free.insert(number);
+        self.free_count += 1;
+        self.owner[number as usize] = NONE;
+    }
+}

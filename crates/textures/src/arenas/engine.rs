@@ -1,0 +1,234 @@
+//! Who is in which block: keys in arenas. What a key stands for is the caller's business.
+
+use super::arena::{Arena, Side};
+use super::desc::{ArenasDesc, Idle};
+use super::temperature::Temperature;
+use crate::list::{Links, List, NONE};
+use crate::units::Bytes;
+use crate::units::SplitMix64;
+use crate::{BlockTable, Level, Reason};
+
+/// What becomes of the blocks: the caller turns it into events.
+pub(super) trait Log {
+    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: Reason);
+    fn walls(&mut self, arena: u32, start: Bytes, end: Bytes);
+}
+
+/// A key that has or had a block.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    arena: u32,
+    /// [`NONE`]: not resident.
+    number: u32,
+    level: Level,
+    /// The frame of its last use.
+    used: u32,
+}
+
+const ABSENT: Slot = Slot {
+    arena: 0,
+    number: NONE,
+    level: Level(0),
+    used: 0,
+};
+
+/// A block for a key.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Placed {
+    pub(super) offset: Bytes,
+    pub(super) block: Bytes,
+}
+
+/// Arenas, keys in them, walls between them. Requests are O(1) but for the choice of a free block, which is O(log64 blocks).
+#[derive(Clone, Debug)]
+pub(super) struct Engine {
+    pub(super) desc: ArenasDesc,
+    pub(super) usable: u64,
+    pub(super) arenas: Vec<Arena>,
+    pub(super) walls: Vec<super::walls::Wall>,
+    /// Cache updates so far.
+    pub(super) updates: u64,
+    pub(super) moves: u64,
+    pub(super) fights: u64,
+    slots: Vec<Slot>,
+    links: Links,
+    /// Counts from `active_frames`, so that no slot that was never used counts as active.
+    frame: u32,
+    random: SplitMix64,
+}
+
+impl Engine {
+    pub(super) fn new(table: &BlockTable, usable: Bytes, seed: u64, desc: ArenasDesc) -> Engine {
+        let arena = |class: &crate::BlockClass| Arena::new(class.block.0, usable.0);
+        let arenas: Vec<Arena> = table.classes().iter().map(arena).collect();
+        let mut engine = Engine {
+            desc,
+            usable: usable.0,
+            walls: vec![super::walls::Wall::default(); arenas.len() - 1],
+            arenas,
+            updates: 0,
+            moves: 0,
+            fights: 0,
+            slots: Vec::new(),
+            links: Links::default(),
+            frame: desc.active_frames.max(1),
+            random: SplitMix64::new(seed),
+        };
+        engine.build_walls();
+        engine.choose_sides();
+        engine
+    }
+
+    /// The block of `key` if it is there at `level` or finer; it then counts as used.
+    pub(super) fn hit(&mut self, key: u32, level: Level) -> Option<Bytes> {
+        let slot = *self.slots.get(key as usize)?;
+        if slot.number == NONE || slot.level < level {
+            return None;
+        }
+        self.touch(key);
+        Some(Bytes(self.arenas[slot.arena as usize].offset(slot.number)))
+    }
+
+    /// A block of `arena` for `key`, who leaves the one it has; `None` if the arena has no blocks, and the key then keeps
+    /// what it has.
+    pub(super) fn place(
+        &mut self,
+        key: u32,
+        arena: usize,
+        level: Level,
+        log: &mut impl Log,
+    ) -> Option<Placed> {
+        let reached = key as usize + 1;
+        if self.slots.len() < reached {
+            self.slots.resize(reached, ABSENT);
+            self.links.reach(reached);
+        }
+        let there = &mut self.arenas[arena];
+        if there.is_empty() {
+            there.boiled += 1;
+            return None;
+        }
+        self.evict(key, Reason::Upgraded, log);
+        let number = match self.arenas[arena].pick_free() {
+            Some(number) => number,
+            None => self.make_room(arena, log),
+        };
+        let there = &mut self.arenas[arena];
+        there.take(number, key);
+        there.active += 1;
+        self.links.push_back(&mut there.recency, key);
+        self.slots[key as usize] = Slot {
+            arena: arena as u32,
+            number,
+            level,
+            used: self.frame,
+        };
+        Some(Placed {
+            offset: Bytes(there.offset(number)),
+            block: Bytes(there.block),
+        })
+    }
+
+    /// Frees the block of `key`, if it has one.
+    pub(super) fn evict(&mut self, key: u32, reason: Reason, log: &mut impl Log) {
+        let Some(slot) = self.slots.get(key as usize).copied() else {
+            return;
+        };
+        if slot.number == NONE {
+            return;
+        }
+        let active = self.is_active(&slot);
+        let arena = &mut self.arenas[slot.arena as usize];
+        log.evict(key, Bytes(arena.offset(slot.number)), Bytes(arena.block), reason);
+        arena.give(slot.number);
+        arena.active -= u32::from(active);
+        self.links.remove(&mut arena.recency, key);
+        self.slots[key as usize] = ABSENT;
+    }
+
+    /// The cache update: temperatures, then walls, then sides.
+    pub(super) fn update(&mut self, log: &mut impl Log) {
+        self.updates += 1;
+        self.measure();
+        self.move_walls(log);
+        self.choose_sides();
+        self.frame += 1;
+        self.cool();
+    }
+
+    /// The free block that a key of a full arena leaves behind.
+    fn make_room(&mut self, arena: usize, log: &mut impl Log) -> u32 {
+        let there = &self.arenas[arena];
+        let oldest = there.recency.first;
+        let idle = !self.is_active(&self.slots[oldest as usize]);
+        let victim = if idle && self.desc.idle == Idle::Oldest {
+            oldest
+        } else {
+            let number = there.first + self.random.below(u64::from(there.count())) as u32;
+            there.owner[number as usize]
+        };
+        let number = self.slots[victim as usize].number;
+        if self.is_active(&self.slots[victim as usize]) {
+            self.arenas[arena].boiled += 1;
+        }
+        self.evict(victim, Reason::Replaced, log);
+        number
+    }
+
+    fn touch(&mut self, key: u32) {
+        let slot = &mut self.slots[key as usize];
+        let arena = &mut self.arenas[slot.arena as usize];
+        if slot.used + self.desc.active_frames <= self.frame {
+            arena.active += 1;
+        }
+        slot.used = self.frame;
+        self.links.move_to_back(&mut arena.recency, key);
+    }
+
+    fn is_active(&self, slot: &Slot) -> bool {
+        slot.used + self.desc.active_frames > self.frame
+    }
+
+    /// Temperatures of the frame that ends.
+    fn measure(&mut self) {
+        for arena in &mut self.arenas {
+            let occupied = if arena.is_empty() && arena.boiled > 0 {
+                // Without a block there is no share; but whoever is asked for and has none is full.
+                Temperature::ONE
+            } else {
+                Temperature::share(u64::from(arena.active), u64::from(arena.count()))
+            };
+            let bonus = Temperature(self.desc.bonus.0.saturating_mul(u64::from(arena.boiled)));
+            arena.recent = arena.recent.recent((occupied + bonus).min(self.desc.ceiling));
+            arena.wanting = arena.boiled;
+            arena.boiled = 0;
+        }
+    }
+
+    /// Who was last used too long ago is not active in the frame that starts. O(keys that were active) in all.
+    fn cool(&mut self) {
+        for arena in 0..self.arenas.len() {
+            self.arenas[arena].active = 0;
+            // Recency runs from the longest unused: only the tail is active.
+            if self.desc.active_frames > 1 {
+                let List { last, .. } = self.arenas[arena].recency;
+                let (mut key, mut active) = (last, 0);
+                while key != NONE && self.is_active(&self.slots[key as usize]) {
+                    active += 1;
+                    key = self.links.previous(key);
+                }
+                self.arenas[arena].active = active;
+            }
+        }
+    }
+
+    /// Frees the block at a side of an arena.
+    pub(super) fn vacate(&mut self, arena: usize, side: Side, reason: Reason, log: &mut impl Log) {
+        let there = &self.arenas[arena];
+        let key = there.owner[there.edge(side) as usize];
+        if key != NONE {
+            self.evict(key, reason, log);
+        }
+        self.arenas[arena].drop(side);
+    }
+}

@@ -1,0 +1,182 @@
+//! The paper's first attempt: every level of a texture alone in the arena of its size.
+
+use super::engine::{Engine, Log};
+use super::{ArenaView, ArenasDesc, gauges};
+use crate::policy::Limits;
+use crate::units::Bytes;
+use crate::{
+    BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
+    TextureId,
+};
+
+/// Descent 3's scheme as the paper first built it: blocks that grow by four, and a request at level n takes one in each of
+/// the arenas 0 to n. An upgrade uploads only the levels that are not there.
+///
+/// Walls and temperatures are those of [`Arenas`](super::Arenas): "the details of which we did not know".
+///
+/// A request for which some level finds no block is a bypass; its other levels stay where they are.
+///
+/// ```
+/// use tileheap_textures::*;
+/// use tileheap_textures::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = FirstAttempt::new(textures.geometry(), Bytes::mib(2), 1, ArenasDesc::default())?;
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// // Each of the levels 0 to 7 alone.
+/// assert_eq!(journal.events().iter().filter(|event| matches!(event, Event::Place { .. })).count(), 8);
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+///
+/// Source: Blow 1998, sections "Archetype System" and "First Attempt".
+#[derive(Clone, Debug)]
+pub struct FirstAttempt {
+    limits: Limits,
+    geometry: Geometry,
+    table: BlockTable,
+    engine: Engine,
+    levels: u32,
+}
+
+impl FirstAttempt {
+    /// The cache with a class for each size of a single level.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub fn new(
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+        desc: ArenasDesc,
+    ) -> Result<FirstAttempt, CacheFault> {
+        let limits = Limits::of(geometry);
+        let usable = limits.usable(budget)?;
+        let table = BlockTable::per_mip(geometry);
+        let engine = Engine::new(&table, usable, seed, desc);
+        Ok(FirstAttempt {
+            limits,
+            geometry: geometry.clone(),
+            table,
+            engine,
+            levels: geometry.levels() as u32,
+        })
+    }
+
+    /// What one level of a texture takes alone.
+    fn size_of(&self, request: &Request, level: u8) -> Bytes {
+        let sizes = self.geometry.chains()[usize::from(request.chain.0)].sizes();
+        let level = usize::from(level);
+        let below = level.checked_sub(1).map_or(Bytes::ZERO, |below| sizes[below]);
+        sizes[level] - below
+    }
+}
+
+impl Policy for FirstAttempt {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        let (mut missed, mut bypassed, mut offset) = (false, false, Bytes::ZERO);
+        // From the finest down: an eviction by a finer level cannot take a coarser one that was just seen to be there.
+        for level in (0..=request.level.0).rev() {
+            let key = request.texture.0 * self.levels + u32::from(level);
+            let found = self.engine.hit(key, Level(level));
+            missed |= found.is_none();
+            let found = found.or_else(|| {
+                let size = self.size_of(&request, level);
+                let arena = self.table.class_of(size.max(Bytes(1)))?;
+                let mut parts = Parts {
+                    journal,
+                    levels: self.levels,
+                };
+                let placed = self.engine.place(key, arena, Level(level), &mut parts)?;
+                journal.push(Event::Place {
+                    texture: request.texture,
+                    part: Level(level),
+                    level: Level(level),
+                    offset: placed.offset,
+                    block: placed.block,
+                    upload: size,
+                });
+                Some(placed.offset)
+            });
+            bypassed |= found.is_none();
+            if level == request.level.0 {
+                offset = found.unwrap_or_default();
+            }
+        }
+        // Levels of one block size share an arena: one that was placed may have taken the place of another.
+        let mut whole = true;
+        for level in 0..=request.level.0 {
+            let key = request.texture.0 * self.levels + u32::from(level);
+            whole &= !missed || self.engine.hit(key, Level(level)).is_some();
+        }
+        match (missed, bypassed || !whole) {
+            (_, true) => Outcome::Bypass,
+            (true, false) => Outcome::Upload { offset },
+            (false, false) => Outcome::Hit { offset },
+        }
+    }
+
+    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        for level in 0..self.levels {
+            let mut parts = Parts {
+                journal,
+                levels: self.levels,
+            };
+            self.engine
+                .evict(texture.0 * self.levels + level, Reason::Released, &mut parts);
+        }
+    }
+
+    fn end_frame(&mut self, journal: &mut Journal) {
+        let mut parts = Parts {
+            journal,
+            levels: self.levels,
+        };
+        self.engine.update(&mut parts);
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let end = self.limits.usable(budget)?.0;
+        let mut parts = Parts {
+            journal,
+            levels: self.levels,
+        };
+        self.engine.set_end(end, &mut parts);
+        Ok(())
+    }
+
+    fn arena(&self, index: usize) -> Option<ArenaView> {
+        (index < self.engine.arenas.len()).then(|| self.engine.view(index))
+    }
+
+    fn gauges(&self) -> Gauges {
+        gauges(&self.engine, &self.table)
+    }
+}
+
+/// Keys that are levels of textures.
+struct Parts<'a> {
+    journal: &'a mut Journal,
+    levels: u32,
+}
+
+impl Log for Parts<'_> {
+    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: Reason) {
+        self.journal.push(Event::Evict {
+            texture: TextureId(key / self.levels),
+            part: Level((key % self.levels) as u8),
+            offset,
+            block,
+            reason,
+        });
+    }
+
+    fn walls(&mut self, arena: u32, start: Bytes, end: Bytes) {
+        self.journal.push(Event::Walls { arena, start, end });
+    }
+}

@@ -1,0 +1,347 @@
+//! How arenas grow: walls slide, and the gaps they leave stay below the smaller neighbour's block.
+//!
+//! ```text
+//!        arena L        gap      arena i             grow left: L gives blocks until i has room for one of its own;
+//! ├──┬──┬──┬──┬──┬──┤         ├─────┬─────┬─────┤    what is over is less than a block of L
+//! ├──┬──┬──┬──┤     ├─────┬─────┬─────┬─────┤        grow right is the mirror image: R gives one of its larger
+//!                                                    blocks, and i takes as many of its own as fit
+//! ```
+//! Arenas without blocks have no place of their own: they stand where the next arena to the right starts, the first one at
+//! the left end of memory.
+
+use super::ArenaView;
+use super::arena::Side;
+use super::desc::{Average, InitialWalls};
+use super::engine::{Engine, Log};
+use super::temperature::Temperature;
+use crate::Reason;
+use crate::units::Bytes;
+
+/// When a wall was last moved, and which way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wall {
+    moved: Option<(u64, Side)>,
+}
+
+/// Sums over arenas from the left: temperatures by weight, and weights.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    heat: u128,
+    weight: u128,
+}
+
+impl Sum {
+    fn mean(self, less: Sum) -> Option<Temperature> {
+        let weight = self.weight - less.weight;
+        (weight > 0).then(|| Temperature(((self.heat - less.heat) / weight) as u64))
+    }
+}
+
+impl Engine {
+    /// Gives every arena its blocks at the start, all of them free.
+    pub(super) fn build_walls(&mut self) {
+        let (usable, arenas) = (self.usable, self.arenas.len() as u64);
+        let each = usable / self.arenas.iter().map(|arena| arena.block).sum::<u64>();
+        let mut start = 0;
+        for index in 0..self.arenas.len() - 1 {
+            let arena = &mut self.arenas[index];
+            let end = match self.desc.walls {
+                InitialWalls::EqualBytes => {
+                    (u128::from(usable) * (index as u128 + 1) / u128::from(arenas)) as u64
+                }
+                InitialWalls::EqualBlocks => start + each * arena.block,
+                InitialWalls::Largest => 0,
+            };
+            arena.settle(start);
+            for _ in 0..end.saturating_sub(start) / arena.block {
+                arena.add(Side::Right);
+            }
+            start = arena.stop();
+        }
+        let last = self.arenas.last_mut().expect("a table has classes");
+        last.settle(usable);
+        for _ in 0..(usable - start) / last.block {
+            last.add(Side::Left);
+        }
+        self.absorb(self.arenas.len() - 1);
+    }
+
+    /// Puts the end of memory elsewhere. Blocks past it go.
+    ///
+    /// While the arena of the largest blocks has some, they end where memory does: of a budget that is smaller by another
+    /// number, less than one of them stays unused.
+    pub(super) fn set_end(&mut self, end: u64, log: &mut impl Log) {
+        let last = self.arenas.len() - 1;
+        for index in (0..=last).rev() {
+            while !self.arenas[index].is_empty() && self.arenas[index].stop() > end {
+                self.vacate(index, Side::Right, Reason::Budget, log);
+            }
+        }
+        self.arenas.iter_mut().for_each(|arena| arena.reach(end));
+        let before = self.end_left_of(last);
+        let largest = &mut self.arenas[last];
+        if largest.is_empty() {
+            self.usable = end;
+            largest.settle(end);
+            for _ in 0..(end - before) / largest.block {
+                largest.add(Side::Left);
+            }
+        } else {
+            for _ in 0..(end - largest.stop()) / largest.block {
+                largest.add(Side::Right);
+            }
+            self.usable = largest.stop();
+        }
+        self.absorb(last);
+        self.choose_sides();
+        self.log_walls(log);
+    }
+
+    /// Lets every arena grow to the left and to the right, by the temperatures just measured. O(arenas) and what moves.
+    pub(super) fn move_walls(&mut self, log: &mut impl Log) {
+        let mut left = Sum::default();
+        let total = self.sum(0..self.arenas.len());
+        for index in 0..self.arenas.len() {
+            let mut until = left;
+            let own = self.sum(index..index + 1);
+            until.heat += own.heat;
+            until.weight += own.weight;
+            if let Some(mean) = left.mean(Sum::default()) {
+                self.expand(index, Side::Left, mean, log);
+            }
+            // Growth to the left changed weights on that side alone: the right is as it was measured.
+            if let Some(mean) = total.mean(until) {
+                self.expand(index, Side::Right, mean, log);
+            }
+            left = until;
+        }
+        self.log_walls(log);
+    }
+
+    /// Where new textures go: the cooler side, and at the ends of memory the end.
+    pub(super) fn choose_sides(&mut self) {
+        let total = self.sum(0..self.arenas.len());
+        let (mut left, last) = (Sum::default(), self.arenas.len() - 1);
+        for index in 0..=last {
+            let own = self.sum(index..index + 1);
+            let until = Sum {
+                heat: left.heat + own.heat,
+                weight: left.weight + own.weight,
+            };
+            let cooler = match (left.mean(Sum::default()), total.mean(until)) {
+                (Some(left), Some(right)) if right < left => Side::Right,
+                _ => Side::Left,
+            };
+            self.arenas[index].side = match index {
+                0 => Side::Left,
+                _ if index == last => Side::Right,
+                _ => cooler,
+            };
+            left = until;
+        }
+    }
+
+    /// Bytes lost between arenas.
+    pub(super) fn gaps(&self) -> u64 {
+        let used: u64 = self
+            .arenas
+            .iter()
+            .map(|arena| u64::from(arena.count()) * arena.block)
+            .sum();
+        self.usable - used
+    }
+
+    /// What can be seen of an arena.
+    pub(super) fn view(&self, index: usize) -> ArenaView {
+        let (arena, (start, end)) = (&self.arenas[index], self.extent(index));
+        ArenaView {
+            block: Bytes(arena.block),
+            start,
+            end,
+            taken: arena.count() - arena.free_count,
+            active: arena.active,
+            recent: arena.recent,
+            side: arena.side,
+        }
+    }
+
+    fn extent(&self, index: usize) -> (Bytes, Bytes) {
+        let arena = &self.arenas[index];
+        if !arena.is_empty() {
+            return (Bytes(arena.start()), Bytes(arena.stop()));
+        }
+        let at = match index {
+            0 => 0,
+            _ => self
+                .right_of(index)
+                .map_or(self.usable, |right| self.arenas[right].start()),
+        };
+        (Bytes(at), Bytes(at))
+    }
+
+    fn sum(&self, range: std::ops::Range<usize>) -> Sum {
+        let mut sum = Sum::default();
+        for arena in &self.arenas[range] {
+            let weight = match self.desc.average {
+                Average::Arenas => u128::from(!arena.is_empty()),
+                Average::Bytes => u128::from(arena.count()) * u128::from(arena.block),
+            };
+            sum.heat += u128::from(arena.recent.0) * weight;
+            sum.weight += weight;
+        }
+        sum
+    }
+
+    /// Grows an arena toward a side if that is substantially cooler.
+    fn expand(&mut self, index: usize, side: Side, mean: Temperature, log: &mut impl Log) {
+        let recent = self.arenas[index].recent;
+        if mean + self.desc.margin >= recent {
+            return;
+        }
+        let Some(donor) = self.neighbour(index, side) else {
+            return;
+        };
+        let walls = match side {
+            Side::Left => donor..index,
+            Side::Right => index..donor,
+        };
+        let turned = self.walls[walls.clone()].iter().filter_map(|wall| wall.moved);
+        let turned = turned
+            .filter(|&(_, direction)| direction != side)
+            .map(|(update, _)| update)
+            .max();
+        let since = turned.map(|update| self.updates - update);
+        if since == Some(0) {
+            return; // A wall moves one way in one update.
+        }
+        let fight = since.is_some_and(|since| since <= FIGHT.max(u64::from(self.desc.damping)));
+        let damped = since.is_some_and(|since| since <= u64::from(self.desc.damping));
+        if damped && mean + self.desc.margin + self.desc.margin >= recent {
+            return;
+        }
+        let arena = &self.arenas[index];
+        let blocks = u64::from(arena.count().max(arena.wanting));
+        let degrees = u128::from(recent.0 - mean.0);
+        let stride = u128::from(blocks) * degrees * u128::from(self.desc.stride)
+            / (1000 * u128::from(Temperature::ONE.0));
+        let mut grown = false;
+        for _ in 0..stride.clamp(1, u128::from(u32::MAX)) {
+            let one = match side {
+                Side::Left => self.grow_left(index, log),
+                Side::Right => self.grow_right(index, log),
+            };
+            grown |= one;
+            if !one {
+                break;
+            }
+        }
+        if grown {
+            self.moves += 1;
+            self.fights += u64::from(fight);
+            let moved = Some((self.updates, side));
+            self.walls[walls].fill(Wall { moved });
+        }
+    }
+
+    /// One block more at the left; false if there is no room for one on that side.
+    fn grow_left(&mut self, index: usize, log: &mut impl Log) -> bool {
+        let end = self
+            .right_of(index)
+            .map_or(self.usable, |right| self.arenas[right].start());
+        let arena = &mut self.arenas[index];
+        if arena.is_empty() {
+            arena.settle(end);
+        }
+        let (start, block) = (arena.start(), arena.block);
+        if start < block {
+            return false;
+        }
+        while start - self.end_left_of(index) < block {
+            let donor = self
+                .left_of(index)
+                .expect("there is room, so there is someone to take it from");
+            self.vacate(donor, Side::Right, Reason::Wall, log);
+        }
+        self.arenas[index].add(Side::Left);
+        self.absorb(index);
+        true
+    }
+
+    /// At least one block more at the right; false if there is no room for one on that side.
+    fn grow_right(&mut self, index: usize, log: &mut impl Log) -> bool {
+        let start = self.end_left_of(index);
+        let arena = &mut self.arenas[index];
+        if arena.is_empty() {
+            arena.settle(start);
+        }
+        let (stop, block) = (arena.stop(), arena.block);
+        if self.usable - stop < block {
+            return false;
+        }
+        loop {
+            let right = self.right_of(index);
+            let limit = right.map_or(self.usable, |right| self.arenas[right].start());
+            if limit - stop >= block {
+                for _ in 0..(limit - stop) / block {
+                    self.arenas[index].add(Side::Right);
+                }
+                return true;
+            }
+            let donor = right.expect("there is room, so there is someone to take it from");
+            self.vacate(donor, Side::Left, Reason::Wall, log);
+        }
+    }
+
+    /// Lets the arena to the left of `index` take what fits of the gap between the two.
+    fn absorb(&mut self, index: usize) {
+        let left = self.left_of(index).unwrap_or(0);
+        if left == index {
+            return;
+        }
+        let start = self.extent(index).0.0;
+        let arena = &mut self.arenas[left];
+        if arena.is_empty() {
+            arena.settle(0);
+        }
+        while start - arena.stop() >= arena.block {
+            arena.add(Side::Right);
+        }
+    }
+
+    fn neighbour(&self, index: usize, side: Side) -> Option<usize> {
+        match side {
+            Side::Left => self.left_of(index),
+            Side::Right => self.right_of(index),
+        }
+    }
+
+    /// The nearest arena with blocks to the left.
+    fn left_of(&self, index: usize) -> Option<usize> {
+        self.arenas[..index].iter().rposition(|arena| !arena.is_empty())
+    }
+
+    fn end_left_of(&self, index: usize) -> u64 {
+        self.left_of(index).map_or(0, |left| self.arenas[left].stop())
+    }
+
+    /// The nearest arena with blocks to the right.
+    fn right_of(&self, index: usize) -> Option<usize> {
+        let next = index + 1;
+        let found = self.arenas[next..].iter().position(|arena| !arena.is_empty());
+        found.map(|distance| next + distance)
+    }
+
+    fn log_walls(&mut self, log: &mut impl Log) {
+        for index in 0..self.arenas.len() {
+            let extent = self.extent(index);
+            let logged = &mut self.arenas[index].logged;
+            if *logged != extent {
+                *logged = extent;
+                log.walls(index as u32, extent.0, extent.1);
+            }
+        }
+    }
+}
+
+/// Within so many updates, a wall that moves back counts as a fight, damped or not.
+const FIGHT: u64 = 8;

@@ -1,0 +1,341 @@
+//! Policies that differ only in who goes: a best-fit heap, and victims until a hole fits.
+
+use super::heap::Heap;
+use super::list::{Links, List, NONE};
+use super::policy::Limits;
+use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
+use crate::units::Bytes;
+use crate::units::SplitMix64;
+
+/// Who goes first.
+#[derive(Clone, Debug)]
+pub enum Order {
+    /// The longest unused.
+    Lru,
+    /// The next at the hand that was not used since the hand last passed.
+    Clock,
+    /// Anyone.
+    Random,
+    /// The longest unused of those that were not used in the last frame nor in this one; then the most recently used of
+    /// those that were used in the last frame and not yet in this one; then the most recently used.
+    ///
+    /// Source: Blow 1998, section I: "LRU is a good replacement policy when we're considering textures that have been
+    /// unused for more than one frame. But once we begin outputting more textures than can be held in RAM at once, LRU is
+    /// an awful scheme".
+    FrameMru,
+    /// The one whose next use is furthest: for every request of a trace, by number from 0, the number of the next request
+    /// of the same texture, `u32::MAX` for none. Offline.
+    Belady(Box<[u32]>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Resident {
+    /// [`NONE`]: not resident.
+    node: u32,
+    level: Level,
+    /// The frame of its last use.
+    used: u32,
+    /// CLOCK: whether it was used since the hand passed. Random and Belady: its place in `who`.
+    mark: u32,
+}
+
+const ABSENT: Resident = Resident {
+    node: NONE,
+    level: Level(0),
+    used: 0,
+    mark: 0,
+};
+
+/// Textures in a heap with best fit and coalescing. A miss evicts by [`Order`] until a hole fits.
+///
+/// Requests are O(1) but for Belady's, which are O(log residents), and victims, of which each is O(1).
+///
+/// ```
+/// use tileheap_textures::*;
+/// use tileheap_textures::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = HeapCache::new(textures.geometry(), Bytes::mib(2), Order::Lru, 1)?.compacting();
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct HeapCache {
+    order: Order,
+    compacting: bool,
+    limits: Limits,
+    heap: Heap,
+    unit: u64,
+    residents: Vec<Resident>,
+    links: Links,
+    /// By recency, or for CLOCK by the hand: the first is the next to be looked at.
+    list: List,
+    /// FrameMru: who was used in the last frame or before; `list` has those of this frame.
+    older: List,
+    /// Random: who is there. Belady: a heap by next use, the furthest first.
+    who: Vec<u32>,
+    /// Belady: the next use of every texture.
+    next_use: Vec<u32>,
+    requests: usize,
+    frame: u32,
+    random: SplitMix64,
+}
+
+impl HeapCache {
+    /// A cache of `budget` bytes.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub fn new(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<HeapCache, CacheFault> {
+        let (unit, limits) = (geometry.unit().get(), Limits::of(geometry));
+        Ok(HeapCache {
+            order,
+            compacting: false,
+            heap: Heap::new(limits.usable(budget)?, unit),
+            limits,
+            unit,
+            residents: Vec::new(),
+            links: Links::default(),
+            list: List::default(),
+            older: List::default(),
+            who: Vec::new(),
+            next_use: Vec::new(),
+            requests: 0,
+            frame: 2,
+            random: SplitMix64::new(seed),
+        })
+    }
+
+    /// The same, but where enough is free and no hole fits, a stretch of memory is compacted: as if placement
+    /// cost nothing, if copies within the cache are nothing.
+    pub fn compacting(mut self) -> HeapCache {
+        self.compacting = true;
+        self
+    }
+
+    fn reach(&mut self, texture: TextureId) {
+        let end = texture.index() + 1;
+        if self.residents.len() < end {
+            self.residents.resize(end, ABSENT);
+            self.next_use.resize(end, u32::MAX);
+            self.links.reach(end);
+            self.heap.reserve(end);
+            self.who.reserve(end - self.who.len());
+        }
+    }
+
+    fn used(&mut self, key: u32) {
+        let resident = &mut self.residents[key as usize];
+        match &self.order {
+            Order::Lru => self.links.move_to_back(&mut self.list, key),
+            Order::Clock => resident.mark = 1,
+            Order::Random => {}
+            Order::FrameMru => {
+                let list = if resident.used == self.frame {
+                    &mut self.list
+                } else {
+                    &mut self.older
+                };
+                self.links.remove(list, key);
+                self.links.push_back(&mut self.list, key);
+            }
+            Order::Belady(next) => {
+                self.next_use[key as usize] = next.get(self.requests).copied().unwrap_or(u32::MAX);
+                let at = resident.mark as usize;
+                self.sift(at);
+            }
+        }
+        self.residents[key as usize].used = self.frame;
+    }
+
+    fn admit(&mut self, key: u32) {
+        match &self.order {
+            Order::Lru | Order::Clock | Order::FrameMru => self.links.push_back(&mut self.list, key),
+            Order::Random => {
+                self.residents[key as usize].mark = self.who.len() as u32;
+                self.who.push(key);
+            }
+            Order::Belady(next) => {
+                self.next_use[key as usize] = next.get(self.requests).copied().unwrap_or(u32::MAX);
+                self.residents[key as usize].mark = self.who.len() as u32;
+                self.who.push(key);
+                self.sift(self.who.len() - 1);
+            }
+        }
+    }
+
+    fn victim(&mut self) -> u32 {
+        match self.order {
+            Order::Lru => self.list.first,
+            Order::Clock => loop {
+                let key = self.list.first;
+                if std::mem::take(&mut self.residents[key as usize].mark) == 0 {
+                    return key;
+                }
+                self.links.move_to_back(&mut self.list, key);
+            },
+            Order::Random => self.who[self.random.below(self.who.len() as u64) as usize],
+            Order::FrameMru => {
+                let oldest = self.older.first;
+                let stale = oldest != NONE && self.residents[oldest as usize].used + 1 < self.frame;
+                match (stale, self.older.last) {
+                    (true, _) => oldest,
+                    (false, NONE) => self.list.last,
+                    (false, latest) => latest,
+                }
+            }
+            Order::Belady(_) => self.who[0],
+        }
+    }
+
+    fn evict(&mut self, key: u32, reason: Reason, journal: &mut Journal) {
+        let resident = std::mem::replace(&mut self.residents[key as usize], ABSENT);
+        let node = self.heap.at(resident.node);
+        journal.push(Event::Evict {
+            texture: TextureId(key),
+            part: Level(0),
+            offset: Bytes(node.offset),
+            block: Bytes(node.size),
+            reason,
+        });
+        self.heap.release(resident.node);
+        match self.order {
+            Order::Lru | Order::Clock => self.links.remove(&mut self.list, key),
+            Order::FrameMru if resident.used == self.frame => self.links.remove(&mut self.list, key),
+            Order::FrameMru => self.links.remove(&mut self.older, key),
+            Order::Random | Order::Belady(_) => {
+                let at = resident.mark as usize;
+                self.who.swap_remove(at);
+                if at < self.who.len() {
+                    self.residents[self.who[at] as usize].mark = at as u32;
+                    if matches!(self.order, Order::Belady(_)) {
+                        self.sift(at);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Brings one element of Belady's heap to its place.
+    fn sift(&mut self, mut at: usize) {
+        let distance = |who: &[u32], next: &[u32], at: usize| next[who[at] as usize];
+        while at > 0
+            && distance(&self.who, &self.next_use, (at - 1) / 2) < distance(&self.who, &self.next_use, at)
+        {
+            self.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+        loop {
+            let children = [2 * at + 1, 2 * at + 2];
+            let further = children.into_iter().filter(|&child| child < self.who.len());
+            let Some(child) = further.max_by_key(|&child| distance(&self.who, &self.next_use, child)) else {
+                return;
+            };
+            if distance(&self.who, &self.next_use, child) <= distance(&self.who, &self.next_use, at) {
+                return;
+            }
+            self.swap(at, child);
+            at = child;
+        }
+    }
+
+    fn swap(&mut self, a: usize, b: usize) {
+        self.who.swap(a, b);
+        self.residents[self.who[a] as usize].mark = a as u32;
+        self.residents[self.who[b] as usize].mark = b as u32;
+    }
+
+    fn gather(&mut self, size: u64, journal: &mut Journal) -> u32 {
+        self.heap.gather(size, LOOKS, |owner, size, from, to| {
+            journal.push(Event::Move {
+                texture: TextureId(owner),
+                from: Bytes(from),
+                to: Bytes(to),
+                block: Bytes(size),
+            });
+        })
+    }
+}
+
+/// How many blocks are looked at for the stretch that moves the fewest bytes.
+const LOOKS: u32 = 48;
+
+impl Policy for HeapCache {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        self.reach(request.texture);
+        let key = request.texture.0;
+        let resident = self.residents[key as usize];
+        if resident.node != NONE && resident.level >= request.level {
+            self.used(key);
+            self.requests += 1;
+            return Outcome::Hit {
+                offset: Bytes(self.heap.at(resident.node).offset),
+            };
+        }
+        if resident.node != NONE {
+            self.evict(key, Reason::Upgraded, journal);
+        }
+        let size = request.size.0.next_multiple_of(self.unit);
+        let node = loop {
+            if let Some(node) = self.heap.best_fit(size) {
+                break node;
+            }
+            if self.compacting && self.heap.free() >= size {
+                break self.gather(size, journal);
+            }
+            let victim = self.victim();
+            self.evict(victim, Reason::Replaced, journal);
+        };
+        self.heap.take(node, size, key);
+        self.residents[key as usize] = Resident {
+            node,
+            level: request.level,
+            used: self.frame,
+            mark: 0,
+        };
+        self.admit(key);
+        self.requests += 1;
+        let offset = Bytes(self.heap.at(node).offset);
+        journal.push(Event::Place {
+            texture: request.texture,
+            part: Level(0),
+            level: request.level,
+            offset,
+            block: Bytes(size),
+            upload: request.size,
+        });
+        Outcome::Upload { offset }
+    }
+
+    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        let there = self
+            .residents
+            .get(texture.index())
+            .is_some_and(|resident| resident.node != NONE);
+        if there {
+            self.evict(texture.0, Reason::Released, journal);
+        }
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let end = self.limits.usable(budget)?.0;
+        while let Some(key) = self.heap.past(end) {
+            self.evict(key, Reason::Budget, journal);
+        }
+        self.heap.set_end(end);
+        Ok(())
+    }
+
+    fn end_frame(&mut self, _journal: &mut Journal) {
+        self.frame += 1;
+        if matches!(self.order, Order::FrameMru) {
+            self.links.append(&mut self.older, &mut self.list);
+        }
+    }
+}

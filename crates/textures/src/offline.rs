@@ -1,0 +1,204 @@
+//! What knows the future: when each texture is used next, and what no policy can go below.
+
+use std::collections::BinaryHeap;
+
+use super::Level;
+use super::trace::Entry;
+use crate::units::Bytes;
+
+/// For every use in the entries, the number of the next use of the same texture; `u32::MAX` for none, or for one after a
+/// release. For [`Order::Belady`](super::Order::Belady). O(entries).
+///
+/// # Panics
+/// From 2^32 − 1 uses on.
+pub fn next_uses(entries: &[Entry]) -> Box<[u32]> {
+    let uses = entries
+        .iter()
+        .filter(|entry| matches!(entry, Entry::Use(_)))
+        .count();
+    let mut at = u32::try_from(uses).ok().filter(|&uses| uses < u32::MAX);
+    let mut next = vec![u32::MAX; uses].into_boxed_slice();
+    let mut seen: Vec<u32> = Vec::new();
+    for entry in entries.iter().rev() {
+        let (texture, now) = match entry {
+            Entry::Use(request) => {
+                let now = at.expect("fewer than 2^32 - 1 uses") - 1;
+                at = Some(now);
+                (request.texture.index(), now)
+            }
+            Entry::Release(texture) => (texture.index(), u32::MAX),
+            Entry::EndFrame => continue,
+        };
+        if seen.len() <= texture {
+            seen.resize(texture + 1, u32::MAX);
+        }
+        let later = std::mem::replace(&mut seen[texture], now);
+        if now != u32::MAX {
+            next[now as usize] = later;
+        }
+    }
+    next
+}
+
+/// A use in the relaxed problem: which segments of which object it needs.
+struct Need {
+    object: usize,
+    level: Level,
+    /// First of its segments in the flat table of next uses, which are as many as the object has up to the level.
+    first: usize,
+}
+
+/// A texture from one forced upload to the next: a release, a new chain, or a level above all before.
+#[derive(Default)]
+struct Object {
+    /// Which levels are asked for, and how large each is.
+    sizes: [u64; 32],
+    levels: u32,
+    /// Its first segment.
+    base: usize,
+}
+
+/// A lower bound on the traffic of every frame's sum: no policy that uploads what is asked for, when it is asked for, in
+/// whole chains, has fewer bytes in all, wherever it places them and whatever it bypasses.
+///
+/// The relaxation: each byte of a texture is kept or dropped alone, dropping the finest levels is free, there is no rounding
+/// and no placement. Of equal pages with equal costs, evicting those whose next use is furthest is optimal (and bypassing is
+/// allowed, so also the page just used may go). A use above every level before is an upload in any case, and so is the
+/// first one after a release: there the texture becomes a new object.
+///
+/// Returns the bytes of each frame of one schedule that attains the bound. O(uses × levels × log uses) time, O(uses) memory.
+///
+/// ```
+/// use tileheap_textures::floor;
+/// use tileheap_textures::scenario::Scenario;
+/// use tileheap_textures::units::Bytes;
+///
+/// let entries = Scenario::Strafe.entries(0, 20);
+/// let (small, large) = (floor(&entries, Bytes::kib(256)), floor(&entries, Bytes::mib(2)));
+/// assert_eq!(small.len(), 20); // bytes of each frame
+/// assert!(small.iter().sum::<u64>() >= large.iter().sum());
+/// ```
+///
+/// Source: Belady 1966 for equal pages; a proof of the relaxation is the argument above.
+pub fn floor(entries: &[Entry], budget: Bytes) -> Vec<u64> {
+    let (mut objects, mut needs) = objects(entries);
+    let mut segments = 0;
+    for object in &mut objects {
+        object.base = segments;
+        segments += object.levels.count_ones() as usize;
+    }
+    let mut touched = 0;
+    for need in &mut needs {
+        need.first = touched;
+        touched += segments_of(&objects[need.object], need.level);
+    }
+    let next = next_touches(&objects, &needs, segments, touched);
+    let sizes = segment_sizes(&objects, segments);
+    let mut held = vec![0_u64; segments];
+    let mut current = vec![u32::MAX; segments];
+    let mut order: BinaryHeap<(u32, u32)> = BinaryHeap::new();
+    let (mut used, mut now, mut frame, mut frames) = (0_u64, 0, 0, Vec::new());
+    for entry in entries {
+        match entry {
+            Entry::Release(_) => {} // No later use of its segments: nothing of them is held.
+            Entry::EndFrame => frames.push(std::mem::take(&mut frame)),
+            Entry::Use(_) => {
+                let need = &needs[now];
+                now += 1;
+                let object = &objects[need.object];
+                for rank in 0..segments_of(object, need.level) {
+                    let (segment, next) = (object.base + rank, next[need.first + rank]);
+                    frame += sizes[segment] - held[segment];
+                    used -= held[segment];
+                    held[segment] = if next == u32::MAX { 0 } else { sizes[segment] };
+                    used += held[segment];
+                    current[segment] = next;
+                    if next != u32::MAX {
+                        order.push((next, segment as u32));
+                    }
+                }
+                while used > budget.0 {
+                    let (next, segment) = *order.peek().expect("someone holds the bytes");
+                    let segment = segment as usize;
+                    if current[segment] != next || held[segment] == 0 {
+                        order.pop();
+                        continue;
+                    }
+                    let less = held[segment].min(used - budget.0);
+                    held[segment] -= less;
+                    used -= less;
+                }
+            }
+        }
+    }
+    frames
+}
+
+fn segments_of(object: &Object, level: Level) -> usize {
+    let up_to = (1_u64 << (level.0 + 1)) as u32;
+    (object.levels & up_to.wrapping_sub(1)).count_ones() as usize
+}
+
+fn objects(entries: &[Entry]) -> (Vec<Object>, Vec<Need>) {
+    let (mut objects, mut needs) = (Vec::<Object>::new(), Vec::new());
+    // By texture: its object and the finest level that had.
+    let mut live: Vec<Option<(usize, Level)>> = Vec::new();
+    for entry in entries {
+        match entry {
+            Entry::EndFrame => {}
+            Entry::Release(texture) => {
+                if let Some(slot) = live.get_mut(texture.index()) {
+                    *slot = None;
+                }
+            }
+            Entry::Use(request) => {
+                let index = request.texture.index();
+                if live.len() <= index {
+                    live.resize(index + 1, None);
+                }
+                let object = match live[index] {
+                    Some((object, finest)) if finest >= request.level => object,
+                    _ => {
+                        objects.push(Object::default());
+                        live[index] = Some((objects.len() - 1, request.level));
+                        objects.len() - 1
+                    }
+                };
+                objects[object].levels |= 1 << request.level.0;
+                objects[object].sizes[usize::from(request.level.0)] = request.size.0;
+                needs.push(Need {
+                    object,
+                    level: request.level,
+                    first: 0,
+                });
+            }
+        }
+    }
+    (objects, needs)
+}
+
+fn segment_sizes(objects: &[Object], segments: usize) -> Vec<u64> {
+    let mut sizes = Vec::with_capacity(segments);
+    for object in objects {
+        let mut below = 0;
+        for (level, &size) in object.sizes.iter().enumerate() {
+            if object.levels >> level & 1 == 1 {
+                sizes.push(size - below);
+                below = size;
+            }
+        }
+    }
+    sizes
+}
+
+fn next_touches(objects: &[Object], needs: &[Need], segments: usize, touched: usize) -> Vec<u32> {
+    let (mut next, mut seen) = (vec![u32::MAX; touched], vec![u32::MAX; segments]);
+    for (now, need) in needs.iter().enumerate().rev() {
+        let object = &objects[need.object];
+        for rank in 0..segments_of(object, need.level) {
+            let later = std::mem::replace(&mut seen[object.base + rank], now as u32);
+            next[need.first + rank] = later;
+        }
+    }
+    next
+}

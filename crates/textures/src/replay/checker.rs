@@ -1,0 +1,413 @@
+//! Judges a policy by what it says it did: shares nothing with any of them.
+
+use std::collections::BTreeMap;
+
+use crate::units::Bytes;
+use crate::{CacheFault, ChainId, Event, Gauges, Geometry, Level, Outcome, Reason, Request, TextureId};
+
+/// What a policy did wrong.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayFault {
+    /// A block past the budget.
+    #[error("texture {texture} takes {block} at {offset}, past the budget of {budget}")]
+    PastBudget {
+        /// Who.
+        texture: TextureId,
+        /// First byte.
+        offset: Bytes,
+        /// Size of the block.
+        block: Bytes,
+        /// What there is.
+        budget: Bytes,
+    },
+    /// A block at no multiple of the unit.
+    #[error("texture {texture} is at {offset}, which is no multiple of {unit}")]
+    Misaligned {
+        /// Who.
+        texture: TextureId,
+        /// First byte.
+        offset: Bytes,
+        /// What it should be a multiple of.
+        unit: Bytes,
+    },
+    /// A block smaller than what it holds.
+    #[error("texture {texture} needs {upload} and gets a block of {block}")]
+    TooSmall {
+        /// Who.
+        texture: TextureId,
+        /// What it needs.
+        upload: Bytes,
+        /// Size of the block.
+        block: Bytes,
+    },
+    /// Two textures share bytes.
+    #[error("textures {a} and {b} share bytes at {offset}")]
+    Overlap {
+        /// Who was there.
+        a: TextureId,
+        /// Who came.
+        b: TextureId,
+        /// Where the newcomer starts.
+        offset: Bytes,
+    },
+    /// An event about a block that its texture does not have.
+    #[error("texture {texture} leaves {offset} of {block}, but it is not there")]
+    NotThere {
+        /// Who.
+        texture: TextureId,
+        /// First byte.
+        offset: Bytes,
+        /// Size of the block.
+        block: Bytes,
+    },
+    /// A texture, or a part of one, is placed twice.
+    #[error("texture {texture} is placed again without having left")]
+    Twice {
+        /// Who.
+        texture: TextureId,
+    },
+    /// An outcome that is not what the events come to.
+    #[error(
+        "the request of texture {texture} at level {level} came out as {outcome:?}, but in memory is {found}"
+    )]
+    Untrue {
+        /// Who.
+        texture: TextureId,
+        /// The level asked for.
+        level: Level,
+        /// What the policy said.
+        outcome: Outcome,
+        /// What the events come to.
+        found: String,
+    },
+    /// A texture that shrinks to no coarser level or to more bytes.
+    #[error("texture {texture} shrinks from {from} to {block} and loses no level")]
+    Grows {
+        /// Who.
+        texture: TextureId,
+        /// Size of the block before.
+        from: Bytes,
+        /// Size of the block now.
+        block: Bytes,
+    },
+    /// An upload of other bytes than those asked for.
+    #[error("the request of texture {texture} uploads {found} in place of {expected}")]
+    Upload {
+        /// Who.
+        texture: TextureId,
+        /// What was uploaded.
+        found: Bytes,
+        /// What was asked for.
+        expected: Bytes,
+    },
+    /// A budget that the policy refuses.
+    #[error(transparent)]
+    Cache(#[from] CacheFault),
+    /// The gaps at the walls are larger than they may be.
+    #[error("the walls leave {gaps} unused; at most {worst} may be")]
+    Gaps {
+        /// What they leave.
+        gaps: Bytes,
+        /// The bound.
+        worst: Bytes,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    end: u64,
+    texture: TextureId,
+    part: Level,
+    level: Level,
+}
+
+/// What is in memory, by the journal alone.
+#[derive(Clone, Debug)]
+pub(super) struct Checker {
+    budget: Bytes,
+    geometry: Geometry,
+    /// By offset.
+    blocks: BTreeMap<u64, Block>,
+    /// By texture: which parts are there.
+    residents: Vec<Resident>,
+    taken: u64,
+    /// Who left a block for a larger one, and what was in it.
+    upgraded: Option<(TextureId, Bytes)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Resident {
+    /// Which sizes it has, as of the request that placed it.
+    chain: ChainId,
+    /// Bit n: part n is there.
+    parts: u32,
+    /// Of part 0, where textures have one part.
+    level: Level,
+}
+
+impl Checker {
+    pub(super) fn new(geometry: &Geometry, budget: Bytes) -> Checker {
+        Checker {
+            budget,
+            geometry: geometry.clone(),
+            blocks: BTreeMap::new(),
+            residents: Vec::new(),
+            taken: 0,
+            upgraded: None,
+        }
+    }
+
+    /// Another budget, after the events that it led to.
+    pub(super) fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayFault> {
+        self.budget = budget;
+        match self.blocks.last_key_value() {
+            Some((&offset, block)) if block.end > budget.0 => Err(ReplayFault::PastBudget {
+                texture: block.texture,
+                offset: Bytes(offset),
+                block: Bytes(block.end - offset),
+                budget,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Applies an event to memory.
+    pub(super) fn apply(&mut self, event: Event) -> Result<(), ReplayFault> {
+        match event {
+            Event::Place {
+                texture,
+                part,
+                level,
+                offset,
+                block,
+                upload,
+            } => {
+                if block < upload {
+                    return Err(ReplayFault::TooSmall {
+                        texture,
+                        upload,
+                        block,
+                    });
+                }
+                self.insert(texture, part, level, offset, block)
+            }
+            Event::Evict {
+                texture,
+                part,
+                offset,
+                block,
+                reason,
+            } => {
+                if reason == Reason::Upgraded {
+                    let former = self.residents.get(texture.index());
+                    let size = former.and_then(|former| self.geometry.size(former.chain, former.level));
+                    self.upgraded = size.map(|size| (texture, size));
+                }
+                self.remove(texture, part, offset, block).map(drop)
+            }
+            Event::Move {
+                texture,
+                from,
+                to,
+                block,
+            } => {
+                let level = self.remove(texture, Level(0), from, block)?;
+                self.insert(texture, Level(0), level, to, block)
+            }
+            Event::Shrink {
+                texture,
+                level,
+                offset,
+                from,
+                block,
+            } => {
+                let before = self.remove(texture, Level(0), offset, from)?;
+                if level >= before || block > from {
+                    return Err(ReplayFault::Grows { texture, from, block });
+                }
+                self.insert(texture, Level(0), level, offset, block)
+            }
+            Event::Walls { .. } => Ok(()),
+        }
+    }
+
+    /// Judges an outcome, after the events that led to it.
+    pub(super) fn judge(
+        &mut self,
+        request: Request,
+        outcome: Outcome,
+        events: &[Event],
+    ) -> Result<(), ReplayFault> {
+        let resident = self
+            .residents
+            .get(request.texture.index())
+            .copied()
+            .unwrap_or_default();
+        let placed = |event: &Event| match *event {
+            Event::Place {
+                texture,
+                part,
+                upload,
+                ..
+            } if texture == request.texture => Some((part, upload)),
+            _ => None,
+        };
+        let uploads = events.iter().filter_map(placed);
+        let (count, bytes) = uploads.fold((0, Bytes::ZERO), |(count, bytes), (_, upload)| {
+            (count + 1, bytes + upload)
+        });
+        // All parts up to the level, or one that is at least at the level.
+        let wanted = ((1_u64 << (request.level.0 + 1)) - 1) as u32;
+        let there =
+            resident.parts & wanted == wanted || (resident.parts == 1 && resident.level >= request.level);
+        let at = |offset: Bytes| {
+            let block = self.blocks.get(&offset.0);
+            block.is_some_and(|block| {
+                block.texture == request.texture && (block.part == request.level || resident.parts == 1)
+            })
+        };
+        let right = match outcome {
+            Outcome::Hit { offset } => there && count == 0 && at(offset),
+            Outcome::Upload { offset } => there && count > 0 && at(offset),
+            Outcome::Bypass => !there,
+        };
+        if !right {
+            return Err(ReplayFault::Untrue {
+                texture: request.texture,
+                level: request.level,
+                outcome,
+                found: format!("{resident:?} after {count} uploads"),
+            });
+        }
+        let upgraded = self.upgraded.take();
+        if !matches!(outcome, Outcome::Upload { .. }) {
+            return Ok(());
+        }
+        self.residents[request.texture.index()].chain = request.chain;
+        let kept = upgraded.map_or(Bytes::ZERO, |(texture, size)| match texture == request.texture {
+            true => size,
+            false => Bytes::ZERO,
+        });
+        let whole = resident.parts == 1 && count == 1 && request.level.0 > 0;
+        if whole && bytes != request.size && bytes + kept != request.size {
+            return Err(ReplayFault::Upload {
+                texture: request.texture,
+                found: bytes,
+                expected: request.size,
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn gauge(&self, gauges: Gauges) -> Result<(), ReplayFault> {
+        if gauges.wall_gaps > gauges.worst_gaps {
+            return Err(ReplayFault::Gaps {
+                gaps: gauges.wall_gaps,
+                worst: gauges.worst_gaps,
+            });
+        }
+        Ok(())
+    }
+
+    /// Bytes in blocks.
+    pub(super) fn taken(&self) -> Bytes {
+        Bytes(self.taken)
+    }
+
+    /// The largest hole. O(blocks).
+    pub(super) fn largest_hole(&self) -> Bytes {
+        let (mut end, mut largest) = (0, 0);
+        for (&offset, block) in &self.blocks {
+            largest = largest.max(offset - end);
+            end = block.end;
+        }
+        Bytes(largest.max(self.budget.0 - end))
+    }
+
+    fn insert(
+        &mut self,
+        texture: TextureId,
+        part: Level,
+        level: Level,
+        offset: Bytes,
+        block: Bytes,
+    ) -> Result<(), ReplayFault> {
+        let end = offset.0.checked_add(block.0).filter(|&end| end <= self.budget.0);
+        let Some(end) = end else {
+            return Err(ReplayFault::PastBudget {
+                texture,
+                offset,
+                block,
+                budget: self.budget,
+            });
+        };
+        let unit = self.geometry.unit().get();
+        if !offset.0.is_multiple_of(unit) {
+            return Err(ReplayFault::Misaligned {
+                texture,
+                offset,
+                unit: Bytes(unit),
+            });
+        }
+        if let Some((_, other)) = self.blocks.range(..end).next_back()
+            && other.end > offset.0
+        {
+            return Err(ReplayFault::Overlap {
+                a: other.texture,
+                b: texture,
+                offset,
+            });
+        }
+        if self.residents.len() <= texture.index() {
+            self.residents.resize(texture.index() + 1, Resident::default());
+        }
+        let resident = &mut self.residents[texture.index()];
+        if resident.parts >> part.0 & 1 == 1 {
+            return Err(ReplayFault::Twice { texture });
+        }
+        resident.parts |= 1 << part.0;
+        if part == Level(0) {
+            resident.level = level;
+        }
+        self.taken += block.0;
+        let block = Block {
+            end,
+            texture,
+            part,
+            level,
+        };
+        self.blocks.insert(offset.0, block);
+        Ok(())
+    }
+
+    fn remove(
+        &mut self,
+        texture: TextureId,
+        part: Level,
+        offset: Bytes,
+        block: Bytes,
+    ) -> Result<Level, ReplayFault> {
+        let found = self.blocks.get(&offset.0).copied();
+        match found {
+            Some(there)
+                if there.texture == texture && there.part == part && there.end == offset.0 + block.0 =>
+            {
+                self.blocks.remove(&offset.0);
+                self.residents[texture.index()].parts &= !(1 << part.0);
+                self.taken -= block.0;
+                Ok(there.level)
+            }
+            _ => Err(ReplayFault::NotThere {
+                texture,
+                offset,
+                block,
+            }),
+        }
+    }
+}
+
+/// Whether an eviction is one that the policy chose, not one that the caller asked for.
+pub(super) fn chosen(reason: Reason) -> bool {
+    matches!(reason, Reason::Replaced | Reason::Wall)
+}

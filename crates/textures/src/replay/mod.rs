@@ -1,0 +1,301 @@
+//! Runs a policy over a trace, checks every step of it, and measures.
+//!
+//! ```
+//! use tileheap_textures::PolicyKind;
+//! use tileheap_textures::replay::Replay;
+//! use tileheap_textures::scenario::Scenario;
+//! use tileheap_textures::units::Bytes;
+//!
+//! let (scenario, budget) = (Scenario::Cyclic, Bytes::mib(1));
+//! let policy = PolicyKind::Arenas.build(&scenario.geometry(), budget, 0)?;
+//! let mut replay = Replay::new(policy, &scenario.geometry(), budget);
+//! for entry in scenario.entries(0, 30) {
+//!     replay.play(entry)?; // a fault names the step that broke a rule
+//! }
+//! let summary = replay.finish();
+//! assert_eq!(summary.frames, 30);
+//! println!("{} a frame, {} at most", summary.traffic.mean, summary.traffic.max);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod checker;
+mod figures;
+
+pub use checker::ReplayFault;
+pub use figures::{FrameFigures, Levels, Summary};
+
+use super::trace::Entry;
+use super::{
+    ArenaView, CacheFault, Event, Gauges, Geometry, Journal, Outcome, Policy, Reason, Request, TextureId,
+};
+use crate::units::Bytes;
+use checker::{Checker, chosen};
+
+/// A policy under test.
+pub struct Replay<P> {
+    policy: P,
+    journal: Journal,
+    checker: Checker,
+    geometry: Geometry,
+    budget: Bytes,
+    /// By texture: when it was last used, and when it last left; both frames + 1, 0 for never.
+    used: Vec<(u64, u64)>,
+    in_frame: bool,
+    frame: FrameFigures,
+    last: FrameFigures,
+    summary: Summary,
+    traffic: Vec<u64>,
+    /// What residents lose in their blocks, by texture, and in sum.
+    lost: Vec<u64>,
+    internal: u64,
+    internal_sum: u128,
+    samples: (u64, u64),
+}
+
+impl<P: Policy> Replay<P> {
+    /// A test of a policy that was made with this geometry and budget.
+    pub fn new(policy: P, geometry: &Geometry, budget: Bytes) -> Replay<P> {
+        Replay {
+            policy,
+            journal: Journal::new(),
+            checker: Checker::new(geometry, budget),
+            geometry: geometry.clone(),
+            budget,
+            used: Vec::new(),
+            in_frame: false,
+            frame: FrameFigures::default(),
+            last: FrameFigures::default(),
+            summary: Summary::default(),
+            traffic: Vec::new(),
+            lost: Vec::new(),
+            internal: 0,
+            internal_sum: 0,
+            samples: (0, 0),
+        }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+
+    /// The policy, to change what it goes by between frames.
+    pub fn policy_mut(&mut self) -> &mut P {
+        &mut self.policy
+    }
+
+    /// The figures of the last frame that ended.
+    pub fn last_frame(&self) -> &FrameFigures {
+        &self.last
+    }
+
+    /// What the policy says of itself.
+    pub fn gauges(&self) -> Gauges {
+        self.policy.gauges()
+    }
+
+    /// The traffic of every frame so far, in bytes.
+    pub fn traffic(&self) -> &[u64] {
+        &self.traffic
+    }
+
+    /// Plays one entry of a trace.
+    ///
+    /// # Errors
+    /// If the policy breaks a rule: blocks that overlap, are misaligned, too small or past the budget; an outcome that is
+    /// not true; gaps that are too large.
+    pub fn play(&mut self, entry: Entry) -> Result<(), ReplayFault> {
+        self.play_seen(entry, |_| {})
+    }
+
+    /// The same, with a look at every event.
+    ///
+    /// # Errors
+    /// As [`play`](Replay::play).
+    pub fn play_seen(&mut self, entry: Entry, mut see: impl FnMut(&Event)) -> Result<(), ReplayFault> {
+        self.journal.clear();
+        if !std::mem::replace(&mut self.in_frame, true) {
+            self.policy.begin_frame(&mut self.journal);
+            self.heed()?;
+            self.journal.events().iter().for_each(&mut see);
+            self.journal.clear();
+        }
+        match entry {
+            Entry::Use(request) => {
+                let outcome = self.policy.request(request, &mut self.journal);
+                self.note_use(request.texture);
+                self.heed_of(Some(request))?;
+                self.checker.judge(request, outcome, self.journal.events())?;
+                self.count(request, outcome);
+            }
+            Entry::Release(texture) => {
+                self.policy.release(texture, &mut self.journal);
+                self.heed()?;
+            }
+            Entry::EndFrame => {
+                self.policy.end_frame(&mut self.journal);
+                self.heed()?;
+                self.end_frame()?;
+            }
+        }
+        self.journal.events().iter().for_each(see);
+        Ok(())
+    }
+
+    /// Changes the budget, between two frames.
+    ///
+    /// # Errors
+    /// If the policy refuses it, or leaves something past it.
+    pub fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayFault> {
+        self.journal.clear();
+        self.policy.set_budget(budget, &mut self.journal)?;
+        self.heed()?;
+        self.budget = budget;
+        self.checker.set_budget(budget)
+    }
+
+    /// The figures of all frames that ended.
+    pub fn finish(self) -> Summary {
+        let frames = self.summary.frames;
+        Summary {
+            traffic: Levels::of(&self.traffic),
+            fragmentation: self.samples.0 / self.samples.1.max(1),
+            internal: Bytes((self.internal_sum / u128::from(frames.max(1))) as u64),
+            gauges: self.policy.gauges(),
+            ..self.summary
+        }
+    }
+
+    fn note_use(&mut self, texture: TextureId) {
+        if self.used.len() <= texture.index() {
+            self.used.resize(texture.index() + 1, (0, 0));
+            self.lost.resize(texture.index() + 1, 0);
+        }
+        self.used[texture.index()].0 = self.summary.frames + 1;
+    }
+
+    /// Checks and counts the events of the journal.
+    fn heed(&mut self) -> Result<(), ReplayFault> {
+        self.heed_of(None)
+    }
+
+    /// The same of events that a request led to.
+    fn heed_of(&mut self, request: Option<Request>) -> Result<(), ReplayFault> {
+        let now = self.summary.frames + 1;
+        let mut upgraded = false;
+        for &event in self.journal.events() {
+            self.checker.apply(event)?;
+            match event {
+                Event::Place {
+                    texture,
+                    block,
+                    upload,
+                    ..
+                } => {
+                    let left = self.used[texture.index()].1;
+                    let ago = now - left;
+                    self.frame.uploaded += upload;
+                    self.frame.reloads_1 += u64::from(left > 0 && ago <= 1);
+                    self.frame.reloads_8 += u64::from(left > 0 && ago <= 8);
+                    self.frame.reloads_60 += u64::from(left > 0 && ago <= 60);
+                    // What is kept is in the block, too.
+                    let kept = request.filter(|request| upgraded && request.texture == texture);
+                    let holds = kept.map_or(upload, |request| request.size);
+                    self.lost[texture.index()] += (block - holds).0;
+                    self.internal += (block - holds).0;
+                    self.frame.moved += holds - upload;
+                }
+                Event::Evict { texture, reason, .. } => {
+                    let (used, left) = &mut self.used[texture.index()];
+                    upgraded |= reason == Reason::Upgraded;
+                    if chosen(reason) {
+                        *left = now;
+                        self.frame.wrongful += u64::from(*used == now);
+                    }
+                    self.internal -= std::mem::take(&mut self.lost[texture.index()]);
+                }
+                Event::Move { block, .. } => self.frame.moved += block,
+                // The bytes left are counted as moved, for they may have to be.
+                Event::Shrink { texture, block, .. } => {
+                    self.frame.moved += block;
+                    self.internal -= std::mem::take(&mut self.lost[texture.index()]);
+                }
+                Event::Walls { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, request: Request, outcome: Outcome) {
+        let frame = &mut self.frame;
+        frame.uses += 1;
+        frame.used_bytes += request.size;
+        match outcome {
+            Outcome::Hit { .. } => {
+                frame.hits += 1;
+                frame.hit_bytes += request.size;
+            }
+            Outcome::Upload { .. } => frame.uploads += 1,
+            Outcome::Bypass => {
+                frame.bypasses += 1;
+                frame.bypassed += request.size;
+            }
+        }
+    }
+
+    fn end_frame(&mut self) -> Result<(), ReplayFault> {
+        let gauges = self.policy.gauges();
+        self.checker.gauge(gauges)?;
+        if self.summary.frames.is_multiple_of(16) {
+            let free = self.budget - self.checker.taken();
+            if free > Bytes::ZERO {
+                let hole = self.checker.largest_hole();
+                self.samples.0 += 1000 - (u128::from(hole.0) * 1000 / u128::from(free.0)) as u64;
+                self.samples.1 += 1;
+            }
+        }
+        self.summary.worst_gap = self.summary.worst_gap.max(gauges.wall_gaps);
+        self.internal_sum += u128::from(self.internal);
+        self.summary.total.add(&self.frame);
+        self.traffic.push(self.frame.traffic().0);
+        self.last = std::mem::take(&mut self.frame);
+        self.summary.frames += 1;
+        self.in_frame = false;
+        Ok(())
+    }
+
+    /// The sizes that the policy was made for.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+}
+
+impl Policy for Box<dyn Policy> {
+    fn begin_frame(&mut self, journal: &mut Journal) {
+        (**self).begin_frame(journal);
+    }
+
+    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        (**self).request(request, journal)
+    }
+
+    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        (**self).release(texture, journal);
+    }
+
+    fn end_frame(&mut self, journal: &mut Journal) {
+        (**self).end_frame(journal);
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        (**self).set_budget(budget, journal)
+    }
+
+    fn arena(&self, index: usize) -> Option<ArenaView> {
+        (**self).arena(index)
+    }
+
+    fn gauges(&self) -> Gauges {
+        (**self).gauges()
+    }
+}

@@ -1,0 +1,173 @@
+//! The paper's legacy system: memory as a ring.
+
+use std::collections::VecDeque;
+
+use super::policy::Limits;
+use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
+use crate::units::Bytes;
+
+/// One cursor that wraps around: a new texture goes to the cursor, and whoever is in its way goes.
+///
+/// ```
+/// use tileheap_textures::*;
+/// use tileheap_textures::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = Ring::new(textures.geometry(), Bytes::mib(2))?;
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+///
+/// Source: Blow 1998, section "Legacy System".
+#[derive(Clone, Debug)]
+pub struct Ring {
+    limits: Limits,
+    usable: u64,
+    unit: u64,
+    cursor: u64,
+    /// Blocks from the cursor on, in the order in which the cursor meets them.
+    blocks: VecDeque<Block>,
+    /// Level and offset of every texture that is there.
+    residents: Vec<Option<(Level, u64)>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Block {
+    offset: u64,
+    size: u64,
+    texture: TextureId,
+}
+
+impl Ring {
+    /// A ring of `budget` bytes.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub fn new(geometry: &Geometry, budget: Bytes) -> Result<Ring, CacheFault> {
+        let limits = Limits::of(geometry);
+        Ok(Ring {
+            usable: limits.usable(budget)?.0,
+            limits,
+            unit: geometry.unit().get(),
+            cursor: 0,
+            blocks: VecDeque::new(),
+            residents: Vec::new(),
+        })
+    }
+
+    /// Frees the first block from the cursor on; one whose texture is gone already is only forgotten.
+    fn pop(&mut self, journal: &mut Journal) {
+        let block = self.blocks.pop_front().expect("someone is in the way");
+        let slot = &mut self.residents[block.texture.index()];
+        if slot.is_some_and(|(_, offset)| offset == block.offset) {
+            *slot = None;
+            journal.push(evict(block, Reason::Replaced));
+        }
+    }
+
+    fn forget(&mut self, texture: TextureId, reason: Reason, journal: &mut Journal) {
+        let Some((_, offset)) = self.residents[texture.index()].take() else {
+            return;
+        };
+        // The block stays in the queue as a gap that the cursor passes: nothing is reused out of order.
+        let found = self
+            .blocks
+            .iter()
+            .find(|block| block.offset == offset && block.texture == texture);
+        journal.push(evict(*found.expect("a resident has a block"), reason));
+    }
+}
+
+fn evict(block: Block, reason: Reason) -> Event {
+    Event::Evict {
+        texture: block.texture,
+        part: Level(0),
+        offset: Bytes(block.offset),
+        block: Bytes(block.size),
+        reason,
+    }
+}
+
+impl Policy for Ring {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        let index = request.texture.index();
+        if self.residents.len() <= index {
+            self.residents.resize(index + 1, None);
+        }
+        match self.residents[index] {
+            Some((level, offset)) if level >= request.level => {
+                return Outcome::Hit {
+                    offset: Bytes(offset),
+                };
+            }
+            Some(_) => self.forget(request.texture, Reason::Upgraded, journal),
+            None => {}
+        }
+        let size = request.size.0.next_multiple_of(self.unit);
+        if self.cursor + size > self.usable {
+            // What is left at the end is skipped, with whoever is there.
+            while self
+                .blocks
+                .front()
+                .is_some_and(|block| block.offset >= self.cursor)
+            {
+                self.pop(journal);
+            }
+            self.cursor = 0;
+        }
+        let (start, end) = (self.cursor, self.cursor + size);
+        let in_the_way = |block: &Block| block.offset >= start && block.offset < end;
+        while self.blocks.front().is_some_and(in_the_way) {
+            self.pop(journal);
+        }
+        let block = Block {
+            offset: self.cursor,
+            size,
+            texture: request.texture,
+        };
+        self.blocks.push_back(block);
+        self.residents[index] = Some((request.level, block.offset));
+        self.cursor = end;
+        journal.push(Event::Place {
+            texture: request.texture,
+            part: Level(0),
+            level: request.level,
+            offset: Bytes(block.offset),
+            block: Bytes(size),
+            upload: request.size,
+        });
+        Outcome::Upload {
+            offset: Bytes(block.offset),
+        }
+    }
+
+    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        if texture.index() < self.residents.len() {
+            self.forget(texture, Reason::Released, journal);
+        }
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        self.usable = self.limits.usable(budget)?.0;
+        let (usable, residents) = (self.usable, &mut self.residents);
+        self.blocks.retain(|block| {
+            let stays = block.offset + block.size <= usable;
+            let slot = &mut residents[block.texture.index()];
+            if !stays && slot.is_some_and(|(_, offset)| offset == block.offset) {
+                *slot = None;
+                journal.push(evict(*block, Reason::Budget));
+            }
+            stays
+        });
+        if self.cursor > usable {
+            self.cursor = 0;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! Size classes in pages, as general allocators have them, with recency in each class.
+
+use super::list::{Links, List, NONE};
+use super::policy::Limits;
+use super::{
+    BlockTable, CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId,
+};
+use crate::units::Bytes;
+
+/// Memory in pages of the largest block; a page belongs to one class of blocks.
+///
+/// Fixed: pages are dealt out to the classes in turn, the largest first, and stay there. Rebalancing: pages are dealt out as
+/// they are needed, and a class without a free block takes the page that was unused for longest, if that is longer than its
+/// own oldest texture.
+///
+/// ```
+/// use tileheap_textures::*;
+/// use tileheap_textures::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = Slab::new(textures.geometry(), Bytes::mib(2), true)?; // pages go where they are needed
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Slab {
+    limits: Limits,
+    table: BlockTable,
+    rebalancing: bool,
+    page: u64,
+    unit: u64,
+    classes: Vec<Class>,
+    pages: Vec<Page>,
+    /// Pages by their last use.
+    page_links: Links,
+    page_recency: List,
+    unassigned: Vec<u32>,
+    residents: Vec<Resident>,
+    recency: Links,
+    /// Free blocks and taken ones, by offset in units.
+    free: Links,
+    owner: Vec<u32>,
+    frame: u32,
+}
+
+#[derive(Clone, Debug)]
+struct Class {
+    block: u64,
+    free: List,
+    recency: List,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Page {
+    class: u32,
+    used: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Resident {
+    /// Offset in units; [`NONE`]: not resident.
+    at: u32,
+    level: Level,
+    used: u32,
+}
+
+const ABSENT: Resident = Resident {
+    at: NONE,
+    level: Level(0),
+    used: 0,
+};
+
+impl Slab {
+    /// A cache of `budget` bytes with the classes of [`BlockTable::new`].
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub fn new(geometry: &Geometry, budget: Bytes, rebalancing: bool) -> Result<Slab, CacheFault> {
+        let limits = Limits::of(geometry);
+        let usable = limits.usable(budget)?.0;
+        let table = BlockTable::new(geometry);
+        let (page, unit) = (geometry.largest().0, geometry.unit().get());
+        let class = |class: &super::BlockClass| Class {
+            block: class.block.0,
+            free: List::default(),
+            recency: List::default(),
+        };
+        let mut slab = Slab {
+            limits,
+            classes: table.classes().iter().map(class).collect(),
+            table,
+            rebalancing,
+            page,
+            unit,
+            pages: Vec::new(),
+            page_links: Links::default(),
+            page_recency: List::default(),
+            unassigned: Vec::new(),
+            residents: Vec::new(),
+            recency: Links::default(),
+            free: Links::default(),
+            owner: Vec::new(),
+            frame: 1,
+        };
+        slab.add_pages((usable / page) as usize);
+        Ok(slab)
+    }
+
+    /// Adds pages at the end, up to `count` in all; fixed ones go to the classes in turn.
+    fn add_pages(&mut self, count: usize) {
+        let first = self.pages.len();
+        self.pages.resize(count, Page { class: NONE, used: 0 });
+        self.page_links.reach(count);
+        let units = (count as u64 * self.page / self.unit) as usize;
+        self.owner.resize(units, NONE);
+        self.free.reach(units);
+        // The lowest is taken first.
+        let before = self.unassigned.len();
+        self.unassigned.extend((first as u32..count as u32).rev());
+        self.unassigned.rotate_left(before);
+        if !self.rebalancing {
+            let classes = self.classes.len();
+            for turn in first..count {
+                self.assign(classes - 1 - turn % classes);
+            }
+        }
+    }
+
+    /// Gives up the last page.
+    fn remove_page(&mut self, journal: &mut Journal) {
+        let page = self.pages.len() as u32 - 1;
+        if self.pages[page as usize].class != NONE {
+            self.reclaim(page, Reason::Budget, journal);
+        }
+        self.unassigned.retain(|&other| other != page);
+        self.pages.pop();
+    }
+
+    /// Gives the next unassigned page to a class; false if there is none.
+    fn assign(&mut self, class: usize) -> bool {
+        let Some(page) = self.unassigned.pop() else {
+            return false;
+        };
+        self.pages[page as usize] = Page {
+            class: class as u32,
+            used: self.frame,
+        };
+        self.page_links.push_back(&mut self.page_recency, page);
+        for at in self.blocks_of(page) {
+            self.free.push_back(&mut self.classes[class].free, at);
+        }
+        true
+    }
+
+    /// The blocks of a page that belongs to a class.
+    fn blocks_of(&self, page: u32) -> impl Iterator<Item = u32> + use<> {
+        let block = self.classes[self.pages[page as usize].class as usize].block;
+        let (start, unit) = (u64::from(page) * self.page, self.unit);
+        (0..self.page / block).map(move |index| ((start + index * block) / unit) as u32)
+    }
+
+    /// Takes a page from its class.
+    fn reclaim(&mut self, page: u32, reason: Reason, journal: &mut Journal) {
+        let class = self.pages[page as usize].class as usize;
+        for at in self.blocks_of(page) {
+            let owner = self.owner[at as usize];
+            if owner != NONE {
+                self.evict(owner, reason, journal);
+            }
+            self.free.remove(&mut self.classes[class].free, at);
+        }
+        self.page_links.remove(&mut self.page_recency, page);
+        self.pages[page as usize].class = NONE;
+        self.unassigned.push(page);
+    }
+
+    fn page_of(&self, at: u32) -> u32 {
+        (u64::from(at) * self.unit / self.page) as u32
+    }
+
+    fn class_at(&self, at: u32) -> usize {
+        self.pages[self.page_of(at) as usize].class as usize
+    }
+
+    fn touch(&mut self, key: u32) {
+        let at = self.residents[key as usize].at;
+        let (page, class) = (self.page_of(at), self.class_at(at));
+        self.residents[key as usize].used = self.frame;
+        self.recency.move_to_back(&mut self.classes[class].recency, key);
+        self.pages[page as usize].used = self.frame;
+        self.page_links.move_to_back(&mut self.page_recency, page);
+    }
+
+    fn evict(&mut self, key: u32, reason: Reason, journal: &mut Journal) {
+        let at = std::mem::replace(&mut self.residents[key as usize], ABSENT).at;
+        let class = self.class_at(at);
+        let class = &mut self.classes[class];
+        journal.push(Event::Evict {
+            texture: TextureId(key),
+            part: Level(0),
+            offset: Bytes(u64::from(at) * self.unit),
+            block: Bytes(class.block),
+            reason,
+        });
+        self.owner[at as usize] = NONE;
+        self.recency.remove(&mut class.recency, key);
+        self.free.push_back(&mut class.free, at);
+    }
+
+    /// A free block of a class; `None` if it has no blocks at all.
+    fn room(&mut self, class: usize, journal: &mut Journal) -> Option<u32> {
+        if self.classes[class].free.first == NONE {
+            let oldest = self.classes[class].recency.first;
+            if self.rebalancing && !self.assign(class) {
+                let page = self.page_recency.first;
+                let longest = self.pages[page as usize].used;
+                if oldest == NONE || longest < self.residents[oldest as usize].used {
+                    self.reclaim(page, Reason::Replaced, journal);
+                    self.assign(class);
+                }
+            }
+            if self.classes[class].free.first == NONE && oldest != NONE {
+                self.evict(oldest, Reason::Replaced, journal);
+            }
+        }
+        let at = self.classes[class].free.first;
+        (at != NONE).then_some(at)
+    }
+}
+
+impl Policy for Slab {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        let (key, end) = (request.texture.0, request.texture.index() + 1);
+        if self.residents.len() < end {
+            self.residents.resize(end, ABSENT);
+            self.recency.reach(end);
+        }
+        let resident = self.residents[key as usize];
+        if resident.at != NONE {
+            if resident.level >= request.level {
+                self.touch(key);
+                let offset = Bytes(u64::from(resident.at) * self.unit);
+                return Outcome::Hit { offset };
+            }
+            self.evict(key, Reason::Upgraded, journal);
+        }
+        let class = self.table.class_of(request.size);
+        let Some((class, at)) = class.and_then(|class| Some((class, self.room(class, journal)?))) else {
+            return Outcome::Bypass;
+        };
+        self.free.remove(&mut self.classes[class].free, at);
+        self.owner[at as usize] = key;
+        self.residents[key as usize] = Resident {
+            at,
+            level: request.level,
+            used: self.frame,
+        };
+        self.recency.push_back(&mut self.classes[class].recency, key);
+        self.touch(key);
+        let offset = Bytes(u64::from(at) * self.unit);
+        journal.push(Event::Place {
+            texture: request.texture,
+            part: Level(0),
+            level: request.level,
+            offset,
+            block: Bytes(self.classes[class].block),
+            upload: request.size,
+        });
+        Outcome::Upload { offset }
+    }
+
+    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        if self
+            .residents
+            .get(texture.index())
+            .is_some_and(|resident| resident.at != NONE)
+        {
+            self.evict(texture.0, Reason::Released, journal);
+        }
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+        let pages = (self.limits.usable(budget)?.0 / self.page) as usize;
+        while self.pages.len() > pages {
+            self.remove_page(journal);
+        }
+        self.add_pages(pages);
+        Ok(())
+    }
+
+    fn end_frame(&mut self, _journal: &mut Journal) {
+        self.frame += 1;
+    }
+}

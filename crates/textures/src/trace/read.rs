@@ -1,0 +1,294 @@
+//! Reading traces, and refusing what is none.
+
+use std::io::{self, BufRead};
+
+use super::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use crate::units::{Alignment, Bytes};
+use crate::{CacheFault, Chain, ChainId, Geometry, Level, Request, TextureId, Textures};
+
+/// What is wrong with a trace.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TraceFault {
+    /// The file cannot be read.
+    #[error("the trace cannot be read: {0}")]
+    Io(#[from] io::Error),
+    /// It does not start as a trace does.
+    #[error("this is no trace: it does not start with `tileheap-trace`")]
+    NotATrace,
+    /// It is of a version that is not known.
+    #[error("the trace is of version {found}; version {known} is read")]
+    Version {
+        /// What it says.
+        found: u64,
+        /// What is read.
+        known: u64,
+    },
+    /// It ends without its end.
+    #[error("the trace is truncated: it stops at byte {at}, in frame {frame}, without its end")]
+    Truncated {
+        /// How long it is.
+        at: u64,
+        /// The frame that is cut off.
+        frame: u64,
+    },
+    /// A number that no trace has at that place.
+    #[error("the trace is damaged at byte {at}, in frame {frame}: {what} {found}")]
+    Damaged {
+        /// Where.
+        at: u64,
+        /// In which frame.
+        frame: u64,
+        /// What the number stands for.
+        what: &'static str,
+        /// The number.
+        found: u64,
+    },
+    /// Its textures are impossible.
+    #[error("frame {frame} of the trace: {fault}")]
+    Textures {
+        /// In which frame.
+        frame: u64,
+        /// What is wrong.
+        fault: CacheFault,
+    },
+}
+
+/// A record that makes sense where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// A texture's contents are gone: it is released or replaced.
+    Release(TextureId),
+    /// A texture is used.
+    Use(Request),
+    /// The frame ends.
+    EndFrame,
+}
+
+/// Reads a trace, record by record, and keeps the books on which textures exist.
+#[derive(Debug)]
+pub struct TraceReader<R> {
+    from: R,
+    textures: Textures,
+    at: u64,
+    frames: u64,
+    uses: u64,
+    last: TextureId,
+    level: Level,
+    done: bool,
+}
+
+impl<R: BufRead> TraceReader<R> {
+    /// Reads the header.
+    ///
+    /// # Errors
+    /// If it is none, or its chains are impossible.
+    pub fn new(from: R) -> Result<TraceReader<R>, TraceFault> {
+        let one =
+            Geometry::new(vec![Chain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
+        let mut reader = TraceReader {
+            from,
+            textures: Textures::new(one),
+            at: 0,
+            frames: 0,
+            uses: 0,
+            last: TextureId(0),
+            level: Level(0),
+            done: false,
+        };
+        let mut magic = [0; MAGIC.len()];
+        match reader.from.read_exact(&mut magic) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(TraceFault::NotATrace),
+            other => other?,
+        }
+        if magic != MAGIC {
+            return Err(TraceFault::NotATrace);
+        }
+        reader.at = MAGIC.len() as u64;
+        let found = reader.number()?;
+        if found != VERSION {
+            return Err(TraceFault::Version {
+                found,
+                known: VERSION,
+            });
+        }
+        let geometry = reader.header()?;
+        reader.textures = Textures::new(geometry);
+        Ok(reader)
+    }
+
+    /// The sizes that textures have.
+    pub fn geometry(&self) -> &Geometry {
+        self.textures.geometry()
+    }
+
+    /// How many bytes were read.
+    pub fn position(&self) -> u64 {
+        self.at
+    }
+
+    /// The next record; `None` at the end of the trace.
+    ///
+    /// # Errors
+    /// If the trace is truncated or damaged, or uses textures that are not there.
+    pub fn read(&mut self) -> Result<Option<Record>, TraceFault> {
+        if self.done {
+            return Ok(None);
+        }
+        let head = self.number()?;
+        let record = match head & 7 {
+            FRAME if head == FRAME => {
+                self.frames += 1;
+                Record::EndFrame
+            }
+            END if head == END => {
+                let (frames, uses) = (self.number()?, self.number()?);
+                if (frames, uses) != (self.frames, self.uses) {
+                    return Err(self.damaged("the count of uses is another than", uses));
+                }
+                self.done = true;
+                return Ok(None);
+            }
+            tag @ (USE | USE_AT | CREATE | REPLACE | RELEASE) => {
+                let texture = self.texture(head >> 3)?;
+                match tag {
+                    USE => self.used(texture),
+                    USE_AT => {
+                        self.level = Level(self.small("no level is", 31)? as u8);
+                        self.used(texture)
+                    }
+                    CREATE => Record::Create {
+                        texture,
+                        chain: self.chain()?,
+                    },
+                    REPLACE => Record::Replace {
+                        texture,
+                        chain: self.chain()?,
+                    },
+                    _ => Record::Release { texture },
+                }
+            }
+            _ => return Err(self.damaged("no record starts with", head)),
+        };
+        Ok(Some(record))
+    }
+
+    /// The next thing that concerns a cache; `None` at the end of the trace.
+    ///
+    /// # Errors
+    /// As [`read`](TraceReader::read), and if an id has two sizes, is not there, or lacks the level.
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFault> {
+        loop {
+            let Some(record) = self.read()? else {
+                return Ok(None);
+            };
+            let frame = self.frames;
+            let textures = &mut self.textures;
+            let fault = |fault| TraceFault::Textures { frame, fault };
+            return Ok(Some(match record {
+                Record::Create { texture, chain } => {
+                    textures.create(texture, chain).map_err(fault)?;
+                    continue;
+                }
+                Record::Replace { texture, chain } => {
+                    textures.replace(texture, chain).map_err(fault)?;
+                    Entry::Release(texture)
+                }
+                Record::Release { texture } => {
+                    textures.release(texture).map_err(fault)?;
+                    Entry::Release(texture)
+                }
+                Record::Use { texture, level } => {
+                    Entry::Use(textures.request(texture, level).map_err(fault)?)
+                }
+                Record::EndFrame => Entry::EndFrame,
+            }));
+        }
+    }
+
+    fn used(&mut self, texture: TextureId) -> Record {
+        self.uses += 1;
+        Record::Use {
+            texture,
+            level: self.level,
+        }
+    }
+
+    fn texture(&mut self, zigzag: u64) -> Result<TextureId, TraceFault> {
+        let step = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
+        let id = i64::from(self.last.0).checked_add(step).map(u32::try_from);
+        match id {
+            Some(Ok(id)) if id < u32::MAX / 64 => {
+                self.last = TextureId(id);
+                Ok(self.last)
+            }
+            _ => Err(self.damaged("no texture is a step away of", zigzag)),
+        }
+    }
+
+    fn chain(&mut self) -> Result<ChainId, TraceFault> {
+        Ok(ChainId(self.small("no chain is", u64::from(u16::MAX))? as u16))
+    }
+
+    fn header(&mut self) -> Result<Geometry, TraceFault> {
+        let unit = self.number()?;
+        let unit = Alignment::new(unit).ok_or_else(|| self.damaged("no unit is", unit))?;
+        let count = self.small("too many chains:", 1 << 16)?;
+        let mut chains = Vec::new();
+        for _ in 0..count {
+            let (levels, mut sizes, mut size) = (self.small("too many levels:", 32)?, Vec::new(), 0_u64);
+            for _ in 0..levels {
+                let more = self.number()?;
+                size = size
+                    .checked_add(more)
+                    .ok_or_else(|| self.damaged("no size grows by", more))?;
+                sizes.push(Bytes(size));
+            }
+            chains.push(Chain::new(sizes));
+        }
+        Geometry::new(chains, unit).map_err(|fault| TraceFault::Textures { frame: 0, fault })
+    }
+
+    fn small(&mut self, what: &'static str, most: u64) -> Result<u64, TraceFault> {
+        let found = self.number()?;
+        if found > most {
+            return Err(self.damaged(what, found));
+        }
+        Ok(found)
+    }
+
+    fn number(&mut self) -> Result<u64, TraceFault> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let byte = match self.from.fill_buf()?.first() {
+                Some(&byte) => byte,
+                None => {
+                    return Err(TraceFault::Truncated {
+                        at: self.at,
+                        frame: self.frames,
+                    });
+                }
+            };
+            self.from.consume(1);
+            self.at += 1;
+            let bits = u64::from(byte & 0x7F);
+            if shift > 63 || bits << shift >> shift != bits {
+                return Err(self.damaged("no number of 64 bits goes on with", bits));
+            }
+            number |= bits << shift;
+            shift += 7;
+            if byte < 0x80 {
+                return Ok(number);
+            }
+        }
+    }
+
+    fn damaged(&self, what: &'static str, found: u64) -> TraceFault {
+        TraceFault::Damaged {
+            at: self.at,
+            frame: self.frames,
+            what,
+            found,
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Writing traces.
+
+use std::io::{self, Write};
+
+use super::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use crate::units::Bytes;
+use crate::{Geometry, Level, TextureId};
+
+/// Writes a trace, record by record. Hand it a buffered writer.
+///
+/// Nothing is validated here; a [`TraceReader`](super::TraceReader) refuses what is wrong.
+#[derive(Debug)]
+pub struct TraceWriter<W: Write> {
+    to: W,
+    last: TextureId,
+    level: Level,
+    frames: u64,
+    uses: u64,
+}
+
+impl<W: Write> TraceWriter<W> {
+    /// Starts a trace of textures of these sizes.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn new(mut to: W, geometry: &Geometry) -> io::Result<TraceWriter<W>> {
+        to.write_all(MAGIC)?;
+        number(&mut to, VERSION)?;
+        number(&mut to, geometry.unit().get())?;
+        number(&mut to, geometry.chains().len() as u64)?;
+        for chain in geometry.chains() {
+            number(&mut to, chain.sizes().len() as u64)?;
+            let mut before = Bytes::ZERO;
+            for &size in chain.sizes() {
+                number(&mut to, (size - before).0)?;
+                before = size;
+            }
+        }
+        Ok(TraceWriter {
+            to,
+            last: TextureId(0),
+            level: Level(0),
+            frames: 0,
+            uses: 0,
+        })
+    }
+
+    /// Appends a record.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write(&mut self, record: Record) -> io::Result<()> {
+        match record {
+            Record::Create { texture, chain } => {
+                self.head(CREATE, texture)?;
+                number(&mut self.to, u64::from(chain.0))
+            }
+            Record::Replace { texture, chain } => {
+                self.head(REPLACE, texture)?;
+                number(&mut self.to, u64::from(chain.0))
+            }
+            Record::Release { texture } => self.head(RELEASE, texture),
+            Record::Use { texture, level } => {
+                self.uses += 1;
+                if level == self.level {
+                    return self.head(USE, texture);
+                }
+                self.level = level;
+                self.head(USE_AT, texture)?;
+                number(&mut self.to, u64::from(level.0))
+            }
+            Record::EndFrame => {
+                self.frames += 1;
+                number(&mut self.to, FRAME)
+            }
+        }
+    }
+
+    /// Ends the trace: without this it counts as truncated.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn finish(mut self) -> io::Result<W> {
+        number(&mut self.to, END)?;
+        number(&mut self.to, self.frames)?;
+        number(&mut self.to, self.uses)?;
+        self.to.flush()?;
+        Ok(self.to)
+    }
+
+    fn head(&mut self, tag: u64, texture: TextureId) -> io::Result<()> {
+        let step = i64::from(texture.0) - i64::from(self.last.0);
+        self.last = texture;
+        let zigzag = (step << 1 ^ step >> 63) as u64;
+        number(&mut self.to, zigzag << 3 | tag)
+    }
+}
+
+fn number(to: &mut impl Write, mut number: u64) -> io::Result<()> {
+    let (mut bytes, mut length) = ([0; 10], 0);
+    loop {
+        let more = number > 0x7F;
+        bytes[length] = (number & 0x7F) as u8 | u8::from(more) << 7;
+        length += 1;
+        number >>= 7;
+        if !more {
+            return to.write_all(&bytes[..length]);
+        }
+    }
+}

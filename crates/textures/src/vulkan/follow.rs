@@ -1,0 +1,60 @@
+//! What the policy decided becomes what the cache has to do.
+
+use super::cache::{Slot, TextureCache};
+use crate::{Event, Level, TextureId};
+
+impl Slot {
+    /// Another place or fewer levels. What is not there yet just comes there.
+    fn go_to(&mut self, place: (u64, Level), texture: TextureId, moving: &mut Vec<TextureId>) {
+        self.place = Some(place);
+        if self.live.is_some() && !std::mem::replace(&mut self.moving, true) {
+            moving.push(texture);
+        }
+    }
+}
+
+impl TextureCache {
+    /// Goes through the policy's events: images of those that went wait for this frame, those that came are to be uploaded.
+    pub(super) fn follow(&mut self) {
+        for event in self.levelled.events() {
+            match *event {
+                Event::Evict { texture, .. } => {
+                    let slot: &mut Slot = &mut self.slots[texture.0 as usize];
+                    slot.place = None;
+                    if let Some(live) = slot.live.take() {
+                        self.images.retire(self.frame, live);
+                        self.changed.push(texture);
+                    }
+                }
+                Event::Place {
+                    texture,
+                    offset,
+                    level,
+                    ..
+                } => {
+                    let slot = &mut self.slots[texture.0 as usize];
+                    slot.place = Some((offset.0, level));
+                    if !std::mem::replace(&mut slot.listed, true) {
+                        self.fresh.push(texture);
+                    }
+                }
+                Event::Move { texture, to, .. } => {
+                    let slot = &mut self.slots[texture.0 as usize];
+                    let (_, level) = slot.place.expect("who moves is there");
+                    slot.go_to((to.0, level), texture, &mut self.moves.listed);
+                }
+                Event::Shrink {
+                    texture,
+                    level,
+                    offset,
+                    ..
+                } => {
+                    let slot = &mut self.slots[texture.0 as usize];
+                    slot.go_to((offset.0, level), texture, &mut self.moves.listed);
+                }
+                Event::Walls { .. } => {}
+            }
+        }
+        self.levelled.forget();
+    }
+}

@@ -1,0 +1,217 @@
+//! Images bound at offsets, their views and descriptor sets, and their end.
+
+use std::collections::VecDeque;
+
+use ash::vk;
+
+use super::shape::{Shape, name};
+use crate::Level;
+use crate::Result;
+use tileheap::runtime::Device;
+use tileheap::runtime::objects::Called;
+use tileheap::runtime::objects::whole;
+
+/// An image with what the renderer needs of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Live {
+    pub(super) image: vk::Image,
+    pub(super) view: vk::ImageView,
+    /// Written once: never while a frame reads it.
+    pub(super) set: vk::DescriptorSet,
+    pub(super) level: Level,
+}
+
+/// What waits for a frame.
+#[derive(Clone, Copy, Debug)]
+enum Gone {
+    Image(Live),
+    Memory(vk::DeviceMemory),
+}
+
+/// Makes and destroys images and their descriptor sets. Sets go round; pools are made as they are needed.
+pub(super) struct Images {
+    pub(super) set_layout: vk::DescriptorSetLayout,
+    pools: Vec<vk::DescriptorPool>,
+    free_sets: Vec<vk::DescriptorSet>,
+    /// By the frame that has to be complete.
+    gone: VecDeque<(u64, Gone)>,
+}
+
+/// Sets of a pool.
+const SETS: usize = 256;
+
+impl Images {
+    pub(super) fn none() -> Images {
+        Images {
+            set_layout: vk::DescriptorSetLayout::null(),
+            pools: Vec::new(),
+            free_sets: Vec::new(),
+            gone: VecDeque::with_capacity(1024),
+        }
+    }
+
+    /// Makes the layout of the sets: one sampled image.
+    pub(super) fn make_layout(&mut self, device: &ash::Device, stages: vk::ShaderStageFlags) -> Result<()> {
+        let binding = [vk::DescriptorSetLayoutBinding::default()
+            .binding(0)
+            .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
+            .descriptor_count(1)
+            .stage_flags(stages)];
+        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&binding);
+        // SAFETY: one binding of one image.
+        let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
+        self.set_layout = layout.called("vkCreateDescriptorSetLayout", || "a texture cache")?;
+        Ok(())
+    }
+
+    fn add_pool(&mut self, device: &ash::Device) -> Result<()> {
+        let what = || "a texture cache";
+        let sizes = [vk::DescriptorPoolSize {
+            ty: vk::DescriptorType::SAMPLED_IMAGE,
+            descriptor_count: SETS as u32,
+        }];
+        let info = vk::DescriptorPoolCreateInfo::default()
+            .max_sets(SETS as u32)
+            .pool_sizes(&sizes);
+        // SAFETY: sizes are not 0.
+        let pool =
+            unsafe { device.create_descriptor_pool(&info, None) }.called("vkCreateDescriptorPool", what)?;
+        self.pools.push(pool);
+        let layouts = [self.set_layout; SETS];
+        let info = vk::DescriptorSetAllocateInfo::default()
+            .descriptor_pool(pool)
+            .set_layouts(&layouts);
+        // SAFETY: pool and layout are alive, and the pool holds as many.
+        let sets =
+            unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets", what)?;
+        self.free_sets.reserve(self.pools.len() * SETS);
+        self.free_sets.extend(sets);
+        Ok(())
+    }
+
+    /// An image at an offset of `memory`, for as long as `destroy` or `retire` leave it.
+    pub(super) fn make(
+        &mut self,
+        inner: &Device,
+        shape: &Shape,
+        level: Level,
+        memory: vk::DeviceMemory,
+        offset: u64,
+    ) -> Result<Live> {
+        let device = inner.raw();
+        if self.free_sets.is_empty() {
+            self.add_pool(device)?;
+        }
+        let what = || name(&shape.shape);
+        // SAFETY: checked when the shape was measured.
+        let image =
+            unsafe { device.create_image(&shape.image_info(level), None) }.called("vkCreateImage", what)?;
+        match view_of(device, shape, image, memory, offset) {
+            Ok(view) => {
+                let set = self.free_sets.pop().expect("a pool was added");
+                write(device, set, view);
+                Ok(Live {
+                    image,
+                    view,
+                    set,
+                    level,
+                })
+            }
+            Err(error) => {
+                // SAFETY: nobody else has it.
+                unsafe { device.destroy_image(image, None) };
+                Err(error)
+            }
+        }
+    }
+
+    /// Destroys an image.
+    ///
+    /// # Safety
+    /// No frame under way uses it.
+    pub(super) unsafe fn destroy(&mut self, device: &ash::Device, live: Live) {
+        // SAFETY: the caller's duty.
+        unsafe { device.destroy_image_view(live.view, None) };
+        // SAFETY: its only view is gone.
+        unsafe { device.destroy_image(live.image, None) };
+        self.free_sets.push(live.set);
+    }
+
+    /// Destroys an image when `frame` is complete.
+    pub(super) fn retire(&mut self, frame: u64, live: Live) {
+        self.gone.push_back((frame, Gone::Image(live)));
+    }
+
+    /// Frees memory when `frame` is complete: after the images that were retired before.
+    pub(super) fn retire_memory(&mut self, frame: u64, memory: vk::DeviceMemory) {
+        self.gone.push_back((frame, Gone::Memory(memory)));
+    }
+
+    /// Destroys what waited for frames up to `complete`.
+    ///
+    /// # Safety
+    /// They are complete.
+    pub(super) unsafe fn free(&mut self, device: &ash::Device, complete: u64) {
+        while let Some(&(frame, gone)) = self.gone.front()
+            && frame <= complete
+        {
+            self.gone.pop_front();
+            match gone {
+                // SAFETY: the caller's duty.
+                Gone::Image(live) => unsafe { self.destroy(device, live) },
+                // SAFETY: its images were retired before it.
+                Gone::Memory(memory) => unsafe { device.free_memory(memory, None) },
+            }
+        }
+    }
+
+    /// Destroys everything that was retired, and the sets.
+    ///
+    /// # Safety
+    /// Nothing of it is in use.
+    pub(super) unsafe fn destroy_all(&mut self, device: &ash::Device) {
+        // SAFETY: the caller's duty.
+        unsafe { self.free(device, u64::MAX) };
+        for pool in self.pools.drain(..) {
+            // SAFETY: the caller's duty.
+            unsafe { device.destroy_descriptor_pool(pool, None) };
+        }
+        self.free_sets.clear();
+        // SAFETY: as above; null is ignored.
+        unsafe { device.destroy_descriptor_set_layout(self.set_layout, None) };
+        self.set_layout = vk::DescriptorSetLayout::null();
+    }
+}
+
+fn view_of(
+    device: &ash::Device,
+    shape: &Shape,
+    image: vk::Image,
+    memory: vk::DeviceMemory,
+    offset: u64,
+) -> Result<vk::ImageView> {
+    let what = || name(&shape.shape);
+    // SAFETY: the image is new; the offset is a multiple of every alignment that was measured, the block as large as measured.
+    unsafe { device.bind_image_memory(image, memory, offset) }.called("vkBindImageMemory", what)?;
+    let info = vk::ImageViewCreateInfo::default()
+        .image(image)
+        .view_type(vk::ImageViewType::TYPE_2D)
+        .format(shape.shape.format)
+        .subresource_range(whole(vk::ImageAspectFlags::COLOR));
+    // SAFETY: the image is bound, of that format and two dimensions.
+    let view = unsafe { device.create_image_view(&info, None) };
+    Ok(view.called("vkCreateImageView", what)?)
+}
+
+fn write(device: &ash::Device, set: vk::DescriptorSet, view: vk::ImageView) {
+    let images = [vk::DescriptorImageInfo::default()
+        .image_view(view)
+        .image_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL)];
+    let write = [vk::WriteDescriptorSet::default()
+        .dst_set(set)
+        .dst_binding(0)
+        .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
+        .image_info(&images)];
+    // SAFETY: the view is alive, and no frame under way reads a set that is free.
+    unsafe { device.update_descriptor_sets(&write, &[]) };
+}

@@ -1,0 +1,148 @@
+//! Another allocation: the budget changes, what stays is copied.
+
+use ash::vk;
+
+use super::budget;
+use super::cache::TextureCache;
+use super::image::Live;
+use super::upload::{barrier, image_barrier};
+use crate::Level;
+use crate::Result;
+use tileheap::units::Bytes;
+
+impl TextureCache {
+    /// Another size of the cache, between two frames. What reaches past a smaller one goes; the rest is copied by the next frame
+    /// that is recorded, and the old allocation is freed when that is complete.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or the device is out of memory: the cache then stays as it is.
+    pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
+        if budget == self.budget {
+            return Ok(());
+        }
+        let memory = self.allocate(budget)?;
+        if let Err(fault) = self.levelled.set_budget(budget) {
+            // SAFETY: nothing was bound to it.
+            unsafe { self.inner.raw().free_memory(memory, None) };
+            return Err(fault.into());
+        }
+        tracing::info!(from = %self.budget, to = %budget, "the texture cache changes its size");
+        self.former.push(std::mem::replace(&mut self.memory, memory));
+        self.budget = budget;
+        self.follow();
+        Ok(())
+    }
+
+    /// Asks the system how much memory this program may use, and follows: a smaller cache where it uses more, the full one
+    /// again when there is room. Between two frames, every second or so; the new size, if it is another one.
+    ///
+    /// Does nothing where the device lacks `VK_EXT_memory_budget`.
+    ///
+    /// # Errors
+    /// If the device is out of memory: the cache then stays as it is.
+    pub fn follow_memory_budget(&mut self) -> Result<Option<Bytes>> {
+        let Some(heap) = self.heap() else {
+            return Ok(None);
+        };
+        let (least, most) = self.limits;
+        let adjusted = budget::adjusted(self.budget, least, most, heap);
+        if adjusted == self.budget {
+            return Ok(None);
+        }
+        self.set_budget(adjusted)?;
+        Ok(Some(adjusted))
+    }
+
+    /// Copies what is bound to former allocations.
+    ///
+    /// # Safety
+    /// As [`record`](TextureCache::record).
+    pub(super) unsafe fn relocate(&mut self, commands: vk::CommandBuffer) -> Result<()> {
+        if self.former.is_empty() {
+            return Ok(());
+        }
+        // Of a size change alone, which allocates anyway.
+        let mut moves: Vec<(usize, Live)> = Vec::new();
+        for (index, slot) in self.slots.iter().enumerate() {
+            let (Some((offset, level)), Some(_)) = (slot.place, slot.live) else {
+                continue;
+            };
+            let shape = &self.shapes[usize::from(slot.chain.0)];
+            match self.images.make(&self.inner, shape, level, self.memory, offset) {
+                Ok(live) => moves.push((index, live)),
+                Err(error) => {
+                    for (_, live) in moves {
+                        // SAFETY: no commands use it.
+                        unsafe { self.images.destroy(self.inner.raw(), live) };
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        self.record_moves(commands, &moves);
+        for (index, live) in moves {
+            let former = self.slots[index].live.replace(live);
+            self.images.retire(self.frame, former.expect("it was there"));
+            self.changed.push(crate::TextureId(index as u32));
+        }
+        self.forget_moves();
+        for memory in self.former.drain(..) {
+            self.images.retire_memory(self.frame, memory);
+        }
+        Ok(())
+    }
+
+    fn record_moves(&self, commands: vk::CommandBuffer, moves: &[(usize, Live)]) {
+        use vk::AccessFlags as A;
+        use vk::ImageLayout as L;
+        let device = self.inner.raw();
+        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.readers);
+        let (source, target) = (L::TRANSFER_SRC_OPTIMAL, L::TRANSFER_DST_OPTIMAL);
+        let live_of = |index: usize| self.slots[index].live.expect("it was there");
+        let former = |index: usize| live_of(index).image;
+        let before: Vec<_> = (moves.iter())
+            .flat_map(|&(index, live)| {
+                let from = (L::SHADER_READ_ONLY_OPTIMAL, source);
+                [
+                    image_barrier(former(index), from, (A::empty(), A::TRANSFER_READ)),
+                    image_barrier(
+                        live.image,
+                        (L::UNDEFINED, target),
+                        (A::empty(), A::TRANSFER_WRITE),
+                    ),
+                ]
+            })
+            .collect();
+        barrier(device, commands, (reading | copying, copying), &before);
+        for &(index, live) in moves {
+            let shape = &self.shapes[usize::from(self.slots[index].chain.0)].shape;
+            // Levels that it has lost meanwhile.
+            let dropped = live_of(index).level.0 - live.level.0;
+            let copies: Vec<_> = (0..=live.level.0)
+                .map(|mip| {
+                    let layers = |mip: u8| vk::ImageSubresourceLayers {
+                        aspect_mask: vk::ImageAspectFlags::COLOR,
+                        mip_level: mip.into(),
+                        base_array_layer: 0,
+                        layer_count: 1,
+                    };
+                    vk::ImageCopy {
+                        src_subresource: layers(dropped + mip),
+                        dst_subresource: layers(mip),
+                        extent: shape.extent_at(Level(live.level.0 - mip)).into(),
+                        ..Default::default()
+                    }
+                })
+                .collect();
+            // SAFETY: recording (the caller's duty); both images are alive, of one shape, and in these layouts.
+            unsafe { device.cmd_copy_image(commands, former(index), source, live.image, target, &copies) };
+        }
+        let after: Vec<_> = (moves.iter())
+            .map(|(_, live)| {
+                let layouts = (target, L::SHADER_READ_ONLY_OPTIMAL);
+                image_barrier(live.image, layouts, (A::TRANSFER_WRITE, A::SHADER_READ))
+            })
+            .collect();
+        barrier(device, commands, (copying, reading), &after);
+    }
+}

@@ -1,0 +1,219 @@
+//! Kinds of textures, and what the driver asks of memory for each at each level.
+
+use ash::vk;
+
+use crate::Result;
+use crate::{Chain, Geometry, Level};
+use tileheap::frame::{TexelBlock, texel_block};
+use tileheap::runtime::Device;
+use tileheap::runtime::RuntimeFault;
+use tileheap::runtime::objects::Called;
+use tileheap::units::{Alignment, Bytes};
+
+/// A kind of textures: one format, one extent, a full mip chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextureShape {
+    /// Format of the texels. It has to be sampled and copied to.
+    pub format: vk::Format,
+    /// Extent of the finest level, in texels.
+    pub extent: vk::Extent2D,
+}
+
+impl TextureShape {
+    /// The finest level.
+    pub fn finest(&self) -> Level {
+        Level(self.extent.width.max(self.extent.height).max(1).ilog2() as u8)
+    }
+
+    /// The extent at a level: the finest has that of the shape.
+    pub fn extent_at(&self, level: Level) -> vk::Extent2D {
+        let below = u32::from(self.finest().0.saturating_sub(level.0));
+        vk::Extent2D {
+            width: (self.extent.width >> below).max(1),
+            height: (self.extent.height >> below).max(1),
+        }
+    }
+}
+
+/// A shape, and what follows from its format.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    pub(super) shape: TextureShape,
+    block: TexelBlock,
+}
+
+impl Shape {
+    fn new(shape: TextureShape) -> Result<Shape> {
+        let TextureShape { format, extent } = shape;
+        let unsupported = |why: &str| RuntimeFault::Unsupported {
+            resource: name(&shape),
+            why: why.to_owned(),
+        };
+        let block = texel_block(format).ok_or_else(|| unsupported("texels of no known size"))?;
+        let longest = extent.width.max(extent.height);
+        if extent.width.min(extent.height) == 0 || longest.ilog2() > 31 {
+            return Err(unsupported("an extent without texels").into());
+        }
+        Ok(Shape { shape, block })
+    }
+
+    /// Bytes of one level alone, tightly packed.
+    pub(super) fn texels_at(&self, level: Level) -> usize {
+        let vk::Extent2D { width, height } = self.shape.extent_at(level);
+        let blocks = width.div_ceil(self.block.width) as usize * height.div_ceil(self.block.height) as usize;
+        blocks * self.block.bytes as usize
+    }
+
+    /// What copies from a buffer have to start at a multiple of.
+    pub(super) fn alignment(&self) -> u64 {
+        // Of 4 for queues that only copy (VUID-vkCmdCopyBufferToImage-commandBuffer-07737), and whole blocks.
+        let bytes = u64::from(self.block.bytes);
+        if bytes.is_multiple_of(4) { bytes } else { bytes * 4 }
+    }
+
+    /// The image of a texture at `level`.
+    pub(super) fn image_info(&self, level: Level) -> vk::ImageCreateInfo<'static> {
+        use vk::ImageUsageFlags as U;
+        vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(self.shape.format)
+            .extent(self.shape.extent_at(level).into())
+            .mip_levels(u32::from(level.0) + 1)
+            .array_layers(1)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .tiling(vk::ImageTiling::OPTIMAL)
+            // As source for when the cache gets another allocation.
+            .usage(U::SAMPLED | U::TRANSFER_DST | U::TRANSFER_SRC)
+            .initial_layout(vk::ImageLayout::UNDEFINED)
+    }
+}
+
+/// What shapes come to on a device.
+pub(super) struct Measured {
+    pub(super) shapes: Vec<Shape>,
+    pub(super) geometry: Geometry,
+    /// Memory types that hold all of them.
+    pub(super) memory_types: u32,
+}
+
+/// Asks the driver what images of each shape need at each level.
+pub(super) fn measure(inner: &Device, shapes: &[TextureShape]) -> Result<Measured> {
+    let (mut unit, mut memory_types) = (Alignment::ONE, inner.profile().ordinary_type_bits());
+    let (mut chains, mut measured) = (Vec::new(), Vec::new());
+    for &shape in shapes {
+        let shape = Shape::new(shape)?;
+        check_format(inner, &shape)?;
+        let mut sizes: Vec<Bytes> = Vec::new();
+        for level in (0..=shape.shape.finest().0).map(Level) {
+            let needs = requirements(inner, &shape, level)?;
+            let alignment = Alignment::new(needs.alignment.max(1)).expect("at least 1");
+            unit = unit.lcm(alignment).ok_or_else(|| RuntimeFault::Unsupported {
+                resource: name(&shape.shape),
+                why: format!("an alignment of {alignment} beside one of {unit}"),
+            })?;
+            memory_types &= needs.memory_type_bits;
+            // A driver may ask for less where there is more to store; the larger one holds it.
+            let before = sizes.last().copied().unwrap_or(Bytes(1));
+            sizes.push(before.max(Bytes(needs.size)));
+        }
+        chains.push(Chain::new(sizes));
+        measured.push(shape);
+    }
+    Ok(Measured {
+        shapes: measured,
+        geometry: Geometry::new(chains, unit)?,
+        memory_types,
+    })
+}
+
+fn check_format(inner: &Device, shape: &Shape) -> Result<()> {
+    let info = shape.image_info(shape.shape.finest());
+    // SAFETY: physical device and instance are the runtime's.
+    let properties = unsafe {
+        inner.instance().get_physical_device_image_format_properties(
+            inner.physical_device(),
+            info.format,
+            info.image_type,
+            info.tiling,
+            info.usage,
+            info.flags,
+        )
+    };
+    let unsupported = |why: String| RuntimeFault::Unsupported {
+        resource: name(&shape.shape),
+        why,
+    };
+    match properties {
+        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => Err(unsupported(
+            "the device has no images of that format to sample and copy to".to_owned(),
+        )
+        .into()),
+        Err(result) => {
+            Err(result).called("vkGetPhysicalDeviceImageFormatProperties", || name(&shape.shape))?
+        }
+        Ok(properties) => {
+            let most = properties.max_extent;
+            if info.extent.width > most.width || info.extent.height > most.height {
+                let why = format!("the device allows {} x {}", most.width, most.height);
+                return Err(unsupported(why).into());
+            }
+            Ok(())
+        }
+    }
+}
+
+fn requirements(inner: &Device, shape: &Shape, level: Level) -> Result<vk::MemoryRequirements> {
+    let device = inner.raw();
+    // SAFETY: format, usage and extent were checked, and levels are those of the extent.
+    let image = unsafe { device.create_image(&shape.image_info(level), None) }
+        .called("vkCreateImage", || name(&shape.shape))?;
+    let mut dedicated = vk::MemoryDedicatedRequirements::default();
+    let mut needs = vk::MemoryRequirements2::default().push_next(&mut dedicated);
+    let info = vk::ImageMemoryRequirementsInfo2::default().image(image);
+    // SAFETY: the image was just created.
+    unsafe { device.get_image_memory_requirements2(&info, &mut needs) };
+    let needs = needs.memory_requirements;
+    // SAFETY: nobody else has it.
+    unsafe { device.destroy_image(image, None) };
+    if dedicated.requires_dedicated_allocation != 0 {
+        let why = "the driver wants an allocation for each image of that kind".to_owned();
+        let resource = name(&shape.shape);
+        return Err(RuntimeFault::Unsupported { resource, why }.into());
+    }
+    Ok(needs)
+}
+
+/// What messages call a shape.
+pub(super) fn name(shape: &TextureShape) -> String {
+    let vk::Extent2D { width, height } = shape.extent;
+    format!("texture of {width} x {height}, {:?}", shape.format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_count_from_a_single_texel() {
+        let extent = vk::Extent2D { width: 20, height: 6 };
+        let format = vk::Format::R8G8B8A8_UNORM;
+        let shape = Shape::new(TextureShape { format, extent }).expect("sound");
+        let extents = (0..=4).map(|level| {
+            let vk::Extent2D { width, height } = shape.shape.extent_at(Level(level));
+            (width, height, shape.texels_at(Level(level)))
+        });
+        assert_eq!(
+            extents.collect::<Vec<_>>(),
+            [(1, 1, 4), (2, 1, 8), (5, 1, 20), (10, 3, 120), (20, 6, 480)]
+        );
+        assert_eq!(shape.image_info(Level(3)).mip_levels, 4);
+        let empty = vk::Extent2D { width: 0, height: 6 };
+        assert!(
+            Shape::new(TextureShape {
+                format,
+                extent: empty
+            })
+            .is_err()
+        );
+    }
+}

@@ -1,0 +1,211 @@
+//! The staging ring: host memory that texels are written to, and copied from by the frames under way.
+//!
+//! ```text
+//!         tail                      head
+//! ├────────┼──────────┬──────────────┼─────────┤      a take that would cross the end starts anew at 0
+//!           frame 7    frame 8
+//! ```
+
+use std::collections::VecDeque;
+
+use ash::vk;
+
+use crate::Result;
+use tileheap::runtime::Device;
+use tileheap::runtime::objects::Called;
+use tileheap::runtime::objects::allocate;
+use tileheap::units::Bytes;
+
+/// The bookkeeping of a ring: positions count on for ever, offsets are positions modulo the size.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Ring {
+    size: u64,
+    head: u64,
+    tail: u64,
+    /// Where the head was when a frame ended.
+    frames: VecDeque<(u64, u64)>,
+}
+
+impl Ring {
+    /// The offset of `bytes` bytes at a multiple of `alignment`; `None` while frames under way use them.
+    fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
+        let lap = self.head / self.size * self.size;
+        let offset = (self.head - lap).next_multiple_of(alignment);
+        let start = if offset + bytes <= self.size {
+            lap + offset
+        } else {
+            lap + self.size
+        };
+        if bytes > self.size || start + bytes - self.tail > self.size {
+            return None;
+        }
+        self.head = start + bytes;
+        Some(start % self.size)
+    }
+
+    fn end_frame(&mut self, frame: u64) {
+        if self.frames.back().map_or(self.tail, |&(_, head)| head) != self.head {
+            self.frames.push_back((frame, self.head));
+        }
+    }
+
+    fn free(&mut self, complete: u64) {
+        while let Some(&(frame, head)) = self.frames.front()
+            && frame <= complete
+        {
+            self.tail = head;
+            self.frames.pop_front();
+        }
+        if self.frames.is_empty() && self.tail == self.head {
+            (self.head, self.tail) = (0, 0);
+        }
+    }
+}
+
+/// A buffer that stays mapped, taken in turns.
+pub(super) struct Staging {
+    pub(super) buffer: vk::Buffer,
+    memory: vk::DeviceMemory,
+    bytes: *mut u8,
+    ring: Ring,
+}
+
+/// How far a ring was taken: to give back what was taken since.
+pub(super) struct Mark(u64);
+
+impl Staging {
+    /// No ring: nothing can be taken of it.
+    pub(super) fn none() -> Staging {
+        Staging {
+            buffer: vk::Buffer::null(),
+            memory: vk::DeviceMemory::null(),
+            bytes: std::ptr::null_mut(),
+            ring: Ring::default(),
+        }
+    }
+
+    /// Makes the ring. What was made of it when this fails, [`destroy`](Staging::destroy) takes.
+    pub(super) fn make(&mut self, inner: &Device, size: Bytes, frames: usize) -> Result<()> {
+        let (device, what) = (inner.raw(), || format!("a staging ring of {size}"));
+        let info = vk::BufferCreateInfo::default()
+            .size(size.0)
+            .usage(vk::BufferUsageFlags::TRANSFER_SRC);
+        // SAFETY: the size is not 0.
+        self.buffer = unsafe { device.create_buffer(&info, None) }.called("vkCreateBuffer", what)?;
+        // SAFETY: just created.
+        let needs = unsafe { device.get_buffer_memory_requirements(self.buffer) };
+        use vk::MemoryPropertyFlags as P;
+        let (wanted, guarded) = (P::HOST_VISIBLE | P::HOST_COHERENT, P::DEVICE_COHERENT_AMD);
+        let profile = inner.profile();
+        let types = profile.type_bits(|kind| kind.flags.contains(wanted) && !kind.flags.intersects(guarded));
+        // Every device has one for buffers (Vulkan specification, "Device Memory").
+        let memory_type = (types & needs.memory_type_bits & !profile.tile_type_bits()).trailing_zeros();
+        self.memory = allocate(device, Bytes(needs.size), memory_type, what)?;
+        // SAFETY: of the size and type that the buffer asked for, and both are new.
+        unsafe { device.bind_buffer_memory(self.buffer, self.memory, 0) }
+            .called("vkBindBufferMemory", what)?;
+        let all = vk::MemoryMapFlags::empty();
+        // SAFETY: host visible, and mapped once.
+        let bytes = unsafe { device.map_memory(self.memory, 0, vk::WHOLE_SIZE, all) };
+        self.bytes = bytes.called("vkMapMemory", what)?.cast();
+        self.ring.size = size.0;
+        self.ring.frames.reserve(frames);
+        Ok(())
+    }
+
+    /// `bytes` bytes to write and their offset, at a multiple of `alignment`; `None` while frames under way use them.
+    pub(super) fn take(&mut self, bytes: usize, alignment: u64) -> Option<(u64, &mut [u8])> {
+        let offset = self.ring.take(bytes as u64, alignment)?;
+        // SAFETY: inside the mapping.
+        let start = unsafe { self.bytes.add(offset as usize) };
+        // SAFETY: mapped up to the end of the ring, and neither the device nor anyone else uses bytes that the ring gives out.
+        Some((offset, unsafe { std::slice::from_raw_parts_mut(start, bytes) }))
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark(self.ring.head)
+    }
+
+    /// Gives back what was taken since.
+    pub(super) fn take_back(&mut self, mark: &Mark) {
+        self.ring.head = mark.0;
+    }
+
+    /// What was taken is in use until `frame` is complete.
+    pub(super) fn end_frame(&mut self, frame: u64) {
+        self.ring.end_frame(frame);
+    }
+
+    pub(super) fn free(&mut self, complete: u64) {
+        self.ring.free(complete);
+    }
+
+    /// # Safety
+    /// The device does not use it any more.
+    pub(super) unsafe fn destroy(&mut self, device: &ash::Device) {
+        // SAFETY: the caller's duty; null is ignored.
+        unsafe { device.destroy_buffer(self.buffer, None) };
+        // SAFETY: nothing is bound to it any more; freeing unmaps.
+        unsafe { device.free_memory(self.memory, None) };
+        *self = Staging::none();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_taken_twice_before_its_frame_is_complete() {
+        let mut ring = Ring {
+            size: 100,
+            ..Ring::default()
+        };
+        assert_eq!(ring.take(40, 4), Some(0));
+        assert_eq!(ring.take(5, 4), Some(40));
+        ring.end_frame(1);
+        assert_eq!(ring.take(30, 8), Some(48));
+        ring.end_frame(2);
+        // Would cross the end, and frame 1 is at the start.
+        assert_eq!(ring.take(30, 4), None);
+        ring.free(1);
+        assert_eq!(ring.take(30, 4), Some(0));
+        assert_eq!(ring.take(20, 1), None);
+        ring.end_frame(3);
+        ring.free(2);
+        assert_eq!(ring.take(20, 1), Some(30));
+        ring.end_frame(4);
+        ring.free(4);
+        assert_eq!(ring.take(100, 1), Some(0));
+        assert_eq!(ring.take(101, 1), None);
+    }
+
+    /// Random takes against a list of what is in use.
+    #[test]
+    fn it_agrees_with_a_list() {
+        let mut random = tileheap::units::SplitMix64::new(5);
+        let mut ring = Ring {
+            size: 1000,
+            ..Ring::default()
+        };
+        let mut used: Vec<(u64, u64, u64)> = Vec::new();
+        let mut taken = 0;
+        for frame in 1..2000 {
+            for _ in 0..random.below(4) {
+                let (bytes, alignment) = (1 + random.below(300), 1 << random.below(5));
+                if let Some(offset) = ring.take(bytes, alignment) {
+                    taken += 1;
+                    assert!(offset.is_multiple_of(alignment) && offset + bytes <= 1000);
+                    let apart = |&(_, first, end): &(u64, u64, u64)| offset + bytes <= first || offset >= end;
+                    assert!(used.iter().all(apart), "{offset} of {bytes} in {used:?}");
+                    used.push((frame, offset, offset + bytes));
+                }
+            }
+            ring.end_frame(frame);
+            let complete = frame.saturating_sub(random.below(4));
+            ring.free(complete);
+            used.retain(|&(frame, ..)| frame > complete);
+        }
+        assert!(taken > 1000, "{taken}");
+    }
+}

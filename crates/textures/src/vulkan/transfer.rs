@@ -1,0 +1,132 @@
+//! Uploads on a queue of their own.
+
+use ash::vk;
+
+use crate::Result;
+use tileheap::runtime::objects::Called;
+use tileheap::runtime::{Capabilities, Device};
+use tileheap::runtime::{DeviceQueue, RuntimeFault};
+
+/// A queue for uploads beside the one that draws.
+#[derive(Clone, Copy, Debug)]
+pub struct TransferQueue {
+    /// A queue of a family of its own; nobody else uses it while the cache records.
+    pub queue: DeviceQueue,
+    /// A timeline semaphore of the caller's, which each frame signals with its number when it is complete.
+    pub frames: vk::Semaphore,
+}
+
+/// What submits uploads.
+pub(super) struct Transfer {
+    pub(super) queue: TransferQueue,
+    /// The family that draws.
+    pub(super) family: u32,
+    pool: vk::CommandPool,
+    /// Command buffers, and the last frame that used each.
+    commands: Vec<(vk::CommandBuffer, u64)>,
+    /// Counts the frames whose uploads are there.
+    uploaded: vk::Semaphore,
+}
+
+impl Transfer {
+    /// Makes what it takes. What was made when this fails, [`destroy`](Transfer::destroy) takes.
+    pub(super) fn new(queue: TransferQueue, family: u32) -> Transfer {
+        Transfer {
+            queue,
+            family,
+            pool: vk::CommandPool::null(),
+            commands: Vec::with_capacity(16),
+            uploaded: vk::Semaphore::null(),
+        }
+    }
+
+    pub(super) fn make(&mut self, inner: &Device) -> Result<()> {
+        let (device, what) = (inner.raw(), || "uploads");
+        if !inner.capabilities().contains(Capabilities::TIMELINE_SEMAPHORE) {
+            return Err(RuntimeFault::Lacks {
+                by: inner.profile().name.clone(),
+                what: "timeline semaphores, which uploads on a queue of their own need".to_owned(),
+            }
+            .into());
+        }
+        let info = vk::CommandPoolCreateInfo::default()
+            .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
+            .queue_family_index(self.queue.queue.family);
+        // SAFETY: the caller's device has the queue, and so the family.
+        self.pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool", what)?;
+        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: timelines are enabled.
+        self.uploaded = unsafe { device.create_semaphore(&info, None) }.called("vkCreateSemaphore", what)?;
+        Ok(())
+    }
+
+    /// A command buffer that is recording, for `frame`.
+    pub(super) fn begin(
+        &mut self,
+        device: &ash::Device,
+        frame: u64,
+        complete: u64,
+    ) -> Result<vk::CommandBuffer> {
+        let what = || "uploads";
+        let free = self.commands.iter().position(|&(_, last)| last <= complete);
+        let index = match free {
+            Some(index) => index,
+            None => {
+                let info = vk::CommandBufferAllocateInfo::default()
+                    .command_pool(self.pool)
+                    .command_buffer_count(1);
+                // SAFETY: the pool is alive.
+                let made = unsafe { device.allocate_command_buffers(&info) };
+                self.commands
+                    .push((made.called("vkAllocateCommandBuffers", what)?[0], 0));
+                self.commands.len() - 1
+            }
+        };
+        let (commands, last) = &mut self.commands[index];
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        // SAFETY: its last frame is complete, and the pool lets beginning reset it.
+        unsafe { device.begin_command_buffer(*commands, &info) }.called("vkBeginCommandBuffer", what)?;
+        *last = frame;
+        Ok(*commands)
+    }
+
+    /// Submits the uploads of `frame`, behind all frames before; what the frame then has to wait for.
+    pub(super) fn submit(
+        &self,
+        device: &ash::Device,
+        commands: vk::CommandBuffer,
+        frame: u64,
+    ) -> Result<(vk::Semaphore, u64)> {
+        let what = || format!("the uploads of frame {frame}");
+        // SAFETY: recording.
+        unsafe { device.end_command_buffer(commands) }.called("vkEndCommandBuffer", what)?;
+        let (waits, values) = ([self.queue.frames], [frame - 1]);
+        let (signals, signalled) = ([self.uploaded], [frame]);
+        let (stages, buffers) = ([vk::PipelineStageFlags::TRANSFER], [commands]);
+        let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
+            .wait_semaphore_values(&values)
+            .signal_semaphore_values(&signalled);
+        let info = vk::SubmitInfo::default()
+            .wait_semaphores(&waits)
+            .wait_dst_stage_mask(&stages)
+            .command_buffers(&buffers)
+            .signal_semaphores(&signals)
+            .push_next(&mut timeline);
+        // SAFETY: everything named is alive; the queue is the caller's for this.
+        unsafe { device.queue_submit(self.queue.queue.handle, &[info], vk::Fence::null()) }
+            .called("vkQueueSubmit", what)?;
+        Ok((self.uploaded, frame))
+    }
+
+    /// # Safety
+    /// Nothing of it is in use.
+    pub(super) unsafe fn destroy(&mut self, device: &ash::Device) {
+        // SAFETY: the caller's duty; null is ignored.
+        unsafe { device.destroy_command_pool(self.pool, None) };
+        // SAFETY: as above.
+        unsafe { device.destroy_semaphore(self.uploaded, None) };
+        self.commands.clear();
+        (self.pool, self.uploaded) = (vk::CommandPool::null(), vk::Semaphore::null());
+    }
+}

@@ -1,0 +1,49 @@
+//! A cache allocates nothing once it has seen the textures and a few frames, whatever policy it has.
+
+use tileheap_testkit::counting;
+
+use tileheap_textures::scenario::Scenario;
+use tileheap_textures::trace::Entry;
+use tileheap_textures::units::Bytes;
+use tileheap_textures::{Event, Geometry, Journal, Policy, PolicyKind};
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+fn play(policy: &mut dyn Policy, journal: &mut Journal, entries: &[Entry]) {
+    for &entry in entries {
+        match entry {
+            Entry::Use(request) => {
+                policy.request(request, journal);
+            }
+            Entry::Release(texture) => policy.release(texture, journal),
+            Entry::EndFrame => {
+                policy.end_frame(journal);
+                journal.clear();
+                policy.begin_frame(journal);
+            }
+        }
+    }
+}
+
+#[test]
+fn steady_flights_and_strafes_allocate_nothing() {
+    for scenario in [Scenario::Strafe, Scenario::Flight] {
+        let entries = scenario.entries(1, 200);
+        for kind in PolicyKind::ALL {
+            let mut policy = kind.build(&Geometry::wulfram(), Bytes::mib(2), 1).expect("2 MiB");
+            let mut journal = Journal::new();
+            // As many events as the largest frame may come to: a journal is the caller's.
+            let (arena, start, end) = (0, Bytes::ZERO, Bytes::ZERO);
+            (0..1 << 16).for_each(|_| journal.push(Event::Walls { arena, start, end }));
+            journal.clear();
+            for _ in 0..2 {
+                play(&mut *policy, &mut journal, &entries);
+            }
+            let before = counting::so_far();
+            play(&mut *policy, &mut journal, &entries);
+            let allocations = counting::so_far() - before;
+            assert_eq!(allocations, 0, "{} on {}", kind.name(), scenario.name());
+        }
+    }
+}

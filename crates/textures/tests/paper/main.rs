@@ -1,0 +1,55 @@
+//! The paper's numbers, and its claims in measurement.
+
+mod numbers;
+mod ring;
+use tileheap_testkit as support;
+mod walls;
+mod weak;
+
+use serde_json::Value;
+use tileheap_textures::replay::{Replay, Summary};
+use tileheap_textures::trace::Entry;
+use tileheap_textures::units::Bytes;
+use tileheap_textures::{ChainId, Geometry, Level, Policy, PolicyKind, Request, TextureId};
+
+const TWO_MIB: Bytes = Bytes::mib(2);
+
+fn vectors() -> Option<Value> {
+    let path = support::shared("cases/blow_texture_cache.json")?;
+    let text = std::fs::read_to_string(path).expect("the cases are there");
+    Some(serde_json::from_str(&text).expect("JSON"))
+}
+
+fn request(texture: u32, level: u8) -> Request {
+    let geometry = Geometry::wulfram();
+    Request {
+        texture: TextureId(texture),
+        level: Level(level),
+        chain: ChainId(0),
+        size: geometry
+            .size(ChainId(0), Level(level))
+            .expect("a level of the chain"),
+    }
+}
+
+fn play<P: Policy>(policy: P, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> (Summary, Vec<u64>) {
+    let mut replay = Replay::new(policy, geometry, budget);
+    let mut uploads = Vec::new();
+    for &entry in entries {
+        replay.play(entry).unwrap_or_else(|fault| panic!("{fault}"));
+        if entry == Entry::EndFrame {
+            uploads.push(replay.last_frame().uploads);
+        }
+    }
+    (replay.finish(), uploads)
+}
+
+/// Every frame's uploads in bytes.
+fn uploaded(kind: PolicyKind, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> Vec<u64> {
+    let policy = kind.build(geometry, budget, 1).expect("it fits");
+    let mut replay = Replay::new(policy, geometry, budget);
+    for &entry in entries {
+        replay.play(entry).unwrap_or_else(|fault| panic!("{fault}"));
+    }
+    replay.traffic().to_vec()
+}

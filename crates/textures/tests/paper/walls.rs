@@ -1,0 +1,261 @@
+//! Walls: where arenas allocate, when they grow, over whom, and where they settle.
+
+use tileheap_textures::replay::Replay;
+use tileheap_textures::scenario::{Scenario, working_set};
+use tileheap_textures::trace::Entry;
+use tileheap_textures::units::Bytes;
+use tileheap_textures::{
+    Arenas, ArenasDesc, Event, FirstAttempt, Geometry, InitialWalls, Journal, Outcome, Policy, PolicyKind,
+    Reason, Side, Temperature,
+};
+
+use crate::{TWO_MIB, request, uploaded};
+
+#[test]
+fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
+    let desc = ArenasDesc {
+        walls: InitialWalls::EqualBytes,
+        ..ArenasDesc::default()
+    };
+    let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
+    let mut journal = Journal::new();
+    let offset = |arenas: &mut Arenas, journal: &mut Journal, texture, level| match arenas
+        .request(request(texture, level), journal)
+    {
+        Outcome::Upload { offset } => offset,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        offset(&mut arenas, &mut journal, 0, 0),
+        Bytes::ZERO,
+        "the first arena at its left"
+    );
+    assert_eq!(
+        offset(&mut arenas, &mut journal, 1, 8),
+        TWO_MIB - Bytes(87_384),
+        "the last one at its right"
+    );
+    // Level 4 and 6 are warm, everything else is cold: to the left of arena 5 it is warmer when 4 is full and 6 is not.
+    for frame in 0..2 {
+        for texture in 0..600 {
+            arenas.request(request(100 + texture, 4), &mut journal);
+        }
+        arenas.end_frame(&mut journal);
+        let sides: Vec<Side> = arenas.arenas().map(|arena| arena.side).collect();
+        assert_eq!(sides[5], Side::Right, "frame {frame}: figure 9");
+        assert_eq!(sides[3], Side::Left, "frame {frame}: level 4 is to its right");
+    }
+    let view: Vec<_> = arenas.arenas().collect();
+    let placed = offset(&mut arenas, &mut journal, 5000, 5);
+    assert_eq!(placed + view[5].block, view[5].end, "at its right end");
+}
+
+#[test]
+fn growth_comes_before_the_first_ejection() {
+    // Level 5 heats up by a few textures a frame: its walls give way in time.
+    let desc = ArenasDesc {
+        walls: InitialWalls::EqualBytes,
+        ..ArenasDesc::default()
+    };
+    let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
+    let start = arenas.arenas().nth(5).expect("nine").end - arenas.arenas().nth(5).expect("nine").start;
+    let mut journal = Journal::new();
+    let (mut grown, mut ejected) = (None, None);
+    for frame in 0..120_u32 {
+        for texture in 0..(frame + 1) * 4 {
+            arenas.request(request(texture, 5), &mut journal);
+        }
+        arenas.end_frame(&mut journal);
+        let now = arenas.arenas().nth(5).expect("nine");
+        if now.end - now.start > start {
+            grown.get_or_insert(frame);
+        }
+        let replaced = |event: &Event| {
+            matches!(
+                event,
+                Event::Evict {
+                    reason: Reason::Replaced,
+                    ..
+                }
+            )
+        };
+        if journal.events().iter().any(replaced) {
+            ejected.get_or_insert(frame);
+        }
+        journal.clear();
+    }
+    let grown = grown.expect("it grows");
+    assert!(
+        ejected.is_none_or(|ejected| grown < ejected),
+        "grown in {grown}, ejected in {ejected:?}"
+    );
+    let now = arenas.arenas().nth(5).expect("nine");
+    assert!(now.end - now.start > Bytes(2 * start.0), "{now:?} from {start}");
+}
+
+#[test]
+fn hot_arenas_grow_over_hotter_neighbours() {
+    // Figure 8: the average to the left counts, not the neighbour. Level 6 is boiling, so is 7; all to their left is cold.
+    let desc = ArenasDesc {
+        walls: InitialWalls::EqualBytes,
+        bonus: Temperature::thousandths(50),
+        stride: 250,
+        ..ArenasDesc::default()
+    };
+    let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
+    let mut journal = Journal::new();
+    let mut wrongful = 0;
+    for _ in 0..30 {
+        for texture in 0..30 {
+            arenas.request(request(texture, 6), &mut journal);
+        }
+        for texture in 0..16 {
+            arenas.request(request(100 + texture, 7), &mut journal);
+        }
+        arenas.end_frame(&mut journal);
+    }
+    for event in journal.events() {
+        if let Event::Evict {
+            reason: Reason::Wall,
+            texture,
+            ..
+        } = event
+        {
+            wrongful += u32::from(texture.0 < 100);
+        }
+    }
+    let blocks = |arenas: &Arenas, index: usize| {
+        let arena = arenas.arenas().nth(index).expect("nine");
+        (arena.end - arena.start).0 / arena.block.0
+    };
+    assert!(
+        blocks(&arenas, 7) >= 16,
+        "it has room for all of them: {}",
+        blocks(&arenas, 7)
+    );
+    assert!(wrongful > 0, "and took some of that from a warm neighbour");
+}
+
+#[test]
+fn the_first_attempt_takes_a_block_in_each_arena() {
+    let geometry = Geometry::wulfram();
+    let mut cache = FirstAttempt::new(&geometry, TWO_MIB, 1, ArenasDesc::default()).expect("2 MiB");
+    let mut journal = Journal::new();
+    assert!(matches!(
+        cache.request(request(0, 5), &mut journal),
+        Outcome::Upload { .. }
+    ));
+    let placed = |journal: &Journal| -> Vec<(u8, u64, u64)> {
+        let events = journal.events().iter().filter_map(|event| match *event {
+            Event::Place {
+                part, block, upload, ..
+            } => Some((part.0, block.0, upload.0)),
+            _ => None,
+        });
+        events.collect()
+    };
+    let expected = [
+        (5, 1024, 1024),
+        (4, 256, 256),
+        (3, 64, 64),
+        (2, 16, 16),
+        (1, 8, 4),
+        (0, 8, 1),
+    ];
+    assert_eq!(placed(&journal), expected);
+    journal.clear();
+    assert!(matches!(
+        cache.request(request(0, 6), &mut journal),
+        Outcome::Upload { .. }
+    ));
+    assert_eq!(
+        placed(&journal),
+        [(6, 4096, 4096)],
+        "an upgrade uploads what is not there"
+    );
+    assert!(matches!(
+        cache.request(request(0, 3), &mut journal),
+        Outcome::Hit { .. }
+    ));
+}
+
+#[test]
+fn walls_settle_on_a_steady_trace() {
+    let entries = Scenario::Still.entries(0, 400);
+    let geometry = Geometry::wulfram();
+    let budget = Bytes(working_set(&entries, geometry.unit()).0 * 3);
+    let mut replay = Replay::new(
+        Arenas::new(&geometry, budget, 1, ArenasDesc::default()).expect("it fits"),
+        &geometry,
+        budget,
+    );
+    let (mut frame, mut moves) = (0, [0; 2]);
+    for &entry in &entries {
+        replay.play(entry).unwrap_or_else(|fault| panic!("{fault}"));
+        if entry == Entry::EndFrame {
+            frame += 1;
+            if frame == 200 {
+                moves[0] = replay.gauges().wall_moves;
+            }
+        }
+    }
+    moves[1] = replay.gauges().wall_moves - moves[0];
+    assert!(
+        moves[0] > 0 && moves[1] == 0,
+        "moves in the first and the second 200 frames: {moves:?}"
+    );
+    assert_eq!(replay.last_frame().uploads, 0, "everything is there by then");
+}
+
+#[test]
+fn another_scene_is_adapted_to_quickly() {
+    // "We can change scene types abruptly (from, say, 300 polygons with high-resolution textures to 9000 polygons with small
+    // textures) and the cache will quickly adapt."
+    let entries = Scenario::Switch.entries(1, 200);
+    let geometry = Geometry::wulfram();
+    let budget = Bytes(working_set(&entries, geometry.unit()).0 * 3 / 2);
+    let uploaded = uploaded(PolicyKind::Arenas, &geometry, budget, &entries);
+    // A new scene is a peak; how many frames until less than a hundredth of that is uploaded.
+    let peak = *uploaded.iter().max().expect("frames");
+    let (mut took, mut since) = (Vec::new(), None);
+    for (frame, &bytes) in uploaded.iter().enumerate() {
+        match since {
+            None if bytes > peak / 4 => since = Some(frame),
+            Some(start) if bytes < peak / 100 => {
+                took.push(frame - start);
+                since = None;
+            }
+            _ => {}
+        }
+    }
+    println!("frames until arenas fit the new scene: {took:?}, peaks of {peak} B");
+    assert!(took.len() >= 3 && since.is_none(), "{took:?}, since {since:?}");
+    // Fights over the walls make one of them long.
+    assert!(took.iter().all(|&frames| frames <= 48), "{took:?}");
+}
+
+#[test]
+fn fights_are_counted_and_damped() {
+    // Two classes take turns in being all that is asked for.
+    let fights = |damping: u32| {
+        let desc = ArenasDesc {
+            damping,
+            margin: Temperature::thousandths(300),
+            ..ArenasDesc::default()
+        };
+        let mut arenas = Arenas::new(&Geometry::wulfram(), TWO_MIB, 1, desc).expect("2 MiB");
+        let mut journal = Journal::new();
+        for frame in 0..600_u32 {
+            let (level, count) = if frame / 3 % 2 == 0 { (7, 70) } else { (6, 280) };
+            for texture in 0..count {
+                arenas.request(request(u32::from(level) * 1000 + texture, level), &mut journal);
+            }
+            arenas.end_frame(&mut journal);
+            journal.clear();
+        }
+        (arenas.gauges().fights, arenas.gauges().wall_moves)
+    };
+    let (free, damped) = (fights(0), fights(8));
+    assert!(free.0 > 0, "{free:?}");
+    assert!(damped.0 < free.0, "damped {damped:?}, free {free:?}");
+}

@@ -1,0 +1,28 @@
+//! Where it is weak, as it says itself.
+
+use tileheap_textures::scenario::Scenario;
+use tileheap_textures::{Arenas, ArenasDesc, Geometry, InitialWalls, PolicyKind};
+
+use crate::{TWO_MIB, play};
+
+#[test]
+fn the_weak_case_is_weak() {
+    // Twice as many textures of one size as their arena holds, though all fit into memory: the ring has no ejection.
+    let entries = Scenario::DoubleLoad.entries(1, 100);
+    let geometry = Geometry::wulfram();
+    let desc = ArenasDesc {
+        walls: InitialWalls::EqualBytes,
+        ..ArenasDesc::default()
+    };
+    let arenas = Arenas::new(&geometry, TWO_MIB, 1, desc).expect("2 MiB");
+    let (arenas, uploads) = play(arenas, &geometry, TWO_MIB, &entries);
+    let (ring, _) = play(
+        PolicyKind::Ring.build(&geometry, TWO_MIB, 1).expect("2 MiB"),
+        &geometry,
+        TWO_MIB,
+        &entries,
+    );
+    assert_eq!(ring.total.reloads_60, 0);
+    assert!(arenas.total.reloads_60 > 0);
+    assert_eq!(uploads[60..].iter().sum::<u64>(), 0, "but it adjusts");
+}

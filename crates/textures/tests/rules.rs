@@ -1,0 +1,435 @@
+//! The rules of every policy under random use, the checker against false stories, traces against damage.
+
+use proptest::prelude::*;
+use tileheap_textures::replay::{Replay, ReplayFault};
+use tileheap_textures::scenario::Scenario;
+use tileheap_textures::trace::{Entry, Record, TraceFault, TraceReader, TraceWriter};
+use tileheap_textures::units::{Alignment, Bytes};
+use tileheap_textures::{
+    CacheFault, Chain, ChainId, Event, Geometry, Journal, Level, Outcome, Policy, PolicyKind, Reason,
+    Request, TextureId, Textures, floor,
+};
+
+/// Odd sizes of two chains in a unit that is no power of two.
+fn odd_geometry() -> Geometry {
+    let chain = |sizes: &[u64]| Chain::new(sizes.iter().map(|&size| Bytes(size)).collect());
+    let chains = vec![chain(&[5, 40, 41, 1000]), chain(&[700, 701]), chain(&[12])];
+    Geometry::new(chains, Alignment::new(24).expect("not 0")).expect("they rise")
+}
+
+fn entry() -> impl Strategy<Value = (u8, u32, u8)> {
+    (0..40_u8, 0..30_u32, 0..4_u8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Requests, releases and replacements in any order: no overlap, no lie, nothing past the budget, for every policy.
+    #[test]
+    fn every_policy_keeps_the_rules(steps in prop::collection::vec(entry(), 1..400), budget in 1008..6000_u64, seed in 0..9_u64) {
+        let geometry = odd_geometry();
+        for kind in PolicyKind::ALL {
+            let policy = kind.build(&geometry, Bytes(budget), seed).expect("1008 B hold the largest");
+            let mut replay = Replay::new(policy, &geometry, Bytes(budget));
+            let mut textures = Textures::new(geometry.clone());
+            for texture in 0..30 {
+                textures.create(TextureId(texture), ChainId((texture % 3) as u16)).expect("in order");
+            }
+            let mut entries = Vec::new();
+            for &(what, texture, level) in &steps {
+                let texture = TextureId(texture);
+                entries.push(match what {
+                    0..=3 => Entry::EndFrame,
+                    4 => {
+                        textures.replace(texture, ChainId(u16::from(level) % 3)).expect("it is there");
+                        Entry::Release(texture)
+                    }
+                    _ => {
+                        let request = (0..=level).rev().find_map(|level| textures.request(texture, Level(level)).ok());
+                        Entry::Use(request.expect("every chain has level 0"))
+                    }
+                });
+            }
+            entries.push(Entry::EndFrame);
+            for &entry in &entries {
+                if let Err(fault) = replay.play(entry) {
+                    panic!("{}: {fault}", kind.name());
+                }
+            }
+            let traffic = replay.traffic().iter().sum::<u64>();
+            let bound = floor(&entries, Bytes(budget)).iter().sum::<u64>();
+            prop_assert!(!kind.uploads_whole() || traffic >= bound, "{}: {traffic} below {bound}", kind.name());
+        }
+    }
+
+    /// Budgets that come and go: nothing past the one that holds, and nobody goes who does not reach past it.
+    #[test]
+    fn every_policy_follows_its_budget(steps in prop::collection::vec((entry(), 1008..6000_u64), 1..300), seed in 0..9_u64) {
+        let geometry = odd_geometry();
+        let mut textures = Textures::new(geometry.clone());
+        for texture in 0..30 {
+            textures.create(TextureId(texture), ChainId((texture % 3) as u16)).expect("in order");
+        }
+        for kind in PolicyKind::ALL {
+            let policy = kind.build(&geometry, Bytes(6000), seed).expect("6000 B hold the largest");
+            let mut replay = Replay::new(policy, &geometry, Bytes(6000));
+            for &((what, texture, level), budget) in &steps {
+                let played = if what > 2 {
+                    let request = (0..=level).rev().find_map(|level| textures.request(TextureId(texture), Level(level)).ok());
+                    replay.play(Entry::Use(request.expect("every chain has level 0")))
+                } else {
+                    replay.play(Entry::EndFrame).and_then(|()| if what == 0 { replay.set_budget(Bytes(budget)) } else { Ok(()) })
+                };
+                if let Err(fault) = played {
+                    panic!("{}: {fault}", kind.name());
+                }
+            }
+            let refused = replay.set_budget(Bytes(1007));
+            let refused = matches!(refused, Err(ReplayFault::Cache(CacheFault::BudgetTooSmall { .. })));
+            prop_assert!(refused, "{}", kind.name());
+        }
+    }
+
+    #[test]
+    fn traces_come_back_as_they_were(steps in prop::collection::vec(entry(), 0..300)) {
+        let records = steps.into_iter().map(|(what, texture, level)| match what {
+            0..=3 => Record::EndFrame,
+            4 => Record::Create { texture: TextureId(texture), chain: ChainId(u16::from(level)) },
+            5 => Record::Replace { texture: TextureId(texture * 1000), chain: ChainId(u16::MAX) },
+            6 => Record::Release { texture: TextureId(texture) },
+            _ => Record::Use { texture: TextureId(texture), level: Level(level) },
+        });
+        let records: Vec<Record> = records.collect();
+        let bytes = written(&records);
+        let mut reader = TraceReader::new(&bytes[..]).expect("a header");
+        prop_assert_eq!(reader.geometry(), &odd_geometry());
+        let mut read = Vec::new();
+        while let Some(record) = reader.read().expect("it is whole") {
+            read.push(record);
+        }
+        prop_assert_eq!(&read, &records);
+        // Cut anywhere, it is truncated, or no trace; never whole, never a panic.
+        for length in 0..bytes.len() {
+            let mut fault = None;
+            match TraceReader::new(&bytes[..length]) {
+                Err(early) => fault = Some(early),
+                Ok(mut reader) => loop {
+                    match reader.read() {
+                        Ok(Some(_)) => {}
+                        Ok(None) => break,
+                        Err(late) => {
+                            fault = Some(late);
+                            break;
+                        }
+                    }
+                },
+            }
+            prop_assert!(matches!(fault, Some(TraceFault::Truncated { .. } | TraceFault::NotATrace)), "{length}: {fault:?}");
+        }
+    }
+
+    /// Any bytes at all: an answer, not a panic, and no memory beyond what the bytes can name.
+    #[test]
+    fn damage_is_no_panic(mut bytes in Just(written(&[Record::EndFrame; 3])), at in 15..40_usize, to in any::<u8>()) {
+        let at = at % bytes.len();
+        bytes[at] = to;
+        if let Ok(mut reader) = TraceReader::new(&bytes[..]) {
+            while let Ok(Some(_)) = reader.next_entry() {}
+        }
+    }
+}
+
+fn written(records: &[Record]) -> Vec<u8> {
+    let mut writer = TraceWriter::new(Vec::new(), &odd_geometry()).expect("a vector takes all");
+    for &record in records {
+        writer.write(record).expect("a vector takes all");
+    }
+    writer.finish().expect("a vector takes all")
+}
+
+#[test]
+fn scenarios_survive_their_files() {
+    for scenario in Scenario::ALL {
+        let mut writer = TraceWriter::new(Vec::new(), &scenario.geometry()).expect("a vector");
+        scenario.generate(7, 20, |record| writer.write(record).expect("a vector"));
+        let bytes = writer.finish().expect("a vector");
+        let mut reader = TraceReader::new(&bytes[..]).expect("a header");
+        let mut entries = Vec::new();
+        while let Some(entry) = reader.next_entry().expect("it is sound") {
+            entries.push(entry);
+        }
+        assert_eq!(entries, scenario.entries(7, 20), "{}", scenario.name());
+        let uses = entries
+            .iter()
+            .filter(|entry| matches!(entry, Entry::Use(_)))
+            .count();
+        assert!(
+            bytes.len() < 4 * uses + 70_000,
+            "{}: {} B for {uses} uses",
+            scenario.name(),
+            bytes.len()
+        );
+    }
+}
+
+#[test]
+fn uses_of_textures_that_are_not_there_are_named() {
+    let fault = |records: &[Record]| {
+        let bytes = written(records);
+        let mut reader = TraceReader::new(&bytes[..]).expect("a header");
+        loop {
+            match reader.next_entry() {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("it is wrong"),
+                Err(TraceFault::Textures { fault, .. }) => return fault,
+                Err(other) => panic!("{other}"),
+            }
+        }
+    };
+    let (texture, chain) = (TextureId(0), ChainId(0));
+    let create = Record::Create { texture, chain };
+    let second = ChainId(1);
+    assert_eq!(
+        fault(&[Record::Use {
+            texture,
+            level: Level(0)
+        }]),
+        CacheFault::Unknown { texture }
+    );
+    assert_eq!(
+        fault(&[create, Record::Release { texture }, Record::Release { texture }]),
+        CacheFault::Unknown { texture }
+    );
+    let twice = [
+        create,
+        Record::Create {
+            texture,
+            chain: second,
+        },
+    ];
+    assert_eq!(
+        fault(&twice),
+        CacheFault::TwoSizes {
+            texture,
+            first: chain,
+            second
+        }
+    );
+    let finer = [
+        create,
+        Record::Use {
+            texture,
+            level: Level(4),
+        },
+    ];
+    assert!(matches!(
+        fault(&finer),
+        CacheFault::NoLevel { finest: Level(3), .. }
+    ));
+    let far = TextureId(5);
+    assert_eq!(
+        fault(&[Record::Create { texture: far, chain }]),
+        CacheFault::Sparse {
+            texture: far,
+            expected: texture
+        }
+    );
+}
+
+#[test]
+fn budgets_below_one_texture_are_refused() {
+    let geometry = Geometry::wulfram();
+    for kind in PolicyKind::ALL {
+        for (budget, fits) in [(0, false), (87_383, false), (87_384, true), (100_000, true)] {
+            let built = kind.build(&geometry, Bytes(budget), 0);
+            assert_eq!(built.is_ok(), fits, "{} of {budget}", kind.name());
+        }
+        let mut policy = kind.build(&geometry, Bytes(87_384), 0).expect("it just fits");
+        let mut textures = Textures::new(geometry.clone());
+        textures.create(TextureId(0), ChainId(0)).expect("the first");
+        let request = textures.request(TextureId(0), Level(8)).expect("the finest");
+        let outcome = policy.request(request, &mut Journal::new());
+        let alone = matches!(outcome, Outcome::Upload { .. });
+        assert!(
+            alone || [PolicyKind::Arenas, PolicyKind::FirstAttempt].contains(&kind),
+            "{}",
+            kind.name()
+        );
+    }
+}
+
+/// A policy that tells a story.
+struct Liar {
+    events: Vec<Event>,
+    outcome: Outcome,
+}
+
+impl Policy for Liar {
+    fn set_budget(&mut self, _: Bytes, _: &mut Journal) -> Result<(), CacheFault> {
+        Ok(())
+    }
+
+    fn request(&mut self, _request: Request, journal: &mut Journal) -> Outcome {
+        self.events.iter().for_each(|&event| journal.push(event));
+        self.outcome
+    }
+
+    fn release(&mut self, _texture: TextureId, _journal: &mut Journal) {}
+}
+
+/// Mutations of a right story: each is refused, for the right reason.
+#[test]
+fn the_checker_refuses_false_stories() {
+    let request = Request {
+        texture: TextureId(1),
+        level: Level(3),
+        chain: ChainId(0),
+        size: Bytes(1000),
+    };
+    let place = |texture, offset, block| Event::Place {
+        texture: TextureId(texture),
+        part: Level(0),
+        level: Level(3),
+        offset: Bytes(offset),
+        block: Bytes(block),
+        upload: Bytes(1000),
+    };
+    let evict = |texture, offset| Event::Evict {
+        texture: TextureId(texture),
+        part: Level(0),
+        offset: Bytes(offset),
+        block: Bytes(1008),
+        reason: Reason::Replaced,
+    };
+    let upload = |offset| Outcome::Upload {
+        offset: Bytes(offset),
+    };
+    let tell = |events: &[Event], outcome| {
+        let liar = Liar {
+            events: events.to_vec(),
+            outcome,
+        };
+        let mut replay = Replay::new(liar, &odd_geometry(), Bytes(4032));
+        for texture in [0, 2] {
+            // So that both were seen before.
+            let request = Request {
+                texture: TextureId(texture),
+                ..request
+            };
+            let liar = Liar {
+                events: vec![],
+                outcome: Outcome::Bypass,
+            };
+            let truth = std::mem::replace(replay.policy_mut(), liar);
+            replay.play(Entry::Use(request)).expect("nothing is there");
+            *replay.policy_mut() = truth;
+        }
+        replay.play(Entry::Use(request))
+    };
+    assert_eq!(tell(&[place(1, 24, 1008)], upload(24)), Ok(()));
+    let refused = |events: &[Event], outcome| tell(events, outcome).expect_err("a false story");
+    assert!(matches!(
+        refused(&[place(1, 25, 1008)], upload(25)),
+        ReplayFault::Misaligned { .. }
+    ));
+    assert!(matches!(
+        refused(&[place(1, 3048, 1008)], upload(3048)),
+        ReplayFault::PastBudget { .. }
+    ));
+    assert!(matches!(
+        refused(&[place(1, 24, 984)], upload(24)),
+        ReplayFault::TooSmall { .. }
+    ));
+    let both = [place(2, 0, 1008), place(1, 984, 1008)];
+    assert!(matches!(refused(&both, upload(984)), ReplayFault::Overlap { .. }));
+    assert!(matches!(
+        refused(&[evict(2, 0), place(1, 24, 1008)], upload(24)),
+        ReplayFault::NotThere { .. }
+    ));
+    let twice = [place(1, 0, 1008), place(1, 1008, 1008)];
+    assert!(matches!(refused(&twice, upload(0)), ReplayFault::Twice { .. }));
+    for (events, outcome) in [
+        (vec![], upload(24)),
+        (vec![], Outcome::Hit { offset: Bytes(24) }),
+        (vec![place(1, 24, 1008)], upload(48)),
+        (vec![place(1, 24, 1008)], Outcome::Bypass),
+        (vec![place(1, 24, 1008)], Outcome::Hit { offset: Bytes(24) }),
+        (vec![place(2, 24, 1008)], upload(24)),
+    ] {
+        assert!(
+            matches!(refused(&events, outcome), ReplayFault::Untrue { .. }),
+            "{events:?} {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn policies_draw_from_their_seed_alone() {
+    let entries = Scenario::Strafe.entries(2, 40);
+    let geometry = Geometry::wulfram();
+    let traffic = |kind: PolicyKind, seed| {
+        let mut replay = Replay::new(
+            kind.build(&geometry, Bytes::mib(2), seed).expect("2 MiB"),
+            &geometry,
+            Bytes::mib(2),
+        );
+        for &entry in &entries {
+            replay.play(entry).expect("right");
+        }
+        replay.traffic().to_vec()
+    };
+    for kind in PolicyKind::ALL {
+        assert_eq!(traffic(kind, 3), traffic(kind, 3));
+        let draws = [PolicyKind::Arenas, PolicyKind::FirstAttempt, PolicyKind::Random].contains(&kind);
+        assert_eq!(traffic(kind, 3) != traffic(kind, 4), draws, "{}", kind.name());
+    }
+}
+
+/// A budget that shrinks takes those past it alone; one that grows back is used in full.
+#[test]
+fn what_a_smaller_budget_frees_comes_back_with_a_larger_one() {
+    let geometry = Geometry::new(vec![Chain::new(vec![Bytes(100)])], Alignment::ONE).expect("a chain");
+    for kind in PolicyKind::ALL {
+        let mut policy = kind.build(&geometry, Bytes(1000), 1).expect("1000 B");
+        let mut journal = Journal::new();
+        let frame = |policy: &mut dyn Policy, journal: &mut Journal| {
+            journal.clear();
+            policy.begin_frame(journal);
+            for texture in 0..10 {
+                let request = Request {
+                    texture: TextureId(texture),
+                    level: Level(0),
+                    chain: ChainId(0),
+                    size: Bytes(100),
+                };
+                policy.request(request, journal);
+            }
+            policy.end_frame(journal);
+            let placed = |event: &&Event| matches!(event, Event::Place { .. });
+            journal.events().iter().filter(placed).count()
+        };
+        assert_eq!(frame(&mut *policy, &mut journal), 10, "{}", kind.name());
+        journal.clear();
+        policy.set_budget(Bytes(450), &mut journal).expect("450 B");
+        let gone: Vec<Bytes> = (journal.events().iter())
+            .filter_map(|event| match *event {
+                Event::Evict {
+                    offset,
+                    reason: Reason::Budget,
+                    ..
+                } => Some(offset),
+                _ => None,
+            })
+            .collect();
+        assert!(
+            gone.len() == 6 && gone.iter().all(|&offset| offset >= Bytes(400)),
+            "{}: {gone:?}",
+            kind.name()
+        );
+        policy.set_budget(Bytes(1000), &mut journal).expect("1000 B");
+        assert_eq!(frame(&mut *policy, &mut journal), 6, "{}", kind.name());
+        // The ring's cursor goes over whoever is in its way, room or not.
+        let again = if kind == PolicyKind::Ring { 4 } else { 0 };
+        assert_eq!(frame(&mut *policy, &mut journal), again, "{}", kind.name());
+    }
+}

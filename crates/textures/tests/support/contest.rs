@@ -1,0 +1,110 @@
+//! Every cache policy on a scenario at a budget, over seeds, checked at every step, beside what no policy can go below.
+#![allow(dead_code, unreachable_pub)] // The test and the bench use different parts.
+
+use std::collections::BTreeMap;
+
+use tileheap_textures::replay::{Levels, Replay, Summary};
+use tileheap_textures::scenario::{Scenario, working_set};
+use tileheap_textures::trace::Entry;
+use tileheap_textures::units::Bytes;
+use tileheap_textures::{HeapCache, Order, Policy, PolicyKind, floor, next_uses};
+
+/// Budgets in hundredths of the working set.
+pub const BUDGETS: [u64; 5] = [50, 80, 95, 105, 150];
+
+/// The lower bound, by its row.
+pub const FLOOR: &str = "floor";
+/// The offline policy that evicts whose next use is furthest, by its row.
+pub const BELADY: &str = "belady";
+
+/// One policy on one scenario at one budget: medians over seeds, and the spread.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Traffic per frame.
+    pub mean: u64,
+    /// The same, by seed.
+    pub means: Vec<u64>,
+    /// 99th percentile of the traffic per frame.
+    pub p99: u64,
+    pub max: u64,
+    pub wrongful: u64,
+    pub bypasses: u64,
+    pub moved: u64,
+}
+
+/// What takes part: online policies by their kinds, and perhaps the offline one.
+pub struct Field<'a> {
+    pub kinds: &'a [PolicyKind],
+    pub belady: bool,
+    pub seeds: u64,
+    pub frames: u32,
+}
+
+impl Field<'_> {
+    /// One scenario at one budget, by policy; [`FLOOR`] and [`BELADY`] among them.
+    ///
+    /// # Panics
+    /// If a policy breaks a rule.
+    pub fn contest(&self, scenario: Scenario, budget: u64) -> BTreeMap<&'static str, Cell> {
+        let mut all: BTreeMap<&'static str, Vec<Summary>> = BTreeMap::new();
+        for seed in 0..self.seeds {
+            // Thousands of textures in each frame.
+            let frames = match scenario {
+                Scenario::Switch => self.frames / 4,
+                _ => self.frames,
+            };
+            let entries = scenario.entries(seed, frames);
+            let geometry = scenario.geometry();
+            let bytes = working_set(&entries, geometry.unit()).0 * budget / 100;
+            let bytes = Bytes(bytes.max(geometry.largest().0));
+            let bound = Summary {
+                traffic: Levels::of(&floor(&entries, bytes)),
+                ..Summary::default()
+            };
+            all.entry(FLOOR).or_default().push(bound);
+            if self.belady {
+                let belady = HeapCache::new(&geometry, bytes, Order::Belady(next_uses(&entries)), seed);
+                let belady = belady.expect("the budget holds a texture").compacting();
+                let summary = play(belady, scenario, bytes, &entries, BELADY);
+                all.entry(BELADY).or_default().push(summary);
+            }
+            for kind in self.kinds {
+                let policy = kind.build(&geometry, bytes, seed);
+                let policy = policy.expect("the budget holds a texture");
+                let summary = play(policy, scenario, bytes, &entries, kind.name());
+                all.entry(kind.name()).or_default().push(summary);
+            }
+        }
+        all.into_iter()
+            .map(|(name, summaries)| (name, cell(&summaries)))
+            .collect()
+    }
+}
+
+fn play<P: Policy>(policy: P, scenario: Scenario, budget: Bytes, entries: &[Entry], name: &str) -> Summary {
+    let mut replay = Replay::new(policy, &scenario.geometry(), budget);
+    for &entry in entries {
+        if let Err(fault) = replay.play(entry) {
+            panic!("{name} on {} in {budget}: {fault}", scenario.name());
+        }
+    }
+    replay.finish()
+}
+
+fn cell(summaries: &[Summary]) -> Cell {
+    let of = |figure: &dyn Fn(&Summary) -> u64| median(summaries.iter().map(figure).collect());
+    Cell {
+        mean: of(&|summary| summary.traffic.mean.0),
+        means: summaries.iter().map(|summary| summary.traffic.mean.0).collect(),
+        p99: of(&|summary| summary.traffic.p99.0),
+        max: of(&|summary| summary.traffic.max.0),
+        wrongful: of(&|summary| summary.total.wrongful),
+        bypasses: of(&|summary| summary.total.bypasses),
+        moved: of(&|summary| summary.total.moved.0 / summary.frames.max(1)),
+    }
+}
+
+fn median(mut values: Vec<u64>) -> u64 {
+    values.sort_unstable();
+    values[values.len() / 2]
+}

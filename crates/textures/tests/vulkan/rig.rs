@@ -1,0 +1,207 @@
+//! A texture cache on a fake driver, and frames of it.
+
+use ash::vk;
+use tileheap::runtime::{Context, ContextDesc};
+use tileheap_textures::units::Bytes;
+use tileheap_textures::vulkan::{Recorded, TextureCache, TextureCacheDesc, TextureShape, TransferQueue};
+use tileheap_textures::{ChainId, Level, PolicyKind, TextureId};
+
+use crate::fake_driver::{Config, FakeDriver};
+
+/// 64 x 64 in four bytes: levels 0 to 6. The fake driver wants 24,576 bytes of memory for all of them.
+pub(crate) const SMALL: TextureShape = TextureShape {
+    format: vk::Format::R8G8B8A8_UNORM,
+    extent: vk::Extent2D {
+        width: 64,
+        height: 64,
+    },
+};
+/// 256 x 256 in one byte: 90,112 bytes of memory.
+pub(crate) const LARGE: TextureShape = TextureShape {
+    format: vk::Format::R8_UINT,
+    extent: vk::Extent2D {
+        width: 256,
+        height: 256,
+    },
+};
+pub(crate) const SHAPES: [TextureShape; 2] = [SMALL, LARGE];
+
+pub(crate) fn desc(budget: Bytes) -> TextureCacheDesc<'static> {
+    TextureCacheDesc {
+        uploads: Bytes::mib(1),
+        policy: PolicyKind::Lru,
+        ..TextureCacheDesc::new(&SHAPES, budget)
+    }
+}
+
+/// A program that draws frames with a texture cache.
+pub(crate) struct Rig {
+    pub(crate) driver: FakeDriver,
+    pub(crate) context: Option<Context>,
+    pub(crate) cache: Option<TextureCache>,
+    pool: vk::CommandPool,
+    /// Frames, and what each is recorded into.
+    pub(crate) commands: Vec<vk::CommandBuffer>,
+    /// Signalled with the number of each frame.
+    pub(crate) frames: vk::Semaphore,
+    pub(crate) frame: u64,
+}
+
+impl Rig {
+    /// Everything but the cache.
+    pub(crate) fn bare(config: Config) -> Rig {
+        let driver = FakeDriver::new(config);
+        let desc = ContextDesc {
+            application: "textures".to_owned(),
+            ..ContextDesc::default()
+        };
+        let context = Context::on(driver.entry(), &desc).expect("a context");
+        let device = context.device().clone();
+        let info = vk::CommandPoolCreateInfo::default()
+            .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
+            .queue_family_index(context.queues()[0].family);
+        // SAFETY: the device has the family.
+        let pool = unsafe { device.create_command_pool(&info, None) }.expect("a pool");
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(pool)
+            .command_buffer_count(8);
+        // SAFETY: just created.
+        let commands = unsafe { device.allocate_command_buffers(&info) }.expect("command buffers");
+        let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: timelines are enabled.
+        let frames = unsafe { device.create_semaphore(&info, None) }.expect("a semaphore");
+        Rig {
+            driver,
+            context: Some(context),
+            cache: None,
+            pool,
+            commands,
+            frames,
+            frame: 0,
+        }
+    }
+
+    pub(crate) fn new(config: Config, desc: &TextureCacheDesc<'_>) -> Rig {
+        let mut rig = Rig::bare(config);
+        rig.cache = Some(TextureCache::new(rig.context().tile(), desc).expect("a cache"));
+        rig
+    }
+
+    /// The same with uploads on the second queue.
+    pub(crate) fn with_transfer_queue(config: Config, desc: &TextureCacheDesc<'_>) -> Rig {
+        let mut rig = Rig::bare(config);
+        let (graphics, other) = (rig.context().queues()[0], rig.context().queues()[1]);
+        let transfer = Some(TransferQueue {
+            queue: other,
+            frames: rig.frames,
+        });
+        let desc = TextureCacheDesc {
+            transfer,
+            family: graphics.family,
+            ..desc.clone()
+        };
+        rig.cache = Some(TextureCache::new(rig.context().tile(), &desc).expect("a cache"));
+        rig
+    }
+
+    pub(crate) fn context(&self) -> &Context {
+        self.context.as_ref().expect("not finished")
+    }
+
+    pub(crate) fn cache(&mut self) -> &mut TextureCache {
+        self.cache.as_mut().expect("not finished")
+    }
+
+    /// New textures of a shape.
+    pub(crate) fn create(&mut self, count: u32, shape: u16) -> Vec<TextureId> {
+        let create = |_| {
+            let texture = self.cache().next_id();
+            self.cache().create(texture, ChainId(shape)).expect("a new id");
+            texture
+        };
+        (0..count).map(create).collect()
+    }
+
+    /// The command buffer of a frame.
+    pub(crate) fn commands_of(&self, frame: u64) -> vk::CommandBuffer {
+        self.commands[frame as usize % self.commands.len()]
+    }
+
+    /// Draws textures at a level, with all frames up to `complete` done.
+    pub(crate) fn draw(
+        &mut self,
+        textures: &[TextureId],
+        level: u8,
+        complete: u64,
+    ) -> tileheap_textures::Result<Recorded> {
+        let frame = self.frame + 1;
+        self.cache().begin(frame, complete)?;
+        self.frame = frame;
+        for &texture in textures {
+            self.cache().request(texture, Level(level))?;
+        }
+        let commands = self.commands_of(frame);
+        let device = self.context().device().clone();
+        let queue = self.context().queues()[0].handle;
+        // The test's own calls do not fail.
+        let quiet = |driver: &FakeDriver, call: &dyn Fn() -> ash::prelude::VkResult<()>| {
+            driver.without_failures(call).expect("a call of the test's");
+        };
+        quiet(&self.driver, &|| {
+            // SAFETY: its last frame is complete.
+            unsafe { device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }
+        });
+        let cache = self.cache.as_mut().expect("not finished");
+        let mut paint = |texture: TextureId, level: Level, texels: &mut [u8]| {
+            texels.fill(texture.0 as u8 ^ level.0);
+        };
+        // SAFETY: recording.
+        let recorded = unsafe { cache.record(commands, &mut paint) };
+        cache.end();
+        let wait = recorded.as_ref().map_or(None, |recorded| recorded.wait);
+        let (waits, values): (Vec<_>, Vec<_>) = wait.into_iter().unzip();
+        let stages = [vk::PipelineStageFlags::FRAGMENT_SHADER];
+        let (signals, signalled) = ([self.frames], [frame]);
+        quiet(&self.driver, &|| {
+            // SAFETY: recording.
+            unsafe { device.end_command_buffer(commands) }?;
+            let buffers = [commands];
+            let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
+                .wait_semaphore_values(&values)
+                .signal_semaphore_values(&signalled);
+            let info = vk::SubmitInfo::default()
+                .wait_semaphores(&waits)
+                .wait_dst_stage_mask(&stages[..waits.len()])
+                .command_buffers(&buffers)
+                .signal_semaphores(&signals)
+                .push_next(&mut timeline);
+            // SAFETY: everything is alive.
+            unsafe { device.queue_submit(queue, &[info], vk::Fence::null()) }
+        });
+        recorded
+    }
+
+    /// How many objects of a type live.
+    pub(crate) fn live(&self, kind: vk::ObjectType) -> usize {
+        self.driver.live().get(&kind).copied().unwrap_or(0)
+    }
+
+    /// Destroys everything; the books must balance.
+    pub(crate) fn finish(mut self) {
+        self.driver.fail_no_more();
+        self.driver.complete();
+        let context = self.context.take().expect("not finished");
+        if let Some(cache) = self.cache.take() {
+            // SAFETY: everything is complete.
+            unsafe { cache.destroy() };
+        }
+        // SAFETY: as above.
+        unsafe { context.device().destroy_command_pool(self.pool, None) };
+        // SAFETY: as above.
+        unsafe { context.device().destroy_semaphore(self.frames, None) };
+        context.destroy();
+        assert_eq!(self.driver.violations(), [""; 0]);
+        assert!(self.driver.live().is_empty(), "{:?}", self.driver.live());
+    }
+}

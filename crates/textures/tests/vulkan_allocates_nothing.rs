@@ -1,0 +1,69 @@
+//! Frames of a texture cache allocate nothing on the heap once every texture was seen, though each uploads and evicts.
+
+use tileheap_testkit::counting;
+use tileheap_testkit::fake_driver;
+#[path = "vulkan/rig.rs"]
+#[allow(dead_code)]
+mod rig;
+
+use ash::vk;
+use fake_driver::Config;
+use rig::{Rig, desc};
+use tileheap_textures::units::Bytes;
+use tileheap_textures::vulkan::TextureCacheDesc;
+use tileheap_textures::{Level, PolicyKind, TextureId};
+
+/// The driver's own books do not count.
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;
+
+/// Allocations of the cache in each frame, and the images that it filled.
+fn frames(rig: &mut Rig, textures: &[TextureId], count: u64) -> Vec<(usize, u32)> {
+    let device = rig.context().device().clone();
+    let mut counts = Vec::with_capacity(count as usize);
+    for _ in 0..count {
+        let frame = rig.frame + 1;
+        rig.frame = frame;
+        let commands = rig.commands_of(frame);
+        // SAFETY: the driver completes what is submitted at once, and nothing is submitted.
+        unsafe { device.begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default()) }
+            .expect("recording");
+        let before = counting::so_far();
+        let cache = rig.cache();
+        cache.begin(frame, frame - 1).expect("in turn");
+        let at = frame as usize * 3 % (textures.len() - 12);
+        for &texture in &textures[at..at + 12] {
+            cache.request(texture, Level(6)).expect("there");
+        }
+        let mut paint = |_, _, texels: &mut [u8]| texels.fill(1);
+        // SAFETY: recording.
+        let recorded = unsafe { cache.record(commands, &mut paint) }.expect("recorded");
+        cache.end();
+        counts.push((counting::so_far() - before, recorded.images));
+        // SAFETY: recording.
+        unsafe { device.end_command_buffer(commands) }.expect("recorded");
+    }
+    counts
+}
+
+#[test]
+fn frames_that_upload_and_evict_allocate_nothing() {
+    for policy in PolicyKind::ALL.into_iter().filter(|kind| kind.uploads_whole()) {
+        let desc = TextureCacheDesc {
+            policy,
+            ..desc(Bytes(16 * 24_576 + 90_112))
+        };
+        let mut rig = Rig::new(Config::modern(), &desc);
+        let textures = rig.create(90, 0);
+        frames(&mut rig, &textures, 80);
+        let counts = frames(&mut rig, &textures, 60);
+        let name = policy.name();
+        assert!(
+            counts.iter().all(|&(allocations, _)| allocations == 0),
+            "{name}: {counts:?}"
+        );
+        let images: u32 = counts.iter().map(|&(_, images)| images).sum();
+        assert!(images > 60, "{name}: {images}");
+        rig.finish();
+    }
+}

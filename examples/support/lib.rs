@@ -1,0 +1,43 @@
+//! What the examples that draw share: faults in one line, memory of their own, pipelines, where pictures go, windows, overlays.
+
+#![allow(missing_docs)] // Examples are read, not linked.
+
+pub mod fault;
+pub mod input;
+pub mod layer;
+pub mod memory;
+pub mod output;
+pub mod picture;
+pub mod pipeline;
+pub mod program;
+pub mod progress;
+pub mod sheet;
+pub mod sizes;
+pub mod swapchain;
+pub mod window;
+
+/// How many frames may be under way: one is recorded while the device works on the other.
+pub const SLOTS: usize = 2;
+
+/// The code of the guide compiles.
+#[cfg(doctest)]
+mod guide {
+    #[doc = include_str!("../../docs/guide/README.md")]
+    mod readme {}
+    #[doc = include_str!("../../docs/guide/tile_memory.md")]
+    mod tile_memory {}
+    #[doc = include_str!("../../docs/guide/integrate.md")]
+    mod integrate {}
+    #[doc = include_str!("../../docs/guide/reports.md")]
+    mod reports {}
+    #[doc = include_str!("../../docs/guide/emulator.md")]
+    mod emulator {}
+    #[doc = include_str!("../../docs/guide/tensors.md")]
+    mod tensors {}
+    #[doc = include_str!("../../docs/guide/textures.md")]
+    mod textures {}
+    #[doc = include_str!("../../docs/guide/measuring.md")]
+    mod measuring {}
+    #[doc = include_str!("../../docs/guide/limits.md")]
+    mod limits {}
+}

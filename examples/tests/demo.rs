@@ -1,0 +1,302 @@
+//! `examples/deferred` as a program: what it renders, prints and writes, and how it fails.
+
+use tileheap_testkit as support;
+use tileheap_testkit::places;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::Output;
+
+use support::{example, own_file};
+use tileheap::frame::Frame;
+
+/// Through Cargo, which builds it first, and uses the runner that this test was started with.
+fn deferred(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = example("deferred");
+    command.args(arguments).envs(environment.iter().copied());
+    command.output().expect("cargo runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("the example prints UTF-8")
+}
+
+/// Width, height and RGBA texels.
+fn read_picture(path: &Path) -> (u32, u32, Vec<[u8; 4]>) {
+    let picture = BufReader::new(File::open(path).expect("the picture was written"));
+    let mut reader = png::Decoder::new(picture)
+        .read_info()
+        .expect("the picture is a PNG");
+    let mut bytes = vec![
+        0;
+        reader
+            .output_buffer_size()
+            .expect("a picture that fits in memory")
+    ];
+    let info = reader.next_frame(&mut bytes).expect("the PNG is whole");
+    let texels = bytes.as_chunks().0.to_vec();
+    (info.width, info.height, texels)
+}
+
+#[test]
+fn the_picture_is_the_same_without_aliasing_and_the_frame_can_be_planned_from_its_dump() {
+    let (picture, dump) = (own_file("deferred.png"), own_file("deferred.json"));
+    // Sides that are no multiple of a tile's, nor even.
+    let output = deferred(
+        &[
+            "--size",
+            "333x187",
+            "--frames",
+            "3",
+            "--compare",
+            "--profile",
+            "adreno-830",
+            "--output",
+            picture.to_str().expect("a UTF-8 path"),
+            "--dump-frame",
+            dump.to_str().expect("a UTF-8 path"),
+        ],
+        &[],
+    );
+    let (printed, complaints) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{complaints}");
+    assert!(printed.contains("identical"), "{printed}");
+
+    let frame = Frame::from_json(&std::fs::read_to_string(&dump).expect("the dump was written"))
+        .unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(frame.batches().len(), 2);
+    assert!(frame.passes().len() >= 12, "{} passes", frame.passes().len());
+    for resource in frame.resources() {
+        let plans = printed
+            .lines()
+            .filter(|line| line.contains(&resource.name))
+            .count();
+        assert!(plans >= 2, "`{}` is not in both plans:\n{printed}", resource.name);
+    }
+    assert!(printed.contains("adreno-830"), "{printed}");
+
+    let (width, height, texels) = read_picture(&picture);
+    assert_eq!((width, height), (333, 187));
+    let colours: BTreeSet<[u8; 4]> = texels.iter().copied().collect();
+    assert!(colours.len() > 5000, "only {} colours", colours.len());
+    let brightness = |texel: &[u8; 4]| texel[..3].iter().map(|&channel| u32::from(channel)).sum::<u32>();
+    assert!(
+        texels.iter().any(|texel| brightness(texel) > 650),
+        "no lantern shines"
+    );
+    assert!(
+        texels.iter().any(|texel| brightness(texel) < 100),
+        "the night is not dark"
+    );
+}
+
+/// On the emulator: in its tile memory with every way of recording, and a device that leaves tile memory alone.
+#[test]
+fn the_picture_is_the_same_in_tile_memory() {
+    let plain = own_file("ordinary.png");
+    let size = ["--size", "160x90", "--frames", "3", "--output"];
+    let plain_path = plain.to_str().expect("a UTF-8 path");
+    assert!(
+        deferred(&[&size[..], &[plain_path]].concat(), &[])
+            .status
+            .success()
+    );
+    for way in [&[][..], &["--vulkan-1-1"], &["--no-tile-memory"]] {
+        let emulated = own_file("emulated.png");
+        let path = emulated.to_str().expect("a UTF-8 path");
+        let mut command = example("deferred");
+        command.args(size).arg(path).args(way);
+        if !support::emulate(&mut command, "adreno-830") {
+            return;
+        }
+        let output = command.output().expect("cargo runs");
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{way:?}: {}", text(&output.stderr));
+        let leaves_it = way == ["--no-tile-memory"];
+        assert_eq!(
+            printed.contains("stayed on chip"),
+            !leaves_it,
+            "{way:?}: {printed}"
+        );
+        assert!(
+            read_picture(&plain) == read_picture(&emulated),
+            "{way:?}: the pictures differ"
+        );
+    }
+}
+
+/// The map shows the plan's residents, each in the colour of its box in the list; whom `--keep-off` names is not among them.
+#[test]
+fn the_heap_map_is_drawn_over_the_picture() {
+    let picture = own_file("overlay.png");
+    let path = picture.to_str().expect("a UTF-8 path");
+    let run = |arguments: &[&str]| {
+        let mut command = example("deferred");
+        command.args([
+            "--overlay",
+            "--log",
+            "--size",
+            "880x600",
+            "--frames",
+            "1",
+            "--output",
+            path,
+        ]);
+        command.args(arguments);
+        let there = support::emulate(&mut command, "adreno-830");
+        there.then(|| {
+            let output = command.output().expect("cargo runs");
+            assert!(output.status.success(), "{}", text(&output.stderr));
+            let places: Vec<_> = text(&output.stdout).lines().filter_map(places::place).collect();
+            (places, read_picture(&picture).2)
+        })
+    };
+    let Some((places, texels)) = run(&[]) else { return };
+    let pixel = |texels: &[[u8; 4]], [x, y]: [i16; 2]| texels[y as usize * 880 + x as usize];
+    let name = places::tallest(&places);
+    let (row, block) = (format!("row {name}"), format!("block {name}"));
+    let (check, edge) = (
+        places::named(&places, &row).check(),
+        places::named(&places, &block).edge(),
+    );
+    assert_eq!(pixel(&texels, check), pixel(&texels, edge));
+    let light = |texel: [u8; 4]| texel[..3].iter().map(|&channel| u32::from(channel)).sum::<u32>() > 400;
+    assert!(light(pixel(&texels, check)) && !light(pixel(&texels, [20, 20])));
+    let (without, changed) = run(&["--keep-off", &name]).expect("it was there before");
+    assert!(without.iter().all(|place| place.name != block), "{without:#?}");
+    assert!(!light(pixel(&changed, check)), "the box is empty");
+}
+
+/// In heaps that hold all, half and little, with what is bound falling pass by pass.
+#[test]
+fn the_picture_is_the_same_on_a_ladder() {
+    let plain = own_file("ordinary-ladder.png");
+    let size = ["--size", "333x187", "--frames", "3", "--output"];
+    let plain_path = plain.to_str().expect("a UTF-8 path");
+    let ordinary = deferred(&[&size[..], &[plain_path]].concat(), &[]);
+    assert!(ordinary.status.success(), "{}", text(&ordinary.stderr));
+    for heap in ["491520", "1228800", "8355840"] {
+        let emulated = own_file("ladder.png");
+        let path = emulated.to_str().expect("a UTF-8 path");
+        let mut command = example("deferred");
+        command.args(size).arg(path).arg("--ladder");
+        if !support::emulate(&mut command, "adreno-830") {
+            return;
+        }
+        command.env("VK_TILEHEAP_EMULATOR_HEAP_SIZE", heap);
+        let output = command.output().expect("cargo runs");
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{heap}: {}", text(&output.stderr));
+        assert!(printed.contains("stayed on chip"), "{heap}: {printed}");
+        // The ladder is there: less is bound than one object for each run would.
+        let line = printed
+            .lines()
+            .find(|line| line.starts_with("bound over the passes"));
+        let bytes: Vec<u64> = line
+            .unwrap_or_else(|| panic!("{heap}: {printed}"))
+            .split(|c: char| !c.is_ascii_digit() && c != ',')
+            .filter_map(|number| number.replace(',', "").parse().ok())
+            .collect();
+        assert!(bytes[0] < bytes[1], "{heap}: {line:?}");
+        assert!(
+            read_picture(&plain) == read_picture(&emulated),
+            "{heap}: the pictures differ"
+        );
+    }
+}
+
+/// With split lives, which this frame has in a heap of this size: the temporal filter's history is read while it is on chip.
+#[test]
+fn the_picture_is_the_same_with_split_lives() {
+    let pictures = [own_file("whole.png"), own_file("split.png")];
+    for (path, split) in pictures.iter().zip([false, true]) {
+        let path = path.to_str().expect("a UTF-8 path");
+        let mut command = example("deferred");
+        command.args(["--size", "333x187", "--frames", "3", "--output", path]);
+        if !support::emulate(&mut command, "adreno-830") {
+            return;
+        }
+        if split {
+            command.arg("--split");
+        }
+        let output = command.output().expect("cargo runs");
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert_eq!(printed.contains("split lives: "), split, "{printed}");
+    }
+    assert!(
+        read_picture(&pictures[0]) == read_picture(&pictures[1]),
+        "the pictures differ"
+    );
+}
+
+/// What a failing run prints: one line.
+fn fault(arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let output = deferred(arguments, environment);
+    assert!(!output.status.success(), "{arguments:?} succeeded");
+    let complaints = text(&output.stderr);
+    assert_eq!(complaints.lines().count(), 1, "{complaints}");
+    assert!(complaints.starts_with("error: "), "{complaints}");
+    complaints.to_owned()
+}
+
+#[test]
+fn the_picture_is_the_same_on_vulkan_1_1() {
+    let pictures = [own_file("newest.png"), own_file("oldest.png")];
+    let [newest, oldest] = pictures
+        .each_ref()
+        .map(|path| path.to_str().expect("a UTF-8 path"));
+    for arguments in [&["--output", newest][..], &["--output", oldest, "--vulkan-1-1"]] {
+        let output = deferred(&[&["--size", "160x90", "--frames", "3"], arguments].concat(), &[]);
+        assert!(output.status.success(), "{}", text(&output.stderr));
+    }
+    assert!(
+        read_picture(&pictures[0]) == read_picture(&pictures[1]),
+        "the pictures differ"
+    );
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    assert!(fault(&["--size", "0x180"], &[]).contains("0x180"));
+    assert!(fault(&["--size", "wide"], &[]).contains("1280x720"));
+    assert!(fault(&["--frames", "0"], &[]).contains("--frames"));
+    assert!(fault(&["--colour"], &[]).contains("--colour"));
+    assert!(fault(&["--keep-off", "nobody"], &[]).contains("light_masks"));
+    assert!(fault(&["--heap", "lots"], &[]).contains("24M"));
+    assert!(fault(&["--profile", "adreno-83"], &[]).contains("adreno-83"));
+    assert!(fault(&["--device", "no such device"], &[]).contains("no such device"));
+    fault(&[], &[("VK_DRIVER_FILES", "/dev/null")]);
+
+    let not_a_folder = own_file("not-a-folder");
+    std::fs::write(&not_a_folder, "").expect("a file can be written");
+    let below = not_a_folder.join("frame.png");
+    let below = below.to_str().expect("a UTF-8 path");
+    assert!(fault(&["--size", "32x18", "--frames", "1", "--output", below], &[]).contains("not-a-folder"));
+    assert!(fault(&["--dump-frame", below], &[]).contains("not-a-folder"));
+    assert!(fault(&["--size", "99999x2"], &[]).contains("99999"));
+    assert!(fault(&["--window"], &[("DISPLAY", ""), ("WAYLAND_DISPLAY", "")]).contains("no window"));
+}
+
+/// An empty file in front of the real library hides it.
+#[test]
+fn without_a_loader_one_line_says_what_to_do() {
+    let folder = own_file("no loader");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("libvulkan.so.1"), "").expect("an empty file");
+    // The test bed's libraries come before any others, so this runs on the machine's own.
+    let output = example("deferred")
+        .env_remove("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER")
+        .env_remove("VK_INSTANCE_LAYERS")
+        .env("LD_LIBRARY_PATH", &folder)
+        .output()
+        .expect("cargo runs");
+    let complaints = text(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        complaints.lines().count() == 1 && complaints.contains("no Vulkan loader"),
+        "{complaints}"
+    );
+}

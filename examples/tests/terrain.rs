@@ -1,0 +1,133 @@
+//! `examples/terrain` as a program: what it renders, that streaming changes no pixel, the trace that it writes, how it fails.
+
+use tileheap_testkit as support;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::Output;
+
+use support::{example, own_file};
+use tileheap::units::Bytes;
+use tileheap_textures::PolicyKind;
+use tileheap_textures::replay::Replay;
+use tileheap_textures::trace::{Entry, TraceReader};
+
+fn terrain(arguments: &[&str]) -> Output {
+    example("terrain").args(arguments).output().expect("cargo runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("the example prints UTF-8")
+}
+
+fn colours(path: &Path) -> BTreeSet<[u8; 3]> {
+    let picture = BufReader::new(File::open(path).expect("the picture was written"));
+    let mut reader = png::Decoder::new(picture)
+        .read_info()
+        .expect("the picture is a PNG");
+    let size = reader
+        .output_buffer_size()
+        .expect("a picture that fits in memory");
+    let mut bytes = vec![0; size];
+    let info = reader.next_frame(&mut bytes).expect("the PNG is whole");
+    assert_eq!((info.width, info.height), (256, 144));
+    let texels = bytes.as_chunks::<4>().0.iter();
+    texels.map(|&[r, g, b, _]| [r, g, b]).collect()
+}
+
+/// Once uploads have caught up, the picture is that of a cache with room for everything.
+#[test]
+fn streamed_pictures_are_those_with_everything_there() {
+    // Room for what is in view, and less than the flight uploads: of each, something is thrown out.
+    for (policy, texels, budget, uploads) in [
+        ("arenas", "mixed", "5M", "1M"),
+        ("coherent-still", "palette", "1600K", "512K"),
+        ("coherent", "rgba", "3M", "512K"),
+    ] {
+        let folder = own_file(&format!("terrain-{policy}"));
+        let trace = folder.join("flight.trace");
+        let output = terrain(&[
+            "--size",
+            "256x144",
+            "--frames",
+            "24",
+            // Where little land is in view.
+            "--start",
+            "1200",
+            "--uploads",
+            uploads,
+            "--budget",
+            budget,
+            "--policy",
+            policy,
+            "--texels",
+            texels,
+            "--compare",
+            "--output",
+            folder.to_str().expect("a UTF-8 path"),
+            "--trace",
+            trace.to_str().expect("a UTF-8 path"),
+        ]);
+        let printed = text(&output.stdout);
+        assert!(output.status.success(), "{policy}: {}", text(&output.stderr));
+        assert!(printed.contains("identical"), "{printed}");
+        let colours = colours(&folder.join("frame-0024.png"));
+        assert!(colours.len() > 1000, "only {} colours", colours.len());
+        let plot = std::fs::read_to_string(folder.join("uploads.svg")).expect("a plot");
+        assert!(plot.starts_with("<svg") && plot.ends_with("</svg>\n"));
+        assert_eq!(plot.contains("arenas in memory"), policy == "arenas");
+        if texels == "mixed" {
+            // The others ask for the same squares.
+            replay_all(&trace);
+        }
+    }
+}
+
+/// Every policy plays the captured trace, of textures of both shapes, by the rules.
+fn replay_all(trace: &Path) {
+    let file = BufReader::new(File::open(trace).expect("the trace was written"));
+    let mut reader = TraceReader::new(file).expect("a header");
+    let mut entries = Vec::new();
+    while let Some(entry) = reader.next_entry().expect("a sound trace") {
+        entries.push(entry);
+    }
+    let frames = entries.iter().filter(|entry| **entry == Entry::EndFrame).count();
+    assert_eq!(frames, 24);
+    let geometry = reader.geometry().clone();
+    for kind in PolicyKind::ALL {
+        let budget = Bytes::mib(4);
+        let policy = kind.build(&geometry, budget, 1).expect("4 MiB");
+        let mut replay = Replay::new(policy, &geometry, budget);
+        for &entry in &entries {
+            if let Err(fault) = replay.play(entry) {
+                panic!("{}: {fault}", kind.name());
+            }
+        }
+        assert!(replay.finish().total.uses > 2000);
+    }
+}
+
+/// What a failing run prints: one line.
+fn fault(arguments: &[&str]) -> String {
+    let output = terrain(arguments);
+    assert!(!output.status.success(), "{arguments:?} succeeded");
+    let complaints = text(&output.stderr);
+    assert_eq!(complaints.lines().count(), 1, "{complaints}");
+    assert!(complaints.starts_with("error: "), "{complaints}");
+    complaints.to_owned()
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    assert!(fault(&["--budget", "100K"]).contains("102,400 B"));
+    assert!(fault(&["--budget", "24X"]).contains("24M"));
+    assert!(fault(&["--policy", "first-attempt"]).contains("one image"));
+    assert!(fault(&["--policy", "best"]).contains("coherent-still"));
+    assert!(fault(&["--size", "8x8"]).contains("960x540"));
+    assert!(fault(&["--frames", "0"]).contains("--frames"));
+    assert!(fault(&["--device", "no such device"]).contains("no such device"));
+    let small = ["--frames", "1", "--size", "64x36", "--output", "/dev/null/folder"];
+    assert!(fault(&small).contains("/dev/null"));
+}

@@ -1,0 +1,43 @@
+//! The examples' windows on a screen of their own (Xvfb): they open, present, survive resizes, close clean; and their overlays do what
+//! keyboard and mouse say.
+
+mod flight;
+mod overlay;
+use tileheap_testkit::places;
+mod screen;
+use tileheap_testkit as support;
+
+use screen::{Hand, Shown, deferred, screen};
+
+#[test]
+fn presents_sixty_frames_and_changes_size_in_between() {
+    let Some((_server, display)) = screen() else {
+        return support::skip("Xvfb is not installed");
+    };
+    let shown = Shown::start(
+        &display,
+        deferred("320x180", &["--frames", "60", "--resize-after", "20"]),
+    );
+    assert_eq!(shown.expect_line("resized to "), "240 x 120");
+    let presented = shown.expect_line("presented ");
+    assert!(presented.starts_with("60 frames"), "presented {presented}");
+    shown.assert_ends_well();
+}
+
+#[test]
+fn follows_its_window_and_closes_when_asked() {
+    let Some((_server, display)) = screen() else {
+        return support::skip("Xvfb is not installed");
+    };
+    let shown = Shown::start(&display, deferred("320x180", &[]));
+    let hand = Hand::before_window(&display);
+    // The window is there before the renderer, which takes the size it finds; the plan is printed by a renderer that has one.
+    shown.expect_line("Frame `deferred`");
+    for (width, height) in [(400, 300), (200, 100)] {
+        hand.resize(width, height);
+        assert_eq!(shown.expect_line("resized to "), format!("{width} x {height}"));
+    }
+    hand.ask_to_close();
+    shown.expect_line("presented ");
+    shown.assert_ends_well();
+}

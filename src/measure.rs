@@ -1,0 +1,372 @@
+//! Requirements of resources where no driver can be asked.
+//!
+//! Tile memory follows the one public reading of a driver and reproduces it; ordinary memory follows a simple model of a
+//! tiler that is right in its order of magnitude and no more. Where a driver is there, ask it.
+
+use ash::vk;
+
+use tileheap_device::profile::{
+    DeviceProfile, IMAGE_ALIGNMENT, ProfileFault, TileRequirements, content_bytes, ordinary_image,
+};
+
+use crate::frame::{Frame, Resource, ResourceKind};
+use crate::units::{Alignment, Bytes};
+
+/// What every resource of a frame needs, in the frame's resource order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirements {
+    /// One entry per resource of the frame.
+    pub resources: Vec<ResourceRequirements>,
+}
+
+/// What one resource needs of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourceRequirements {
+    /// Size in ordinary memory.
+    pub size: Bytes,
+    /// Alignment in ordinary memory.
+    pub alignment: Alignment,
+    /// Memory types that can hold it; tile types may be among them.
+    pub memory_type_bits: u32,
+    /// Whether it wants an allocation of its own.
+    pub dedicated: Dedicated,
+    /// Size and alignment in tile memory; `None` where the driver reports 0, that is, refuses.
+    pub tile: Option<TileRequirements>,
+    /// Lazily allocated memory types that can hold it when created as a transient attachment; 0 if none.
+    pub lazy_type_bits: u32,
+}
+
+/// `VkMemoryDedicatedRequirements`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dedicated {
+    /// Shares an allocation.
+    #[default]
+    No,
+    /// Would rather not share.
+    Preferred,
+    /// Must not share.
+    Required,
+}
+
+/// Alignment of buffers in ordinary memory: a cache line.
+const BUFFER_ALIGNMENT: Alignment = Alignment::new(64).unwrap();
+/// No resource is larger, whatever a profile says: sums over a frame then fit in 64 bits.
+const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
+
+/// What every resource of `frame` needs on a device like `profile`, without a driver.
+///
+/// - **Tile memory** as [`TileHeap::image`](tileheap_device::profile::TileHeap::image) and [`TileHeap::buffer`](tileheap_device::profile::TileHeap::buffer) have it.
+/// - **Images in ordinary memory**: every mip level of every plane padded to 64 x 16 texel blocks, times depth, layers and
+///   samples; the sum rounded up to 4,096 bytes, aligned to as many. No driver promises these numbers.
+/// - **Buffers in ordinary memory**: rounded up to 64 bytes, aligned to as many.
+/// - **Memory types**: the profile's [ordinary ones](DeviceProfile::ordinary_type_bits), and the lazily allocated ones for
+///   images that are attachments and nothing else.
+///
+/// # Errors
+/// [`ProfileFault::ResourceTooLarge`] if an image is wider than `maxImageDimension2D`, or a resource larger than
+/// `maxMemoryAllocationSize` or 1 TiB.
+///
+/// ```
+/// use ash::vk;
+/// use tileheap::frame::{Before, FrameBuilder, ImageDesc};
+/// use tileheap::measure::estimate;
+/// use tileheap::profile::DeviceProfile;
+///
+/// let extent = vk::Extent2D { width: 480, height: 270 };
+/// let mut frame = FrameBuilder::new("one pass", extent);
+/// let motion = frame.image("motion", ImageDesc::new(vk::Format::R16G16_SFLOAT, extent));
+/// let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+/// let submit = frame.submit(queue);
+/// let batch = frame.batch(submit);
+/// let commands = frame.command_buffer(batch, "scene");
+/// frame.render_pass(commands, "motion").color(motion, Before::Overwrite);
+///
+/// let needs = estimate(&frame.build()?, &DeviceProfile::preset("adreno-830")?)?;
+/// assert_eq!(needs.resources[0].tile.unwrap().size.0, 552_960);
+/// # Ok::<(), tileheap::Error>(())
+/// ```
+pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Requirements> {
+    let estimate_one = |resource: &Resource| {
+        let (size, alignment) = match &resource.kind {
+            ResourceKind::Image { .. } => (ordinary_image(&image_info(resource)), IMAGE_ALIGNMENT),
+            ResourceKind::Buffer { desc, .. } => {
+                (desc.size.checked_align_up(BUFFER_ALIGNMENT), BUFFER_ALIGNMENT)
+            }
+        };
+        check_width(resource, profile)?;
+        let size = check_size(resource, size, profile)?;
+        let tile = tile_requirements(resource, profile);
+        let lazy_type_bits = if attachment_only(resource) {
+            profile.lazy_type_bits()
+        } else {
+            0
+        };
+        Ok(ResourceRequirements {
+            size,
+            alignment,
+            memory_type_bits: profile.ordinary_type_bits(),
+            dedicated: Dedicated::No,
+            tile,
+            lazy_type_bits,
+        })
+    };
+    let resources: Result<_, ProfileFault> = frame.resources().iter().map(estimate_one).collect();
+    Ok(Requirements {
+        resources: resources?,
+    })
+}
+
+/// The requirements of published tables: bytes that the contents have, and nothing a driver would add.
+///
+/// Images are width x height x layers x bytes per texel, rounded up to 4 KiB; buffers are rounded up to 256 B; everything
+/// is aligned to 256 B. The tile requirement is the same where `tile_claims` says true, and `None` where it says false;
+/// where it says nothing, [`TileHeap::image`](tileheap_device::profile::TileHeap::image)(tileheap_device::profile::TileHeap::image) and [`TileHeap::buffer`](tileheap_device::profile::TileHeap::buffer)(tileheap_device::profile::TileHeap::buffer)
+/// decide. Nothing is lazy, nothing dedicated. `texel_bytes` replaces what a format's name says, unless 0. Both slices run
+/// parallel to the frame's resources; what they lack is `None` and 0.
+///
+/// # Errors
+/// [`ProfileFault::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
+pub fn raw(
+    frame: &Frame,
+    profile: &DeviceProfile,
+    tile_claims: &[Option<bool>],
+    texel_bytes: &[u32],
+) -> crate::Result<Requirements> {
+    const ALIGNMENT: Alignment = Alignment::new(256).unwrap();
+    let raw_one = |(index, resource): (usize, &Resource)| {
+        let size = match &resource.kind {
+            ResourceKind::Image { desc, extent, .. } => {
+                let stated = texel_bytes.get(index).copied().filter(|bytes| *bytes > 0);
+                content_bytes(desc.format, stated, *extent, desc.array_layers)
+                    .and_then(|size| size.checked_align_up(IMAGE_ALIGNMENT))
+            }
+            ResourceKind::Buffer { desc, .. } => desc.size.checked_align_up(ALIGNMENT),
+        };
+        let size = check_size(resource, size, profile)?;
+        let claim = tile_claims.get(index).copied().flatten();
+        let claimed = claim.unwrap_or_else(|| tile_requirements(resource, profile).is_some());
+        Ok(ResourceRequirements {
+            size,
+            alignment: ALIGNMENT,
+            memory_type_bits: profile.ordinary_type_bits(),
+            dedicated: Dedicated::No,
+            tile: claimed.then_some(TileRequirements {
+                size,
+                alignment: ALIGNMENT,
+            }),
+            lazy_type_bits: 0,
+        })
+    };
+    let resources: Result<_, ProfileFault> = frame.resources().iter().enumerate().map(raw_one).collect();
+    Ok(Requirements {
+        resources: resources?,
+    })
+}
+
+fn tile_requirements(resource: &Resource, profile: &DeviceProfile) -> Option<TileRequirements> {
+    let tile = profile.tile.as_ref()?;
+    match resource.kind {
+        ResourceKind::Image { .. } => tile.image(&image_info(resource)),
+        ResourceKind::Buffer { .. } => tile.buffer(&buffer_info(resource)),
+    }
+}
+
+/// Whether an image is a colour, depth, stencil or input attachment and nothing else
+/// (VUID-VkImageCreateInfo-usage-00963 allows transient attachments no other usage).
+fn attachment_only(resource: &Resource) -> bool {
+    use vk::ImageUsageFlags as U;
+    let attachments = U::COLOR_ATTACHMENT | U::DEPTH_STENCIL_ATTACHMENT | U::INPUT_ATTACHMENT;
+    match resource.kind {
+        ResourceKind::Image { usage, .. } => {
+            usage.intersects(attachments) && (attachments | U::TRANSIENT_ATTACHMENT).contains(usage)
+        }
+        ResourceKind::Buffer { .. } => false,
+    }
+}
+
+fn image_info(resource: &Resource) -> vk::ImageCreateInfo<'static> {
+    let mut info = vk::ImageCreateInfo::default();
+    if let ResourceKind::Image { desc, extent, usage } = resource.kind {
+        info.flags = desc.flags;
+        info.image_type = desc.image_type;
+        info.format = desc.format;
+        info.extent = extent;
+        info.mip_levels = desc.mip_levels;
+        info.array_layers = desc.array_layers;
+        info.samples = desc.samples;
+        info.usage = usage;
+    }
+    info
+}
+
+fn buffer_info(resource: &Resource) -> vk::BufferCreateInfo<'static> {
+    let mut info = vk::BufferCreateInfo::default();
+    if let ResourceKind::Buffer { desc, usage } = resource.kind {
+        info.size = desc.size.0;
+        info.usage = usage;
+    }
+    info
+}
+
+fn check_width(resource: &Resource, profile: &DeviceProfile) -> Result<(), ProfileFault> {
+    let limit = profile.limits.max_image_dimension_2d;
+    match resource.kind {
+        ResourceKind::Image { desc, extent, .. }
+            if desc.image_type == vk::ImageType::TYPE_2D && extent.width.max(extent.height) > limit =>
+        {
+            Err(ProfileFault::ResourceTooLarge {
+                resource: resource.name.clone(),
+                size: format!("{} x {} texels", extent.width, extent.height),
+                profile: profile.name.clone(),
+                limit: format!("{limit} x {limit} (maxImageDimension2D)"),
+            })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_size(
+    resource: &Resource,
+    size: Option<Bytes>,
+    profile: &DeviceProfile,
+) -> Result<Bytes, ProfileFault> {
+    let limit = profile.limits.max_allocation.min(LARGEST_RESOURCE);
+    size.filter(|size| *size <= limit)
+        .ok_or_else(|| ProfileFault::ResourceTooLarge {
+            resource: resource.name.clone(),
+            size: size.map_or_else(
+                || "more than 64 bits of bytes".to_owned(),
+                |size| size.to_string(),
+            ),
+            profile: profile.name.clone(),
+            limit: format!("{limit} (maxMemoryAllocationSize)"),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{AccessKind, Before, BufferDesc, ClearValue, FrameBuilder, ImageDesc};
+
+    /// One render pass that draws to `attachment`, one that reads it as `kind`, and one buffer that compute updates.
+    fn frame(attachment: ImageDesc, kind: AccessKind) -> crate::Result<Frame> {
+        let mut frame = FrameBuilder::new(
+            "three passes",
+            vk::Extent2D {
+                width: 480,
+                height: 270,
+            },
+        );
+        let source = frame.image("source", attachment);
+        let target = frame.image("target", ImageDesc::scaled(vk::Format::R8G8B8A8_UNORM, 1.0, 1.0));
+        let counters = frame.buffer("counters", BufferDesc::new(Bytes(100)));
+        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "all");
+        frame
+            .render_pass(commands, "draw")
+            .color(source, Before::Clear(ClearValue::ZERO));
+        frame
+            .render_pass(commands, "read")
+            .read(source, kind)
+            .color(target, Before::Overwrite);
+        frame.compute_pass(commands, "count").storage_write(counters);
+        frame.build()
+    }
+
+    fn square(format: vk::Format, side: u32) -> ImageDesc {
+        ImageDesc::new(
+            format,
+            vk::Extent2D {
+                width: side,
+                height: side,
+            },
+        )
+    }
+
+    #[test]
+    fn requirements_run_parallel_to_resources() {
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        let frame = frame(
+            square(vk::Format::R8G8B8A8_UNORM, 64),
+            AccessKind::InputAttachment,
+        )
+        .unwrap();
+        let needs = estimate(&frame, &adreno).unwrap().resources;
+        assert_eq!(needs.len(), 3);
+        let [source, target, counters] = needs[..] else {
+            unreachable!()
+        };
+        assert_eq!((source.size, source.alignment.get()), (Bytes(64 * 64 * 4), 4096));
+        assert_eq!(source.tile.unwrap().size, Bytes(2 * 12_288));
+        assert_eq!(source.lazy_type_bits, adreno.lazy_type_bits());
+        assert_eq!(source.memory_type_bits, adreno.ordinary_type_bits());
+        assert_eq!(target.size, Bytes(512 * 272 * 4));
+        assert_eq!(target.tile.unwrap().size, Bytes(552_960));
+        assert_eq!((counters.size, counters.alignment.get()), (Bytes(128), 64));
+        assert_eq!(counters.tile.unwrap().size, Bytes(12_288));
+        assert_eq!(counters.lazy_type_bits, 0);
+    }
+
+    #[test]
+    fn sampled_images_are_not_lazy() {
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        let frame = frame(square(vk::Format::R8G8B8A8_UNORM, 64), AccessKind::SampledImage).unwrap();
+        assert_eq!(estimate(&frame, &adreno).unwrap().resources[0].lazy_type_bits, 0);
+    }
+
+    #[test]
+    fn without_a_tile_heap_nothing_needs_tile_memory() {
+        let desktop = DeviceProfile::preset("no-tile-memory").unwrap();
+        let frame = frame(
+            square(vk::Format::R8G8B8A8_UNORM, 64),
+            AccessKind::InputAttachment,
+        )
+        .unwrap();
+        let needs = estimate(&frame, &desktop).unwrap().resources;
+        assert!(
+            needs
+                .iter()
+                .all(|needs| needs.tile.is_none() && needs.lazy_type_bits == 0)
+        );
+    }
+
+    #[test]
+    fn what_no_device_would_create_is_an_error_that_names_it() {
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        let wide = frame(square(vk::Format::R8_UNORM, 20_000), AccessKind::SampledImage).unwrap();
+        let message = estimate(&wide, &adreno).unwrap_err().to_string();
+        assert!(
+            message.contains("`source`") && message.contains("maxImageDimension2D"),
+            "{message}"
+        );
+        let heavy = frame(
+            square(vk::Format::R64G64B64A64_SFLOAT, 16_000),
+            AccessKind::SampledImage,
+        )
+        .unwrap();
+        let message = estimate(&heavy, &adreno).unwrap_err().to_string();
+        assert!(message.contains("maxMemoryAllocationSize"), "{message}");
+    }
+
+    #[test]
+    fn raw_sizes_are_those_of_published_tables() {
+        let adreno = DeviceProfile::preset("adreno-830").unwrap();
+        let mut desc = square(vk::Format::R8G8B8A8_UNORM, 100);
+        desc.array_layers = 3;
+        let frame = frame(desc, AccessKind::InputAttachment).unwrap();
+        let needs = raw(&frame, &adreno, &[Some(true), Some(false)], &[0, 8])
+            .unwrap()
+            .resources;
+        // 100 x 100 x 3 x 4 = 120,000, in pages of 4,096.
+        assert_eq!(needs[0].size, Bytes(122_880));
+        assert_eq!(needs[0].tile.unwrap().size, Bytes(122_880));
+        assert_eq!(needs[0].lazy_type_bits, 0);
+        assert_eq!(needs[1].size, Bytes(480 * 270 * 8).align_up(IMAGE_ALIGNMENT));
+        assert_eq!(needs[1].tile, None);
+        // Of the buffer nothing is claimed, so the rules decide: storage is permitted.
+        assert_eq!((needs[2].size, needs[2].alignment.get()), (Bytes(256), 256));
+        assert_eq!(needs[2].tile.unwrap().size, Bytes(256));
+    }
+}
