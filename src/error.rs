@@ -9,31 +9,31 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The frame's description is impossible.
     #[error(transparent)]
-    Frame(#[from] crate::frame::FrameFault),
+    Frame(#[from] crate::frame::FrameError),
     /// The driver or the way the runtime is used.
     #[cfg(feature = "runtime")]
     #[error(transparent)]
-    Runtime(#[from] crate::runtime::RuntimeFault),
+    Runtime(#[from] crate::runtime::RuntimeError),
     /// Words are no SPIR-V module, or have no such entry point.
     #[cfg(feature = "reflect")]
     #[error(transparent)]
-    Shader(#[from] crate::frame::shaders::ShaderFault),
+    Shader(#[from] crate::frame::shaders::ShaderError),
     /// The frame cannot be planned for this device.
     #[error(transparent)]
-    Plan(#[from] crate::plan::PlanFault),
+    Plan(#[from] crate::plan::PlanError),
     /// A text is no plan, or not one for the frame at hand.
     #[error(transparent)]
-    PlanJson(#[from] crate::plan::PlanJsonFault),
+    PlanJson(#[from] crate::plan::PlanJsonError),
     /// A packing problem is impossible.
     #[error(transparent)]
-    Pack(#[from] tileheap_pack::PackFault),
+    Pack(#[from] tileheap_pack::PackError),
     /// A device profile is impossible, or a resource is larger than the device allows.
     #[error(transparent)]
-    Profile(#[from] tileheap_device::profile::ProfileFault),
+    Profile(#[from] tileheap_device::profile::ProfileError),
     /// A driver lacks a command of an extension.
     #[error(transparent)]
     Ffi(#[from] tileheap_device::ffi::MissingCommand),
     /// A plan breaks a rule.
     #[error(transparent)]
-    Check(#[from] crate::plan::CheckFault),
+    Check(#[from] crate::plan::CheckError),
 }

@@ -17,7 +17,7 @@
 //! use std::sync::Arc;
 //!
 //! use ash::vk;
-//! use tileheap::frame::{Before, ClearValue, FrameBuilder, ImageDesc};
+//! use tileheap::frame::{LoadOp, ClearValue, FrameBuilder, ImageDesc};
 //! use tileheap::plan::{Home, PlanOptions, plan};
 //! use tileheap::measure::estimate;
 //! use tileheap::profile::DeviceProfile;
@@ -30,8 +30,8 @@
 //! let submit = frame.submit(graphics);
 //! let batch = frame.batch(submit);
 //! let scene = frame.command_buffer(batch, "scene");
-//! frame.render_pass(scene, "gbuffer").color(albedo, Before::Clear(ClearValue::ZERO));
-//! frame.render_pass(scene, "lighting").sampled(albedo).color(lit, Before::Overwrite);
+//! frame.render_pass(scene, "gbuffer").color(albedo, LoadOp::Clear(ClearValue::ZERO));
+//! frame.render_pass(scene, "lighting").sampled(albedo).color(lit, LoadOp::DontCare);
 //! let frame = frame.build()?;
 //!
 //! // The numbers of a device by name; `runtime::Device::plan` asks the driver instead.

@@ -6,7 +6,7 @@
 use ash::vk;
 
 use tileheap_device::profile::{
-    DeviceProfile, IMAGE_ALIGNMENT, ProfileFault, TileRequirements, content_bytes, ordinary_image,
+    DeviceProfile, IMAGE_ALIGNMENT, ProfileError, TileRequirements, content_bytes, ordinary_image,
 };
 
 use crate::frame::{Frame, Resource, ResourceKind};
@@ -63,12 +63,12 @@ const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 ///   images that are attachments and nothing else.
 ///
 /// # Errors
-/// [`ProfileFault::ResourceTooLarge`] if an image is wider than `maxImageDimension2D`, or a resource larger than
+/// [`ProfileError::ResourceTooLarge`] if an image is wider than `maxImageDimension2D`, or a resource larger than
 /// `maxMemoryAllocationSize` or 1 TiB.
 ///
 /// ```
 /// use ash::vk;
-/// use tileheap::frame::{Before, FrameBuilder, ImageDesc};
+/// use tileheap::frame::{LoadOp, FrameBuilder, ImageDesc};
 /// use tileheap::measure::estimate;
 /// use tileheap::profile::DeviceProfile;
 ///
@@ -79,7 +79,7 @@ const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 /// let submit = frame.submit(queue);
 /// let batch = frame.batch(submit);
 /// let commands = frame.command_buffer(batch, "scene");
-/// frame.render_pass(commands, "motion").color(motion, Before::Overwrite);
+/// frame.render_pass(commands, "motion").color(motion, LoadOp::DontCare);
 ///
 /// let needs = estimate(&frame.build()?, &DeviceProfile::preset("adreno-830")?)?;
 /// assert_eq!(needs.resources[0].tile.unwrap().size.0, 552_960);
@@ -110,7 +110,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
             lazy_type_bits,
         })
     };
-    let resources: Result<_, ProfileFault> = frame.resources().iter().map(estimate_one).collect();
+    let resources: Result<_, ProfileError> = frame.resources().iter().map(estimate_one).collect();
     Ok(Requirements {
         resources: resources?,
     })
@@ -125,7 +125,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
 /// parallel to the frame's resources; what they lack is `None` and 0.
 ///
 /// # Errors
-/// [`ProfileFault::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
+/// [`ProfileError::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
 pub fn raw(
     frame: &Frame,
     profile: &DeviceProfile,
@@ -157,7 +157,7 @@ pub fn raw(
             lazy_type_bits: 0,
         })
     };
-    let resources: Result<_, ProfileFault> = frame.resources().iter().enumerate().map(raw_one).collect();
+    let resources: Result<_, ProfileError> = frame.resources().iter().enumerate().map(raw_one).collect();
     Ok(Requirements {
         resources: resources?,
     })
@@ -208,13 +208,13 @@ fn buffer_info(resource: &Resource) -> vk::BufferCreateInfo<'static> {
     info
 }
 
-fn check_width(resource: &Resource, profile: &DeviceProfile) -> Result<(), ProfileFault> {
+fn check_width(resource: &Resource, profile: &DeviceProfile) -> Result<(), ProfileError> {
     let limit = profile.limits.max_image_dimension_2d;
     match resource.kind {
         ResourceKind::Image { desc, extent, .. }
             if desc.image_type == vk::ImageType::TYPE_2D && extent.width.max(extent.height) > limit =>
         {
-            Err(ProfileFault::ResourceTooLarge {
+            Err(ProfileError::ResourceTooLarge {
                 resource: resource.name.clone(),
                 size: format!("{} x {} texels", extent.width, extent.height),
                 profile: profile.name.clone(),
@@ -229,10 +229,10 @@ fn check_size(
     resource: &Resource,
     size: Option<Bytes>,
     profile: &DeviceProfile,
-) -> Result<Bytes, ProfileFault> {
+) -> Result<Bytes, ProfileError> {
     let limit = profile.limits.max_allocation.min(LARGEST_RESOURCE);
     size.filter(|size| *size <= limit)
-        .ok_or_else(|| ProfileFault::ResourceTooLarge {
+        .ok_or_else(|| ProfileError::ResourceTooLarge {
             resource: resource.name.clone(),
             size: size.map_or_else(
                 || "more than 64 bits of bytes".to_owned(),
@@ -246,7 +246,7 @@ fn check_size(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{AccessKind, Before, BufferDesc, ClearValue, FrameBuilder, ImageDesc};
+    use crate::frame::{AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp};
 
     /// One render pass that draws to `attachment`, one that reads it as `kind`, and one buffer that compute updates.
     fn frame(attachment: ImageDesc, kind: AccessKind) -> crate::Result<Frame> {
@@ -266,11 +266,11 @@ mod tests {
         let commands = frame.command_buffer(batch, "all");
         frame
             .render_pass(commands, "draw")
-            .color(source, Before::Clear(ClearValue::ZERO));
+            .color(source, LoadOp::Clear(ClearValue::ZERO));
         frame
             .render_pass(commands, "read")
             .read(source, kind)
-            .color(target, Before::Overwrite);
+            .color(target, LoadOp::DontCare);
         frame.compute_pass(commands, "count").storage_write(counters);
         frame.build()
     }

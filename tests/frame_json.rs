@@ -2,8 +2,8 @@
 
 use ash::vk;
 use tileheap::frame::{
-    AccessKind, Before, BufferDesc, ClearValue, Extent, ExternalDesc, Frame, FrameBuilder, ImageDesc,
-    Lifetime,
+    AccessKind, BufferDesc, ClearValue, Extent, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    LoadOp,
 };
 use tileheap::units::Bytes;
 
@@ -90,9 +90,9 @@ fn everything() -> Frame {
         .secondary()
         .color(
             color,
-            Before::Clear(ClearValue::Float([0.1, f32::INFINITY, f32::NEG_INFINITY, -0.0])),
+            LoadOp::Clear(ClearValue::Float([0.1, f32::INFINITY, f32::NEG_INFINITY, -0.0])),
         )
-        .depth(depth, Before::Clear(ClearValue::DepthStencil(0.1, 7)))
+        .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.1, 7)))
         .resolve(color, resolved)
         .read(scratch, AccessKind::DeviceAddress)
         .at(vk::PipelineStageFlags2::VERTEX_SHADER | vk::PipelineStageFlags2::from_raw(1 << 62))
@@ -100,7 +100,7 @@ fn everything() -> Frame {
     frame
         .render_pass(commands, "light")
         .depth_read_only(depth)
-        .color(color, Before::Load)
+        .color(color, LoadOp::Load)
         .input(depth);
     let batch = frame.batch(submit);
     let commands = frame.command_buffer(batch, "post");
@@ -112,7 +112,7 @@ fn everything() -> Frame {
     frame
         .render_pass(commands, "show")
         .sampled(history)
-        .color(back, Before::Overwrite);
+        .color(back, LoadOp::DontCare);
     frame.build().unwrap()
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::Error;
 use tileheap::frame::{
-    Before, ClearValue, Frame, FrameBuilder, FrameFault, ImageDesc, ResourceId, SyntheticDesc, Weight,
+    ClearValue, Frame, FrameBuilder, FrameError, ImageDesc, LoadOp, ResourceId, SyntheticDesc, Weight,
     Weights, synthetic,
 };
 use tileheap::measure::{Requirements, estimate};
 use tileheap::plan::{
-    ChangeKind, Home, Ladder, NotTile, Plan, PlanFault, PlanOptions, Planner, Reason, Strategy, WindowRule,
+    ChangeKind, Home, Ladder, NotTile, Plan, PlanError, PlanOptions, Planner, Reason, Strategy, WindowRule,
     advise, merges, plan,
 };
 use tileheap::profile::DeviceProfile;
@@ -168,7 +168,7 @@ fn pair(late: bool) -> (Frame, [ResourceId; 2]) {
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
     let commands = frame.command_buffer(batch, "scene");
-    let clear = Before::Clear(ClearValue::ZERO);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
     frame
         .render_pass(commands, "gbuffer")
         .color(albedo, clear)
@@ -254,7 +254,7 @@ fn wrong_weights_are_named() {
     assert!(fault(vec![weight("gbuffer", "albedo", u64::MAX)]).contains("2^40"));
     let text =
         Weights::from_json(r#"{ "format": "tileheap-weights", "version": 1, "accesses": [{ "pass": 1 }] }"#);
-    assert!(matches!(text, Err(Error::Frame(FrameFault::Weights { what })) if what.contains("accesses[0]")));
+    assert!(matches!(text, Err(Error::Frame(FrameError::Weights { what })) if what.contains("accesses[0]")));
 }
 
 #[test]
@@ -384,7 +384,7 @@ fn a_repair_makes_room_for_what_is_pinned() {
 
 fn pinned_fault(frame: &Frame, resources: &[ResourceId], options: &PlanOptions) -> String {
     match planned(&frame.with_pinned(resources), options) {
-        Err(Error::Plan(fault @ PlanFault::Pinned { .. })) => fault.to_string(),
+        Err(Error::Plan(fault @ PlanError::Pinned { .. })) => fault.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -480,7 +480,7 @@ fn advice_splits_lives_and_merges_passes() {
     let submit = builder.submit(queue);
     let batch = builder.batch(submit);
     let commands = builder.command_buffer(batch, "scene");
-    let clear = Before::Clear(ClearValue::ZERO);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
     let draw = builder.render_pass(commands, "draw").color(albedo, clear).id();
     builder
         .render_pass(commands, "light")

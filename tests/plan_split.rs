@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, Contents, Frame, FrameBuilder, ImageDesc, Lifetime, PassId, ResourceId,
+    BufferDesc, ClearValue, Contents, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, PassId, ResourceId,
     SyntheticDesc, import, synthetic,
 };
 use tileheap::measure::{estimate, raw};
@@ -65,7 +65,7 @@ fn crossing(odd: vk::Format) -> Frame {
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
     let scene = frame.command_buffer(batch, "scene");
-    let clear = Before::Clear(ClearValue::ZERO);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
     (frame.render_pass(scene, "draw").sampled_previous(past))
         .color(hdr, clear)
         .color(past, clear)

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use ash::vk;
 use serde_json::Value;
 use tileheap::frame::{
-    AccessKind, Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
 };
 use tileheap::measure::estimate;
 use tileheap::plan::{Home, Ladder, Plan, PlanOptions, Strategy, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
-const CLEAR: Before = Before::Clear(ClearValue::ZERO);
+const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 
 /// A frame in which every kind of reason can occur: two queues, two batches, history, external, lazy, copies, resolves.
 fn everything(name: &str) -> Frame {
@@ -88,12 +88,12 @@ fn everything(name: &str) -> Frame {
         .render_pass(scene, "gbuffer")
         .color(albedo, CLEAR)
         .color(normal, CLEAR)
-        .depth(depth, Before::Clear(ClearValue::DepthStencil(0.0, 0)))
+        .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.0, 0)))
         .read(vertices, AccessKind::VertexBuffer);
     frame
         .render_pass(scene, "multisampled")
         .color(many, CLEAR)
-        .depth(scratch, Before::Clear(ClearValue::DepthStencil(0.0, 0)))
+        .depth(scratch, LoadOp::Clear(ClearValue::DepthStencil(0.0, 0)))
         .resolve(many, resolved);
     frame
         .render_pass(scene, "lighting")
@@ -102,7 +102,7 @@ fn everything(name: &str) -> Frame {
         .sampled(depth)
         .sampled(resolved)
         .storage_read(lights)
-        .color(huge, Before::Overwrite);
+        .color(huge, LoadOp::DontCare);
     frame
         .compute_pass(scene, "bloom 0")
         .sampled(huge)
@@ -134,8 +134,8 @@ fn everything(name: &str) -> Frame {
         .render_pass(post, "resolve history")
         .sampled(crossing)
         .sampled_previous(history)
-        .color(history, Before::Overwrite)
-        .color(screen, Before::Overwrite);
+        .color(history, LoadOp::DontCare)
+        .color(screen, LoadOp::DontCare);
 
     let submit = frame.submit(compute);
     let batch = frame.batch(submit);

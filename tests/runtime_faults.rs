@@ -8,7 +8,7 @@ use fake_driver::{Call, Config, FakeDriver, Tile};
 use runtime_rig::{IN_FLIGHT, Rig, on_fake};
 use tileheap::Result;
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Bound, Capabilities, Device, Missing, Support};
+use tileheap::runtime::{BoundFrame, Capabilities, Device, Missing, Support};
 
 /// The drivers and ways that differ in what the runtime calls.
 fn ways() -> Vec<(&'static str, Config, Capabilities)> {
@@ -74,7 +74,7 @@ fn bind_and_run(rig: &Rig, runtime: &Device) -> Result<()> {
 }
 
 /// As many frames as can be in flight, then one more.
-fn run(rig: &Rig, bound: &mut Bound) -> Result<()> {
+fn run(rig: &Rig, bound: &mut BoundFrame) -> Result<()> {
     let mut last = rig.frame(bound)?;
     for _ in 1..IN_FLIGHT {
         last = rig.frame(bound)?;

@@ -11,9 +11,9 @@ use fake_driver::{Call, Command, Config, Object, Tile};
 use runtime_rig::{Rig, on_fake};
 use tileheap::frame::PassId;
 use tileheap::plan::{Home, PlanOptions, Strategy};
-use tileheap::runtime::{Bound, Capabilities, Device, Parity};
+use tileheap::runtime::{BoundFrame, Capabilities, Device, Parity};
 
-fn bound(rig: &Rig, strategy: Strategy) -> (Device, Bound) {
+fn bound(rig: &Rig, strategy: Strategy) -> (Device, BoundFrame) {
     let runtime = rig.runtime().unwrap();
     let options = PlanOptions {
         strategy,
@@ -54,7 +54,7 @@ fn bindings(journal: &[Call]) -> BTreeMap<u64, (vk::DeviceMemory, u64)> {
 /// A recorded frame, replayed against the plan by what the driver saw.
 struct Replay<'a> {
     rig: &'a Rig,
-    bound: &'a Bound,
+    bound: &'a BoundFrame,
     allocations: BTreeMap<vk::DeviceMemory, (u32, u64)>,
     bindings: BTreeMap<u64, (vk::DeviceMemory, u64)>,
     tile_types: u32,

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::PassId;
-use tileheap::runtime::{Bound, Parity};
+use tileheap::runtime::{BoundFrame, Parity};
 
 use crate::frame::Deferred;
 use crate::pipelines::{Pipelines, descriptor_type, inputs_of};
@@ -19,7 +19,7 @@ impl Inputs {
     pub(crate) fn write(
         device: &ash::Device,
         deferred: &Deferred,
-        bound: &Bound,
+        bound: &BoundFrame,
         pipelines: &Pipelines,
     ) -> Result<Inputs> {
         let count = 2 * deferred.frame.passes().len() as u32;
@@ -63,7 +63,7 @@ fn write_inputs(
     device: &ash::Device,
     set: vk::DescriptorSet,
     deferred: &Deferred,
-    bound: &Bound,
+    bound: &BoundFrame,
     pass: PassId,
     parity: Parity,
 ) {

@@ -9,7 +9,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, PassId,
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, PassId,
     QueueId, ResourceId,
 };
 use tileheap::units::Bytes;
@@ -63,9 +63,9 @@ const MASK_BYTES: u64 = 32;
 
 /// Describes the frame for a picture of this extent.
 pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result<Deferred> {
-    const ZERO: Before = Before::Clear(ClearValue::ZERO);
+    const ZERO: LoadOp = LoadOp::Clear(ClearValue::ZERO);
     // Depth is reversed: far away is 0.
-    const FAR: Before = Before::Clear(ClearValue::DepthStencil(0.0, 0));
+    const FAR: LoadOp = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
     use vk::Format as F;
 
     let mut frame = FrameBuilder::new("deferred", extent);
@@ -134,13 +134,13 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .render_pass(lighting, "ao")
         .sampled(depth)
         .sampled(normal)
-        .color(ao_noisy, Before::Overwrite)
+        .color(ao_noisy, LoadOp::DontCare)
         .id();
     let ao_blur_pass = frame
         .render_pass(lighting, "ao_blur")
         .sampled(ao_noisy)
         .sampled(depth)
-        .color(ao, Before::Overwrite)
+        .color(ao, LoadOp::DontCare)
         .id();
     let reflection_pass = frame
         .render_pass(lighting, "reflection")
@@ -148,7 +148,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(normal)
         .sampled(depth)
         .sampled_previous(resolved)
-        .color(reflection, Before::Overwrite)
+        .color(reflection, LoadOp::DontCare)
         .id();
     let lighting_pass = frame
         .render_pass(lighting, "lighting")
@@ -159,11 +159,11 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(ao)
         .sampled(reflection)
         .storage_read(light_masks)
-        .color(hdr, Before::Overwrite)
+        .color(hdr, LoadOp::DontCare)
         .id();
     let glow_pass = frame
         .render_pass(lighting, "glow")
-        .color(hdr, Before::Load)
+        .color(hdr, LoadOp::Load)
         .depth_read_only(depth)
         .id();
 
@@ -174,7 +174,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(hdr)
         .sampled(motion)
         .sampled_previous(resolved)
-        .color(resolved, Before::Overwrite)
+        .color(resolved, LoadOp::DontCare)
         .id();
     let exposure_pass = frame
         .compute_pass(post, "exposure")
@@ -185,7 +185,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         frame
             .render_pass(post, name)
             .sampled(from)
-            .color(to, Before::Overwrite)
+            .color(to, LoadOp::DontCare)
             .id()
     };
     let threshold_pass = shrink("threshold", resolved, bright);
@@ -199,7 +199,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
             .render_pass(post, name)
             .sampled(from)
             .sampled(with)
-            .color(to, Before::Overwrite)
+            .color(to, LoadOp::DontCare)
             .id()
     };
     let up_passes = [
@@ -212,7 +212,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
         .sampled(resolved)
         .sampled(up[2])
         .storage_read(exposure)
-        .color(picture, Before::Overwrite)
+        .color(picture, LoadOp::DontCare)
         .id();
 
     let (read_back, semaphores) = output.finish(&mut frame, extent, post_batch, post, picture);

@@ -5,7 +5,7 @@
 
 use ash::vk;
 use tileheap::frame::{Access, AccessKind, PassId, PassKind};
-use tileheap::runtime::{Bound, Target};
+use tileheap::runtime::{BoundFrame, Target};
 
 use crate::frame::{Deferred, Passes};
 use crate::mesh::Vertex;
@@ -102,7 +102,7 @@ pub(crate) struct Pipelines {
 }
 
 impl Pipelines {
-    pub(crate) fn build(device: &ash::Device, deferred: &Deferred, bound: &Bound) -> Result<Pipelines> {
+    pub(crate) fn build(device: &ash::Device, deferred: &Deferred, bound: &BoundFrame) -> Result<Pipelines> {
         let sampler = create_sampler(device)?;
         let shared = shared_layout(device, sampler)?;
         let frame = &deferred.frame;

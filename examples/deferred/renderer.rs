@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::frame::ResourceId;
 use tileheap::plan::{Plan, PlanOptions};
-use tileheap::runtime::{Bound, Device, Imports};
+use tileheap::runtime::{BoundFrame, Device, Imports};
 
 use crate::descriptors::{Inputs, create_pool};
 use crate::frame::{Deferred, TILE, describe};
@@ -69,7 +69,7 @@ struct Planned {
     number: u64,
     deferred: Deferred,
     screen: Screen,
-    bound: Bound,
+    bound: BoundFrame,
     inputs: Inputs,
 }
 

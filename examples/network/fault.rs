@@ -11,7 +11,7 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Tensor(#[from] tileheap_tensor::Error),
     #[error(transparent)]
-    Profile(#[from] tileheap_device::ProfileFault),
+    Profile(#[from] tileheap_device::ProfileError),
     #[error("{call} failed: {result}")]
     Vulkan { call: &'static str, result: vk::Result },
     #[error(
@@ -44,8 +44,8 @@ impl<T> Called<T> for std::result::Result<T, vk::Result> {
     }
 }
 
-impl From<tileheap_tensor::TensorFault> for Fault {
-    fn from(error: tileheap_tensor::TensorFault) -> Fault {
+impl From<tileheap_tensor::TensorError> for Fault {
+    fn from(error: tileheap_tensor::TensorError) -> Fault {
         Fault::Tensor(error.into())
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use tileheap_tensor::{
-    Attribute, ElementType, Graph, GraphBuilder, NodeId, NodeKind, Source, TensorFault, TensorId,
+    Attribute, ElementType, Graph, GraphBuilder, NodeId, NodeKind, Source, TensorError, TensorId,
 };
 
 use crate::args::Model;
@@ -28,7 +28,7 @@ pub(crate) fn build(
     rounds: u64,
     element: ElementType,
     seed: u64,
-) -> Result<Seeded, TensorFault> {
+) -> Result<Seeded, TensorError> {
     let (name, side) = (model.name(), size.into());
     let graph = match model {
         Model::Mobilenet => likely(mobilenet_v2(name, element, side, CLASSES))?,
@@ -48,7 +48,7 @@ pub(crate) fn build(
 }
 
 /// A network with its scores and their softmax for outputs: of both, since a softmax hides what is small.
-fn likely(network: Unfinished) -> Result<Graph, TensorFault> {
+fn likely(network: Unfinished) -> Result<Graph, TensorError> {
     let (mut graph, scores) = network?;
     let likely = graph.operator("likely", "softmax", [], &[scores])?[0];
     graph.output(scores);
@@ -81,7 +81,7 @@ fn seeded(graph: &Graph, seed: u64) -> BTreeMap<TensorId, Vec<f32>> {
 }
 
 /// An LSTM cell that runs round after round on the same input, its two states carried.
-fn lstm(name: &str, element: ElementType, size: u64) -> Result<Graph, TensorFault> {
+fn lstm(name: &str, element: ElementType, size: u64) -> Result<Graph, TensorError> {
     let mut graph = GraphBuilder::new(name);
     let [x, h, c] = ["x", "h", "c"].map(|name| graph.input(name, element, [1, size]));
     let go_on = graph.input("go on", ElementType::Bool, [1]);

@@ -2,7 +2,7 @@
 //! their constants are whatever the user of this fills in.
 #![allow(dead_code, unreachable_pub)] // Tests and benchmarks use it, too; none uses all of it.
 
-use tileheap_tensor::{Attribute, ElementType, Graph, GraphBuilder, TensorFault, TensorId};
+use tileheap_tensor::{Attribute, ElementType, Graph, GraphBuilder, TensorError, TensorId};
 
 /// A network being built: convolutions and sums fused with their activation, as the peers' tables count tensors.
 struct Net {
@@ -11,10 +11,10 @@ struct Net {
     count: u32,
 }
 
-type Built = Result<TensorId, TensorFault>;
+type Built = Result<TensorId, TensorError>;
 
 /// A network that is almost built, and what it computes: scores or a picture. They are no output yet.
-pub type Unfinished = Result<(GraphBuilder, TensorId), TensorFault>;
+pub type Unfinished = Result<(GraphBuilder, TensorId), TensorError>;
 
 /// What is done to a result, in the same node.
 const RELU: &str = "relu";
@@ -101,7 +101,7 @@ fn activation(then: &str) -> Option<(&'static str, Attribute)> {
 }
 
 /// The seven networks of the peers' tables.
-pub fn networks(element: ElementType) -> Result<Vec<Graph>, TensorFault> {
+pub fn networks(element: ElementType) -> Result<Vec<Graph>, TensorError> {
     let all = [
         mobilenet_v1("MobileNetV1 224", element, 224, 1000),
         mobilenet_v2("MobileNetV2 224", element, 224, 1000),

@@ -1,7 +1,7 @@
 //! What holds each tensor: buffers alone, or textures for whatever has two dimensions to be near in.
 
 use tileheap_tensor::{
-    Convention, ElementType, Generation, Graph, Layout, LayoutRule, NodeKind, TensorFault, TensorId,
+    Convention, ElementType, Generation, Graph, Layout, LayoutRule, NodeKind, TensorError, TensorId,
 };
 
 /// How a network's tensors are stored.
@@ -15,7 +15,7 @@ pub(crate) enum Storing {
 }
 
 /// The layout of every tensor at its largest: packed by 4 along the axis that kernels want.
-pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>, TensorFault> {
+pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>, TensorError> {
     let one = |id: TensorId| {
         let tensor = graph.tensor(id);
         let shape = graph.shape_bound(id, Default::default())?;

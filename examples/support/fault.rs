@@ -13,7 +13,7 @@ pub enum Fault {
     #[error(transparent)]
     Tileheap(#[from] tileheap::Error),
     #[error(transparent)]
-    Profile(#[from] tileheap_device::ProfileFault),
+    Profile(#[from] tileheap_device::ProfileError),
     #[error(transparent)]
     Textures(#[from] tileheap_textures::Error),
     #[error("{call} failed: {result}")]
@@ -70,8 +70,8 @@ pub fn create_file(path: &Path) -> Result<File> {
     File::create(path).map_err(|error| file(path, error))
 }
 
-impl From<tileheap_textures::CacheFault> for Fault {
-    fn from(error: tileheap_textures::CacheFault) -> Fault {
+impl From<tileheap_textures::CacheError> for Fault {
+    fn from(error: tileheap_textures::CacheError) -> Fault {
         Fault::Textures(error.into())
     }
 }

@@ -75,7 +75,7 @@ pub(crate) enum Texels {
 fn parse_policy(name: &str) -> Result<PolicyKind, String> {
     let kind: PolicyKind = name
         .parse()
-        .map_err(|fault: tileheap_textures::CacheFault| fault.to_string())?;
+        .map_err(|fault: tileheap_textures::CacheError| fault.to_string())?;
     if kind.uploads_whole() {
         return Ok(kind);
     }

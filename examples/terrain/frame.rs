@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    Before, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, PassId, QueueId, ResourceId,
+    ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, QueueId, ResourceId,
 };
 
 use crate::support::output::{Output, ReadBack, Semaphores};
@@ -23,7 +23,7 @@ pub(crate) struct Landscape {
 /// Describes the frame for a picture of this extent.
 pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result<Landscape> {
     // Depth is reversed: far away is 0.
-    const FAR: Before = Before::Clear(ClearValue::DepthStencil(0.0, 0));
+    const FAR: LoadOp = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
     let mut frame = FrameBuilder::new("landscape", extent);
     let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, extent));
     let picture = output.picture(&mut frame, extent);
@@ -34,7 +34,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
     let stream = frame.transfer_pass(commands, "stream").id();
     let land = frame
         .render_pass(commands, "land")
-        .color(picture, Before::Overwrite)
+        .color(picture, LoadOp::DontCare)
         .depth(depth, FAR)
         .id();
     let (read_back, semaphores) = output.finish(&mut frame, extent, batch, commands, picture);

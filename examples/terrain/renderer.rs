@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::frame::ResourceId;
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Bound, Device, FrameNumber, Imports};
+use tileheap::runtime::{BoundFrame, Device, FrameNumber, Imports};
 use tileheap::units::Bytes;
 use tileheap_textures::ArenaView;
 
@@ -52,7 +52,7 @@ pub(crate) struct Renderer {
     world: World,
     landscape: Landscape,
     screen: Screen,
-    bound: Bound,
+    bound: BoundFrame,
     pipelines: Pipelines,
     heights: HostBuffer,
     palette: HostBuffer,

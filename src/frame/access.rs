@@ -284,14 +284,14 @@ impl ClearValue {
 /// What a writing access does about the contents that were there before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Before {
+pub enum LoadOp {
     /// Keeps them: blending, depth testing, updating part of a buffer.
     #[default]
     Load,
     /// Replaces them all by a value, first of all (attachments only).
     Clear(ClearValue),
     /// Writes every texel or byte that anyone will read.
-    Overwrite,
+    DontCare,
 }
 
 /// One use of one resource by one pass.
@@ -312,7 +312,7 @@ pub struct Access {
     /// Pipeline stages that make the access.
     pub stages: vk::PipelineStageFlags2,
     /// What a writing access does about earlier contents.
-    pub before: Before,
+    pub before: LoadOp,
     /// For a resolve attachment, the attachment whose samples it receives.
     pub resolves: Option<ResourceId>,
     /// The bytes of memory traffic a frame that it was measured to save on chip, in place of the model's.
@@ -327,7 +327,7 @@ impl Access {
 
     /// Whether contents from before the pass matter: they are read, or kept by a write.
     pub fn needs_contents(&self) -> bool {
-        self.reads || (self.writes && self.before == Before::Load)
+        self.reads || (self.writes && self.before == LoadOp::Load)
     }
 
     /// How often the resource's bytes cross the memory bus: once for reading, once for writing.

@@ -10,7 +10,7 @@ use crate::units::{Bytes, Run};
 ///
 /// ```
 /// use ash::vk;
-/// use tileheap::frame::{Before, ClearValue, FrameBuilder, ImageDesc};
+/// use tileheap::frame::{LoadOp, ClearValue, FrameBuilder, ImageDesc};
 ///
 /// let extent = vk::Extent2D { width: 1280, height: 720 };
 /// let mut frame = FrameBuilder::new("two passes", extent);
@@ -20,8 +20,8 @@ use crate::units::{Bytes, Run};
 /// let submit = frame.submit(graphics);
 /// let batch = frame.batch(submit);
 /// let commands = frame.command_buffer(batch, "scene");
-/// frame.render_pass(commands, "gbuffer").color(albedo, Before::Clear(ClearValue::ZERO));
-/// frame.render_pass(commands, "lighting").sampled(albedo).color(lit, Before::Overwrite);
+/// frame.render_pass(commands, "gbuffer").color(albedo, LoadOp::Clear(ClearValue::ZERO));
+/// frame.render_pass(commands, "lighting").sampled(albedo).color(lit, LoadOp::DontCare);
 /// let frame = frame.build()?;
 /// assert_eq!(frame.passes().len(), 2);
 /// # Ok::<(), tileheap::Error>(())
@@ -30,7 +30,7 @@ use crate::units::{Bytes, Run};
 pub struct FrameBuilder {
     tables: Tables,
     /// The first thing declared out of order, reported by `build`.
-    fault: Option<FrameFault>,
+    fault: Option<FrameError>,
 }
 
 impl FrameBuilder {
@@ -245,7 +245,7 @@ impl FrameBuilder {
 
     fn in_order(&mut self, in_order: bool, what: impl FnOnce() -> String) {
         if !in_order && self.fault.is_none() {
-            self.fault = Some(FrameFault::OutOfOrder { what: what() });
+            self.fault = Some(FrameError::OutOfOrder { what: what() });
         }
     }
 }
@@ -282,12 +282,12 @@ impl PassBuilder<'_> {
     }
 
     /// A colour attachment; the n-th call declares attachment n.
-    pub fn color(self, resource: ResourceId, before: Before) -> Self {
+    pub fn color(self, resource: ResourceId, before: LoadOp) -> Self {
         self.attachment(resource, AccessKind::ColorAttachment, before)
     }
 
     /// The depth and stencil attachment, tested and written.
-    pub fn depth(self, resource: ResourceId, before: Before) -> Self {
+    pub fn depth(self, resource: ResourceId, before: LoadOp) -> Self {
         self.attachment(resource, AccessKind::DepthStencilAttachment, before)
     }
 
@@ -298,7 +298,7 @@ impl PassBuilder<'_> {
 
     /// Receives the resolved samples of attachment `source`.
     pub fn resolve(self, source: ResourceId, target: ResourceId) -> Self {
-        self.attachment(target, AccessKind::ResolveAttachment, Before::Overwrite)
+        self.attachment(target, AccessKind::ResolveAttachment, LoadOp::DontCare)
             .resolving(source)
     }
 
@@ -332,7 +332,7 @@ impl PassBuilder<'_> {
     /// A storage image or storage buffer that is updated: read, or written in part.
     pub fn storage_update(self, resource: ResourceId) -> Self {
         let kind = self.storage_kind(resource);
-        self.access(resource, kind, true, true, Before::Load)
+        self.access(resource, kind, true, true, LoadOp::Load)
     }
 
     /// A uniform buffer.
@@ -352,12 +352,12 @@ impl PassBuilder<'_> {
 
     /// A reading access of any kind.
     pub fn read(self, resource: ResourceId, kind: AccessKind) -> Self {
-        self.access(resource, kind, true, false, Before::Load)
+        self.access(resource, kind, true, false, LoadOp::Load)
     }
 
     /// A writing access of any kind that replaces all contents that matter later.
     pub fn write(self, resource: ResourceId, kind: AccessKind) -> Self {
-        self.access(resource, kind, false, true, Before::Overwrite)
+        self.access(resource, kind, false, true, LoadOp::DontCare)
     }
 
     /// Any access. `before` counts for writing accesses alone.
@@ -367,7 +367,7 @@ impl PassBuilder<'_> {
         kind: AccessKind,
         reads: bool,
         writes: bool,
-        before: Before,
+        before: LoadOp,
     ) -> Self {
         let (pass, stages) = (self.pass, kind.default_stages(self.kind));
         self.frame.tables.accesses.push(Access {
@@ -406,8 +406,8 @@ impl PassBuilder<'_> {
         self.change_last(|access| access.version = Version::Previous)
     }
 
-    fn attachment(self, resource: ResourceId, kind: AccessKind, before: Before) -> Self {
-        self.access(resource, kind, before == Before::Load, true, before)
+    fn attachment(self, resource: ResourceId, kind: AccessKind, before: LoadOp) -> Self {
+        self.access(resource, kind, before == LoadOp::Load, true, before)
     }
 
     /// Changes the access declared last; a setting without one changes nothing.

@@ -4,7 +4,7 @@ use super::builder::FrameBuilder;
 use std::sync::Arc;
 
 use super::{
-    Access, AccessKind, BatchId, Before, Demand, Frame, FrameFault, Pass, PassId, PassKind, ResourceId,
+    Access, AccessKind, BatchId, Demand, Frame, FrameError, LoadOp, Pass, PassId, PassKind, ResourceId,
     SubmitId, Weights,
 };
 use crate::units::{Bytes, Run};
@@ -106,7 +106,7 @@ impl Frame {
                 let goes_on = access.kind == earlier.kind
                     && access.kind.is_attachment()
                     && access.kind != AccessKind::ResolveAttachment
-                    && access.before == Before::Load;
+                    && access.before == LoadOp::Load;
                 input || goes_on || !(access.writes || earlier.writes)
             };
             if !same.clone().all(same_pixel) {
@@ -161,14 +161,14 @@ impl Frame {
     /// The frame with measured worths in place of the model's; see [`Weights`].
     ///
     /// # Errors
-    /// [`FrameFault::Unknown`] for a pass or resource that the frame does not have, and
-    /// [`FrameFault::Weight`] for a pair that is no access of it or is named twice.
+    /// [`FrameError::Unknown`] for a pass or resource that the frame does not have, and
+    /// [`FrameError::Weight`] for a pair that is no access of it or is named twice.
     pub fn weighed(&self, weights: &Weights) -> crate::Result<Frame> {
         let mut frame = self.clone();
         let tables = Arc::make_mut(&mut frame.tables);
         let mut seen = Vec::with_capacity(weights.accesses.len());
         for weight in &weights.accesses {
-            let unknown = |what, name: &str| FrameFault::Unknown {
+            let unknown = |what, name: &str| FrameError::Unknown {
                 by: "a weight".to_owned(),
                 what,
                 name: name.to_owned(),
@@ -179,7 +179,7 @@ impl Frame {
             let resource = self
                 .resource_named(&weight.resource)
                 .ok_or_else(|| unknown("resource", &weight.resource))?;
-            let fault = |problem| FrameFault::Weight {
+            let fault = |problem| FrameError::Weight {
                 pass: weight.pass.clone(),
                 resource: weight.resource.clone(),
                 problem,
@@ -234,7 +234,7 @@ mod tests {
     use ash::vk;
 
     use super::*;
-    use crate::frame::{Before, ClearValue, ImageDesc};
+    use crate::frame::{ClearValue, ImageDesc, LoadOp};
 
     const EXTENT: vk::Extent2D = vk::Extent2D {
         width: 64,
@@ -260,7 +260,7 @@ mod tests {
             let commands = frame.command_buffer(batch, format!("c{n}"));
             let pass = frame
                 .render_pass(commands, format!("p{n}"))
-                .color(image, Before::Clear(ClearValue::ZERO));
+                .color(image, LoadOp::Clear(ClearValue::ZERO));
             if n > 0 {
                 pass.sampled(images[n - 1]);
             }
@@ -299,7 +299,7 @@ mod tests {
         let submit = frame.submit(queue);
         let batch = frame.batch(submit);
         let commands = frame.command_buffer(batch, "main");
-        let clear = Before::Clear(ClearValue::ZERO);
+        let clear = LoadOp::Clear(ClearValue::ZERO);
         let draw = frame.render_pass(commands, "draw").color(albedo, clear).id();
         let light = frame
             .render_pass(commands, "light")

@@ -6,7 +6,7 @@ use crate::units::Bytes;
 /// What is wrong with a frame's description. Every message names the pass or resource and says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum FrameFault {
+pub enum FrameError {
     /// A batch, command buffer or pass was added to something that is not the last of its kind.
     #[error("{what} is declared out of submission order: add it before anything that is submitted later")]
     OutOfOrder {
@@ -265,8 +265,8 @@ pub enum FrameFault {
     },
     /// A text that is no description of a frame.
     #[error(transparent)]
-    Json(#[from] super::json::JsonFault),
+    Json(#[from] super::json::JsonError),
     /// A loose description that means nothing, or contradicts itself.
     #[error(transparent)]
-    Import(#[from] super::import::ImportFault),
+    Import(#[from] super::import::ImportError),
 }

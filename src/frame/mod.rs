@@ -29,9 +29,9 @@ use std::sync::Arc;
 
 use ash::vk;
 
-pub use access::{Access, AccessKind, Before, ClearValue, Version};
+pub use access::{Access, AccessKind, ClearValue, LoadOp, Version};
 pub use builder::{FrameBuilder, PassBuilder};
-pub use fault::FrameFault;
+pub use fault::FrameError;
 pub use resource::{
     BufferDesc, Demand, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
 };

@@ -15,7 +15,7 @@ use ash::vk;
 
 use super::builder::FrameBuilder;
 use super::{
-    Access, AccessKind, Before, Contents, Demand, Frame, Lifetime, Pass, PassId, PassKind, Resource,
+    Access, AccessKind, Contents, Demand, Frame, Lifetime, LoadOp, Pass, PassId, PassKind, Resource,
     ResourceId, ResourceKind, Tables, Version,
 };
 use crate::units::{Bytes, Run};
@@ -129,7 +129,7 @@ pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) 
     };
     let resource = |access: &Access| &tables.resources[access.resource.index()];
     let reads = from.reads && !from.writes && from.version == Version::Current;
-    let writes = to.writes && !to.reads && to.before == Before::Overwrite;
+    let writes = to.writes && !to.reads && to.before == LoadOp::DontCare;
     if !reads || !writes || from.resource == to.resource {
         return Err("a store reads one resource and overwrites another one, in this order");
     }
@@ -254,7 +254,7 @@ impl Frame {
             } else {
                 PassKind::Compute
             }),
-            before: if writes { Before::Overwrite } else { Before::Load },
+            before: if writes { LoadOp::DontCare } else { LoadOp::Load },
             resolves: None,
             // What is read on chip would not be read otherwise: it spares nothing.
             measured: (!writes).then_some(Bytes::ZERO),
@@ -307,7 +307,7 @@ mod tests {
         let submit = frame.submit(queue);
         let batch = frame.batch(submit);
         let commands = frame.command_buffer(batch, "main");
-        let clear = Before::Clear(ClearValue::ZERO);
+        let clear = LoadOp::Clear(ClearValue::ZERO);
         let draw = frame.render_pass(commands, "draw").color(albedo, clear).id();
         let light = frame
             .render_pass(commands, "light")

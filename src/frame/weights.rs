@@ -15,7 +15,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::FrameFault;
+use super::FrameError;
 use crate::units::Bytes;
 
 const FORMAT: &str = "tileheap-weights";
@@ -74,10 +74,10 @@ impl Weights {
     /// Reads the JSON form.
     ///
     /// # Errors
-    /// [`FrameFault::Weights`] with line, column and path where the text is no such form.
+    /// [`FrameError::Weights`] with line, column and path where the text is no such form.
     pub fn from_json(text: &str) -> crate::Result<Weights> {
         let document: Document =
-            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| FrameFault::Weights { what })?;
+            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| FrameError::Weights { what })?;
         Ok(Weights {
             accesses: document.accesses,
         })

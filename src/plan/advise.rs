@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::{Home, NotTile, Plan, PlanFault, Reason, model, plan, split};
+use super::{Home, NotTile, Plan, PlanError, Reason, model, plan, split};
 use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
 use crate::measure::Requirements;
 use crate::profile::TileRequirements;
@@ -257,7 +257,7 @@ fn again(old: &Plan, frame: &Frame, requirements: Option<Requirements>) -> crate
     let requirements = requirements.map_or_else(|| old.described_requirements().clone(), Arc::new);
     match plan(frame, &requirements, &old.profile, &old.options) {
         // What must stay on chip would not: a change that changes nothing is none.
-        Err(crate::Error::Plan(PlanFault::Pinned { .. })) => Ok(old.clone()),
+        Err(crate::Error::Plan(PlanError::Pinned { .. })) => Ok(old.clone()),
         planned => planned,
     }
 }

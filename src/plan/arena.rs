@@ -2,7 +2,7 @@
 
 use super::eligible::Ruling;
 use super::residency::Resident;
-use super::{Home, Object, ObjectId, Placement, PlacementId, PlanFault, PlanOptions, Strategy};
+use super::{Home, Object, ObjectId, Placement, PlacementId, PlanError, PlanOptions, Strategy};
 use crate::frame::{Frame, Lifetime, PassId, ResourceId, Version};
 use crate::measure::{Dedicated, Requirements};
 use crate::profile::DeviceProfile;
@@ -41,7 +41,7 @@ pub(super) fn place_all(
     bound: &[Option<ObjectId>],
     objects: &mut Vec<Object>,
     options: &PlanOptions,
-) -> Result<Placed, PlanFault> {
+) -> Result<Placed, PlanError> {
     let always = Span::new(0, frame.passes().len() as u32);
     let mut placements = Vec::with_capacity(rulings.len() + 4);
     let mut of_resource = Vec::with_capacity(rulings.len());
@@ -102,7 +102,7 @@ pub(super) fn place_all(
             }
             (Ruling::Tile(_) | Ruling::Ordinary(_), None) => {
                 let memory_type = first_bit(needs.memory_type_bits & profile.ordinary_type_bits())
-                    .ok_or_else(|| PlanFault::NoMemoryType {
+                    .ok_or_else(|| PlanError::NoMemoryType {
                         resource: frame.resource(id).name.clone(),
                         bits: needs.memory_type_bits,
                     })?;
@@ -178,7 +178,7 @@ fn pack_arena(
     placements: &mut [Placement],
     objects: &mut Vec<Object>,
     options: &PlanOptions,
-) -> Result<(), PlanFault> {
+) -> Result<(), PlanError> {
     let always = Span::new(0, frame.passes().len() as u32);
     let granularity = profile.limits.buffer_image_granularity;
     let images = group
@@ -216,7 +216,7 @@ fn pack_arena(
     let limit = heap.size.min(profile.limits.max_allocation);
     if packing.height > limit {
         let height = packing.height;
-        return Err(PlanFault::ArenaTooLarge {
+        return Err(PlanError::ArenaTooLarge {
             frame: frame.name().to_owned(),
             memory_type,
             height,

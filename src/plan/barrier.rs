@@ -208,7 +208,7 @@ impl Work<'_> {
             let (scope, other) = before[index as usize];
             let ladder = self.placed.is_ladder(self.placements[index as usize].resource);
             let cause = match (other, ladder) {
-                (true, _) => Cause::HandOver,
+                (true, _) => Cause::Aliasing,
                 (false, true) => Cause::Alias,
                 (false, false) => Cause::NextFrame,
             };

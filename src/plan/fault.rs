@@ -5,7 +5,7 @@ use crate::units::Bytes;
 /// What makes planning impossible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum PlanFault {
+pub enum PlanError {
     /// The requirements are those of another frame.
     #[error(
         "frame `{frame}` has {resources} resources and the requirements are for {requirements}: measure this frame"
@@ -54,5 +54,5 @@ pub enum PlanFault {
     },
     /// The sizes cannot be packed.
     #[error(transparent)]
-    Packing(#[from] tileheap_pack::PackFault),
+    Packing(#[from] tileheap_pack::PackError),
 }

@@ -46,7 +46,7 @@ pub(super) const VERSION: u64 = 1;
 /// Why a text is no plan for a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("plan JSON: {what}")]
-pub struct PlanJsonFault {
+pub struct PlanJsonError {
     /// The place, what stands there, and what was expected.
     pub what: String,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{NotTile, Plan, PlanFault, PlanOptions, Reason};
+use super::{NotTile, Plan, PlanError, PlanOptions, Reason};
 use super::{arena, barrier, eligible, operations, residency, split, timeline, totals};
 use crate::frame::{Demand, Frame};
 use crate::measure::Requirements;
@@ -52,7 +52,7 @@ pub(super) fn make_whole(
     old: Option<&Plan>,
 ) -> crate::Result<Plan> {
     if requirements.resources.len() != frame.resources().len() {
-        return Err(PlanFault::Requirements {
+        return Err(PlanError::Requirements {
             frame: frame.name().to_owned(),
             resources: frame.resources().len(),
             requirements: requirements.resources.len(),
@@ -120,7 +120,7 @@ pub(super) fn make_whole(
 }
 
 /// Whatever must live in tile memory does, or never leaves the chip anyway.
-fn check_pinned(plan: &Plan) -> Result<(), PlanFault> {
+fn check_pinned(plan: &Plan) -> Result<(), PlanError> {
     for (id, resource) in plan.frame.resource_ids().zip(plan.frame.resources()) {
         let rule = match plan.resources[id.index()].reason {
             _ if resource.demand != Demand::Pinned => continue,
@@ -130,7 +130,7 @@ fn check_pinned(plan: &Plan) -> Result<(), PlanFault> {
             Reason::Arena(NotTile::OnePass { .. }) | Reason::Dedicated(NotTile::OnePass { .. }) => continue,
             Reason::Arena(why) | Reason::Dedicated(why) => why.rule(resource.is_image()),
         };
-        return Err(PlanFault::Pinned {
+        return Err(PlanError::Pinned {
             resource: resource.name.clone(),
             rule,
             why: plan.reason_in_words(id),

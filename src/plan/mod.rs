@@ -72,11 +72,11 @@ use crate::units::{Bytes, Run, Span};
 
 pub use advise::{Advice, Change, ChangeKind, Fusion, Merge, advise, dram_traffic, fusions, merges};
 pub use check::{
-    BarrierFault, BytesFault, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss,
-    OperationFault, ResidenceFault, SplitFault, StructureFault, TileRule, TotalFault, Touch,
+    BarrierError, BytesError, CheckError, ContentsError, HazardError, Lack, LayoutError, Loss,
+    OperationError, ResidenceError, SplitError, StructureError, TileRule, TotalError, Touch,
 };
-pub use fault::PlanFault;
-pub use json::PlanJsonFault;
+pub use fault::PlanError;
+pub use json::PlanJsonError;
 pub use make::plan;
 pub use options::{BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
 pub use planner::Planner;
@@ -381,7 +381,7 @@ pub enum Cause {
     /// A write before, or a write to come, or a change of layout.
     Hazard,
     /// First use of bytes that another resource held, in this frame or the one before: also a memory barrier.
-    HandOver,
+    Aliasing,
     /// A hazard, or the first use since the frame before, of a resident with an image in several memory objects: also a memory
     /// barrier, since the other use may have been another image's.
     Alias,

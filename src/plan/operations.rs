@@ -5,7 +5,7 @@ use ash::vk;
 use super::arena::Placed;
 use super::epoch::layout_of;
 use super::{AccessPlan, ObjectId, PlacementId};
-use crate::frame::{Access, AccessKind, Before, Frame, Lifetime, Version};
+use crate::frame::{Access, AccessKind, Frame, Lifetime, LoadOp, Version};
 use crate::profile::{DeviceProfile, Features};
 
 pub(super) fn plan_accesses(
@@ -23,9 +23,9 @@ pub(super) fn plan_accesses(
             placement: PlacementId(current + copy),
             layout: layout_of(access, resource, placed.is_ladder(access.resource)),
             load_op: match access.before {
-                Before::Load => vk::AttachmentLoadOp::LOAD,
-                Before::Clear(_) => vk::AttachmentLoadOp::CLEAR,
-                Before::Overwrite => vk::AttachmentLoadOp::DONT_CARE,
+                LoadOp::Load => vk::AttachmentLoadOp::LOAD,
+                LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
+                LoadOp::DontCare => vk::AttachmentLoadOp::DONT_CARE,
             },
             store_op: vk::AttachmentStoreOp::STORE,
         });

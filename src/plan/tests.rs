@@ -5,14 +5,14 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::*;
-use crate::frame::{Before, BufferDesc, ClearValue, FrameBuilder, ImageDesc, Lifetime};
+use crate::frame::{BufferDesc, ClearValue, FrameBuilder, ImageDesc, Lifetime, LoadOp};
 use crate::measure::{Dedicated, ResourceRequirements};
 use crate::profile::{
     Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap, TileRequirements,
 };
 use crate::units::{Alignment, Step};
 
-const CLEAR: Before = Before::Clear(ClearValue::ZERO);
+const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 96,
     height: 32,
@@ -222,7 +222,7 @@ fn an_attachment_of_one_pass_is_lazy_and_is_not_stored() {
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
     let commands = frame.command_buffer(batch, "main");
-    let clear = Before::Clear(ClearValue::DepthStencil(0.0, 0));
+    let clear = LoadOp::Clear(ClearValue::DepthStencil(0.0, 0));
     let pass = frame
         .render_pass(commands, "p")
         .color(color, CLEAR)
@@ -268,14 +268,14 @@ fn aliases_hand_over_around_the_frame() {
     assert_eq!(offset(0), offset(2));
     let first = plan.barriers_before(PassId(0));
     assert_eq!(first.len(), 1);
-    assert_eq!(first[0].cause, Cause::HandOver);
+    assert_eq!(first[0].cause, Cause::Aliasing);
     assert_eq!(first[0].src_stages, vk::PipelineStageFlags2::COMPUTE_SHADER);
     let taken = plan
         .barriers_before(PassId(2))
         .iter()
         .find(|b| b.resource == ResourceId(2))
         .unwrap();
-    assert_eq!(taken.cause, Cause::HandOver);
+    assert_eq!(taken.cause, Cause::Aliasing);
     assert_eq!(taken.old_layout, vk::ImageLayout::UNDEFINED);
     assert_eq!(taken.src_stages, vk::PipelineStageFlags2::FRAGMENT_SHADER);
 }

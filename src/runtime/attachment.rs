@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use crate::frame::{AccessKind, Before, ClearValue, PassId};
+use crate::frame::{AccessKind, ClearValue, LoadOp, PassId};
 use crate::plan::{PlacementId, Plan};
 
 /// One attachment of a render pass.
@@ -51,7 +51,7 @@ impl Attachments {
                 layout: planned.layout,
                 load: planned.load_op,
                 store: planned.store_op,
-                clear: if let Before::Clear(value) = access.before {
+                clear: if let LoadOp::Clear(value) = access.before {
                     value
                 } else {
                     ClearValue::ZERO

@@ -17,7 +17,7 @@ use crate::units::Run;
 /// The side of a pass.
 #[derive(Clone, Copy)]
 pub(super) enum Side {
-    Before = 0,
+    LoadOp = 0,
     After = 1,
 }
 
@@ -220,7 +220,7 @@ impl Two {
         (from, to): (u32, u32),
         first_memory: usize,
     ) -> usize {
-        if matches!(barrier.cause, Cause::HandOver | Cause::Alias) {
+        if matches!(barrier.cause, Cause::Aliasing | Cause::Alias) {
             // The bytes were another resource's, or another image's of the same resource: that one's accesses are outside an image or buffer barrier's scope.
             let memory = vk::MemoryBarrier2::default()
                 .src_stage_mask(barrier.src_stages)
@@ -371,7 +371,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::frame::{Before, ClearValue, Frame, FrameBuilder, ImageDesc};
+    use crate::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
     use crate::measure::estimate;
     use crate::plan::{PlanOptions, plan};
     use crate::profile::DeviceProfile;
@@ -390,7 +390,7 @@ mod tests {
         let commands = frame.command_buffer(batch, "draw");
         frame
             .render_pass(commands, "draw")
-            .color(image, Before::Clear(ClearValue::ZERO));
+            .color(image, LoadOp::Clear(ClearValue::ZERO));
         let submit = frame.submit(compute);
         let batch = frame.batch(submit);
         frame.wait(batch, drawn, vk::PipelineStageFlags2::ALL_COMMANDS);

@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::attachment::{Attachment, Attachments};
 use super::barrier::Barriers;
-use super::bound::{Bound, Parity, Place, Tables};
+use super::bound::{BoundFrame, Parity, Place, Tables};
 use super::device::Inner;
 use super::names::c_name;
 use super::owned::{Guard, OwnedObjects};
@@ -17,7 +17,7 @@ use super::resources::{self, Created};
 use super::submit::Submission;
 use super::tiles::{Tiles, bound_bytes, check_shading};
 use super::turn::Slot;
-use super::{DeviceQueue, RuntimeFault, Target, history, store};
+use super::{DeviceQueue, RuntimeError, Target, history, store};
 use crate::Result;
 use crate::frame::{Contents, Lifetime, Pass, PassId, PassKind, Version};
 use crate::measure::Requirements;
@@ -26,11 +26,11 @@ use crate::plan::Plan;
 /// How often a frame is planned anew because requirements grew, before it is given up.
 const ATTEMPTS: usize = 3;
 
-pub(super) fn bind(inner: &Arc<Inner>, plan: &Arc<Plan>, queues: Vec<DeviceQueue>) -> Result<Bound> {
+pub(super) fn bind(inner: &Arc<Inner>, plan: &Arc<Plan>, queues: Vec<DeviceQueue>) -> Result<BoundFrame> {
     let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
     if plan.profile != inner.profile {
         let (planned, device) = (plan.profile.name.clone(), inner.profile.name.clone());
-        return Err(RuntimeFault::OtherDevice { planned, device }.into());
+        return Err(RuntimeError::OtherDevice { planned, device }.into());
     }
     check_shading(inner, plan)?;
     check_stores(plan)?;
@@ -58,7 +58,7 @@ fn check_stores(plan: &Plan) -> Result<()> {
         .iter()
         .find(|pass| pass.contents == Contents::Store);
     match stores.filter(|_| !store::available()) {
-        Some(pass) => Err(RuntimeFault::UnsupportedPass {
+        Some(pass) => Err(RuntimeError::UnsupportedPass {
             pass: pass.name.clone(),
             why: "the runtime stores split lives only if it is built with the feature `shaders`",
         }
@@ -85,7 +85,7 @@ fn complete(
     queues: Vec<DeviceQueue>,
     mut guard: Guard<'_>,
     places: Vec<Place>,
-) -> Result<Bound> {
+) -> Result<BoundFrame> {
     let owned = &mut guard.owned;
     let passes = render_passes(inner, &plan, owned)?;
     let parities = if has_previous(&plan) { 2 } else { 1 };
@@ -134,7 +134,7 @@ fn complete(
         buffers = owned.buffers.len(),
         "bound"
     );
-    Ok(Bound {
+    Ok(BoundFrame {
         targets: passes
             .into_iter()
             .map(|pass| pass.map(|(_, target)| target))

@@ -39,7 +39,7 @@ impl Parity {
     }
 }
 
-/// An image and its views. OwnedObjects by the [`Bound`] (or, of an external resource, by the caller).
+/// An image and its views. OwnedObjects by the [`BoundFrame`] (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     /// The image.
@@ -52,7 +52,7 @@ pub struct Image {
     pub attachment: vk::ImageView,
 }
 
-/// A buffer. OwnedObjects by the [`Bound`] (or, of an external resource, by the caller).
+/// A buffer. OwnedObjects by the [`BoundFrame`] (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// The buffer.
@@ -110,7 +110,7 @@ pub(super) struct Tables {
 /// # let _ = waiting;
 /// # Ok(()) }
 /// ```
-pub struct Bound {
+pub struct BoundFrame {
     pub(super) inner: Arc<Inner>,
     pub(super) plan: Arc<Plan>,
     /// Per queue of the frame.
@@ -135,7 +135,7 @@ pub struct Bound {
     pub(super) owned: Option<OwnedObjects>,
 }
 
-impl Bound {
+impl BoundFrame {
     /// The plan that holds (another than was handed in, if requirements had grown).
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
@@ -163,7 +163,7 @@ impl Bound {
     }
 
     /// The image of `resource` as current version in frames of `parity` (for descriptor sets written once). Of a resource whose life
-    /// is split, the one that it is stored in: [`Bound::image_in`] has the one of each pass.
+    /// is split, the one that it is stored in: [`BoundFrame::image_in`] has the one of each pass.
     ///
     /// # Panics
     /// If the resource is a buffer, external, or used by no pass.
@@ -173,7 +173,7 @@ impl Bound {
 
     /// The image that a pass's access of `resource` uses in frames of `parity`.
     ///
-    /// Differs from [`Bound::image`] for the previous version, for a tile resident with an alias per memory object, and where a life is
+    /// Differs from [`BoundFrame::image`] for the previous version, for a tile resident with an alias per memory object, and where a life is
     /// split.
     ///
     /// # Panics
@@ -366,7 +366,7 @@ impl Bound {
     }
 }
 
-impl fmt::Debug for Bound {
+impl fmt::Debug for BoundFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bound")
             .field("frame", &self.plan.frame.name())
@@ -375,13 +375,13 @@ impl fmt::Debug for Bound {
     }
 }
 
-impl Drop for Bound {
+impl Drop for BoundFrame {
     fn drop(&mut self) {
         if self.owned.is_some() {
             let frame = self.plan.frame.name();
             tracing::warn!(
                 frame,
-                "runtime::Bound dropped without retire or destroy: its objects leak"
+                "runtime::BoundFrame dropped without retire or destroy: its objects leak"
             );
         }
     }

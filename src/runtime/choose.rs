@@ -7,7 +7,7 @@ use ash::vk;
 use super::fault::Called;
 use super::instance::Instance;
 use super::support::text_of;
-use super::{Capabilities, ContextDesc, DeviceQueue, RuntimeFault, Support};
+use super::{Capabilities, ContextDesc, DeviceQueue, RuntimeError, Support};
 use crate::Result;
 
 /// Which physical device to take.
@@ -94,7 +94,7 @@ pub(super) fn choose(instance: &Instance, desc: &ContextDesc<'_>) -> Result<Cand
         names.join(", ")
     };
     best.map(|(_, candidate)| candidate).ok_or_else(|| {
-        RuntimeFault::NoDevice {
+        RuntimeError::NoDevice {
             wanted: desc.device.to_string(),
             found,
         }
@@ -162,13 +162,13 @@ pub(super) fn create_device(
     for extension in &extensions {
         if !support.lists(extension) {
             let what = extension.to_string_lossy().into_owned();
-            return Err(RuntimeFault::Lacks { by: by(), what }.into());
+            return Err(RuntimeError::Lacks { by: by(), what }.into());
         }
     }
     // SAFETY: one of the instance's.
     let offered = unsafe { instance.raw.get_physical_device_features(*physical_device) };
     if let Some(feature) = missing_feature(&desc.features, &offered) {
-        return Err(RuntimeFault::Lacks {
+        return Err(RuntimeError::Lacks {
             by: by(),
             what: format!("feature {feature}"),
         }
@@ -178,7 +178,7 @@ pub(super) fn create_device(
     if desc.buffer_device_address {
         wanted |= Capabilities::BUFFER_DEVICE_ADDRESS;
         if !support.offers().contains(Capabilities::BUFFER_DEVICE_ADDRESS) {
-            return Err(RuntimeFault::Lacks {
+            return Err(RuntimeError::Lacks {
                 by: by(),
                 what: "feature bufferDeviceAddress".to_owned(),
             }

@@ -175,7 +175,7 @@ impl Context {
 
     /// Destroys the device and instance, after waiting for the device; gives the [messages](Context::messages).
     ///
-    /// Every [`Bound`](super::Bound) must be retired or destroyed before, and every object of the caller's.
+    /// Every [`BoundFrame`](super::Bound) must be retired or destroyed before, and every object of the caller's.
     pub fn destroy(mut self) -> Vec<Message> {
         // SAFETY: the context's own device; the caller of a `&self` method cannot submit meanwhile, as `self` is taken.
         let idle = unsafe { self.device.device_wait_idle() };

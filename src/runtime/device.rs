@@ -10,7 +10,7 @@ use super::measure::Answer;
 use super::memory::Memory;
 use super::retire::Retired;
 use super::support::plan_features;
-use super::{Bound, Capabilities, Missing, RuntimeFault, Support, store};
+use super::{BoundFrame, Capabilities, Missing, RuntimeError, Support, store};
 use crate::Result;
 use crate::frame::Frame;
 use crate::measure::Requirements;
@@ -285,13 +285,13 @@ impl Device {
 
     /// Creates and binds everything that `plan` asks for.
     ///
-    /// If a created resource needs more than was planned, the frame is planned anew ([`Bound::plan`] has the plan that holds).
+    /// If a created resource needs more than was planned, the frame is planned anew ([`BoundFrame::plan`] has the plan that holds).
     /// A frame with history resources submits once to the queues that use them, and waits, to clear them to zero:
     /// no other thread may use the queues meanwhile.
     ///
     /// # Errors
     /// When memory runs out, the device is lost, or no queue fits; whatever was created is destroyed again.
-    pub fn bind(&self, plan: &Arc<Plan>) -> Result<Bound> {
+    pub fn bind(&self, plan: &Arc<Plan>) -> Result<BoundFrame> {
         let queues = self.inner.choose_queues(&plan.frame)?;
         self.bind_on(plan, &queues)
     }
@@ -303,12 +303,12 @@ impl Device {
     ///
     /// # Panics
     /// If there is no such device queue.
-    pub fn bind_on(&self, plan: &Arc<Plan>, queues: &[usize]) -> Result<Bound> {
+    pub fn bind_on(&self, plan: &Arc<Plan>, queues: &[usize]) -> Result<BoundFrame> {
         let queues = queues.iter().map(|&index| self.inner.queues[index]).collect();
         super::bind::bind(&self.inner, plan, queues)
     }
 
-    /// Destroys what was retired and is no longer in use on the device; returns how many [`Bound`]s still wait.
+    /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s still wait.
     ///
     /// # Errors
     /// When the device is lost.
@@ -319,7 +319,7 @@ impl Device {
     /// Destroys everything that was retired, and the runtime's own allocator.
     ///
     /// # Safety
-    /// Nothing of it is in use on the device any more (`vkDeviceWaitIdle`), every [`Bound`] was retired or destroyed, and
+    /// Nothing of it is in use on the device any more (`vkDeviceWaitIdle`), every [`BoundFrame`] was retired or destroyed, and
     /// clones of this handle are not used afterwards.
     pub unsafe fn destroy(self) {
         // SAFETY: the caller's duty.
@@ -375,7 +375,7 @@ impl Inner {
         let needs = vk::QueueFlags::COMPUTE;
         let found = self.queues.iter().find(|queue| covers(queue.capabilities, needs));
         let queue = "networks".to_owned();
-        Ok(*found.ok_or(RuntimeFault::NoQueue { queue, needs })?)
+        Ok(*found.ok_or(RuntimeError::NoQueue { queue, needs })?)
     }
 
     /// A device queue for each queue of the frame.
@@ -386,7 +386,7 @@ impl Inner {
             let free = (0..self.queues.len()).find(|index| !taken[*index] && capable(index));
             let Some(index) = free.or_else(|| (0..self.queues.len()).find(capable)) else {
                 let (queue, needs) = (queue.name.clone(), queue.capabilities);
-                return Err(RuntimeFault::NoQueue { queue, needs }.into());
+                return Err(RuntimeError::NoQueue { queue, needs }.into());
             };
             taken[index] = true;
             Ok(index)

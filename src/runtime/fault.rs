@@ -5,7 +5,7 @@ use ash::vk;
 /// An error of the runtime. Every message names the thing and what to do; a Vulkan error keeps its result and call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum RuntimeFault {
+pub enum RuntimeError {
     /// A Vulkan call failed.
     #[error("{call} failed with {result:?} for {what}")]
     Vulkan {
@@ -164,7 +164,7 @@ pub enum RuntimeFault {
 pub trait Called<T> {
     /// Names the call; `what` is asked for on failure only.
     fn called<W: Into<String>>(self, call: &'static str, what: impl FnOnce() -> W)
-    -> Result<T, RuntimeFault>;
+    -> Result<T, RuntimeError>;
 }
 
 impl<T> Called<T> for ash::prelude::VkResult<T> {
@@ -172,8 +172,8 @@ impl<T> Called<T> for ash::prelude::VkResult<T> {
         self,
         call: &'static str,
         what: impl FnOnce() -> W,
-    ) -> Result<T, RuntimeFault> {
-        self.map_err(|result| RuntimeFault::Vulkan {
+    ) -> Result<T, RuntimeError> {
+        self.map_err(|result| RuntimeError::Vulkan {
             call,
             result,
             what: what().into(),

@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::DeviceQueue;
-use super::RuntimeFault;
+use super::RuntimeError;
 use super::barrier::families_of;
 use super::bound::Place;
 use super::create::whole;
@@ -127,7 +127,7 @@ fn clear_one(inner: &Inner, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Res
             if !copy.queue.capabilities.intersects(needed) {
                 let why =
                     format!("its first contents need a queue of {needed:?} where its history is first used");
-                return Err(RuntimeFault::Unsupported {
+                return Err(RuntimeError::Unsupported {
                     resource: copy.resource.name.clone(),
                     why,
                 }

@@ -2,9 +2,9 @@
 
 use ash::vk;
 
-use super::bound::{Bound, Place};
+use super::bound::{BoundFrame, Place};
 use super::rendering::Rendering;
-use super::{Buffer, FrameNumber, Image, Parity, RuntimeFault};
+use super::{Buffer, FrameNumber, Image, Parity, RuntimeError};
 use crate::Result;
 use crate::frame::{Lifetime, ResourceId, SemaphoreId};
 
@@ -50,9 +50,9 @@ pub struct ImportedSemaphore {
     pub value: u64,
 }
 
-impl Bound {
+impl BoundFrame {
     pub(super) fn import_resources(&mut self, imports: &Imports<'_>, parity: Parity) -> Result<()> {
-        let Bound {
+        let BoundFrame {
             inner,
             plan,
             tables,
@@ -85,7 +85,7 @@ impl Bound {
             let is_image = matches!(place, Place::Image(_));
             if !external(&id) || frame.resource(id).is_image() != is_image {
                 let (what, name) = (kind_of(is_image), frame.resource(id).name.clone());
-                return Err(RuntimeFault::NotExternal { what, name }.into());
+                return Err(RuntimeError::NotExternal { what, name }.into());
             }
             tables.places[plan.resources[id.index()].placements.indices()].fill(place);
         }
@@ -94,7 +94,7 @@ impl Bound {
             if places.iter().any(|place| matches!(place, Place::Nothing)) {
                 let resource = frame.resource(id);
                 let (what, name) = (kind_of(resource.is_image()), resource.name.clone());
-                return Err(RuntimeFault::NotImported { what, name }.into());
+                return Err(RuntimeError::NotImported { what, name }.into());
             }
         }
         tables.barriers.refresh(&tables.places);
@@ -127,7 +127,7 @@ impl Bound {
             let declared = &frame.semaphores()[import.semaphore.index()];
             if !declared.external {
                 let (what, name) = ("semaphore", declared.name.clone());
-                return Err(RuntimeFault::NotExternal { what, name }.into());
+                return Err(RuntimeError::NotExternal { what, name }.into());
             }
             let signal = &mut signals[import.semaphore.index()];
             (signal.handle, signal.value) = (import.handle, import.value);
@@ -139,7 +139,7 @@ impl Bound {
         for op in ops {
             if signals[op.semaphore.index()].handle == vk::Semaphore::null() {
                 let name = frame.semaphores()[op.semaphore.index()].name.clone();
-                return Err(RuntimeFault::NotImported {
+                return Err(RuntimeError::NotImported {
                     what: "semaphore",
                     name,
                 }

@@ -8,7 +8,7 @@ use ash::vk;
 use super::context::{ContextDesc, SurfaceMaker};
 use super::fault::Called;
 use super::support::{c_text_of, version_text};
-use super::{Capabilities, RuntimeFault};
+use super::{Capabilities, RuntimeError};
 use crate::Result;
 
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
@@ -207,16 +207,16 @@ impl Drop for Instance {
 pub(super) fn load() -> Result<ash::Entry> {
     // SAFETY: the system's Vulkan loader does nothing on loading but initialise itself.
     let entry = unsafe { ash::Entry::load() };
-    let no_loader = |error: ash::LoadingError| RuntimeFault::NoLoader {
+    let no_loader = |error: ash::LoadingError| RuntimeError::NoLoader {
         reason: error.to_string(),
     };
     Ok(entry.map_err(no_loader)?)
 }
 
 /// There is Vulkan, and nothing to run it on.
-pub(super) fn no_device() -> RuntimeFault {
+pub(super) fn no_device() -> RuntimeError {
     let (wanted, found) = ("at all".to_owned(), "none".to_owned());
-    RuntimeFault::NoDevice { wanted, found }
+    RuntimeError::NoDevice { wanted, found }
 }
 
 /// What is there of what the context wants; an error for what the caller wants and is not.
@@ -233,7 +233,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     let api_version = version.min(most);
     if api_version < vk::API_VERSION_1_1 {
         let (device, version) = ("the Vulkan loader".to_owned(), version_text(api_version));
-        return Err(RuntimeFault::OldVersion { device, version }.into());
+        return Err(RuntimeError::OldVersion { device, version }.into());
     }
     let listed = extensions(entry, None)?;
     let has = |name: &CStr| listed.iter().any(|other| other.as_c_str() == name);
@@ -241,7 +241,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     for name in &desc.instance_extensions {
         if !has(name) {
             let what = name.to_string_lossy().into_owned();
-            return Err(RuntimeFault::Lacks { by: by(), what }.into());
+            return Err(RuntimeError::Lacks { by: by(), what }.into());
         }
     }
     let mut names = Vec::new();
@@ -300,7 +300,7 @@ fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
             }
         };
         let by = "the Vulkan installation".to_owned();
-        return Err(RuntimeFault::Lacks {
+        return Err(RuntimeError::Lacks {
             by,
             what: what.to_owned(),
         }

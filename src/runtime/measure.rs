@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::RuntimeFault;
+use super::RuntimeError;
 use super::create::{ATTACHED, buffer_info, image_info};
 use super::device::Inner;
 use super::fault::Called;
@@ -163,7 +163,7 @@ impl Inner {
             "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples is more than it offers",
             info.format, info.usage, info.mip_levels, info.array_layers, info.samples
         );
-        Err(RuntimeFault::Unsupported {
+        Err(RuntimeError::Unsupported {
             resource: resource.name.clone(),
             why,
         }
@@ -181,7 +181,7 @@ impl Inner {
             return Ok(());
         }
         let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
-        Err(RuntimeFault::Unsupported {
+        Err(RuntimeError::Unsupported {
             resource: resource.name.clone(),
             why,
         }

@@ -12,7 +12,7 @@ use gpu_allocator::vulkan::{
 };
 use gpu_allocator::{AllocationError, AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
-use super::RuntimeFault;
+use super::RuntimeError;
 use super::fault::Called;
 use crate::Result;
 use crate::plan::{Home, Object};
@@ -92,7 +92,7 @@ impl Memory {
             // Arenas are large and few: small first blocks, so that an arena gets one of exactly its size.
             allocation_sizes: AllocationSizes::new(4 * MIB, 4 * MIB).with_max_device_memblock_size(64 * MIB),
         };
-        let allocator = Allocator::new(&desc).map_err(|source| RuntimeFault::Allocator {
+        let allocator = Allocator::new(&desc).map_err(|source| RuntimeError::Allocator {
             what: "the allocator".to_owned(),
             source,
         })?;
@@ -145,7 +145,7 @@ impl Memory {
             Err(AllocationError::OutOfMemory) => {
                 Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY).called("vkAllocateMemory", what)?
             }
-            Err(source) => Err(RuntimeFault::Allocator { what: what(), source }.into()),
+            Err(source) => Err(RuntimeError::Allocator { what: what(), source }.into()),
         }
     }
 

@@ -7,7 +7,7 @@
 //!                               what not    caller's
 //! ```
 //! The caller's instance, device, queues, command pools and command buffers stay the caller's; raw `ash` handles go in and
-//! out. What this module creates it owns, and destroys when told to ([`Bound::destroy`], [`Bound::retire`],
+//! out. What this module creates it owns, and destroys when told to ([`BoundFrame::destroy`], [`BoundFrame::retire`],
 //! [`Device::destroy`]); dropping something that was not destroyed leaks it and says so through `tracing`.
 //!
 //! ```no_run
@@ -95,12 +95,12 @@ pub mod objects {
     pub use super::owned::OwnedObjects;
 }
 
-pub use bound::{Bound, Buffer, Image, Parity};
+pub use bound::{BoundFrame, Buffer, Image, Parity};
 pub use choose::DeviceChoice;
 pub use context::{Context, ContextDesc, SurfaceMaker};
 pub use device::{Device, DeviceDesc, DeviceQueue};
 pub use enable::Enable;
-pub use fault::RuntimeFault;
+pub use fault::RuntimeError;
 pub use import::{ImportedBuffer, ImportedImage, ImportedSemaphore, Imports};
 pub use instance::Message;
 pub use record::{Commands, PassCommands};
@@ -108,7 +108,7 @@ pub use submit::SubmitCall;
 pub use support::{Capabilities, Missing, Support};
 pub use survey::{Surveyed, survey};
 pub use target::Target;
-pub use turn::{FrameNumber, Turn};
+pub use turn::{FrameNumber, FrameRecorder};
 
 #[cfg(test)]
 mod tests {
@@ -118,7 +118,7 @@ mod tests {
     fn turns_are_recorded_on_several_threads() {
         fn shared<T: Send + Sync>() {}
         shared::<Device>();
-        shared::<Bound>();
-        shared::<Turn<'_>>();
+        shared::<BoundFrame>();
+        shared::<FrameRecorder<'_>>();
     }
 }

@@ -5,7 +5,7 @@ use ash::vk;
 use super::device::Inner;
 use super::fault::Called;
 use super::owned::OwnedObjects;
-use super::{FrameNumber, RuntimeFault};
+use super::{FrameNumber, RuntimeError};
 use crate::Result;
 use crate::plan::Plan;
 
@@ -94,7 +94,7 @@ impl Progress {
             None => Ok(FrameNumber(self.submitted)),
             Some((call, result)) => {
                 let what = "an earlier frame; bind anew".to_owned();
-                Err(RuntimeFault::Vulkan { call, result, what }.into())
+                Err(RuntimeError::Vulkan { call, result, what }.into())
             }
         }
     }
@@ -135,14 +135,14 @@ impl Progress {
     }
 
     /// The next frame was submitted, or failed to be.
-    pub(super) fn advance(&mut self, result: Result<(), RuntimeFault>) -> Result<FrameNumber> {
+    pub(super) fn advance(&mut self, result: Result<(), RuntimeError>) -> Result<FrameNumber> {
         match result {
             Ok(()) => {
                 self.submitted += 1;
                 Ok(FrameNumber(self.submitted - 1))
             }
             Err(fault) => {
-                if let RuntimeFault::Vulkan { call, result, .. } = &fault {
+                if let RuntimeError::Vulkan { call, result, .. } = &fault {
                     self.failed = Some((call, *result));
                 }
                 Err(fault.into())
@@ -189,7 +189,7 @@ impl Progress {
     pub(super) fn wait(&self, inner: &Inner, frame: FrameNumber, timeout: u64) -> Result<bool> {
         let (number, submitted) = (frame.0, self.submitted);
         if number >= submitted {
-            return Err(RuntimeFault::NotSubmitted { number, submitted }.into());
+            return Err(RuntimeError::NotSubmitted { number, submitted }.into());
         }
         let waited = match &self.counting {
             Counting::Timeline(semaphores) => wait_for_value(inner, semaphores, number + 1, timeout),

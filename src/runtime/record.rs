@@ -8,10 +8,10 @@ use std::fmt;
 use ash::vk;
 
 use super::barrier::Side;
-use super::bound::{Bound, Place, Tables};
+use super::bound::{BoundFrame, Place, Tables};
 use super::fault::Called;
 use super::store::StorePass;
-use super::{Buffer, Image, Parity, RuntimeFault};
+use super::{Buffer, Image, Parity, RuntimeError};
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
 use crate::frame::{CommandBufferId, Contents, PassId, ResourceId, Version};
@@ -36,7 +36,7 @@ use crate::plan::ObjectId;
 /// # Ok(()) }
 /// ```
 pub struct Commands<'a> {
-    bound: &'a Bound,
+    bound: &'a BoundFrame,
     tables: &'a Tables,
     parity: Parity,
     handle: vk::CommandBuffer,
@@ -59,7 +59,7 @@ enum TileBinding {
 
 impl<'a> Commands<'a> {
     pub(super) fn new(
-        bound: &'a Bound,
+        bound: &'a BoundFrame,
         parity: Parity,
         handle: vk::CommandBuffer,
         id: CommandBufferId,
@@ -95,7 +95,7 @@ impl<'a> Commands<'a> {
     }
 
     /// Records a render pass whose contents are in secondary command buffers (see
-    /// [`Turn::begin_secondary`](super::Turn::begin_secondary)).
+    /// [`FrameRecorder::begin_secondary`](super::FrameRecorder::begin_secondary)).
     ///
     /// # Errors
     /// When it is not this pass's turn, or its contents are declared inline.
@@ -136,13 +136,13 @@ impl<'a> Commands<'a> {
         if self.next != self.end {
             let missing = &frame.pass(PassId(self.next)).name;
             let what = format!("is finished before pass `{missing}` was recorded");
-            return Err(RuntimeFault::Recording {
+            return Err(RuntimeError::Recording {
                 commands: declared.name.clone(),
                 what,
             }
             .into());
         }
-        // SAFETY: begun by `Turn::record`, outside render passes, which `pass` ends.
+        // SAFETY: begun by `FrameRecorder::record`, outside render passes, which `pass` ends.
         unsafe { self.bound.inner.device.end_command_buffer(self.handle) }
             .called("vkEndCommandBuffer", || declared.name.as_str())?;
         self.bound.slots[self.id.index()].done();
@@ -160,7 +160,7 @@ impl<'a> Commands<'a> {
             };
             let commands = frame.command_buffers()[self.id.index()].name.clone();
             let pass = frame.pass(pass).name.clone();
-            return Err(RuntimeFault::Order {
+            return Err(RuntimeError::Order {
                 pass,
                 commands,
                 expected,
@@ -176,7 +176,7 @@ impl<'a> Commands<'a> {
             };
             let (declared, recorded) = (text(declared), text(recorded));
             let pass = frame.pass(pass).name.clone();
-            return Err(RuntimeFault::Contents {
+            return Err(RuntimeError::Contents {
                 pass,
                 declared,
                 recorded,
@@ -201,14 +201,14 @@ impl<'a> Commands<'a> {
     }
 
     fn before(&self, pass: PassId, secondary: bool) {
-        let Bound { inner, plan, .. } = self.bound;
+        let BoundFrame { inner, plan, .. } = self.bound;
         self.begin_label(pass);
         self.bind_tile(plan.passes[pass.index()].bound);
         // SAFETY: the command buffer is recording, outside render passes.
         unsafe {
             self.tables
                 .barriers
-                .record(&inner.device, &inner.functions, self.handle, pass, Side::Before);
+                .record(&inner.device, &inner.functions, self.handle, pass, Side::LoadOp);
         }
         if let Some(rendering) = &self.tables.renderings[pass.index()] {
             // SAFETY: recording outside render passes; the barriers brought every attachment to its layout.
@@ -267,7 +267,7 @@ impl fmt::Debug for Commands<'_> {
     }
 }
 
-impl Bound {
+impl BoundFrame {
     /// Records the binding of a tile memory object, or of none.
     ///
     /// # Safety

@@ -7,7 +7,7 @@
 
 use ash::vk;
 
-use super::RuntimeFault;
+use super::RuntimeError;
 use super::attachment::{Attachment, Attachments};
 use super::bound::Place;
 use super::device::Inner;
@@ -144,7 +144,7 @@ pub(super) fn create(
 ) -> Result<vk::RenderPass> {
     if attachments.depth.is_some_and(|depth| depth.resolve.is_some()) {
         let why = "resolving depth needs dynamic rendering, and does not go together with input attachments";
-        return Err(RuntimeFault::UnsupportedPass {
+        return Err(RuntimeError::UnsupportedPass {
             pass: pass.name.clone(),
             why,
         }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::RuntimeFault;
+use super::RuntimeError;
 use super::bound::{Buffer, Image, Place};
 use super::create::{buffer_info, image_info, view_infos};
 use super::device::Inner;
@@ -25,7 +25,7 @@ pub(super) enum Created {
         /// What everything needs now.
         requirements: Requirements,
         /// The first to have grown.
-        fault: RuntimeFault,
+        fault: RuntimeError,
     },
 }
 
@@ -129,7 +129,7 @@ impl<'a> Work<'a> {
                 continue;
             };
             let (requirements, _) = requirements.get_or_insert_with(|| {
-                let fault = RuntimeFault::Grown {
+                let fault = RuntimeError::Grown {
                     resource: self.resource(placement).name.clone(),
                     planned: format!("{} at offset {}", placement.size, placement.offset),
                     needed: needed.clone(),

@@ -7,7 +7,7 @@ use super::owned::OwnedObjects;
 use super::progress::Progress;
 use crate::Result;
 
-/// A bound plan after [`Bound::retire`](super::Bound::retire).
+/// A bound plan after [`BoundFrame::retire`](super::Bound::retire).
 pub(super) struct Retired {
     pub(super) owned: OwnedObjects,
     pub(super) progress: Progress,

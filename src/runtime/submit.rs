@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering;
 
 use ash::vk;
 
-use super::bound::Bound;
+use super::bound::BoundFrame;
 use super::device::Inner;
 use super::fault::Called;
 use super::legacy::OlderBatch;
 use super::owned::OwnedObjects;
 use super::progress::{Progress, semaphore};
-use super::{DeviceQueue, FrameNumber, RuntimeFault};
+use super::{DeviceQueue, FrameNumber, RuntimeError};
 use crate::Result;
 use crate::frame::{BatchId, SemaphoreOp, SubmitId};
 use crate::plan::Plan;
@@ -54,7 +54,7 @@ struct Lists {
     infos: Vec<vk::SubmitInfo2<'static>>,
 }
 
-/// One submission call, as [`Turn::submit_with`](super::Turn::submit_with) hands it out.
+/// One submission call, as [`FrameRecorder::submit_with`](super::FrameRecorder::submit_with) hands it out.
 #[derive(Clone, Copy, Debug)]
 pub struct SubmitCall<'a> {
     /// Where it goes.
@@ -162,7 +162,7 @@ impl Lists {
     }
 }
 
-impl Bound {
+impl BoundFrame {
     /// Submits the frame's every submit by `call`.
     pub(super) fn submit_by(
         &mut self,
@@ -197,7 +197,7 @@ impl Bound {
 
     /// Fills the lists for one submit.
     fn gather(&mut self, submit: SubmitId) {
-        let Bound {
+        let BoundFrame {
             plan,
             submission,
             progress,
@@ -324,13 +324,13 @@ pub(super) unsafe fn call(inner: &Inner, call: &SubmitCall<'_>) -> ash::prelude:
     unsafe { inner.device.queue_submit(queue, &infos, call.fence) }
 }
 
-impl Bound {
+impl BoundFrame {
     /// Whether every declared command buffer was recorded in this turn.
     pub(super) fn check_recorded(&self) -> Result<()> {
         for (slot, declared) in self.slots.iter().zip(self.plan.frame.command_buffers()) {
             if !slot.is_done() {
                 let what = "is submitted and was not recorded to its end in this turn".to_owned();
-                return Err(RuntimeFault::Recording {
+                return Err(RuntimeError::Recording {
                     commands: declared.name.clone(),
                     what,
                 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ash::vk;
 use bitflags::bitflags;
 
-use super::RuntimeFault;
+use super::RuntimeError;
 use super::fault::Called;
 use crate::Result;
 use crate::ffi::{self, tile_memory_heap, tile_properties, tile_shading};
@@ -35,7 +35,7 @@ bitflags! {
         const TILE_MEMORY = 1 << 6;
         /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. No device can be asked for it.
         const DEBUG_UTILS = 1 << 7;
-        /// `VK_QCOM_tile_properties`: [`Turn::tile_properties`](super::Turn::tile_properties).
+        /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
         const TILE_PROPERTIES = 1 << 8;
         /// `VK_QCOM_tile_shading`, for passes that are [marked](crate::frame::Pass::tile_shading); of its features the first.
         const TILE_SHADING = 1 << 9;
@@ -126,7 +126,7 @@ impl Support {
         let version = properties.api_version.min(api_version);
         if version < vk::API_VERSION_1_1 {
             let version = version_text(version);
-            return Err(RuntimeFault::OldVersion { device, version }.into());
+            return Err(RuntimeError::OldVersion { device, version }.into());
         }
         // SAFETY: as above.
         let extensions = unsafe { instance.enumerate_device_extension_properties(physical_device) }

@@ -4,11 +4,11 @@
 //! for, and in passes with tile shading, the size of what is bound goes along (`VkTileMemorySizeInfoQCOM`), from the plan: the two
 //! cannot get out of step.
 
-use super::bound::Bound;
+use super::bound::BoundFrame;
 use super::device::Inner;
 use super::fault::Called;
 use super::rendering::Rendering;
-use super::{Capabilities, RuntimeFault, Turn};
+use super::{Capabilities, FrameRecorder, RuntimeError};
 use crate::Result;
 use crate::ffi::{
     RenderPassTileShadingCreateInfoQCOM, TileMemorySizeInfoQCOM, TilePropertiesQCOM,
@@ -56,7 +56,7 @@ pub(super) fn check_shading(inner: &Inner, plan: &Plan) -> Result<()> {
         .iter()
         .find(|pass| pass.tile_shading && !there)
     {
-        Some(pass) => Err(RuntimeFault::UnsupportedPass {
+        Some(pass) => Err(RuntimeError::UnsupportedPass {
             pass: pass.name.clone(),
             why: "it is marked for tile shading, and VK_QCOM_tile_shading is not enabled",
         }
@@ -65,7 +65,7 @@ pub(super) fn check_shading(inner: &Inner, plan: &Plan) -> Result<()> {
     }
 }
 
-impl Turn<'_> {
+impl FrameRecorder<'_> {
     /// The tiles in which the driver renders a pass, with as much tile memory bound as the plan binds there.
     ///
     /// `None` where `VK_QCOM_tile_properties` is not [enabled](Capabilities::TILE_PROPERTIES).
@@ -76,7 +76,7 @@ impl Turn<'_> {
     /// # Panics
     /// If the pass is no render pass.
     pub fn tile_properties(&self, pass: PassId) -> Result<Option<TilePropertiesQCOM<'static>>> {
-        let bound: &Bound = self.bound();
+        let bound: &BoundFrame = self.bound();
         let frame = &bound.plan.frame;
         let pass = bound.plan.pass_of(pass);
         let rendering = bound.tables(self.parity()).renderings[pass.index()].as_ref();

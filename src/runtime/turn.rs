@@ -4,18 +4,18 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use ash::vk;
 
-use super::bound::Bound;
+use super::bound::BoundFrame;
 use super::fault::Called;
 use super::rendering::Rendering;
 use super::submit::{SubmitCall, call};
 use super::tiles::Tiles;
-use super::{Buffer, Commands, Image, Imports, Parity, RuntimeFault};
+use super::{Buffer, Commands, Image, Imports, Parity, RuntimeError};
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
 use crate::frame::{CommandBufferId, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// A frame of a [`Bound`](super::Bound): 0, 1, 2, ….
+/// A frame of a [`BoundFrame`](super::Bound): 0, 1, 2, ….
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameNumber(pub u64);
 
@@ -55,25 +55,25 @@ impl Slot {
     }
 }
 
-/// One frame between [`Bound::begin`] and its submission. Command buffers may be recorded on several threads.
+/// One frame between [`BoundFrame::begin`] and its submission. Command buffers may be recorded on several threads.
 ///
 /// A turn that is dropped instead of submitted never happened: the next one has its number and parity.
 #[derive(Debug)]
-pub struct Turn<'a> {
-    bound: &'a mut Bound,
+pub struct FrameRecorder<'a> {
+    bound: &'a mut BoundFrame,
     number: FrameNumber,
     parity: Parity,
 }
 
-impl Bound {
-    /// Begins a frame. Frames before it may still run on the device; how many, the caller decides by [`Bound::wait`].
+impl BoundFrame {
+    /// Begins a frame. Frames before it may still run on the device; how many, the caller decides by [`BoundFrame::wait`].
     ///
     /// # Errors
     /// When an external resource or semaphore that the frame uses is not handed in, or an earlier submission has failed.
     ///
     /// # Safety
     /// The handles in `imports` are alive until the frame is complete, and in the declared entry states.
-    pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<Turn<'_>> {
+    pub unsafe fn begin(&mut self, imports: &Imports<'_>) -> Result<FrameRecorder<'_>> {
         let number = self.progress.next()?;
         let parity = self.parity();
         self.import_resources(imports, parity)?;
@@ -81,7 +81,7 @@ impl Bound {
         for slot in &self.slots {
             slot.free();
         }
-        Ok(Turn {
+        Ok(FrameRecorder {
             bound: self,
             number,
             parity,
@@ -89,7 +89,7 @@ impl Bound {
     }
 }
 
-impl Turn<'_> {
+impl FrameRecorder<'_> {
     /// The frame's number.
     pub fn number(&self) -> FrameNumber {
         self.number
@@ -101,7 +101,7 @@ impl Turn<'_> {
     }
 
     /// What the frame runs on.
-    pub fn bound(&self) -> &Bound {
+    pub fn bound(&self) -> &BoundFrame {
         self.bound
     }
 
@@ -158,7 +158,7 @@ impl Turn<'_> {
         let name = || self.bound.plan.frame.command_buffers()[id.index()].name.clone();
         if !slot.take(command_buffer) {
             let what = "is recorded already in this turn".to_owned();
-            return Err(RuntimeFault::Recording {
+            return Err(RuntimeError::Recording {
                 commands: name(),
                 what,
             }
@@ -186,7 +186,7 @@ impl Turn<'_> {
     /// When the driver fails.
     ///
     /// # Safety
-    /// As for [`Turn::record`], but the command buffer is a secondary one.
+    /// As for [`FrameRecorder::record`], but the command buffer is a secondary one.
     pub unsafe fn begin_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) -> Result<()> {
         let begun = self.inheritance(pass, |inheritance| {
             let usage = vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT
@@ -283,7 +283,7 @@ impl Turn<'_> {
         })
     }
 
-    /// [`Turn::submit`] for programs that submit themselves: `submit` makes each call, in the order given.
+    /// [`FrameRecorder::submit`] for programs that submit themselves: `submit` makes each call, in the order given.
     ///
     /// # Errors
     /// When a declared command buffer was not recorded, or `submit` fails.

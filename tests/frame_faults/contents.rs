@@ -1,7 +1,7 @@
 //! What is read before it is written, what a store is, and how long the judgement takes.
 
 use ash::vk;
-use tileheap::frame::{Before, Contents, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, ResourceId};
+use tileheap::frame::{Contents, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp, ResourceId};
 
 use crate::{ALL, EXTENT, buffer, color, refused};
 
@@ -19,7 +19,7 @@ fn contents() {
         |frame, commands| {
             let swapchain = Lifetime::External(ExternalDesc::SWAPCHAIN);
             let image = frame.resource("i", ImageDesc::new(vk::Format::R8_UNORM, EXTENT), swapchain);
-            frame.render_pass(commands, "p").color(image, Before::Load);
+            frame.render_pass(commands, "p").color(image, LoadOp::Load);
         },
         "pass `p` reads `i` before anything in the frame has written it: write or clear it first, or declare it History or External",
     );
@@ -27,7 +27,7 @@ fn contents() {
         |frame, commands| {
             let image = color(frame, "i");
             let pass = frame.render_pass(commands, "p");
-            pass.color(image, Before::Overwrite).storage_write(image);
+            pass.color(image, LoadOp::DontCare).storage_write(image);
         },
         "pass `p` declares two writers of `i`: merge the accesses or split the pass",
     );
@@ -66,11 +66,11 @@ fn stores() {
         refused(
             |frame, commands| {
                 let (from, to) = resources(frame);
-                frame.render_pass(commands, "draw").color(from, Before::Overwrite);
+                frame.render_pass(commands, "draw").color(from, LoadOp::DontCare);
                 let pass = frame.render_pass(commands, "s").contents(Contents::Store);
                 let pass = pass.sampled(from);
                 if both {
-                    pass.color(to, Before::Overwrite);
+                    pass.color(to, LoadOp::DontCare);
                 }
             },
             &format!("pass `s` cannot be recorded by the runtime: {why}"),

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    AccessKind, Before, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime,
+    AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp,
 };
 use tileheap::units::Bytes;
 
@@ -150,21 +150,21 @@ fn misuse() {
     refused(
         |frame, commands| {
             let image = depth(frame, "i");
-            frame.render_pass(commands, "p").color(image, Before::Overwrite);
+            frame.render_pass(commands, "p").color(image, LoadOp::DontCare);
         },
         "pass `p` uses `i` as ColorAttachment: its format has no colour aspect",
     );
     refused(
         |frame, commands| {
             let buffer = buffer(frame, "b");
-            frame.render_pass(commands, "p").color(buffer, Before::Overwrite);
+            frame.render_pass(commands, "p").color(buffer, LoadOp::DontCare);
         },
         "pass `p` uses `b` as ColorAttachment: only images can be used so",
     );
     refused(
         |frame, commands| {
             let image = color(frame, "i");
-            frame.compute_pass(commands, "p").color(image, Before::Overwrite);
+            frame.compute_pass(commands, "p").color(image, LoadOp::DontCare);
         },
         "pass `p` uses `i` as ColorAttachment: only render passes have attachments",
     );
@@ -187,7 +187,7 @@ fn misuse() {
         |frame, commands| {
             let buffer = buffer(frame, "b");
             let pass = frame.compute_pass(commands, "p");
-            pass.access(buffer, AccessKind::StorageBuffer, false, false, Before::Load);
+            pass.access(buffer, AccessKind::StorageBuffer, false, false, LoadOp::Load);
         },
         "pass `p` uses `b` as StorageBuffer: it neither reads nor writes",
     );
@@ -195,7 +195,7 @@ fn misuse() {
         |frame, commands| {
             let image = color(frame, "i");
             let pass = frame.compute_pass(commands, "p");
-            let clear = Before::Clear(ClearValue::ZERO);
+            let clear = LoadOp::Clear(ClearValue::ZERO);
             pass.access(image, AccessKind::StorageImage, false, true, clear);
         },
         "pass `p` uses `i` as StorageImage: only attachments can be cleared by the pass: clear in a transfer pass, or overwrite",
@@ -206,7 +206,7 @@ fn misuse() {
             let value = ClearValue::Float([0.0, f32::NAN, 0.0, 0.0]);
             frame
                 .render_pass(commands, "p")
-                .color(image, Before::Clear(value));
+                .color(image, LoadOp::Clear(value));
         },
         "pass `p` clears `i` to a value that is not a number",
     );
@@ -214,7 +214,7 @@ fn misuse() {
         |frame, commands| {
             let (one, two) = (depth(frame, "one"), depth(frame, "two"));
             let pass = frame.render_pass(commands, "p");
-            pass.depth(one, Before::Overwrite).depth(two, Before::Overwrite);
+            pass.depth(one, LoadOp::DontCare).depth(two, LoadOp::DontCare);
         },
         "pass `p` uses `two` as DepthStencilAttachment: a pass has at most one depth and stencil attachment",
     );
@@ -230,7 +230,7 @@ fn attachments() {
             };
             let (one, two) = (color(frame, "one"), frame.image("two", multisampled));
             let pass = frame.render_pass(commands, "p");
-            pass.color(one, Before::Overwrite).color(two, Before::Overwrite);
+            pass.color(one, LoadOp::DontCare).color(two, LoadOp::DontCare);
         },
         "attachments of pass `p` differ in samples",
     );
@@ -245,17 +245,17 @@ fn attachments() {
 
 #[test]
 fn settings_that_say_nothing_do_not_tell_frames_apart() {
-    let frame = |before: Before| {
+    let frame = |before: LoadOp| {
         let mut frame = FrameBuilder::new("f", EXTENT);
         let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
         let submit = frame.submit(queue);
         let batch = frame.batch(submit);
         let commands = frame.command_buffer(batch, "commands");
         let image = color(&mut frame, "i");
-        frame.render_pass(commands, "p").color(image, Before::Overwrite);
+        frame.render_pass(commands, "p").color(image, LoadOp::DontCare);
         let pass = frame.compute_pass(commands, "q");
         pass.access(image, AccessKind::SampledImage, true, false, before);
         frame.build().unwrap()
     };
-    assert_eq!(frame(Before::Overwrite), frame(Before::Load));
+    assert_eq!(frame(LoadOp::DontCare), frame(LoadOp::Load));
 }

@@ -88,7 +88,7 @@ fn the_granite_frame_means_what_its_authors_meant() {
             true,
             true,
             Version::Current,
-            Before::Load
+            LoadOp::Load
         )]
     );
     assert_eq!(
@@ -99,7 +99,7 @@ fn the_granite_frame_means_what_its_authors_meant() {
                 true,
                 false,
                 Version::Previous,
-                Before::Load
+                LoadOp::Load
             ),
             (AccessKind::ColorAttachment, false, true, Version::Current, CLEAR),
         ]
@@ -110,7 +110,7 @@ fn the_granite_frame_means_what_its_authors_meant() {
     );
     assert_eq!(
         access("gbuffer-phase1", "depth-prepass/transient")[0].4,
-        Before::Clear(ClearValue::DepthStencil(0.0, 0))
+        LoadOp::Clear(ClearValue::DepthStencil(0.0, 0))
     );
     assert_eq!(
         lifetime(&frame, "backbuffer"),

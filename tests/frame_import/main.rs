@@ -9,7 +9,7 @@ mod rules;
 use ash::vk;
 use tileheap::frame::import::{Imported, import, import_sized, read};
 use tileheap::frame::{
-    Access, AccessKind, Before, ClearValue, ExternalDesc, Frame, Lifetime, PassKind, ResourceKind, Version,
+    Access, AccessKind, ClearValue, ExternalDesc, Frame, Lifetime, LoadOp, PassKind, ResourceKind, Version,
 };
 
 /// A loose file of resources and passes.
@@ -62,7 +62,7 @@ fn refusal(resources: &str, passes: &[String]) -> String {
 }
 
 /// Kind, reads, writes, version and treatment of earlier contents.
-fn summary(access: &Access) -> (AccessKind, bool, bool, Version, Before) {
+fn summary(access: &Access) -> (AccessKind, bool, bool, Version, LoadOp) {
     (
         access.kind,
         access.reads,
@@ -76,4 +76,4 @@ fn lifetime(frame: &Frame, name: &str) -> Lifetime {
     frame.resource(frame.resource_named(name).unwrap()).lifetime
 }
 
-const CLEAR: Before = Before::Clear(ClearValue::ZERO);
+const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);

@@ -18,8 +18,8 @@ fn a_read_and_a_write_through_one_use_are_one_access() {
         accesses,
         [
             (color, false, true, Version::Current, CLEAR),
-            (color, true, true, Version::Current, Before::Load),
-            (color, false, true, Version::Current, Before::Load),
+            (color, true, true, Version::Current, LoadOp::Load),
+            (color, false, true, Version::Current, LoadOp::Load),
         ]
     );
     let counts: Vec<_> = frame.accesses().iter().map(Access::count).collect();
@@ -38,7 +38,7 @@ fn a_write_that_is_no_attachment_overwrites() {
     );
     let before: Vec<_> = frame.accesses().iter().map(|access| access.before).collect();
     // Drawing over what compute made keeps it.
-    assert_eq!(before, [Before::Overwrite, Before::Overwrite, Before::Load]);
+    assert_eq!(before, [LoadOp::DontCare, LoadOp::DontCare, LoadOp::Load]);
 }
 
 #[test]
@@ -56,9 +56,9 @@ fn clears_fit_the_format() {
     assert_eq!(
         before,
         [
-            Before::Clear(ClearValue::Uint([0; 4])),
-            Before::Clear(ClearValue::Int([0; 4])),
-            Before::Clear(ClearValue::DepthStencil(0.0, 0)),
+            LoadOp::Clear(ClearValue::Uint([0; 4])),
+            LoadOp::Clear(ClearValue::Int([0; 4])),
+            LoadOp::Clear(ClearValue::DepthStencil(0.0, 0)),
         ]
     );
 }
@@ -103,8 +103,8 @@ fn history_updated_by_its_first_writer_reads_one_version_and_writes_the_other() 
     assert_eq!(
         accesses,
         [
-            (storage, true, false, Version::Previous, Before::Load),
-            (storage, false, true, Version::Current, Before::Overwrite),
+            (storage, true, false, Version::Previous, LoadOp::Load),
+            (storage, false, true, Version::Current, LoadOp::DontCare),
         ]
     );
 }

@@ -11,10 +11,10 @@ use ash::vk;
 use rspirv::spirv::{Op, StorageClass};
 use spirv::{Assembler, Types};
 use tileheap::frame::shaders::{
-    AddressSource, EntryPoint, Mismatch, PipelineShaders, ShaderFault, ShaderModule, check,
+    AddressSource, EntryPoint, Mismatch, PipelineShaders, ShaderError, ShaderModule, check,
 };
 use tileheap::frame::{
-    AccessKind, Before, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, PassId,
+    AccessKind, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, PassId,
 };
 use tileheap::units::Bytes;
 use tileheap_testkit::glsl::Stage;

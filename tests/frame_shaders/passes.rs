@@ -38,8 +38,8 @@ impl Scene {
         let batch = frame.batch(submit);
         let commands = frame.command_buffer(batch, "commands");
         let pass = frame.render_pass(commands, "gbuffer");
-        pass.color(albedo, Before::Overwrite)
-            .depth(depth, Before::Overwrite);
+        pass.color(albedo, LoadOp::DontCare)
+            .depth(depth, LoadOp::DontCare);
         frame.compute_pass(commands, "cull").storage_write(lights);
         Scene {
             frame,
@@ -86,7 +86,7 @@ fn a_pass_that_declares_what_its_shaders_do_agrees_with_them() {
         .sampled(scene.albedo)
         .sampled(scene.depth)
         .storage_read(scene.lights);
-    pass.color(scene.target, Before::Overwrite);
+    pass.color(scene.target, LoadOp::DontCare);
     let (frame, pass) = scene.build();
     assert_eq!(
         messages(&check(&frame, pass, std::slice::from_ref(&pipeline))),
@@ -106,7 +106,7 @@ fn derived_accesses_agree_with_the_shaders_they_come_from() {
     let pipeline = scene.pipeline(&fragment).shader(&vertex);
     let pass = scene.frame.render_pass(scene.commands, "lighting");
     pass.shaders(std::slice::from_ref(&pipeline))
-        .color(scene.target, Before::Overwrite);
+        .color(scene.target, LoadOp::DontCare);
     let lights = scene.lights;
     let (frame, pass) = scene.build();
     assert_eq!(
@@ -164,9 +164,9 @@ fn derived_accesses_know_versions_and_addresses() {
     assert_eq!(
         kinds,
         [
-            (K::SampledImage, true, Before::Load),
-            (K::StorageImage, false, Before::Overwrite),
-            (K::DeviceAddress, false, Before::Overwrite),
+            (K::SampledImage, true, LoadOp::Load),
+            (K::StorageImage, false, LoadOp::DontCare),
+            (K::DeviceAddress, false, LoadOp::DontCare),
         ]
     );
 }
@@ -206,7 +206,7 @@ fn every_mismatch_is_found() {
             .input(scene.albedo)
             .sampled(scene.depth)
             .uniform(scene.lights);
-        pass.color(scene.target, Before::Overwrite);
+        pass.color(scene.target, LoadOp::DontCare);
     });
     said(
         &other,
@@ -282,7 +282,7 @@ fn every_mismatch_is_found() {
             .sampled(scene.albedo)
             .sampled(scene.depth)
             .storage_update(scene.lights);
-        pass.color(scene.target, Before::Overwrite);
+        pass.color(scene.target, LoadOp::DontCare);
     });
     said(
         &too_much,

@@ -323,7 +323,7 @@ fn what_is_no_module_is_refused() {
     let cut = &words[..words.len() - 1];
     assert_eq!(
         ShaderModule::parse(cut).unwrap_err(),
-        ShaderFault::Malformed {
+        ShaderError::Malformed {
             word: cut.len(),
             problem: "the last function does not end".to_owned()
         }

@@ -14,7 +14,7 @@
 
 use ash::vk::{AccessFlags2 as A, Extent2D, Format, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags};
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
 };
 use tileheap::plan::{Cause, Home, NotTile, Plan, Reason, Totals};
 use tileheap::units::Bytes;
@@ -31,7 +31,7 @@ fn frame(late: bool) -> Frame {
         width: 96,
         height: 96,
     };
-    let clear = Before::Clear(ClearValue::ZERO);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
     let mut frame = FrameBuilder::new("by hand", extent);
     let image = |format| ImageDesc::new(format, extent);
     let albedo = frame.image("albedo", image(Format::R8G8B8A8_UNORM));
@@ -61,7 +61,7 @@ fn frame(late: bool) -> Frame {
         .sampled(albedo)
         .sampled(depth)
         .storage_read(lights)
-        .color(hdr, Before::Overwrite);
+        .color(hdr, LoadOp::DontCare);
     frame
         .compute_pass(shade, "bloom")
         .sampled(hdr)
@@ -73,13 +73,13 @@ fn frame(late: bool) -> Frame {
         .sampled(bloom)
         .storage_read(scratch)
         .sampled_previous(history)
-        .color(history, Before::Overwrite);
+        .color(history, LoadOp::DontCare);
     let batch = frame.batch(submit);
     let present = frame.command_buffer(batch, "present");
     frame
         .render_pass(present, "tonemap")
         .sampled(history)
-        .color(screen, Before::Overwrite);
+        .color(screen, LoadOp::DontCare);
     if late {
         frame.compute_pass(present, "late").storage_read(bloom);
     }
@@ -231,7 +231,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "gbuffer",
         ("albedo", 0),
-        Cause::HandOver,
+        Cause::Aliasing,
         wait(readers),
         color,
         to_color,
@@ -256,7 +256,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "cull",
         ("lights", 0),
-        Cause::HandOver,
+        Cause::Aliasing,
         wait(fragment),
         stored,
         NO_LAYOUT,
@@ -297,7 +297,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "bloom",
         ("bloom", 0),
-        Cause::HandOver,
+        Cause::Aliasing,
         wait(fragment),
         stored,
         to_general,
@@ -305,7 +305,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "bloom",
         ("scratch", 0),
-        Cause::HandOver,
+        Cause::Aliasing,
         wait(fragment),
         stored,
         NO_LAYOUT,

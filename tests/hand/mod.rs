@@ -9,7 +9,7 @@ pub(crate) use queues::two_queues;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::{Access, AccessKind, Before, Frame, PassId, QueueId, ResourceId, Version};
+use tileheap::frame::{Access, AccessKind, Frame, LoadOp, PassId, QueueId, ResourceId, Version};
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
 use tileheap::plan::{
     AccessPlan, Barrier, Cause, Home, Object, ObjectId, PassPlan, Placement, PlacementId, Plan, PlanOptions,
@@ -265,8 +265,8 @@ impl Pencil {
         let depth = resource.aspects().intersects(vk::ImageAspectFlags::DEPTH);
         let attachment = access.kind.is_attachment() && access.kind != AccessKind::ResolveAttachment;
         let load_op = match access.before {
-            Before::Load if attachment => vk::AttachmentLoadOp::LOAD,
-            Before::Clear(_) => vk::AttachmentLoadOp::CLEAR,
+            LoadOp::Load if attachment => vk::AttachmentLoadOp::LOAD,
+            LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
             _ => vk::AttachmentLoadOp::DONT_CARE,
         };
         AccessPlan {

@@ -9,7 +9,7 @@
 //! ```
 
 use ash::vk::{AccessFlags2 as A, Extent2D, Format, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags};
-use tileheap::frame::{Before, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime};
+use tileheap::frame::{ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp};
 use tileheap::plan::{Cause, Home, NotTile, Plan, Reason, Totals, TransferHalf};
 use tileheap::units::Bytes;
 
@@ -38,9 +38,7 @@ fn frame(arrives: S) -> Frame {
     let batch = frame.batch(submit);
     frame.signal(batch, there, S::ALL_COMMANDS);
     let commands = frame.command_buffer(batch, "first");
-    frame
-        .render_pass(commands, "draw")
-        .color(scene, Before::Overwrite);
+    frame.render_pass(commands, "draw").color(scene, LoadOp::DontCare);
 
     let submit = frame.submit(compute);
     let batch = frame.batch(submit);
@@ -59,7 +57,7 @@ fn frame(arrives: S) -> Frame {
     frame
         .render_pass(commands, "present")
         .sampled(blurred)
-        .color(screen, Before::Overwrite);
+        .color(screen, LoadOp::DontCare);
     frame.build().unwrap()
 }
 

@@ -3,7 +3,7 @@
 use ash::vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
 use tileheap::frame::{Lifetime, PassKind};
 use tileheap::plan::{
-    Barrier, BarrierFault, Cause, CheckFault, ContentsFault, HazardFault, Lack, LayoutFault, Loss, Plan,
+    Barrier, BarrierError, Cause, CheckError, ContentsError, HazardError, Lack, LayoutError, Loss, Plan,
     Touch, TransferHalf,
 };
 
@@ -55,7 +55,7 @@ fn read_after_write(plan: &Plan) -> Vec<BarrierSite> {
             .rfind(|(_, access, _)| access.pass < site.pass)
             .map(|(_, access, _)| access.pass);
         let served = barriers_where(plan, |other, barrier| {
-            matches!(barrier.cause, Cause::HandOver | Cause::Alias)
+            matches!(barrier.cause, Cause::Aliasing | Cause::Alias)
                 && writer.is_some_and(|writer| writer < other.pass)
                 && other.pass <= site.pass
         });
@@ -63,8 +63,8 @@ fn read_after_write(plan: &Plan) -> Vec<BarrierSite> {
     })
 }
 
-fn is_hazard(fault: &CheckFault, site: &BarrierSite, lacks: impl Fn(Lack) -> bool) -> bool {
-    matches!(fault, CheckFault::Hazard(HazardFault { second, lack, .. })
+fn is_hazard(fault: &CheckError, site: &BarrierSite, lacks: impl Fn(Lack) -> bool) -> bool {
+    matches!(fault, CheckError::Hazard(HazardError { second, lack, .. })
         if second.pass() == Some(&site.pass_name) && second.resource() == site.resource_name && lacks(*lack))
 }
 
@@ -73,7 +73,7 @@ fn the_old_layout_is_wrong() {
     refused(
         layout_changes,
         |plan, site| plan.barriers[site.index].old_layout = other(plan.barriers[site.index].old_layout),
-        |fault, site| matches!(fault, CheckFault::Layout(LayoutFault::Old { resource, .. }) if *resource == site.resource_name),
+        |fault, site| matches!(fault, CheckError::Layout(LayoutError::Old { resource, .. }) if *resource == site.resource_name),
     );
 }
 
@@ -90,7 +90,7 @@ fn the_old_layout_is_that_of_the_frame_before() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Layout(LayoutFault::Old {
+                CheckError::Layout(LayoutError::Old {
                     named: L::GENERAL,
                     ..
                 })
@@ -114,7 +114,7 @@ fn the_old_layout_discards_what_is_needed() {
         },
         |plan, site| plan.barriers[site.index].old_layout = L::UNDEFINED,
         |fault, site| {
-            matches!(fault, CheckFault::Contents(ContentsFault::Lost { pass, resource, loss: Loss::Discarded { .. } })
+            matches!(fault, CheckError::Contents(ContentsError::Lost { pass, resource, loss: Loss::Discarded { .. } })
                 if *pass == site.pass_name && *resource == site.resource_name)
         },
     );
@@ -126,7 +126,7 @@ fn the_new_layout_is_wrong() {
         layout_changes,
         |plan, site| plan.barriers[site.index].new_layout = other(plan.barriers[site.index].new_layout),
         |fault, site| {
-            matches!(fault, CheckFault::Layout(LayoutFault::Use { pass, resource, .. })
+            matches!(fault, CheckError::Layout(LayoutError::Use { pass, resource, .. })
                 if *pass == site.pass_name && *resource == site.resource_name)
         },
     );
@@ -143,7 +143,7 @@ fn an_access_is_in_another_layout() {
             images.map(|(index, _)| index).collect()
         },
         |plan, &index| plan.accesses[index].layout = L::TRANSFER_DST_OPTIMAL,
-        |fault, _| matches!(fault, CheckFault::Layout(LayoutFault::Unfit { .. })),
+        |fault, _| matches!(fault, CheckError::Layout(LayoutError::Unfit { .. })),
     );
 }
 
@@ -157,7 +157,7 @@ fn transitions(plan: &Plan) -> Vec<BarrierSite> {
 #[test]
 fn a_transition_is_dropped() {
     refused(transitions, drop_barrier, |fault, site| {
-        matches!(fault, CheckFault::Layout(LayoutFault::Use { pass, resource, .. })
+        matches!(fault, CheckError::Layout(LayoutError::Use { pass, resource, .. })
                 if *pass == site.pass_name && *resource == site.resource_name)
     });
 }
@@ -168,13 +168,13 @@ fn the_first_barrier_of_a_transient_image_is_dropped() {
         |plan| {
             barriers_where(plan, |_, barrier| {
                 let transient = plan.frame.resource(barrier.resource).lifetime == Lifetime::Transient;
-                let first = matches!(barrier.cause, Cause::HandOver | Cause::NextFrame);
+                let first = matches!(barrier.cause, Cause::Aliasing | Cause::NextFrame);
                 first && transient && is_image(plan, barrier)
             })
         },
         drop_barrier,
         |fault, site| {
-            matches!(fault, CheckFault::Layout(LayoutFault::Use { resource, tracked: L::UNDEFINED, .. })
+            matches!(fault, CheckError::Layout(LayoutError::Use { resource, tracked: L::UNDEFINED, .. })
                 if *resource == site.resource_name)
         },
     );
@@ -253,7 +253,7 @@ fn an_access_is_named_that_no_stage_makes() {
             let barrier = &mut plan.barriers[site.index];
             (barrier.dst_stages, barrier.dst_access) = (S::COPY, A::SHADER_SAMPLED_READ);
         },
-        |fault, _| matches!(fault, CheckFault::Barrier(BarrierFault::Access { .. })),
+        |fault, _| matches!(fault, CheckError::Barrier(BarrierError::Access { .. })),
     );
 }
 
@@ -279,7 +279,7 @@ fn shared_epochs(plan: &Plan) -> Vec<(BarrierSite, S, String)> {
         let between = barriers_where(plan, |other, barrier| {
             let within = site.pass < other.pass && other.pass <= later.pass;
             let mine = barrier.placement == plan.barriers[site.index].placement;
-            within && (mine || matches!(barrier.cause, Cause::HandOver | Cause::Alias))
+            within && (mine || matches!(barrier.cause, Cause::Aliasing | Cause::Alias))
         });
         if between.is_empty() && later.reads && !later.writes {
             let name = plan.frame.pass(later.pass).name.clone();
@@ -295,7 +295,7 @@ fn a_later_reader_is_forgotten() {
         shared_epochs,
         |plan, (site, stages, _)| plan.barriers[site.index].dst_stages &= !*stages,
         |fault, (site, _, later)| {
-            matches!(fault, CheckFault::Hazard(HazardFault { second: second @ Touch::Read { .. }, .. })
+            matches!(fault, CheckError::Hazard(HazardError { second: second @ Touch::Read { .. }, .. })
                 if second.pass() == Some(later) && second.resource() == site.resource_name)
         },
     );
@@ -303,7 +303,7 @@ fn a_later_reader_is_forgotten() {
 
 #[test]
 fn nobody_waits_for_the_last_user_of_the_bytes() {
-    for cause in [Cause::HandOver, Cause::NextFrame] {
+    for cause in [Cause::Aliasing, Cause::NextFrame] {
         refused(
             |plan| {
                 barriers_where(plan, |_, barrier| {
@@ -315,7 +315,7 @@ fn nobody_waits_for_the_last_user_of_the_bytes() {
                 (barrier.src_stages, barrier.src_access) = (S::NONE, A::NONE);
             },
             |fault, site| {
-                matches!(fault, CheckFault::Hazard(HazardFault { second: second @ (Touch::Transition { .. } | Touch::Read { .. }), .. })
+                matches!(fault, CheckError::Hazard(HazardError { second: second @ (Touch::Transition { .. } | Touch::Read { .. }), .. })
                     if second.pass() == Some(&site.pass_name) && second.resource() == site.resource_name)
             },
         );
@@ -336,7 +336,7 @@ fn nobody_waits_for_the_caller() {
             (barrier.src_stages, barrier.src_access) = (S::NONE, A::NONE);
         },
         |fault, site| {
-            matches!(fault, CheckFault::Hazard(HazardFault { first: Touch::Entry { resource }, .. })
+            matches!(fault, CheckError::Hazard(HazardError { first: Touch::Entry { resource }, .. })
                 if **resource == *site.resource_name)
         },
     );
@@ -353,7 +353,7 @@ fn an_external_image_stays_in_its_last_layout() {
             })
         },
         drop_barrier,
-        |fault, site| matches!(fault, CheckFault::Layout(LayoutFault::Exit { resource, .. }) if *resource == site.resource_name),
+        |fault, site| matches!(fault, CheckError::Layout(LayoutError::Exit { resource, .. }) if *resource == site.resource_name),
     );
 }
 
@@ -370,7 +370,7 @@ fn a_release_is_dropped() {
     refused(
         halves(TransferHalf::Release),
         drop_barrier,
-        |fault, site| matches!(fault, CheckFault::Layout(LayoutFault::NotReleased { resource, .. }) if *resource == site.resource_name),
+        |fault, site| matches!(fault, CheckError::Layout(LayoutError::NotReleased { resource, .. }) if *resource == site.resource_name),
     );
 }
 
@@ -379,7 +379,7 @@ fn an_acquire_is_dropped() {
     refused(
         halves(TransferHalf::Acquire),
         drop_barrier,
-        |fault, site| matches!(fault, CheckFault::Layout(LayoutFault::NotAcquired { resource, .. }) if *resource == site.resource_name),
+        |fault, site| matches!(fault, CheckError::Layout(LayoutError::NotAcquired { resource, .. }) if *resource == site.resource_name),
     );
 }
 
@@ -406,7 +406,7 @@ fn a_transfer_is_no_transfer() {
             }
         },
         |fault, site| {
-            matches!(fault, CheckFault::Layout(LayoutFault::Owner { resource, .. } | LayoutFault::Old { resource, .. })
+            matches!(fault, CheckError::Layout(LayoutError::Owner { resource, .. } | LayoutError::Old { resource, .. })
                 if *resource == site.resource_name)
         },
     );
@@ -421,7 +421,7 @@ fn a_half_is_recorded_on_the_wrong_queue() {
                 let transfer = plan.barriers[site.index].transfer.as_mut().unwrap();
                 std::mem::swap(&mut transfer.from, &mut transfer.to);
             },
-            |fault, _| matches!(fault, CheckFault::Barrier(BarrierFault::TransferQueue { .. })),
+            |fault, _| matches!(fault, CheckError::Barrier(BarrierError::TransferQueue { .. })),
         );
     }
 }
@@ -437,7 +437,7 @@ fn a_stage_is_not_the_queues() {
             })
         },
         |plan, site| plan.barriers[site.index].src_stages |= S::FRAGMENT_SHADER,
-        |fault, _| matches!(fault, CheckFault::Barrier(BarrierFault::Stage { .. })),
+        |fault, _| matches!(fault, CheckError::Barrier(BarrierError::Stage { .. })),
     );
 }
 
@@ -446,7 +446,7 @@ fn an_image_changes_into_no_layout() {
     refused(
         |plan| barriers_where(plan, |_, barrier| is_image(plan, barrier)),
         |plan, site| plan.barriers[site.index].new_layout = L::UNDEFINED,
-        |fault, _| matches!(fault, CheckFault::Barrier(BarrierFault::NewLayout { .. })),
+        |fault, _| matches!(fault, CheckError::Barrier(BarrierError::NewLayout { .. })),
     );
 }
 
@@ -471,6 +471,6 @@ fn two_transitions_are_recorded_at_once() {
                 }
             }
         },
-        |fault, site| matches!(fault, CheckFault::Barrier(BarrierFault::TwoTransitions { resource, .. }) if *resource == site.resource_name),
+        |fault, site| matches!(fault, CheckError::Barrier(BarrierError::TwoTransitions { resource, .. }) if *resource == site.resource_name),
     );
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tileheap::measure::{Dedicated, ResourceRequirements};
-use tileheap::plan::{BytesFault, CheckFault, Home, ObjectId, Plan};
+use tileheap::plan::{BytesError, CheckError, Home, ObjectId, Plan};
 use tileheap::units::{Alignment, Bytes};
 
 use super::{name, pairs_where, placements_where, refused};
@@ -39,7 +39,7 @@ fn an_offset_is_misaligned() {
                 placements_where(plan, wanted)
             },
             |plan, &index| plan.placements[index].offset += Bytes(1),
-            |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::Misaligned { home: of, .. }) if *of == home),
+            |fault, _| matches!(fault, CheckError::Bytes(BytesError::Misaligned { home: of, .. }) if *of == home),
         );
     }
 }
@@ -57,7 +57,7 @@ fn an_offset_is_shifted_onto_a_neighbour() {
             },
             |plan, &(a, b, _)| plan.placements[b].offset = plan.placements[a].offset,
             |fault, (.., names)| {
-                matches!(fault, CheckFault::Bytes(BytesFault::Overlap { first, second, .. })
+                matches!(fault, CheckError::Bytes(BytesError::Overlap { first, second, .. })
                     if names.contains(first) && names.contains(second))
             },
         );
@@ -77,7 +77,7 @@ fn a_life_is_lengthened_into_a_collision() {
                 })
             },
             |plan, &(a, b)| plan.placements[a].span.end.0 = plan.placements[b].span.first.0 + 1,
-            |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::Overlap { .. })),
+            |fault, _| matches!(fault, CheckError::Bytes(BytesError::Overlap { .. })),
         );
     }
 }
@@ -87,7 +87,7 @@ fn a_size_is_shrunk() {
     refused(
         |plan| placements_where(plan, |_| true),
         |plan, &index| plan.placements[index].size = Bytes(home_needs(plan, index).0.0 - 1),
-        |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::TooSmall { .. })),
+        |fault, _| matches!(fault, CheckError::Bytes(BytesError::TooSmall { .. })),
     );
 }
 
@@ -100,7 +100,7 @@ fn an_object_is_shrunk() {
             let object = placement.object.unwrap().index();
             plan.objects[object].size = Bytes(placement.offset.0 + placement.size.0 - 1);
         },
-        |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::PastObject { .. })),
+        |fault, _| matches!(fault, CheckError::Bytes(BytesError::PastObject { .. })),
     );
 }
 
@@ -116,7 +116,7 @@ fn an_ordinary_object_is_of_tile_type() {
                 }
             },
             |plan, &object| plan.objects[object].memory_type = plan.profile.tile.unwrap().memory_type,
-            |fault, site| matches!(fault, CheckFault::Bytes(BytesFault::ObjectType { object, .. }) if object == site),
+            |fault, site| matches!(fault, CheckError::Bytes(BytesError::ObjectType { object, .. }) if object == site),
         );
     }
 }
@@ -128,7 +128,7 @@ fn a_tile_object_is_of_ordinary_type() {
         |plan, &object| {
             plan.objects[object].memory_type = (!plan.profile.tile_type_bits()).trailing_zeros();
         },
-        |fault, site| matches!(fault, CheckFault::Bytes(BytesFault::ObjectType { object, .. }) if object == site),
+        |fault, site| matches!(fault, CheckError::Bytes(BytesError::ObjectType { object, .. }) if object == site),
     );
 }
 
@@ -142,7 +142,7 @@ fn an_object_is_larger_than_its_heap() {
                 let heap = plan.profile.heaps[kind.heap as usize];
                 plan.objects[object].size = heap.size + Bytes(1);
             },
-            |fault, site| matches!(fault, CheckFault::Bytes(BytesFault::ObjectTooLarge { object, .. }) if object == site),
+            |fault, site| matches!(fault, CheckError::Bytes(BytesError::ObjectTooLarge { object, .. }) if object == site),
         );
     }
 }
@@ -157,7 +157,7 @@ fn a_memory_type_is_not_allowed() {
             let requirements = Arc::make_mut(&mut plan.requirements);
             requirements.resources[placement.resource.index()].memory_type_bits &= !(1 << memory_type);
         },
-        |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::TypeNotAllowed { .. })),
+        |fault, _| matches!(fault, CheckError::Bytes(BytesError::TypeNotAllowed { .. })),
     );
 }
 
@@ -170,7 +170,7 @@ fn a_dedicated_allocation_is_shared() {
             let requirements = Arc::make_mut(&mut plan.requirements);
             requirements.resources[resource.index()].dedicated = Dedicated::Required;
         },
-        |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::NotDedicated { .. })),
+        |fault, _| matches!(fault, CheckError::Bytes(BytesError::NotDedicated { .. })),
     );
 }
 
@@ -182,7 +182,7 @@ fn an_own_allocation_gets_a_second_resident() {
             own.windows(2).map(|pair| (pair[0], pair[1])).collect()
         },
         |plan, &(first, second)| plan.placements[second].object = plan.placements[first].object,
-        |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::Shared { .. })),
+        |fault, _| matches!(fault, CheckError::Bytes(BytesError::Shared { .. })),
     );
 }
 
@@ -201,7 +201,7 @@ fn a_placement_moves_to_an_object_of_another_home() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Bytes(BytesFault::WrongObject {
+                CheckError::Bytes(BytesError::WrongObject {
                     home: Home::Arena,
                     ..
                 })
@@ -226,7 +226,7 @@ fn a_buffer_and_an_image_share_a_page() {
             let page = Alignment::new(arena.size.0.next_power_of_two()).unwrap();
             Arc::make_mut(&mut plan.profile).limits.buffer_image_granularity = page;
         },
-        |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::Granularity { .. })),
+        |fault, _| matches!(fault, CheckError::Bytes(BytesError::Granularity { .. })),
     );
 }
 
@@ -239,7 +239,7 @@ fn bytes_are_aliased_against_the_options() {
             pairs_where(plan, |a, b| of(a).offset.0 < end(b) && of(b).offset.0 < end(a))
         },
         |plan, _| plan.options.aliasing = false,
-        |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::AliasedAgainstOptions { .. })),
+        |fault, _| matches!(fault, CheckError::Bytes(BytesError::AliasedAgainstOptions { .. })),
     );
 }
 
@@ -256,6 +256,6 @@ fn the_versions_of_a_history_share_bytes() {
                 .collect()
         },
         |plan, &first| plan.placements[first + 1].offset = plan.placements[first].offset,
-        |fault, _| matches!(fault, CheckFault::Bytes(BytesFault::Overlap { first, second, .. }) if first == second),
+        |fault, _| matches!(fault, CheckError::Bytes(BytesError::Overlap { first, second, .. }) if first == second),
     );
 }

@@ -1,8 +1,8 @@
 //! Damage to load and store operations.
 
 use ash::vk::{AttachmentLoadOp, AttachmentStoreOp};
-use tileheap::frame::{Access, AccessKind, Before, Lifetime};
-use tileheap::plan::{AccessPlan, CheckFault, ContentsFault, Loss, OperationFault, Plan};
+use tileheap::frame::{Access, AccessKind, Lifetime, LoadOp};
+use tileheap::plan::{AccessPlan, CheckError, ContentsError, Loss, OperationError, Plan};
 use tileheap::profile::Features;
 
 use super::{name, needs, pass_name, refused, uses};
@@ -34,7 +34,7 @@ fn a_result_that_is_needed_is_not_stored() {
         },
         |plan, (index, ..)| plan.accesses[*index].store_op = AttachmentStoreOp::DONT_CARE,
         |fault, (_, by, needed)| {
-            matches!(fault, CheckFault::Contents(ContentsFault::Lost { pass, loss: Loss::NotStored { pass: dropped }, .. })
+            matches!(fault, CheckError::Contents(ContentsError::Lost { pass, loss: Loss::NotStored { pass: dropped }, .. })
                 if pass == needed && dropped == by)
         },
     );
@@ -56,7 +56,7 @@ fn what_the_caller_gets_is_not_stored() {
         },
         |plan, (index, ..)| plan.accesses[*index].store_op = AttachmentStoreOp::DONT_CARE,
         |fault, (.., name)| {
-            matches!(fault, CheckFault::Contents(ContentsFault::Exit { resource, loss: Loss::NotStored { .. } })
+            matches!(fault, CheckError::Contents(ContentsError::Exit { resource, loss: Loss::NotStored { .. } })
                 if resource == name)
         },
     );
@@ -77,7 +77,7 @@ fn what_the_next_frame_reads_is_not_stored() {
         },
         |plan, (index, ..)| plan.accesses[*index].store_op = AttachmentStoreOp::DONT_CARE,
         |fault, (.., name)| {
-            matches!(fault, CheckFault::Contents(ContentsFault::Lost { resource, loss: Loss::NotStored { .. }, .. })
+            matches!(fault, CheckError::Contents(ContentsError::Lost { resource, loss: Loss::NotStored { .. }, .. })
                 if resource == name)
         },
     );
@@ -86,12 +86,12 @@ fn what_the_next_frame_reads_is_not_stored() {
 #[test]
 fn what_is_kept_is_not_loaded() {
     refused(
-        |plan| attachments(plan, |access, _| access.writes && access.before == Before::Load),
+        |plan| attachments(plan, |access, _| access.writes && access.before == LoadOp::Load),
         |plan, (index, ..)| plan.accesses[*index].load_op = AttachmentLoadOp::DONT_CARE,
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Operation(OperationFault::Load { needs: "LOAD", .. })
+                CheckError::Operation(OperationError::Load { needs: "LOAD", .. })
             )
         },
     );
@@ -102,14 +102,14 @@ fn what_is_cleared_is_not() {
     refused(
         |plan| {
             attachments(plan, |access, _| {
-                access.writes && matches!(access.before, Before::Clear(_))
+                access.writes && matches!(access.before, LoadOp::Clear(_))
             })
         },
         |plan, (index, ..)| plan.accesses[*index].load_op = AttachmentLoadOp::LOAD,
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Operation(OperationFault::Load { needs: "CLEAR", .. })
+                CheckError::Operation(OperationError::Load { needs: "CLEAR", .. })
             )
         },
     );
@@ -120,7 +120,7 @@ fn what_is_overwritten_is_loaded() {
     refused(
         |plan| {
             attachments(plan, |access, _| {
-                let overwrites = access.before == Before::Overwrite && !access.reads;
+                let overwrites = access.before == LoadOp::DontCare && !access.reads;
                 access.writes && overwrites && access.kind != AccessKind::ResolveAttachment
             })
         },
@@ -128,7 +128,7 @@ fn what_is_overwritten_is_loaded() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Operation(OperationFault::Load {
+                CheckError::Operation(OperationError::Load {
                     op: AttachmentLoadOp::LOAD,
                     ..
                 })
@@ -148,7 +148,7 @@ fn a_device_lacks_the_store_operation() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Operation(OperationFault::Store {
+                CheckError::Operation(OperationError::Store {
                     op: AttachmentStoreOp::NONE,
                     ..
                 })

@@ -3,7 +3,7 @@
 use ash::vk::ImageLayout as L;
 use tileheap::frame::{PassId, ResourceId};
 use tileheap::plan::{
-    Cause, CheckFault, HazardFault, Home, Lack, LayoutFault, PlacementId, Plan, ResidenceFault,
+    Cause, CheckError, HazardError, Home, Lack, LayoutError, PlacementId, Plan, ResidenceError,
 };
 
 use super::{BarrierSite, barriers_where, name, needs, refused, uses};
@@ -49,7 +49,7 @@ fn take_overs(plan: &Plan, alone: bool) -> Vec<BarrierSite> {
             return false;
         };
         let others = barriers_where(plan, |other, also| {
-            let global = matches!(also.cause, Cause::Alias | Cause::HandOver)
+            let global = matches!(also.cause, Cause::Alias | Cause::Aliasing)
                 && also.src_access.intersects(barrier.src_access);
             alone
                 && global
@@ -74,7 +74,7 @@ fn an_alias_is_in_a_layout_of_its_own() {
             sites
         },
         |plan, (index, ..)| plan.accesses[*index].layout = L::SHADER_READ_ONLY_OPTIMAL,
-        |fault, _| matches!(fault, CheckFault::Layout(LayoutFault::Alias { .. })),
+        |fault, _| matches!(fault, CheckError::Layout(LayoutError::Alias { .. })),
     );
 }
 
@@ -91,7 +91,7 @@ fn a_pass_uses_the_alias_in_another_object() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Residence(ResidenceFault::WrongObjectBound { .. })
+                CheckError::Residence(ResidenceError::WrongObjectBound { .. })
             )
         },
     );
@@ -103,7 +103,7 @@ fn what_another_alias_wrote_is_not_made_visible() {
         |plan| take_overs(plan, true),
         |plan, site| plan.barriers[site.index].cause = Cause::Hazard,
         |fault, site| {
-            matches!(fault, CheckFault::Hazard(HazardFault { lack: Lack::Memory, second, .. })
+            matches!(fault, CheckError::Hazard(HazardError { lack: Lack::Memory, second, .. })
                 if second.resource() == site.resource_name && second.pass() == Some(&site.pass_name))
         },
     );
@@ -119,7 +119,7 @@ fn an_alias_comes_into_its_layout_while_another_holds_contents() {
         },
         |plan, site| plan.barriers[site.index].old_layout = L::UNDEFINED,
         |fault, site| {
-            matches!(fault, CheckFault::Contents(tileheap::plan::ContentsFault::Lost { resource, .. })
+            matches!(fault, CheckError::Contents(tileheap::plan::ContentsError::Lost { resource, .. })
                 if *resource == site.resource_name)
         },
     );

@@ -10,8 +10,8 @@ mod structure;
 
 use std::fmt::Debug;
 
-use tileheap::frame::{Access, Before, PassId, ResourceId};
-use tileheap::plan::{AccessPlan, Barrier, CheckFault, Home, Plan, WindowRule};
+use tileheap::frame::{Access, LoadOp, PassId, ResourceId};
+use tileheap::plan::{AccessPlan, Barrier, CheckError, Home, Plan, WindowRule};
 use tileheap::units::SplitMix64;
 
 use super::planned::planned;
@@ -32,7 +32,7 @@ const PER_FRAME: usize = 3;
 fn refused<S: Debug>(
     sites: impl Fn(&Plan) -> Vec<S>,
     damage: impl Fn(&mut Plan, &S),
-    right: impl Fn(&CheckFault, &S) -> bool,
+    right: impl Fn(&CheckError, &S) -> bool,
 ) {
     let mut done = 0;
     for seed in 0..SEEDS {
@@ -121,8 +121,8 @@ fn needs(plan: &Plan, access: &Access) -> bool {
         .frame
         .accesses_of(access.pass)
         .iter()
-        .any(|other| other.resource == access.resource && other.writes && other.before != Before::Load);
-    !made_here && (access.reads || access.writes && access.before == Before::Load)
+        .any(|other| other.resource == access.resource && other.writes && other.before != LoadOp::Load);
+    !made_here && (access.reads || access.writes && access.before == LoadOp::Load)
 }
 
 /// The accesses of a placement in one pass.

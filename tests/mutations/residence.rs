@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tileheap::frame::{Lifetime, PassId};
 use tileheap::plan::{
-    BytesFault, CheckFault, ContentsFault, Home, Loss, NotTile, Object, ObjectId, Plan, Reason,
-    ResidenceFault, Strategy, TileRule, WindowRule,
+    BytesError, CheckError, ContentsError, Home, Loss, NotTile, Object, ObjectId, Plan, Reason,
+    ResidenceError, Strategy, TileRule, WindowRule,
 };
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};
@@ -77,7 +77,7 @@ fn an_ineligible_resource_is_put_into_tile_memory() {
                 to_tile(plan, resource);
             },
             |fault, (_, why, name)| {
-                matches!(fault, CheckFault::Residence(ResidenceFault::Tile { resource, rule })
+                matches!(fault, CheckError::Residence(ResidenceError::Tile { resource, rule })
                     if resource == name && same_rule(*why, rule))
             },
         );
@@ -92,7 +92,7 @@ fn a_device_loses_its_tile_heap() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Residence(ResidenceFault::Tile {
+                CheckError::Residence(ResidenceError::Tile {
                     rule: TileRule::NoTileHeap,
                     ..
                 })
@@ -109,7 +109,7 @@ fn tile_memory_is_used_against_the_options() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Residence(ResidenceFault::AgainstOptions { home: Home::Tile, .. })
+                CheckError::Residence(ResidenceError::AgainstOptions { home: Home::Tile, .. })
             )
         },
     );
@@ -123,7 +123,7 @@ fn what_is_kept_off_is_put_into_tile_memory() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Residence(ResidenceFault::AgainstOptions { home: Home::Tile, asked, .. })
+                CheckError::Residence(ResidenceError::AgainstOptions { home: Home::Tile, asked, .. })
                     if asked.contains("kept off")
             )
         },
@@ -141,7 +141,7 @@ fn more_of_the_heap_is_bound_than_the_options_allow() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Bytes(BytesFault::ObjectTooLarge { limit, .. }) if limit.contains("may bind")
+                CheckError::Bytes(BytesError::ObjectTooLarge { limit, .. }) if limit.contains("may bind")
             )
         },
     );
@@ -155,7 +155,7 @@ fn lazy_memory_is_used_against_the_options() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Residence(ResidenceFault::AgainstOptions { home: Home::Lazy, .. })
+                CheckError::Residence(ResidenceError::AgainstOptions { home: Home::Lazy, .. })
             )
         },
     );
@@ -184,7 +184,7 @@ fn what_two_passes_use_is_lazily_allocated() {
             placement.object = Some(ObjectId::new(plan.objects.len() as u32 - 1));
             placement.offset = Bytes::ZERO;
         },
-        |fault, _| matches!(fault, CheckFault::Residence(ResidenceFault::Lazy { .. })),
+        |fault, _| matches!(fault, CheckError::Residence(ResidenceError::Lazy { .. })),
     );
 }
 
@@ -210,7 +210,7 @@ fn a_history_gives_its_bytes_away() {
                 Span::new(0, end - 1)
             };
         },
-        |fault, _| matches!(fault, CheckFault::Residence(ResidenceFault::History { .. })),
+        |fault, _| matches!(fault, CheckError::Residence(ResidenceError::History { .. })),
     );
 }
 
@@ -226,7 +226,7 @@ fn an_external_resource_gets_an_object() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Residence(ResidenceFault::External { object: "with", .. })
+                CheckError::Residence(ResidenceError::External { object: "with", .. })
             )
         },
     );
@@ -240,7 +240,7 @@ fn a_transient_resource_loses_its_object() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Residence(ResidenceFault::External {
+                CheckError::Residence(ResidenceError::External {
                     object: "without",
                     ..
                 })
@@ -268,7 +268,7 @@ fn another_object_of_the_same_size_is_bound() {
             plan.objects.push(plan.objects[bound.index()]);
             plan.passes[pass.index()].bound = Some(ObjectId::new(plan.objects.len() as u32 - 1));
         },
-        |fault, (_, name)| matches!(fault, CheckFault::Residence(ResidenceFault::WrongObjectBound { pass, .. }) if pass == name),
+        |fault, (_, name)| matches!(fault, CheckError::Residence(ResidenceError::WrongObjectBound { pass, .. }) if pass == name),
     );
 }
 
@@ -278,7 +278,7 @@ fn nothing_is_bound_for_a_pass_that_uses_tile_memory() {
         tile_passes,
         |plan, (pass, _)| plan.passes[pass.index()].bound = None,
         |fault, (_, name)| {
-            matches!(fault, CheckFault::Residence(ResidenceFault::WrongObjectBound { pass, bound, .. })
+            matches!(fault, CheckError::Residence(ResidenceError::WrongObjectBound { pass, bound, .. })
                 if pass == name && bound == "nothing")
         },
     );
@@ -292,12 +292,12 @@ fn an_ordinary_object_is_bound() {
             ordinary.into_iter().collect()
         },
         |plan, &object| plan.passes[0].bound = Some(ObjectId::new(object as u32)),
-        |fault, _| matches!(fault, CheckFault::Residence(ResidenceFault::BoundNotTile { .. })),
+        |fault, _| matches!(fault, CheckError::Residence(ResidenceError::BoundNotTile { .. })),
     );
 }
 
-fn is_lost(fault: &CheckFault, passing: &Passing, by: impl Fn(&Loss) -> bool) -> bool {
-    matches!(fault, CheckFault::Contents(ContentsFault::Lost { resource, loss, .. })
+fn is_lost(fault: &CheckError, passing: &Passing, by: impl Fn(&Loss) -> bool) -> bool {
+    matches!(fault, CheckError::Contents(ContentsError::Lost { resource, loss, .. })
         if *resource == passing.resource && by(loss))
 }
 
@@ -375,7 +375,7 @@ fn a_device_forgets_earlier() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Contents(ContentsFault::Lost {
+                CheckError::Contents(ContentsError::Lost {
                     loss: Loss::WindowEnded { .. },
                     ..
                 })

@@ -1,7 +1,7 @@
 //! Damage to split lives.
 
 use tileheap::frame::PassId;
-use tileheap::plan::{CheckFault, Home, Plan, SplitFault, Store};
+use tileheap::plan::{CheckError, Home, Plan, SplitError, Store};
 
 use super::refused;
 
@@ -22,7 +22,7 @@ fn a_store_is_not_the_plans() {
         |plan, &store| {
             plan.split.as_mut().expect("it has stores").stores.remove(store);
         },
-        |fault, _| matches!(fault, CheckFault::Split(SplitFault::Described { .. })),
+        |fault, _| matches!(fault, CheckError::Split(SplitError::Described { .. })),
     );
 }
 
@@ -38,7 +38,7 @@ fn a_store_stores_something_else() {
                 .expect("a frame has several resources");
             change(plan, store, |store| store.to = other);
         },
-        |fault, &store| matches!(fault, CheckFault::Split(SplitFault::Store { index, .. }) if *index == store),
+        |fault, &store| matches!(fault, CheckError::Split(SplitError::Store { index, .. }) if *index == store),
     );
 }
 
@@ -55,7 +55,7 @@ fn the_caller_records_a_store() {
                 .expect("a stretch is behind a pass");
             change(plan, store, |store| store.pass = before);
         },
-        |fault, _| matches!(fault, CheckFault::Split(SplitFault::Store { .. })),
+        |fault, _| matches!(fault, CheckError::Split(SplitError::Store { .. })),
     );
 }
 
@@ -69,7 +69,7 @@ fn a_stretch_is_in_ordinary_memory() {
                 plan.placements[index].home = Home::Arena;
             }
         },
-        |fault, _| matches!(fault, CheckFault::Split(SplitFault::Stretch { .. })),
+        |fault, _| matches!(fault, CheckError::Split(SplitError::Stretch { .. })),
     );
 }
 
@@ -88,7 +88,7 @@ fn another_frame_was_described() {
             let split = plan.split.as_mut().expect("it has stores");
             split.frame = split.frame.without_access(*access).expect("it was tried");
         },
-        |fault, _| matches!(fault, CheckFault::Split(SplitFault::Described { .. })),
+        |fault, _| matches!(fault, CheckError::Split(SplitError::Described { .. })),
     );
 }
 
@@ -102,6 +102,6 @@ fn the_parts_of_a_life_need_different_memory() {
             requirements.resources[to.index()].size.0 += 1;
             plan.requirements = std::sync::Arc::new(requirements);
         },
-        |fault, _| matches!(fault, CheckFault::Split(SplitFault::Described { .. })),
+        |fault, _| matches!(fault, CheckError::Split(SplitError::Described { .. })),
     );
 }

@@ -1,7 +1,7 @@
 //! Damage to tables, spans, versions, reasons and sums.
 
 use tileheap::frame::Lifetime;
-use tileheap::plan::{CheckFault, ObjectId, PlacementId, Plan, Reason, StructureFault, TotalFault, Totals};
+use tileheap::plan::{CheckError, ObjectId, PlacementId, Plan, Reason, StructureError, TotalError, Totals};
 use tileheap::units::{Bytes, Span};
 
 use super::{barriers, name, placements_where, refused, uses};
@@ -13,7 +13,7 @@ fn a_table_is_cut() {
         |plan, ()| {
             plan.accesses.pop();
         },
-        |fault, ()| matches!(fault, CheckFault::Structure(StructureFault::Length { .. })),
+        |fault, ()| matches!(fault, CheckError::Structure(StructureError::Length { .. })),
     );
 }
 
@@ -28,7 +28,7 @@ fn a_barrier_is_in_no_run() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Structure(StructureFault::Covered { times: 0, .. })
+                CheckError::Structure(StructureError::Covered { times: 0, .. })
             )
         },
     );
@@ -42,7 +42,7 @@ fn an_index_leads_nowhere() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Structure(StructureFault::Index { table: "objects", .. })
+                CheckError::Structure(StructureError::Index { table: "objects", .. })
             )
         },
     );
@@ -67,7 +67,7 @@ fn an_access_uses_anothers_placement() {
                 .position(|placement| placement.resource != own);
             access.placement = PlacementId::new(other.unwrap() as u32);
         },
-        |fault, _| matches!(fault, CheckFault::Structure(StructureFault::Foreign { .. })),
+        |fault, _| matches!(fault, CheckError::Structure(StructureError::Foreign { .. })),
     );
 }
 
@@ -81,7 +81,7 @@ fn a_span_is_cut_short() {
     refused(
         |plan| placements_where(plan, |index| plan.placements[index].span.len() > 1),
         |plan, &index| plan.placements[index].span.end.0 = last(plan, index).unwrap(),
-        |fault, _| matches!(fault, CheckFault::Structure(StructureFault::SpanMissesUse { .. })),
+        |fault, _| matches!(fault, CheckError::Structure(StructureError::SpanMissesUse { .. })),
     );
 }
 
@@ -90,7 +90,7 @@ fn a_span_leaves_the_frame() {
     refused(
         |plan| placements_where(plan, |_| true),
         |plan, &index| plan.placements[index].span.end.0 = plan.passes.len() as u32 + 1,
-        |fault, _| matches!(fault, CheckFault::Structure(StructureFault::SpanOutside { .. })),
+        |fault, _| matches!(fault, CheckError::Structure(StructureError::SpanOutside { .. })),
     );
 }
 
@@ -114,7 +114,7 @@ fn the_versions_of_a_history_are_swapped() {
                 }
             }
         },
-        |fault, _| matches!(fault, CheckFault::Structure(StructureFault::WrongVersion { .. })),
+        |fault, _| matches!(fault, CheckError::Structure(StructureError::WrongVersion { .. })),
     );
 }
 
@@ -133,7 +133,7 @@ fn a_reason_names_another_home() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Structure(StructureFault::Reason {
+                CheckError::Structure(StructureError::Reason {
                     reason: "external",
                     ..
                 })
@@ -154,7 +154,7 @@ fn an_unused_resource_gets_memory() {
         |fault, _| {
             matches!(
                 fault,
-                CheckFault::Structure(StructureFault::Covered {
+                CheckError::Structure(StructureError::Covered {
                     table: "placements",
                     ..
                 })
@@ -182,7 +182,7 @@ fn a_total_is_wrong() {
         refused(
             |_| vec![()],
             |plan, ()| *field(&mut plan.totals) += Bytes(4096),
-            |fault, ()| matches!(fault, CheckFault::Total(TotalFault::Frame { total, .. }) if *total == name),
+            |fault, ()| matches!(fault, CheckError::Total(TotalError::Frame { total, .. }) if *total == name),
         );
     }
 }
@@ -192,7 +192,7 @@ fn the_live_bytes_of_a_pass_are_wrong() {
     refused(
         |plan| plan.frame.pass_ids().collect(),
         |plan, pass| plan.passes[pass.index()].live_tile += Bytes(1),
-        |fault, _| matches!(fault, CheckFault::Total(TotalFault::Live { .. })),
+        |fault, _| matches!(fault, CheckError::Total(TotalError::Live { .. })),
     );
 }
 
@@ -211,6 +211,6 @@ fn a_span_is_lengthened_without_counting_its_bytes() {
             let span = plan.placements[index].span;
             plan.placements[index].span = Span::new(0, span.end.0);
         },
-        |fault, _| matches!(fault, CheckFault::Total(_) | CheckFault::Bytes(_)),
+        |fault, _| matches!(fault, CheckError::Total(_) | CheckError::Bytes(_)),
     );
 }

@@ -9,7 +9,7 @@ fn layouts_are_tracked() {
     });
     assert_fault!(
         found,
-        CheckFault::Layout(LayoutFault::Old {
+        CheckError::Layout(LayoutError::Old {
             named: L::GENERAL,
             tracked: L::COLOR_ATTACHMENT_OPTIMAL,
             ..
@@ -20,7 +20,7 @@ fn layouts_are_tracked() {
     });
     assert_fault!(
         found,
-        CheckFault::Layout(LayoutFault::Use {
+        CheckError::Layout(LayoutError::Use {
             tracked: L::GENERAL,
             ..
         })
@@ -28,15 +28,15 @@ fn layouts_are_tracked() {
     let found = faults(deferred(), |plan| {
         plan.barrier_before("lighting", "albedo").new_layout = L::UNDEFINED;
     });
-    assert_fault!(found, CheckFault::Barrier(BarrierFault::NewLayout { .. }));
+    assert_fault!(found, CheckError::Barrier(BarrierError::NewLayout { .. }));
     let found = faults(deferred(), |plan| {
         plan.access("lighting", "albedo").layout = L::TRANSFER_SRC_OPTIMAL
     });
-    assert_fault!(found, CheckFault::Layout(LayoutFault::Unfit { .. }));
+    assert_fault!(found, CheckError::Layout(LayoutError::Unfit { .. }));
     let found = faults(deferred(), |plan| {
         plan.barrier_before("cull", "lights").new_layout = L::GENERAL
     });
-    assert_fault!(found, CheckFault::Barrier(BarrierFault::BufferLayout { .. }));
+    assert_fault!(found, CheckError::Barrier(BarrierError::BufferLayout { .. }));
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn the_first_layout_of_a_transient_is_undefined() {
     });
     assert_fault!(
         found,
-        CheckFault::Layout(LayoutFault::Old {
+        CheckError::Layout(LayoutError::Old {
             tracked: L::UNDEFINED,
             ..
         })
@@ -59,7 +59,7 @@ fn an_external_image_leaves_as_agreed() {
     let found = faults(deferred(), |plan| plan.erase_after("tonemap", "screen"));
     assert_fault!(
         found,
-        CheckFault::Layout(LayoutFault::Exit {
+        CheckError::Layout(LayoutError::Exit {
             needs: L::PRESENT_SRC_KHR,
             ..
         })
@@ -73,7 +73,7 @@ fn an_external_image_is_waited_for() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault {
+        CheckError::Hazard(HazardError {
             first: Touch::Entry { .. },
             lack: Lack::Execution,
             ..
@@ -87,7 +87,7 @@ fn every_hazard_needs_its_barrier() {
     let found = faults(deferred(), |plan| plan.erase_before("lighting", "lights"));
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault { first: first @ Touch::Write { .. }, second: Touch::Read { .. }, lack: Lack::Execution, .. })
+        CheckError::Hazard(HazardError { first: first @ Touch::Write { .. }, second: Touch::Read { .. }, lack: Lack::Execution, .. })
             if first.resource() == "lights"
     );
     // Write after write, around into the next frame, between two resources. The barrier of `depth` orders the two
@@ -95,7 +95,7 @@ fn every_hazard_needs_its_barrier() {
     let found = faults(deferred(), |plan| plan.erase_before("cull", "lights"));
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault { first: first @ Touch::Write { .. }, second: second @ Touch::Write { .. }, around: true, lack: Lack::Memory, .. })
+        CheckError::Hazard(HazardError { first: first @ Touch::Write { .. }, second: second @ Touch::Write { .. }, around: true, lack: Lack::Memory, .. })
             if first.resource() == "scratch" && second.pass() == Some("cull")
     );
     // Write after read, in one frame and between two resources.
@@ -106,7 +106,7 @@ fn every_hazard_needs_its_barrier() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault { first: first @ Touch::Read { .. }, second: second @ Touch::Transition { .. }, around: false, .. })
+        CheckError::Hazard(HazardError { first: first @ Touch::Read { .. }, second: second @ Touch::Transition { .. }, around: false, .. })
             if first.resource() == "albedo" && second.resource() == "bloom"
     );
 }
@@ -118,7 +118,7 @@ fn stages_of_both_sides_count() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault {
+        CheckError::Hazard(HazardError {
             lack: Lack::Execution,
             ..
         })
@@ -129,7 +129,7 @@ fn stages_of_both_sides_count() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault { second: second @ Touch::Read { .. }, .. })
+        CheckError::Hazard(HazardError { second: second @ Touch::Read { .. }, .. })
             if second.pass() == Some("lighting") && second.resource() == "depth"
     );
     // Of two readers in the frame before, the one that nothing else waits for is forgotten.
@@ -138,7 +138,7 @@ fn stages_of_both_sides_count() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault { first: first @ Touch::Read { .. }, second: Touch::Transition { .. }, around: true, .. })
+        CheckError::Hazard(HazardError { first: first @ Touch::Read { .. }, second: Touch::Transition { .. }, around: true, .. })
             if first.pass() == Some("late")
     );
 }
@@ -150,7 +150,7 @@ fn accesses_of_both_sides_count() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault {
+        CheckError::Hazard(HazardError {
             lack: Lack::Memory,
             ..
         })
@@ -160,7 +160,7 @@ fn accesses_of_both_sides_count() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault {
+        CheckError::Hazard(HazardError {
             lack: Lack::Memory,
             ..
         })
@@ -168,7 +168,7 @@ fn accesses_of_both_sides_count() {
     let found = faults(deferred(), |plan| {
         plan.barrier_before("lighting", "lights").dst_access = A::COLOR_ATTACHMENT_READ;
     });
-    assert_fault!(found, CheckFault::Barrier(BarrierFault::Access { .. }));
+    assert_fault!(found, CheckError::Barrier(BarrierError::Access { .. }));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn a_hand_over_is_a_memory_barrier_too() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault { first: first @ Touch::Write { .. }, second: Touch::Write { .. }, lack: Lack::Memory, .. })
+        CheckError::Hazard(HazardError { first: first @ Touch::Write { .. }, second: Touch::Write { .. }, lack: Lack::Memory, .. })
             if first.resource() == "lights"
     );
 }
@@ -208,5 +208,5 @@ fn two_transitions_at_once_are_in_no_order() {
         let history = *plan.barrier_before("tonemap", "history");
         plan.barriers[run.end as usize - 1] = history;
     });
-    assert_fault!(found, CheckFault::Barrier(BarrierFault::TwoTransitions { .. }));
+    assert_fault!(found, CheckError::Barrier(BarrierError::TwoTransitions { .. }));
 }

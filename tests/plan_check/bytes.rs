@@ -9,12 +9,12 @@ fn tile_offsets_are_multiples_of_any_alignment() {
     });
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::Misaligned { home: Home::Tile, .. })
+        CheckError::Bytes(BytesError::Misaligned { home: Home::Tile, .. })
     );
     let found = faults(deferred(), |plan| plan.placement("hdr", 0).offset = Bytes(128));
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::Misaligned {
+        CheckError::Bytes(BytesError::Misaligned {
             home: Home::Arena,
             ..
         })
@@ -28,15 +28,15 @@ fn placements_are_large_enough_and_inside() {
     });
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::TooSmall {
+        CheckError::Bytes(BytesError::TooSmall {
             needs: Bytes(BLOCK),
             ..
         })
     );
     let found = faults(deferred(), |plan| plan.objects[1].size = Bytes(BLOCK - 1));
-    assert_fault!(found, CheckFault::Bytes(BytesFault::PastObject { resource, .. }) if resource == "bloom");
+    assert_fault!(found, CheckError::Bytes(BytesError::PastObject { resource, .. }) if resource == "bloom");
     let found = faults(deferred(), |plan| plan.placement("hdr", 0).size = Bytes(u64::MAX));
-    assert_fault!(found, CheckFault::Bytes(BytesFault::PastObject { resource, .. }) if resource == "hdr");
+    assert_fault!(found, CheckError::Bytes(BytesError::PastObject { resource, .. }) if resource == "hdr");
 }
 
 #[test]
@@ -46,13 +46,13 @@ fn lives_that_overlap_do_not_share_bytes() {
     });
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::Overlap { first, second, offset: Bytes(o), bytes: Bytes(b), .. })
+        CheckError::Bytes(BytesError::Overlap { first, second, offset: Bytes(o), bytes: Bytes(b), .. })
             if first == "albedo" && second == "depth" && *o == 2 * BLOCK && *b == BLOCK
     );
     let found = faults(deferred(), |plan| {
         plan.placement("albedo", 0).span = Span::new(0, 4)
     });
-    assert_fault!(found, CheckFault::Bytes(BytesFault::Overlap { second, .. }) if second == "bloom");
+    assert_fault!(found, CheckError::Bytes(BytesError::Overlap { second, .. }) if second == "bloom");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn buffers_and_images_keep_to_their_pages() {
     });
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::Granularity { first, second, .. }) if first == "hdr" && second == "lights"
+        CheckError::Bytes(BytesError::Granularity { first, second, .. }) if first == "hdr" && second == "lights"
     );
 }
 
@@ -79,7 +79,7 @@ fn objects_are_of_the_right_type_and_size() {
     let found = faults(deferred(), |plan| plan.objects[2].memory_type = TILE);
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::ObjectType {
+        CheckError::Bytes(BytesError::ObjectType {
             home: Home::Arena,
             ..
         })
@@ -87,12 +87,12 @@ fn objects_are_of_the_right_type_and_size() {
     let found = faults(deferred(), |plan| plan.objects[0].memory_type = DEVICE_LOCAL);
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::ObjectType { home: Home::Tile, .. })
+        CheckError::Bytes(BytesError::ObjectType { home: Home::Tile, .. })
     );
     let found = faults(deferred(), |plan| plan.objects[2].memory_type = LAZY);
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::ObjectType {
+        CheckError::Bytes(BytesError::ObjectType {
             home: Home::Arena,
             ..
         })
@@ -100,21 +100,21 @@ fn objects_are_of_the_right_type_and_size() {
     let found = faults(deferred(), |plan| plan.objects[0].size = Bytes(10 * BLOCK + 1));
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::ObjectTooLarge { object: 0, .. })
+        CheckError::Bytes(BytesError::ObjectTooLarge { object: 0, .. })
     );
     let found = faults(deferred(), |plan| plan.objects[2].size = Bytes::mib(33));
     assert_fault!(
         found,
-        CheckFault::Bytes(BytesFault::ObjectTooLarge { object: 2, .. })
+        CheckError::Bytes(BytesError::ObjectTooLarge { object: 2, .. })
     );
     let found = faults(deferred(), |plan| {
         change_requirement(plan, "hdr", |hdr| hdr.memory_type_bits = 0b10)
     });
-    assert_fault!(found, CheckFault::Bytes(BytesFault::TypeNotAllowed { resource, .. }) if resource == "hdr");
+    assert_fault!(found, CheckError::Bytes(BytesError::TypeNotAllowed { resource, .. }) if resource == "hdr");
     let found = faults(deferred(), |plan| {
         plan.placement("hdr", 0).object = Some(ObjectId::new(0))
     });
-    assert_fault!(found, CheckFault::Bytes(BytesFault::WrongObject { resource, .. }) if resource == "hdr");
+    assert_fault!(found, CheckError::Bytes(BytesError::WrongObject { resource, .. }) if resource == "hdr");
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn dedicated_means_alone() {
         change_requirement(plan, "hdr", |hdr| hdr.dedicated = Dedicated::Required);
     };
     let found = faults(deferred(), require);
-    assert_fault!(&found, CheckFault::Bytes(BytesFault::NotDedicated { resource, .. }) if resource == "hdr");
-    assert_fault!(&found, CheckFault::Bytes(BytesFault::Shared { resource, .. }) if resource == "hdr");
+    assert_fault!(&found, CheckError::Bytes(BytesError::NotDedicated { resource, .. }) if resource == "hdr");
+    assert_fault!(&found, CheckError::Bytes(BytesError::Shared { resource, .. }) if resource == "hdr");
     let prefer = |plan: &mut Plan| {
         change_requirement(plan, "hdr", |hdr| hdr.dedicated = Dedicated::Preferred);
     };
@@ -134,7 +134,7 @@ fn dedicated_means_alone() {
 #[test]
 fn bytes_are_shared_only_if_that_was_asked_for() {
     let found = faults(deferred(), |plan| plan.options.aliasing = false);
-    assert_fault!(found, CheckFault::Bytes(BytesFault::AliasedAgainstOptions { first, .. }) if first == "albedo");
+    assert_fault!(found, CheckError::Bytes(BytesError::AliasedAgainstOptions { first, .. }) if first == "albedo");
 }
 
 #[test]
@@ -143,5 +143,5 @@ fn shared_bytes_need_an_order_between_queues() {
     let found = faults(two_queues(S::ALL_COMMANDS), |plan| {
         plan.placement("blurred", 0).offset = Bytes(0);
     });
-    assert_fault!(found, CheckFault::Bytes(BytesFault::Overlap { .. }));
+    assert_fault!(found, CheckError::Bytes(BytesError::Overlap { .. }));
 }

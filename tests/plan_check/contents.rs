@@ -2,12 +2,12 @@
 
 use super::*;
 
-fn loss(found: &[CheckFault], of: &str) -> Loss {
+fn loss(found: &[CheckError], of: &str) -> Loss {
     let mut losses = found.iter().filter_map(|fault| match fault {
-        CheckFault::Contents(ContentsFault::Lost { resource, loss, .. }) if resource == of => {
+        CheckError::Contents(ContentsError::Lost { resource, loss, .. }) if resource == of => {
             Some(loss.clone())
         }
-        CheckFault::Contents(ContentsFault::Exit { resource, loss }) if resource == of => Some(loss.clone()),
+        CheckError::Contents(ContentsError::Exit { resource, loss }) if resource == of => Some(loss.clone()),
         _ => None,
     });
     losses
@@ -56,7 +56,7 @@ fn tile_memory_forgets_at_the_end_of_the_batch_or_of_the_submit() {
     let rule = TileRule::TwoWindows { first, second };
     assert!(
         found.contains(
-            &ResidenceFault::Tile {
+            &ResidenceError::Tile {
                 resource: "bloom".to_owned(),
                 rule
             }
@@ -109,7 +109,7 @@ fn a_history_is_stored_for_the_next_frame() {
     });
     assert_fault!(
         found,
-        CheckFault::Contents(ContentsFault::Lost { pass, loss: Loss::NotStored { .. }, .. }) if pass == "tonemap"
+        CheckError::Contents(ContentsError::Lost { pass, loss: Loss::NotStored { .. }, .. }) if pass == "tonemap"
     );
 }
 

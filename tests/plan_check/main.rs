@@ -13,15 +13,15 @@ use hand::{BLOCK, DEVICE_LOCAL, Eraser, LAZY, TILE, deferred, late, two_queues};
 use std::sync::Arc;
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
 use tileheap::plan::{
-    BarrierFault, BytesFault, Cause, CheckFault, ContentsFault, HazardFault, Home, Lack, LayoutFault, Loss,
-    ObjectId, OperationFault, PlacementId, Plan, Reason, ResidenceFault, Strategy, StructureFault, TileRule,
-    TotalFault, Totals, Touch,
+    BarrierError, BytesError, Cause, CheckError, ContentsError, HazardError, Home, Lack, LayoutError, Loss,
+    ObjectId, OperationError, PlacementId, Plan, Reason, ResidenceError, Strategy, StructureError, TileRule,
+    TotalError, Totals, Touch,
 };
 use tileheap::profile::{DeviceProfile, Features};
 use tileheap::units::{Alignment, Bytes, Run, Span};
 
 /// The faults of a sound plan after `damage`.
-fn faults(mut plan: Plan, damage: impl FnOnce(&mut Plan)) -> Vec<CheckFault> {
+fn faults(mut plan: Plan, damage: impl FnOnce(&mut Plan)) -> Vec<CheckError> {
     assert_eq!(plan.faults(), [], "the plan is sound before the damage");
     damage(&mut plan);
     plan.faults()

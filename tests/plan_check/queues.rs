@@ -7,16 +7,16 @@ fn halves_of_a_transfer_belong_together() {
     let found = faults(two_queues(S::ALL_COMMANDS), |plan| {
         plan.erase_after("draw", "scene")
     });
-    assert_fault!(found, CheckFault::Layout(LayoutFault::NotReleased { resource, .. }) if resource == "scene");
+    assert_fault!(found, CheckError::Layout(LayoutError::NotReleased { resource, .. }) if resource == "scene");
     let found = faults(two_queues(S::ALL_COMMANDS), |plan| {
         plan.erase_before("blur", "scene")
     });
-    assert_fault!(found, CheckFault::Layout(LayoutFault::NotAcquired { resource, .. }) if resource == "scene");
+    assert_fault!(found, CheckError::Layout(LayoutError::NotAcquired { resource, .. }) if resource == "scene");
     let found = faults(two_queues(S::ALL_COMMANDS), |plan| {
         plan.barrier_before("blur", "scene").new_layout = L::GENERAL;
         plan.access("blur", "scene").layout = L::GENERAL;
     });
-    assert_fault!(found, CheckFault::Layout(LayoutFault::NotReleased { resource, .. }) if resource == "scene");
+    assert_fault!(found, CheckError::Layout(LayoutError::NotReleased { resource, .. }) if resource == "scene");
 }
 
 #[test]
@@ -25,7 +25,7 @@ fn halves_are_on_their_queues() {
         let transfer = plan.barrier_after("draw", "scene").transfer.as_mut().unwrap();
         std::mem::swap(&mut transfer.from, &mut transfer.to);
     });
-    assert_fault!(found, CheckFault::Barrier(BarrierFault::TransferQueue { .. }));
+    assert_fault!(found, CheckError::Barrier(BarrierError::TransferQueue { .. }));
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn contents_do_not_change_queues_by_themselves() {
         plan.barrier_before("blur", "scene").transfer = None;
         plan.barrier_before("blur", "scene").old_layout = L::SHADER_READ_ONLY_OPTIMAL;
     });
-    assert_fault!(found, CheckFault::Layout(LayoutFault::Owner { queue, owner, .. }) if queue == "compute" && owner == "graphics");
+    assert_fault!(found, CheckError::Layout(LayoutError::Owner { queue, owner, .. }) if queue == "compute" && owner == "graphics");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn a_queue_has_only_its_own_stages() {
     let found = faults(two_queues(S::ALL_COMMANDS), |plan| {
         plan.barrier_before("blur", "blurred").src_stages = S::FRAGMENT_SHADER;
     });
-    assert_fault!(found, CheckFault::Barrier(BarrierFault::Stage { queue, .. }) if queue == "compute");
+    assert_fault!(found, CheckError::Barrier(BarrierError::Stage { queue, .. }) if queue == "compute");
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn a_semaphore_holds_only_the_stages_that_wait_for_it() {
     let plan = two_queues(S::COPY);
     assert_fault!(
         plan.faults(),
-        CheckFault::Hazard(HazardFault {
+        CheckError::Hazard(HazardError {
             lack: Lack::Execution,
             ..
         })
@@ -66,7 +66,7 @@ fn the_next_frame_waits_for_the_queues_of_this_one() {
     });
     assert_fault!(
         found,
-        CheckFault::Hazard(HazardFault { first: first @ Touch::Read { .. }, second: Touch::Transition { .. }, around: true, .. })
+        CheckError::Hazard(HazardError { first: first @ Touch::Read { .. }, second: Touch::Transition { .. }, around: true, .. })
             if first.pass() == Some("blur")
     );
 }

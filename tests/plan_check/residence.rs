@@ -7,9 +7,9 @@ fn to_tile(plan: &mut Plan, resource: &str) {
     (stay.home, stay.object) = (Home::Tile, Some(ObjectId::new(0)));
 }
 
-fn rule(found: &[CheckFault], of: &str) -> TileRule {
+fn rule(found: &[CheckError], of: &str) -> TileRule {
     let mut rules = found.iter().filter_map(|fault| match fault {
-        CheckFault::Residence(ResidenceFault::Tile { resource, rule }) if resource == of => {
+        CheckError::Residence(ResidenceError::Tile { resource, rule }) if resource == of => {
             Some(rule.clone())
         }
         _ => None,
@@ -50,13 +50,13 @@ fn a_tile_resource_is_used_with_its_own_object_bound() {
     });
     assert_fault!(
         found,
-        CheckFault::Residence(ResidenceFault::WrongObjectBound { pass, resource, object: 0, .. })
+        CheckError::Residence(ResidenceError::WrongObjectBound { pass, resource, object: 0, .. })
             if pass == "lighting" && resource == "albedo"
     );
     let found = faults(deferred(), |plan| plan.planned("lighting").bound = None);
     assert_fault!(
         found,
-        CheckFault::Residence(ResidenceFault::WrongObjectBound { bound, .. }) if bound == "nothing"
+        CheckError::Residence(ResidenceError::WrongObjectBound { bound, .. }) if bound == "nothing"
     );
 }
 
@@ -67,7 +67,7 @@ fn only_tile_objects_are_bound() {
     });
     assert_fault!(
         found,
-        CheckFault::Residence(ResidenceFault::BoundNotTile { object: 2, .. })
+        CheckError::Residence(ResidenceError::BoundNotTile { object: 2, .. })
     );
 }
 
@@ -83,7 +83,7 @@ fn lazy_memory_is_for_attachments_of_one_pass() {
         let stay = plan.placement("hdr", 0);
         (stay.home, stay.object) = (Home::Lazy, Some(ObjectId::new(object)));
     });
-    assert_fault!(found, CheckFault::Residence(ResidenceFault::Lazy { resource, .. }) if resource == "hdr");
+    assert_fault!(found, CheckError::Residence(ResidenceError::Lazy { resource, .. }) if resource == "hdr");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_history_keeps_its_bytes() {
     let found = faults(deferred(), |plan| {
         plan.placement("history", 1).span = Span::new(4, 5)
     });
-    assert_fault!(found, CheckFault::Residence(ResidenceFault::History { .. }));
+    assert_fault!(found, CheckError::Residence(ResidenceError::History { .. }));
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn external_memory_is_the_callers() {
     let found = faults(deferred(), |plan| {
         plan.placement("screen", 0).object = Some(ObjectId::new(2))
     });
-    assert_fault!(found, CheckFault::Residence(ResidenceFault::External { .. }));
+    assert_fault!(found, CheckError::Residence(ResidenceError::External { .. }));
     let found = faults(deferred(), |plan| plan.placement("hdr", 0).object = None);
-    assert_fault!(found, CheckFault::Residence(ResidenceFault::External { .. }));
+    assert_fault!(found, CheckError::Residence(ResidenceError::External { .. }));
 }
 
 #[test]
@@ -109,6 +109,6 @@ fn options_are_followed() {
     let found = faults(deferred(), |plan| plan.options.strategy = Strategy::Off);
     assert_fault!(
         found,
-        CheckFault::Residence(ResidenceFault::AgainstOptions { home: Home::Tile, .. })
+        CheckError::Residence(ResidenceError::AgainstOptions { home: Home::Tile, .. })
     );
 }

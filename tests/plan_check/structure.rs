@@ -9,7 +9,7 @@ fn tables_run_parallel_to_the_frames() {
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Length {
+        CheckError::Structure(StructureError::Length {
             table: "accesses",
             ..
         })
@@ -23,7 +23,7 @@ fn indices_are_inside_their_tables() {
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Index {
+        CheckError::Structure(StructureError::Index {
             table: "objects",
             index: 7,
             ..
@@ -34,7 +34,7 @@ fn indices_are_inside_their_tables() {
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Index {
+        CheckError::Structure(StructureError::Index {
             table: "placements",
             ..
         })
@@ -42,7 +42,7 @@ fn indices_are_inside_their_tables() {
     let found = faults(deferred(), |plan| plan.objects[0].memory_type = 3);
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Index {
+        CheckError::Structure(StructureError::Index {
             table: "memory_types",
             ..
         })
@@ -54,7 +54,7 @@ fn runs_cover_every_barrier_once() {
     let found = faults(deferred(), |plan| plan.planned("cull").before.end += 1);
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Covered {
+        CheckError::Structure(StructureError::Covered {
             table: "barriers",
             times: 2,
             ..
@@ -63,7 +63,7 @@ fn runs_cover_every_barrier_once() {
     let found = faults(deferred(), |plan| plan.planned("cull").before.end -= 1);
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Covered {
+        CheckError::Structure(StructureError::Covered {
             table: "barriers",
             times: 0,
             ..
@@ -74,12 +74,12 @@ fn runs_cover_every_barrier_once() {
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::RunOutside { end: 1000, .. })
+        CheckError::Structure(StructureError::RunOutside { end: 1000, .. })
     );
     let found = faults(deferred(), |plan| {
         plan.planned("cull").before = Run { first: 5, end: 4 }
     });
-    assert_fault!(found, CheckFault::Structure(StructureFault::RunOutside { .. }));
+    assert_fault!(found, CheckError::Structure(StructureError::RunOutside { .. }));
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn everything_refers_to_its_own_resource() {
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Foreign { resource, owner, .. }) if resource == "bloom" && owner == "hdr"
+        CheckError::Structure(StructureError::Foreign { resource, owner, .. }) if resource == "bloom" && owner == "hdr"
     );
 }
 
@@ -105,7 +105,7 @@ fn a_history_that_is_read_has_two_placements() {
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Covered {
+        CheckError::Structure(StructureError::Covered {
             table: "placements",
             ..
         })
@@ -120,7 +120,7 @@ fn current_and_previous_versions_are_told_apart() {
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::WrongVersion { pass, version: "current", .. }) if pass == "tonemap"
+        CheckError::Structure(StructureError::WrongVersion { pass, version: "current", .. }) if pass == "tonemap"
     );
 }
 
@@ -129,13 +129,13 @@ fn spans_hold_the_uses() {
     let found = faults(deferred(), |plan| {
         plan.placement("albedo", 0).span = Span::new(0, 2)
     });
-    assert_fault!(found, CheckFault::Structure(StructureFault::SpanMissesUse { pass, .. }) if pass == "lighting");
+    assert_fault!(found, CheckError::Structure(StructureError::SpanMissesUse { pass, .. }) if pass == "lighting");
     let found = faults(deferred(), |plan| {
         plan.placement("bloom", 0).span = Span::new(3, 7)
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::SpanOutside { steps: 6, .. })
+        CheckError::Structure(StructureError::SpanOutside { steps: 6, .. })
     );
 }
 
@@ -147,6 +147,6 @@ fn reasons_name_the_home() {
     });
     assert_fault!(
         found,
-        CheckFault::Structure(StructureFault::Reason { home: Home::Tile, .. })
+        CheckError::Structure(StructureError::Reason { home: Home::Tile, .. })
     );
 }

@@ -20,8 +20,8 @@ fn every_sum_is_recomputed() {
     for (name, field) in totals {
         let found = faults(deferred(), |plan| *field(&mut plan.totals) += Bytes(1));
         assert_eq!(found.len(), 1, "{found:#?}");
-        assert_fault!(found, CheckFault::Total(TotalFault::Frame { total, .. }) if *total == name);
+        assert_fault!(found, CheckError::Total(TotalError::Frame { total, .. }) if *total == name);
     }
     let found = faults(deferred(), |plan| plan.planned("tonemap").live_tile = Bytes(1));
-    assert_fault!(found, CheckFault::Total(TotalFault::Live { pass, .. }) if pass == "tonemap");
+    assert_fault!(found, CheckError::Total(TotalError::Live { pass, .. }) if pass == "tonemap");
 }

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    AccessKind, Before, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, Version,
+    AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp, Version,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{Capabilities, ContextDesc, FrameNumber, ImportedBuffer, Imports, Parity};
@@ -32,12 +32,12 @@ fn input_attachments_are_read() {
         let scene = builder.command_buffer(batch, "scene");
         let clear = builder
             .render_pass(scene, "clear")
-            .color(base, Before::Clear(ClearValue::Float([3.0; 4])))
-            .depth(depth, Before::Clear(ClearValue::DepthStencil(0.5, 0)))
+            .color(base, LoadOp::Clear(ClearValue::Float([3.0; 4])))
+            .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.5, 0)))
             .id();
         let add = builder
             .render_pass(scene, "add")
-            .color(sum, Before::Overwrite)
+            .color(sum, LoadOp::DontCare)
             .input(base)
             .input(depth)
             .id();
@@ -135,8 +135,8 @@ fn samples_are_resolved() {
         let scene = builder.command_buffer(batch, "scene");
         let clear = builder
             .render_pass(scene, "clear")
-            .color(color, Before::Clear(ClearValue::Float([1.0, 0.0, 1.0, 0.0])))
-            .depth(depth, Before::Clear(ClearValue::DepthStencil(1.0, 0)))
+            .color(color, LoadOp::Clear(ClearValue::Float([1.0, 0.0, 1.0, 0.0])))
+            .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(1.0, 0)))
             .resolve(color, flat)
             .id();
         let copy = builder
@@ -205,12 +205,12 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
         let scene = builder.command_buffer(batch, "scene");
         let clear = builder
             .render_pass(scene, "clear")
-            .depth(depth, Before::Clear(ClearValue::DepthStencil(0.75, 7)))
+            .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.75, 7)))
             .id();
         let draw = builder
             .render_pass(scene, "draw")
-            .color(first, Before::Overwrite)
-            .color(second, Before::Overwrite)
+            .color(first, LoadOp::DontCare)
+            .color(second, LoadOp::DontCare)
             .depth_read_only(depth)
             .sampled(depth)
             .id();

@@ -1,7 +1,7 @@
 //! External images that change from frame to frame, as those of a swapchain do, with semaphores from and to outside.
 
 use ash::vk;
-use tileheap::frame::{Before, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, ResourceState};
+use tileheap::frame::{ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp, ResourceState};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{FrameNumber, ImportedImage, ImportedSemaphore, Imports};
 
@@ -92,7 +92,7 @@ fn external_images_take_turns() {
         let color = ClearValue::Float([1.0, 0.0, 51.0 / 255.0, 1.0]);
         let clear = builder
             .render_pass(scene, "clear")
-            .color(canvas, Before::Clear(color))
+            .color(canvas, LoadOp::Clear(color))
             .id();
         let frame = builder.build().expect("a sound frame");
         let plan = gpu.tile().plan(&frame, &PlanOptions::default()).expect("a plan");

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, Version,
+    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, Version,
 };
 use tileheap::plan::{Ladder, PlanOptions, Strategy};
 use tileheap::runtime::{ImportedBuffer, Imports, Parity};
@@ -36,13 +36,13 @@ fn frame() -> Frame {
     let color = ClearValue::Float([10.0 / 255.0, 20.0 / 255.0, 30.0 / 255.0, 1.0]);
     frame
         .render_pass(commands, "gbuffer")
-        .color(albedo, Before::Clear(color))
-        .depth(depth, Before::Clear(ClearValue::DepthStencil(0.25, 0)));
+        .color(albedo, LoadOp::Clear(color))
+        .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.25, 0)));
     frame
         .render_pass(commands, "lighting")
         .sampled(albedo)
         .sampled(depth)
-        .color(lit, Before::Overwrite);
+        .color(lit, LoadOp::DontCare);
     frame
         .compute_pass(commands, "doubling")
         .storage_read(lit)

@@ -3,11 +3,11 @@
 use ash::vk;
 use tileheap::Error;
 use tileheap::frame::{
-    AccessKind, Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{
-    Capabilities, ContextDesc, DeviceChoice, FrameNumber, ImportedBuffer, Imports, RuntimeFault,
+    Capabilities, ContextDesc, DeviceChoice, FrameNumber, ImportedBuffer, Imports, RuntimeError,
 };
 use tileheap::units::Bytes;
 
@@ -26,7 +26,7 @@ fn frame() -> Frame {
     let commands = frame.command_buffer(batch, "scene");
     frame
         .render_pass(commands, "clear")
-        .color(image, Before::Clear(ClearValue::ZERO));
+        .color(image, LoadOp::Clear(ClearValue::ZERO));
     frame
         .transfer_pass(commands, "copy")
         .transfer_source(image)
@@ -137,7 +137,7 @@ fn what_the_device_cannot_do_is_named() {
     let commands = builder.command_buffer(batch, "scene");
     builder
         .render_pass(commands, "clear")
-        .color(image, Before::Clear(ClearValue::ZERO));
+        .color(image, LoadOp::Clear(ClearValue::ZERO));
     let frame = builder.build().expect("a sound frame");
     let text = says(gpu.tile().measure(&frame));
     assert!(
@@ -213,7 +213,7 @@ fn a_context_names_what_is_missing() {
     };
     let error = tileheap::runtime::Context::new(&desc).expect_err("missing");
     assert!(
-        matches!(error, Error::Runtime(RuntimeFault::Lacks { .. })),
+        matches!(error, Error::Runtime(RuntimeError::Lacks { .. })),
         "{error}"
     );
 }

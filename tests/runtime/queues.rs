@@ -70,7 +70,7 @@ fn shader(work: &str) -> String {
     format!(
         "#version 460
         layout(local_size_x = 64) in;
-        layout(set = 0, binding = 0) readonly buffer Before {{ uint before[]; }};
+        layout(set = 0, binding = 0) readonly buffer LoadOp {{ uint before[]; }};
         layout(set = 0, binding = 1) writeonly buffer After {{ uint after[]; }};
         layout(push_constant) uniform Push {{ uint number; }};
         void main() {{ uint at = gl_GlobalInvocationID.x; after[at] = {work}; }}"

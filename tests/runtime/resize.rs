@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{ImportedBuffer, Imports};
@@ -26,7 +26,7 @@ fn frame() -> Frame {
     let commands = frame.command_buffer(batch, "scene");
     frame
         .render_pass(commands, "clear")
-        .color(image, Before::Clear(ClearValue::Float([1.0; 4])));
+        .color(image, LoadOp::Clear(ClearValue::Float([1.0; 4])));
     frame
         .transfer_pass(commands, "copy")
         .transfer_source(image)

@@ -1,7 +1,7 @@
 //! Secondary command buffers: the contents of a render pass, and work of a compute pass.
 
 use ash::vk;
-use tileheap::frame::{Before, BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Lifetime};
+use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{FrameNumber, ImportedBuffer, Imports, Parity};
 use tileheap::units::Bytes;
@@ -42,7 +42,7 @@ fn secondary_command_buffers_of_both_kinds() {
         let draw = builder
             .render_pass(scene, "draw")
             .secondary()
-            .color(image, Before::Overwrite)
+            .color(image, LoadOp::DontCare)
             .id();
         let add = builder.compute_pass(scene, "add").storage_update(image).id();
         let copy = builder

@@ -2,11 +2,11 @@
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
     PassId, Version,
 };
 use tileheap::plan::{Home, Ladder, PlanOptions};
-use tileheap::runtime::{Bound, FrameNumber, ImportedBuffer, Imports};
+use tileheap::runtime::{BoundFrame, FrameNumber, ImportedBuffer, Imports};
 use tileheap::units::Bytes;
 
 use crate::gpu::{Binding, Gpu, Pipeline, ways};
@@ -45,11 +45,11 @@ fn frame() -> Frame {
     let batch = frame.batch(submit);
     let scene = frame.command_buffer(batch, "scene");
     (frame.render_pass(scene, "draw").sampled_previous(past))
-        .color(color, Before::Overwrite)
-        .color(numbers, Before::Overwrite)
-        .color(signs, Before::Overwrite)
-        .color(past, Before::Overwrite)
-        .depth(depth, Before::Clear(ClearValue::DepthStencil(0.0, 0)));
+        .color(color, LoadOp::DontCare)
+        .color(numbers, LoadOp::DontCare)
+        .color(signs, LoadOp::DontCare)
+        .color(past, LoadOp::DontCare)
+        .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(0.0, 0)));
     let mut mix = frame.compute_pass(scene, "mix").storage_write(list);
     for id in [color, numbers, signs, depth, past] {
         mix = mix.sampled(id);
@@ -145,7 +145,7 @@ struct Drawn {
 }
 
 impl Drawn {
-    fn new(gpu: &mut Gpu, frame: &Frame, bound: &Bound) -> Drawn {
+    fn new(gpu: &mut Gpu, frame: &Frame, bound: &BoundFrame) -> Drawn {
         let (sampled, storage) = (
             vk::DescriptorType::SAMPLED_IMAGE,
             vk::DescriptorType::STORAGE_BUFFER,

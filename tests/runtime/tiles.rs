@@ -3,12 +3,12 @@
 use ash::vk;
 use tileheap::Error;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, PassId,
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
 };
 use tileheap::plan::{PlanOptions, Strategy};
 use tileheap::profile::DeviceProfile;
 use tileheap::profile::binning::binning;
-use tileheap::runtime::{Capabilities, FrameNumber, Imports, RuntimeFault};
+use tileheap::runtime::{Capabilities, FrameNumber, Imports, RuntimeError};
 use tileheap::units::Bytes;
 
 use crate::gpu::{Gpu, ways};
@@ -34,7 +34,7 @@ fn frame(shaded: bool) -> (Frame, CommandBufferId, [PassId; 2]) {
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
     let scene = frame.command_buffer(batch, "scene");
-    let clear = Before::Clear(ClearValue::ZERO);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
     let mut draw = frame.render_pass(scene, "draw");
     for image in images {
         draw = draw.color(image, clear);
@@ -111,7 +111,7 @@ fn passes_with_tile_shading_declare_what_is_bound() {
     if !gpu.tile().capabilities().contains(Capabilities::TILE_SHADING) {
         let fault = bound.expect_err("no tile shading");
         assert!(
-            matches!(&fault, Error::Runtime(RuntimeFault::UnsupportedPass { pass, .. }) if pass == "draw"),
+            matches!(&fault, Error::Runtime(RuntimeError::UnsupportedPass { pass, .. }) if pass == "draw"),
             "{fault}"
         );
         gpu.finish();

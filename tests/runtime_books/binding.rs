@@ -1,7 +1,7 @@
 //! Memory as it is asked for: lazy, dedicated, in granules; and submissions that the caller makes.
 
 use ash::vk;
-use tileheap::frame::{Before, ClearValue, Frame, FrameBuilder, ImageDesc};
+use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::plan::Home;
 
 use crate::fake_driver::{Call, Config};
@@ -18,9 +18,9 @@ fn lazy_frame() -> Frame {
     let commands = frame.command_buffer(batch, "scene");
     frame
         .render_pass(commands, "draw")
-        .color(color, Before::Clear(ClearValue::ZERO))
-        .depth(depth, Before::Clear(ClearValue::DepthStencil(1.0, 0)));
-    frame.render_pass(commands, "again").color(color, Before::Load);
+        .color(color, LoadOp::Clear(ClearValue::ZERO))
+        .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(1.0, 0)));
+    frame.render_pass(commands, "again").color(color, LoadOp::Load);
     frame.build().expect("a sound frame")
 }
 

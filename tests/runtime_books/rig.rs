@@ -2,10 +2,12 @@
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, ResourceState,
+    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, ResourceState,
 };
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Bound, Buffer, Context, ContextDesc, FrameNumber, ImportedBuffer, Imports, Turn};
+use tileheap::runtime::{
+    BoundFrame, Buffer, Context, ContextDesc, FrameNumber, FrameRecorder, ImportedBuffer, Imports,
+};
 use tileheap::units::Bytes;
 
 use crate::fake_driver::{Config, FakeDriver};
@@ -58,8 +60,8 @@ pub(crate) fn frame() -> Frame {
     let commands = frame.command_buffer(batch, "first");
     frame
         .render_pass(commands, "gbuffer")
-        .color(albedo, Before::Clear(ClearValue::ZERO))
-        .depth(depth, Before::Clear(ClearValue::DepthStencil(1.0, 0)));
+        .color(albedo, LoadOp::Clear(ClearValue::ZERO))
+        .depth(depth, LoadOp::Clear(ClearValue::DepthStencil(1.0, 0)));
     frame.compute_pass(commands, "clear list").storage_write(list);
     let commands = frame.command_buffer(batch, "second");
     frame
@@ -68,7 +70,7 @@ pub(crate) fn frame() -> Frame {
         .sampled(albedo)
         .sampled(depth)
         .storage_read(list)
-        .color(lit, Before::Overwrite);
+        .color(lit, LoadOp::DontCare);
     frame
         .compute_pass(commands, "add history")
         .sampled(lit)
@@ -77,7 +79,7 @@ pub(crate) fn frame() -> Frame {
     frame
         .render_pass(commands, "present")
         .sampled(sum)
-        .color(canvas, Before::Overwrite);
+        .color(canvas, LoadOp::DontCare);
     frame
         .transfer_pass(commands, "copy")
         .transfer_source(sum)
@@ -112,7 +114,7 @@ impl Rig {
         self.context.as_ref().expect("not finished")
     }
 
-    pub(crate) fn bind(&self, frame: &Frame) -> tileheap::Result<Bound> {
+    pub(crate) fn bind(&self, frame: &Frame) -> tileheap::Result<BoundFrame> {
         let tile = self.context().tile();
         tile.bind(&tile.plan(frame, &PlanOptions::default())?)
     }
@@ -267,7 +269,7 @@ impl Outside {
 /// Records and submits one frame, with a draw or dispatch in every pass that has any.
 pub(crate) fn run(
     context: &Context,
-    bound: &mut Bound,
+    bound: &mut BoundFrame,
     frame: &Frame,
     pool: &Pool,
     outside: &Outside,
@@ -280,11 +282,11 @@ pub(crate) fn run(
 /// Records one frame.
 pub(crate) fn record<'a>(
     context: &Context,
-    bound: &'a mut Bound,
+    bound: &'a mut BoundFrame,
     frame: &Frame,
     pool: &Pool,
     outside: &Outside,
-) -> tileheap::Result<Turn<'a>> {
+) -> tileheap::Result<FrameRecorder<'a>> {
     let device = context.device();
     // SAFETY: the objects live as long as the test.
     let turn = outside.imports(frame, |imports| unsafe { bound.begin(imports) })?;
@@ -297,7 +299,7 @@ pub(crate) fn record<'a>(
     // SAFETY: recording.
     if let Err(result) = unsafe { device.end_command_buffer(secondary) } {
         let (call, what) = ("vkEndCommandBuffer", "the test".to_owned());
-        return Err(tileheap::runtime::RuntimeFault::Vulkan { call, result, what }.into());
+        return Err(tileheap::runtime::RuntimeError::Vulkan { call, result, what }.into());
     }
     for (index, declared) in frame.command_buffers().iter().enumerate() {
         let id = frame

@@ -72,12 +72,12 @@ macro_rules! from_errors {
 
 from_errors!(
     tileheap::Error,
-    tileheap_device::ProfileFault,
-    tileheap_pack::PackFault,
+    tileheap_device::ProfileError,
+    tileheap_pack::PackError,
     tileheap_tensor::Error,
-    tileheap_tensor::TensorFault,
+    tileheap_tensor::TensorError,
     tileheap_textures::Error,
-    tileheap_textures::CacheFault
+    tileheap_textures::CacheError
 );
 
 /// Prints help where it was asked for, and what is wrong with the command line in one line otherwise.

@@ -100,7 +100,7 @@ impl Network {
         &self,
         how: &TensorHow,
         strategy: TensorStrategy,
-    ) -> Result<Planned, tileheap_tensor::TensorFault> {
+    ) -> Result<Planned, tileheap_tensor::TensorError> {
         match (&self.input, &self.choice) {
             (Input::Records(items), _) => of_records(items, &self.memories, strategy),
             (_, Some(choice)) => of_graph(choice, &self.memories, strategy, how),
@@ -277,7 +277,7 @@ fn read_onnx(arguments: &TensorsArguments) -> Result<Input, Failure> {
 }
 
 /// By what stands in it: a table, lines of JSON, TVM's JSON or this crate's own.
-fn read(text: &str) -> Result<Input, tileheap_tensor::TensorFault> {
+fn read(text: &str) -> Result<Input, tileheap_tensor::TensorError> {
     let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
     if !first.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
         return read_records(text).map(Input::Records);
@@ -324,7 +324,7 @@ fn of_records(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
     strategy: TensorStrategy,
-) -> Result<Planned, tileheap_tensor::TensorFault> {
+) -> Result<Planned, tileheap_tensor::TensorError> {
     let one = [MemoryDesc::new("device")];
     let memories = if memories.is_empty() { &one } else { memories };
     let Space { regions, memories } = place(items, memories, strategy)?;
@@ -356,7 +356,7 @@ fn of_graph(
     memories: &[MemoryDesc],
     strategy: TensorStrategy,
     how: &TensorHow,
-) -> Result<Planned, tileheap_tensor::TensorFault> {
+) -> Result<Planned, tileheap_tensor::TensorError> {
     let pitch = Alignment::new(64).expect("not 0");
     let needs: Vec<TensorRequirements> = choice
         .layouts

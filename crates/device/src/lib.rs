@@ -5,8 +5,8 @@ pub mod names;
 pub mod profile;
 
 pub use format::{TexelBlock, aspects, texel_block};
-pub use profile::ProfileFault;
+pub use profile::ProfileError;
 pub use tileheap_units as units;
 
 /// `Result` with this crate's error.
-pub type Result<T, E = ProfileFault> = std::result::Result<T, E>;
+pub type Result<T, E = ProfileError> = std::result::Result<T, E>;

@@ -182,7 +182,7 @@ impl Heap {
     pub(crate) fn record_guard(&self, device: &Device, commands: vk::CommandBuffer) {
         if let Some(made) = self.made.get() {
             // After the guard of the command buffer before.
-            barrier(device, commands, vk::AccessFlags::TRANSFER_WRITE, Order::Before);
+            barrier(device, commands, vk::AccessFlags::TRANSFER_WRITE, Order::LoadOp);
             down!(
                 device.actions,
                 vkCmdFillBuffer(commands, made.buffer, self.guard(), 4, POISON)
@@ -198,7 +198,7 @@ impl Heap {
             return;
         }
         self.record_guard(device, commands);
-        barrier(device, commands, vk::AccessFlags::MEMORY_WRITE, Order::Before);
+        barrier(device, commands, vk::AccessFlags::MEMORY_WRITE, Order::LoadOp);
         down!(
             device.actions,
             vkCmdFillBuffer(commands, made.buffer, first, end - first, POISON)
@@ -280,7 +280,7 @@ impl Heap {
 }
 
 enum Order {
-    Before,
+    LoadOp,
     After,
 }
 
@@ -289,7 +289,7 @@ fn barrier(device: &Device, commands: vk::CommandBuffer, accesses: vk::AccessFla
     let everything = vk::PipelineStageFlags::ALL_COMMANDS;
     let (fill, writes) = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
     let (from, to, barrier) = match order {
-        Order::Before => (
+        Order::LoadOp => (
             everything,
             fill,
             vk::MemoryBarrier::default()

@@ -33,7 +33,7 @@ pub fn read<T: DeserializeOwned>(text: &str, format: &str, version: u64) -> Resu
 /// Where a text stops being the JSON that is expected, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} column {column}{}: {problem}", at(.path))]
-pub struct JsonSyntaxFault {
+pub struct JsonSyntaxError {
     /// Line, from 1.
     pub line: usize,
     /// Column in bytes, from 1; 0 for a place before the first.
@@ -53,7 +53,7 @@ fn at(path: &str) -> String {
 }
 
 /// Parses a whole text into any type of document.
-pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxFault> {
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     if let Some(list) = list_instead(text) {
         return Err(list);
     }
@@ -71,7 +71,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxFault> {
     // The place is told once, in front.
     let suffix = format!(" at line {line} column {column}");
     problem.truncate(problem.strip_suffix(&suffix).map_or(problem.len(), str::len));
-    Err(JsonSyntaxFault {
+    Err(JsonSyntaxError {
         line,
         column,
         path: clip(&path),
@@ -80,9 +80,9 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxFault> {
 }
 
 /// `serde` would take a list for a document whose fields have lost their names.
-fn list_instead(text: &str) -> Option<JsonSyntaxFault> {
+fn list_instead(text: &str) -> Option<JsonSyntaxError> {
     let before = &text[..text.find(|c: char| !c.is_ascii_whitespace())?];
-    text[before.len()..].starts_with('[').then(|| JsonSyntaxFault {
+    text[before.len()..].starts_with('[').then(|| JsonSyntaxError {
         line: 1 + before.matches('\n').count(),
         column: 1 + before.len() - before.rfind('\n').map_or(0, |at| at + 1),
         path: String::new(),

@@ -7,7 +7,7 @@ use crate::units::{Alignment, Bytes, Span};
 /// Items are named by their index in the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum PackFault {
+pub enum PackError {
     /// A conflict names an item that is not there.
     #[error("conflict ({a}, {b}): the problem has {items} items")]
     UnknownItem {
@@ -200,28 +200,28 @@ pub enum PackFault {
     },
 }
 
-impl PackFault {
+impl PackError {
     /// The item that the fault is about, or the first of two.
     pub fn item(&self) -> Option<u32> {
         match *self {
-            PackFault::UnknownItem { .. }
-            | PackFault::OffsetCount { .. }
-            | PackFault::WrongHeight { .. }
-            | PackFault::UnknownStrategy { .. } => None,
-            PackFault::Flow { item, .. } => item,
-            PackFault::ConflictInGroup { a, .. }
-            | PackFault::GroupFixedTwice { a, .. }
-            | PackFault::FixedCollision { a, .. }
-            | PackFault::GroupSplit { a, .. }
-            | PackFault::Overlap { a, .. }
-            | PackFault::ConflictOverlap { a, .. } => Some(a),
-            PackFault::GroupAlignment { item, .. }
-            | PackFault::Misaligned { item, .. }
-            | PackFault::EmptyBounds { item, .. }
-            | PackFault::EndOverflow { item, .. }
-            | PackFault::SumOverflow { item, .. }
-            | PackFault::MovedFixed { item, .. }
-            | PackFault::OutOfBounds { item, .. } => Some(item),
+            PackError::UnknownItem { .. }
+            | PackError::OffsetCount { .. }
+            | PackError::WrongHeight { .. }
+            | PackError::UnknownStrategy { .. } => None,
+            PackError::Flow { item, .. } => item,
+            PackError::ConflictInGroup { a, .. }
+            | PackError::GroupFixedTwice { a, .. }
+            | PackError::FixedCollision { a, .. }
+            | PackError::GroupSplit { a, .. }
+            | PackError::Overlap { a, .. }
+            | PackError::ConflictOverlap { a, .. } => Some(a),
+            PackError::GroupAlignment { item, .. }
+            | PackError::Misaligned { item, .. }
+            | PackError::EmptyBounds { item, .. }
+            | PackError::EndOverflow { item, .. }
+            | PackError::SumOverflow { item, .. }
+            | PackError::MovedFixed { item, .. }
+            | PackError::OutOfBounds { item, .. } => Some(item),
         }
     }
 }

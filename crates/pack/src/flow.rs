@@ -11,7 +11,7 @@
 
 use super::check::sizes;
 use super::owners::Owners;
-use super::{PackFault, Packing, Problem};
+use super::{PackError, Packing, Problem};
 use crate::units::Bytes;
 
 /// Bytes that go from one item to the next.
@@ -55,7 +55,7 @@ impl AllocationGraph {
     ///
     /// # Errors
     /// The packing is none of the problem's: see [`check`](super::check()).
-    pub fn of(problem: &Problem, packing: &Packing) -> Result<AllocationGraph, PackFault> {
+    pub fn of(problem: &Problem, packing: &Packing) -> Result<AllocationGraph, PackError> {
         super::check(problem, packing)?;
         let items = problem.items();
         let sizes = sizes(items);
@@ -106,7 +106,7 @@ impl AllocationGraph {
     ///
     /// # Errors
     /// The first item (`None`: source and sink) at which it does not hold.
-    pub fn check(&self, problem: &Problem) -> Result<(), PackFault> {
+    pub fn check(&self, problem: &Problem) -> Result<(), PackError> {
         let items = problem.items();
         let mut flow = vec![(0u64, 0u64); items.len()];
         let (mut out_of_source, mut into_sink) = (0u64, 0u64);
@@ -116,7 +116,7 @@ impl AllocationGraph {
                     (None, true) => &mut out_of_source,
                     (None, false) => &mut into_sink,
                     (Some(item), _) => {
-                        let (into, out) = flow.get_mut(item as usize).ok_or(PackFault::OffsetCount {
+                        let (into, out) = flow.get_mut(item as usize).ok_or(PackError::OffsetCount {
                             expected: items.len(),
                             found: item as usize + 1,
                         })?;
@@ -128,7 +128,7 @@ impl AllocationGraph {
             if let (Some(from), Some(to)) = (edge.from, edge.to)
                 && items[from as usize].span.end > items[to as usize].span.first
             {
-                return Err(PackFault::Overlap {
+                return Err(PackError::Overlap {
                     a: from,
                     b: to,
                     a_span: items[from as usize].span,
@@ -143,7 +143,7 @@ impl AllocationGraph {
         {
             let size = if item.span.is_empty() { 0 } else { size.0 };
             if (into, out) != (size, size) {
-                return Err(PackFault::Flow {
+                return Err(PackError::Flow {
                     item: Some(index as u32),
                     into: Bytes(into),
                     out: Bytes(out),
@@ -152,7 +152,7 @@ impl AllocationGraph {
             }
         }
         if (into_sink, out_of_source) != (self.height.0, self.height.0) {
-            return Err(PackFault::Flow {
+            return Err(PackError::Flow {
                 item: None,
                 into: Bytes(into_sink),
                 out: Bytes(out_of_source),

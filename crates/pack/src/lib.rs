@@ -78,7 +78,7 @@ mod validate;
 pub use answer::{Answer, Conflict, Progress, Steps, Verdict, Watch};
 pub use bound::lower_bound;
 pub use check::check;
-pub use fault::PackFault;
+pub use fault::PackError;
 pub use fit::fit;
 pub use flow::{AllocationEdge, AllocationGraph};
 pub use minimise::minimise;

@@ -278,7 +278,7 @@ impl Nnc {
 mod tests {
     use super::*;
     use crate::units::{Bytes, Span};
-    use crate::{AllocationEdge, AllocationGraph, Item, PackFault, Packing, Strategy, lower_bound, pack};
+    use crate::{AllocationEdge, AllocationGraph, Item, PackError, Packing, Strategy, lower_bound, pack};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {
         let item = |&(first, end, size)| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
@@ -415,10 +415,10 @@ mod tests {
         for at in 0..graph.edges.len() {
             let mut lost = graph.clone();
             lost.edges.remove(at);
-            assert!(matches!(lost.check(&problem), Err(PackFault::Flow { .. })));
+            assert!(matches!(lost.check(&problem), Err(PackError::Flow { .. })));
             let mut grown = graph.clone();
             grown.edges[at].size += Bytes(1);
-            assert!(matches!(grown.check(&problem), Err(PackFault::Flow { .. })));
+            assert!(matches!(grown.check(&problem), Err(PackError::Flow { .. })));
         }
         let mut taller = graph.clone();
         taller.height += Bytes(1);
@@ -432,6 +432,6 @@ mod tests {
             .find(|edge| edge.from.is_some() && edge.to.is_some())
             .unwrap();
         std::mem::swap(&mut inner.from, &mut inner.to);
-        assert!(matches!(back.check(&problem), Err(PackFault::Overlap { .. })));
+        assert!(matches!(back.check(&problem), Err(PackError::Overlap { .. })));
     }
 }

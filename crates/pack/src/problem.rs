@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::in_order::UNPLACED;
-use super::{PackFault, Packing};
+use super::{PackError, Packing};
 use crate::units::{Alignment, Bytes, Run, Span};
 
 /// Something that needs bytes for a while.
@@ -102,7 +102,7 @@ impl ProblemDesc {
     /// A conflict names an item that is not there or a pair that shares one offset; a fixed offset is misaligned, differs
     /// within a group or collides with another; no aligned offset lies within an item's bounds; the sizes and alignments
     /// together pass 2^64 - 1.
-    pub fn build(self) -> Result<Problem, PackFault> {
+    pub fn build(self) -> Result<Problem, PackError> {
         Problem::build(self)
     }
 }
@@ -162,7 +162,7 @@ impl Problem {
     ///
     /// # Errors
     /// As [`ProblemDesc::build`].
-    pub fn new(items: Vec<Item>) -> Result<Problem, PackFault> {
+    pub fn new(items: Vec<Item>) -> Result<Problem, PackError> {
         ProblemDesc::new(items).build()
     }
 

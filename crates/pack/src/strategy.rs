@@ -20,7 +20,7 @@ use super::objects::Objects;
 use super::orders::{Conflicts, by_area};
 use super::parts::Parts;
 use super::select::Selector;
-use super::{PackFault, Problem, gap};
+use super::{PackError, Problem, gap};
 use crate::units::Bytes;
 
 /// A rule that finds offsets.
@@ -129,11 +129,11 @@ impl fmt::Display for Strategy {
 }
 
 impl FromStr for Strategy {
-    type Err = PackFault;
+    type Err = PackError;
 
-    fn from_str(name: &str) -> Result<Strategy, PackFault> {
+    fn from_str(name: &str) -> Result<Strategy, PackError> {
         let found = Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
-        found.ok_or_else(|| PackFault::UnknownStrategy {
+        found.ok_or_else(|| PackError::UnknownStrategy {
             name: name.to_owned(),
         })
     }

@@ -145,21 +145,21 @@ fn faults_name_items() {
     let two = || ProblemDesc::new(vec![grouped(0, 1, 4, 0), grouped(0, 1, 4, 0)]);
     assert_eq!(
         fault(two().conflict(0, 2)),
-        PackFault::UnknownItem { a: 0, b: 2, items: 2 }
+        PackError::UnknownItem { a: 0, b: 2, items: 2 }
     );
     assert_eq!(
         fault(two().conflict(0, 1)),
-        PackFault::ConflictInGroup { a: 0, b: 1 }
+        PackError::ConflictInGroup { a: 0, b: 1 }
     );
     assert_eq!(
         of(vec![fixed(0, 2, 4, 0), item(0, 2, 4), fixed(1, 3, 4, 3)]),
-        PackFault::FixedCollision { a: 0, b: 2 }
+        PackError::FixedCollision { a: 0, b: 2 }
     );
     let apart = ProblemDesc::new(vec![fixed(0, 1, 4, 0), fixed(2, 3, 4, 3)]);
     assert!(apart.clone().build().is_ok());
     assert_eq!(
         fault(apart.conflict(1, 0)),
-        PackFault::FixedCollision { a: 0, b: 1 }
+        PackError::FixedCollision { a: 0, b: 1 }
     );
     let misaligned = Item {
         fixed: Some(Bytes(4)),
@@ -167,7 +167,7 @@ fn faults_name_items() {
     };
     assert!(matches!(
         of(vec![misaligned]),
-        PackFault::Misaligned { item: 0, .. }
+        PackError::Misaligned { item: 0, .. }
     ));
     let (a, b) = (fixed(0, 1, 1, 0), fixed(2, 3, 1, 1));
     let together = |item: Item| Item {
@@ -176,20 +176,20 @@ fn faults_name_items() {
     };
     assert!(matches!(
         of(vec![together(a), together(b)]),
-        PackFault::GroupFixedTwice { a: 0, b: 1, .. }
+        PackError::GroupFixedTwice { a: 0, b: 1, .. }
     ));
     let (a, b) = (aligned(0, 1, 1, u64::MAX), aligned(0, 1, 1, u64::MAX - 1));
     assert!(matches!(
         of(vec![together(a), together(b)]),
-        PackFault::GroupAlignment { item: 1, .. }
+        PackError::GroupAlignment { item: 1, .. }
     ));
     assert!(matches!(
         of(vec![fixed(0, 1, 2, u64::MAX - 1)]),
-        PackFault::EndOverflow { item: 0, .. }
+        PackError::EndOverflow { item: 0, .. }
     ));
     assert!(matches!(
         of(vec![item(0, 1, u64::MAX), item(2, 3, 1)]),
-        PackFault::SumOverflow { item: 1, .. }
+        PackError::SumOverflow { item: 1, .. }
     ));
 }
 

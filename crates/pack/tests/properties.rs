@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{
-    Item, PackFault, Packer, Packing, Problem, ProblemDesc, Shelf, Steps, Strategy as Packs, Verdict, check,
+    Item, PackError, Packer, Packing, Problem, ProblemDesc, Shelf, Steps, Strategy as Packs, Verdict, check,
     fit, lower_bound, minimise, pack, select,
 };
 
@@ -92,7 +92,7 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
     loop {
         match desc.clone().build() {
             Ok(problem) => return problem,
-            Err(PackFault::FixedCollision { b: item, .. } | PackFault::Misaligned { item, .. }) => {
+            Err(PackError::FixedCollision { b: item, .. } | PackError::Misaligned { item, .. }) => {
                 // The fixed member of a group may be another one.
                 let group = desc.items[item as usize].together;
                 for (index, other) in desc.items.iter_mut().enumerate() {
@@ -102,7 +102,7 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
                 }
             }
             // A lowest offset and a fixed one met in a group.
-            Err(PackFault::EmptyBounds { item, .. }) => {
+            Err(PackError::EmptyBounds { item, .. }) => {
                 let group = desc.items[item as usize].together;
                 let members = desc.items.iter_mut().enumerate();
                 for (_, other) in members.filter(|(index, other)| {
@@ -111,8 +111,8 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
                     other.lowest = Bytes::ZERO;
                 }
             }
-            Err(PackFault::GroupFixedTwice { b, .. }) => desc.items[b as usize].fixed = None,
-            Err(PackFault::ConflictInGroup { a, b }) => desc.conflicts.retain(|&pair| pair != (a, b)),
+            Err(PackError::GroupFixedTwice { b, .. }) => desc.items[b as usize].fixed = None,
+            Err(PackError::ConflictInGroup { a, b }) => desc.conflicts.retain(|&pair| pair != (a, b)),
             Err(fault) => panic!("{fault}"),
         }
     }
@@ -424,7 +424,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     // Shifted to where it is not aligned.
     assert_eq!(
         refused([0, 0, 12, 12, 7], 24),
-        PackFault::Misaligned {
+        PackError::Misaligned {
             item: 4,
             offset: Bytes(7),
             alignment: Alignment::new(12).unwrap()
@@ -433,7 +433,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     // Shifted onto the group's second member.
     assert_eq!(
         refused([0, 0, 12, 0, 24], 36),
-        PackFault::Overlap {
+        PackError::Overlap {
             a: 1,
             b: 3,
             a_span: Span::new(3, 6),
@@ -444,7 +444,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     );
     assert_eq!(
         refused([24, 0, 12, 12, 0], 36),
-        PackFault::GroupSplit {
+        PackError::GroupSplit {
             a: 0,
             b: 1,
             a_offset: Bytes(24),
@@ -453,7 +453,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     );
     assert_eq!(
         refused([0, 0, 24, 12, 0], 36),
-        PackFault::MovedFixed {
+        PackError::MovedFixed {
             item: 2,
             expected: Bytes(12),
             found: Bytes(24)
@@ -461,14 +461,14 @@ fn the_judge_refuses_each_kind_of_damage() {
     );
     assert_eq!(
         refused([0, 0, 12, 12, 12], 24),
-        PackFault::ConflictOverlap {
+        PackError::ConflictOverlap {
             a: 4,
             b: 3,
             offset: Bytes(12),
             end: Bytes(24)
         }
     );
-    let claims = |height| PackFault::WrongHeight {
+    let claims = |height| PackError::WrongHeight {
         claimed: Bytes(height),
         end: Bytes(24),
     };
@@ -476,7 +476,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     assert_eq!(refused([0, 0, 12, 12, 0], 36), claims(36));
     assert!(matches!(
         refused([0, 0, 12, u64::MAX - 3, 0], 24),
-        PackFault::EndOverflow { item: 3, .. }
+        PackError::EndOverflow { item: 3, .. }
     ));
     let short = Packing {
         offsets: vec![Bytes(0)],
@@ -484,7 +484,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     };
     assert_eq!(
         check(&problem, &short),
-        Err(PackFault::OffsetCount {
+        Err(PackError::OffsetCount {
             expected: 5,
             found: 1
         })
@@ -509,5 +509,5 @@ fn the_judge_counts_a_group_at_its_largest() {
         },
     )
     .unwrap_err();
-    assert!(matches!(fault, PackFault::Overlap { a: 1, b: 2, .. }), "{fault}");
+    assert!(matches!(fault, PackError::Overlap { a: 1, b: 2, .. }), "{fault}");
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    BlockId, CopyTime, Graph, Home, Loop, NodeId, NodeKind, Place, Region, Source, TensorFault, TensorId,
+    BlockId, CopyTime, Graph, Home, Loop, NodeId, NodeKind, Place, Region, Source, TensorError, TensorId,
     TensorPlan, TensorRequirements,
 };
 use crate::units::Alignment;
@@ -20,13 +20,13 @@ use crate::units::Alignment;
 /// names it in a graph without loops and branches. Complexity: nodes that run, times the pieces that their bytes are in.
 ///
 /// # Errors
-/// [`TensorFault::Plan`] with the tensor, and what is wrong with it.
+/// [`TensorError::Plan`] with the tensor, and what is wrong with it.
 pub fn check(
     graph: &Graph,
     requirements: &[TensorRequirements],
     plan: &TensorPlan,
     runs: u32,
-) -> Result<(), TensorFault> {
+) -> Result<(), TensorError> {
     check_places(graph, requirements, plan)?;
     for run in 0..runs {
         let mut machine = Machine {
@@ -45,8 +45,8 @@ pub fn check(
     Ok(())
 }
 
-fn refused(graph: &Graph, tensor: TensorId, problem: impl Into<String>) -> TensorFault {
-    TensorFault::Plan {
+fn refused(graph: &Graph, tensor: TensorId, problem: impl Into<String>) -> TensorError {
+    TensorError::Plan {
         tensor: graph.tensor(tensor).name.clone(),
         problem: problem.into(),
     }
@@ -56,7 +56,7 @@ fn check_places(
     graph: &Graph,
     requirements: &[TensorRequirements],
     plan: &TensorPlan,
-) -> Result<(), TensorFault> {
+) -> Result<(), TensorError> {
     let count = graph.tensors().len();
     if (plan.tensors.len(), requirements.len()) != (count, count) {
         let problem = format!(
@@ -65,7 +65,7 @@ fn check_places(
             requirements.len()
         );
         let tensor = graph.name().to_owned();
-        return Err(TensorFault::Plan { tensor, problem });
+        return Err(TensorError::Plan { tensor, problem });
     }
     for id in graph.tensor_ids() {
         let (placed, needs) = (plan.tensor(id), &requirements[id.index()]);
@@ -153,7 +153,7 @@ enum Spot {
 }
 
 impl Machine<'_> {
-    fn run(&mut self) -> Result<(), TensorFault> {
+    fn run(&mut self) -> Result<(), TensorError> {
         for id in self.graph.tensor_ids() {
             let from_outside = matches!(
                 self.graph.tensor(id).source,
@@ -200,7 +200,7 @@ impl Machine<'_> {
         }]
     }
 
-    fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Spot, TensorFault> {
+    fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Spot, TensorError> {
         let placed = self.plan.tensor(tensor);
         let place = match &placed.place {
             Some(place) if placed.home == Home::Planned => place.at(rounds),
@@ -209,7 +209,7 @@ impl Machine<'_> {
         self.spot(tensor, place, rounds)
     }
 
-    fn spot(&self, tensor: TensorId, place: &Place, rounds: &[u64]) -> Result<Spot, TensorFault> {
+    fn spot(&self, tensor: TensorId, place: &Place, rounds: &[u64]) -> Result<Spot, TensorError> {
         match place {
             Place::At(region) => Ok(Spot::Bytes(*region)),
             Place::Within { tensor: of, .. } if *of == tensor => {
@@ -275,7 +275,7 @@ impl Machine<'_> {
         rounds: &[u64],
         value: &Pieces,
         node: Option<NodeId>,
-    ) -> Result<(), TensorFault> {
+    ) -> Result<(), TensorError> {
         let (graph, plan) = (self.graph, self.plan);
         let (pieces, start) = match self.find(tensor, rounds)? {
             Spot::Bytes(region) => (self.memory.entry(region.memory.0).or_default(), region.offset.0),
@@ -320,7 +320,7 @@ impl Machine<'_> {
     }
 
     /// Whether a tensor is what it should be.
-    fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<(), TensorFault> {
+    fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<(), TensorError> {
         let nothing = Pieces::new();
         let (pieces, start) = match self.find(tensor, rounds)? {
             Spot::Bytes(region) => (
@@ -369,7 +369,7 @@ impl Machine<'_> {
         self.truth.insert(to, value);
     }
 
-    fn block(&mut self, block: BlockId, rounds: &[u64]) -> Result<(), TensorFault> {
+    fn block(&mut self, block: BlockId, rounds: &[u64]) -> Result<(), TensorError> {
         let graph = self.graph;
         graph
             .block(block)
@@ -378,7 +378,7 @@ impl Machine<'_> {
             .try_for_each(|&node| self.node(node, rounds))
     }
 
-    fn node(&mut self, id: NodeId, rounds: &[u64]) -> Result<(), TensorFault> {
+    fn node(&mut self, id: NodeId, rounds: &[u64]) -> Result<(), TensorError> {
         let graph = self.graph;
         let node = graph.node(id);
         for &input in &node.inputs {
@@ -413,7 +413,7 @@ impl Machine<'_> {
     }
 
     /// An output: a new value, or where it is a view of an operand that part of it.
-    fn make(&mut self, id: NodeId, output: TensorId, rounds: &[u64]) -> Result<(), TensorFault> {
+    fn make(&mut self, id: NodeId, output: TensorId, rounds: &[u64]) -> Result<(), TensorError> {
         let node = self.graph.node(id);
         let view = self
             .graph
@@ -437,7 +437,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn repeat(&mut self, id: NodeId, of: &Loop, rounds: &[u64]) -> Result<(), TensorFault> {
+    fn repeat(&mut self, id: NodeId, of: &Loop, rounds: &[u64]) -> Result<(), TensorError> {
         let graph = self.graph;
         let (node, body) = (graph.node(id), graph.block(of.body));
         for (&input, &parameter) in node.inputs.iter().zip(&body.inputs) {

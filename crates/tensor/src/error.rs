@@ -9,11 +9,11 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// A graph, a layout, or the memories of a plan are impossible.
     #[error(transparent)]
-    Tensor(#[from] crate::TensorFault),
+    Tensor(#[from] crate::TensorError),
     /// A network cannot be created or run.
     #[cfg(feature = "vulkan")]
     #[error(transparent)]
-    Network(#[from] crate::vulkan::NetworkFault),
+    Network(#[from] crate::vulkan::NetworkError),
     /// The frame, the driver, or the way the runtime is used.
     #[cfg(feature = "vulkan")]
     #[error(transparent)]
@@ -21,15 +21,15 @@ pub enum Error {
 }
 
 #[cfg(feature = "vulkan")]
-impl From<tileheap::runtime::RuntimeFault> for Error {
-    fn from(error: tileheap::runtime::RuntimeFault) -> Error {
+impl From<tileheap::runtime::RuntimeError> for Error {
+    fn from(error: tileheap::runtime::RuntimeError) -> Error {
         Error::Tileheap(error.into())
     }
 }
 
 #[cfg(feature = "vulkan")]
-impl From<tileheap::frame::shaders::ShaderFault> for Error {
-    fn from(error: tileheap::frame::shaders::ShaderFault) -> Error {
+impl From<tileheap::frame::shaders::ShaderError> for Error {
+    fn from(error: tileheap::frame::shaders::ShaderError) -> Error {
         Error::Tileheap(error.into())
     }
 }

@@ -6,7 +6,7 @@ use crate::units::Bytes;
 /// What is wrong with a graph, a layout, or the memories it is planned into; the tensor or node by name.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TensorFault {
+pub enum TensorError {
     /// A node reads what nothing in its block makes before.
     #[error("node `{node}` reads tensor `{tensor}`, which nothing in its block makes before it")]
     Dangling {
@@ -207,7 +207,7 @@ pub enum TensorFault {
         /// The tensor that the fault is about.
         tensor: String,
         /// What is wrong.
-        fault: tileheap_pack::PackFault,
+        fault: tileheap_pack::PackError,
     },
     /// A text that is no graph.
     #[error("{form}: {problem}")]

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use super::TensorFault;
+use super::TensorError;
 use super::plan::{MemoryId, MemoryPlan, Slot};
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::{AllocationGraph, Item, Packing, Problem};
@@ -24,7 +24,7 @@ pub struct Flow {
 ///
 /// # Errors
 /// Slots share bytes while both live, or the flow does not add up: no plan of this crate does so.
-pub fn flows(slots: &[Slot], memories: &[MemoryPlan]) -> Result<Vec<Flow>, TensorFault> {
+pub fn flows(slots: &[Slot], memories: &[MemoryPlan]) -> Result<Vec<Flow>, TensorError> {
     let of_memory = |(number, memory): (usize, &MemoryPlan)| {
         let inside = slots
             .iter()
@@ -49,7 +49,7 @@ pub fn flows(slots: &[Slot], memories: &[MemoryPlan]) -> Result<Vec<Flow>, Tenso
             let graph = AllocationGraph::of(&problem, &packing)?;
             graph.check(&problem).map(|()| graph)
         });
-        let named = |fault: tileheap_pack::PackFault| TensorFault::Pack {
+        let named = |fault: tileheap_pack::PackError| TensorError::Pack {
             tensor: fault
                 .item()
                 .and_then(|item| nodes.get(item as usize))

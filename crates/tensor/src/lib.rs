@@ -27,7 +27,7 @@
 //! let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
 //! assert_eq!(plan.tensor(w).home, Home::Constant); // outside of the planned memory
 //! assert_eq!(plan.size(), plan.bound());
-//! # Ok::<(), tileheap_tensor::TensorFault>(())
+//! # Ok::<(), tileheap_tensor::TensorError>(())
 //! ```
 //!
 //! # Sources
@@ -59,7 +59,7 @@ pub mod vulkan;
 pub use check::check;
 pub use document::read_graph;
 pub use error::{Error, Result};
-pub use fault::TensorFault;
+pub use fault::TensorError;
 pub use flow::{Flow, flows};
 pub use graph::{
     Attribute, Block, BlockId, Bounding, Branch, Carry, Dim, ElementType, Exit, Graph, GraphBuilder, InPlace,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SpaceItem, TensorFault, TensorId};
+use super::{ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SpaceItem, TensorError, TensorId};
 use crate::units::{Bytes, Span};
 use crate::{BlockId, Node, NodeKind};
 use tileheap_json::{clip, parse};
@@ -12,8 +12,8 @@ use tileheap_json::{clip, parse};
 ///
 /// # Errors
 /// The first line that is none, by number.
-pub fn read_records(text: &str) -> Result<Vec<SpaceItem>, TensorFault> {
-    let wrong = |line: usize, problem: String| TensorFault::Text {
+pub fn read_records(text: &str) -> Result<Vec<SpaceItem>, TensorError> {
+    let wrong = |line: usize, problem: String| TensorError::Text {
         form: "records",
         problem: format!("line {line}: {problem}"),
     };
@@ -94,8 +94,8 @@ struct Line {
 ///
 /// # Errors
 /// A line that is none, by number, or a graph that cannot be.
-pub fn read_lines(text: &str) -> Result<Graph, TensorFault> {
-    let wrong = |line: usize, problem: String| TensorFault::Text {
+pub fn read_lines(text: &str) -> Result<Graph, TensorError> {
+    let wrong = |line: usize, problem: String| TensorError::Text {
         form: "network",
         problem: format!("line {line}: {problem}"),
     };

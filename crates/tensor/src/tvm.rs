@@ -20,7 +20,7 @@
 //! )?;
 //! assert_eq!(read.graph.tensors().len(), 2); // one for each entry
 //! assert_eq!(read.graph.tensor(read.entries[1]).name, "relu");
-//! # Ok::<(), tileheap_tensor::TensorFault>(())
+//! # Ok::<(), tileheap_tensor::TensorError>(())
 //! ```
 //!
 //! Source: TVM's [RFC](crate#sources), L1.2 and "Graph runtime"; TVM's `graph_executor_codegen.cc` and `graph_executor.cc` at ce22736e.
@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 
 use super::layout::{Convention, Generation};
 use super::{
-    BlockId, ElementType, Graph, GraphBuilder, Node, NodeKind, Operator, Shape, TensorFault, TensorId,
+    BlockId, ElementType, Graph, GraphBuilder, Node, NodeKind, Operator, Shape, TensorError, TensorId,
 };
 use crate::units::Bytes;
 use tileheap_json::{clip, parse};
@@ -126,8 +126,8 @@ impl TvmGraph {
     /// # Errors
     /// The text is no such document, a list is not as long as there are entries, an input is made later or not at all, or what else a
     /// graph cannot have.
-    pub fn read(text: &str) -> Result<TvmGraph, TensorFault> {
-        let wrong = |problem: String| TensorFault::Text {
+    pub fn read(text: &str) -> Result<TvmGraph, TensorError> {
+        let wrong = |problem: String| TensorError::Text {
             form: "TVM graph",
             problem,
         };
@@ -199,7 +199,7 @@ impl TvmGraph {
             let mut inputs = Vec::with_capacity(node.inputs.len());
             for &input in &node.inputs {
                 inputs.push(
-                    entry_of(input, &rows, &entries).ok_or_else(|| TensorFault::Dangling {
+                    entry_of(input, &rows, &entries).ok_or_else(|| TensorError::Dangling {
                         node: node.name.clone(),
                         tensor: format!("entry {:?}", input.parts()),
                     })?,
@@ -224,7 +224,7 @@ impl TvmGraph {
         }
         for &head in &form.heads {
             let output = entry_of(head, &rows, &entries);
-            graph.output(output.ok_or_else(|| TensorFault::Dangling {
+            graph.output(output.ok_or_else(|| TensorError::Dangling {
                 node: "the outputs".to_owned(),
                 tensor: format!("entry {:?}", head.parts()),
             })?);
@@ -254,14 +254,14 @@ impl TvmGraph {
     ///
     /// # Errors
     /// An entry of a texture with another type or number of channels than the id's others, or that has no texture's shape.
-    pub fn pool_entries(&self) -> Result<Vec<PoolEntry>, TensorFault> {
+    pub fn pool_entries(&self) -> Result<Vec<PoolEntry>, TensorError> {
         let mut entries: Vec<PoolEntry> = Vec::new();
         for &id in &self.entries {
             let tensor = self.graph.tensor(id);
             let Some(storage_id) = tensor.storage_id else {
                 continue;
             };
-            let wrong = |problem: String| TensorFault::StorageId {
+            let wrong = |problem: String| TensorError::StorageId {
                 tensor: tensor.name.clone(),
                 storage_id,
                 problem,

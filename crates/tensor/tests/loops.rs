@@ -4,7 +4,7 @@
 use tileheap_tensor::units::{Alignment, Bytes};
 use tileheap_tensor::{
     CarryRule, CopyTime, ElementType, Graph, GraphBuilder, InPlace, Layout, LayoutRule, Operator, Place,
-    Region, Shape, Tensor, TensorFault, TensorId, TensorPlan, TensorPlanOptions, TensorRequirements, check,
+    Region, Shape, Tensor, TensorError, TensorId, TensorPlan, TensorPlanOptions, TensorRequirements, check,
     plan,
 };
 
@@ -26,7 +26,7 @@ fn needs(graph: &Graph) -> Vec<TensorRequirements> {
     needs.collect()
 }
 
-fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan, TensorFault> {
+fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan, TensorError> {
     plan(graph, &layouts(graph), &needs(graph), options)
 }
 

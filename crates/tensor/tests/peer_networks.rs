@@ -10,7 +10,7 @@ use tileheap_tensor::units::{Alignment, Bytes};
 use tileheap_tensor::{
     Bounding, Dim, ElementType, Graph, GraphBuilder, Home, ImageLimits, MemoryDesc, MemoryId, Oversize,
     Region, Shape, SpaceAlgorithm, SpaceItem, StorageChoice, StorageOptions, StoragePolicy, Symbol,
-    TensorFault, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose, plan,
+    TensorError, TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, choose, plan,
     read_graph,
 };
 
@@ -23,7 +23,7 @@ fn needs(choice: &StorageChoice) -> Vec<TensorRequirements> {
         .collect()
 }
 
-fn planned(choice: &StorageChoice, options: &TensorPlanOptions<'_>) -> Result<TensorPlan, TensorFault> {
+fn planned(choice: &StorageChoice, options: &TensorPlanOptions<'_>) -> Result<TensorPlan, TensorError> {
     plan(&choice.graph, &choice.layouts, &needs(choice), options)
 }
 

@@ -17,11 +17,12 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap::Result;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
     PassId, PassKind, ResourceId, ResourceState,
 };
 use tileheap::runtime::{
-    Bound, Capabilities, Device, DeviceDesc, DeviceQueue, FrameNumber, ImportedImage, Imports, Support, Turn,
+    BoundFrame, Capabilities, Device, DeviceDesc, DeviceQueue, FrameNumber, FrameRecorder, ImportedImage,
+    Imports, Support,
 };
 use tileheap::units::Bytes;
 
@@ -81,7 +82,7 @@ pub fn describe() -> Described {
     let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);
     let done = frame.semaphore("done");
 
-    let clear = Before::Clear(ClearValue::ZERO);
+    let clear = LoadOp::Clear(ClearValue::ZERO);
     let submit = frame.submit(graphics);
     let batch = frame.batch(submit);
     let scene = frame.command_buffer(batch, "scene");
@@ -91,7 +92,7 @@ pub fn describe() -> Described {
         .color(normal, clear)
         .depth(depth, clear)
         .secondary();
-    frame.render_pass(scene, "decals").color(albedo, Before::Load);
+    frame.render_pass(scene, "decals").color(albedo, LoadOp::Load);
     let light = frame.command_buffer(batch, "light");
     frame
         .compute_pass(light, "occlusion")
@@ -103,14 +104,14 @@ pub fn describe() -> Described {
         .sampled(albedo)
         .sampled(ao))
     .sampled_previous(past)
-    .color(past, Before::Overwrite);
+    .color(past, LoadOp::DontCare);
     frame.compute_pass(light, "meter").sampled(past);
     let batch = frame.batch(submit);
     let post = frame.command_buffer(batch, "post");
     frame
         .render_pass(post, "tonemap")
         .sampled(past)
-        .color(output, Before::Overwrite)
+        .color(output, LoadOp::DontCare)
         .secondary();
     frame.signal(batch, done, vk::PipelineStageFlags2::ALL_COMMANDS);
 
@@ -257,13 +258,13 @@ impl Rig {
     }
 
     /// Records and submits one frame.
-    pub fn frame(&self, bound: &mut Bound) -> Result<FrameNumber> {
+    pub fn frame(&self, bound: &mut BoundFrame) -> Result<FrameNumber> {
         let turn = self.record(bound)?;
         on_fake!(turn.submit())
     }
 
     /// Records one frame, into command buffers that the frame [`IN_FLIGHT`] before it used.
-    pub fn record<'a>(&self, bound: &'a mut Bound) -> Result<Turn<'a>> {
+    pub fn record<'a>(&self, bound: &'a mut BoundFrame) -> Result<FrameRecorder<'a>> {
         let described = &self.described;
         let frame = &described.frame;
         let (image, view) = self.outputs[bound.parity().index()];

@@ -9,7 +9,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// A texture cache is described or used in an impossible way.
     #[error(transparent)]
-    Cache(#[from] crate::CacheFault),
+    Cache(#[from] crate::CacheError),
     /// A policy that images in memory cannot follow.
     #[error(
         "policy `{policy}` uploads single levels, and a texture is one image here, which is filled at once: take one of {}",
@@ -48,8 +48,8 @@ pub enum Error {
 }
 
 #[cfg(feature = "vulkan")]
-impl From<tileheap::runtime::RuntimeFault> for Error {
-    fn from(error: tileheap::runtime::RuntimeFault) -> Error {
+impl From<tileheap::runtime::RuntimeError> for Error {
+    fn from(error: tileheap::runtime::RuntimeError) -> Error {
         Error::Tileheap(error.into())
     }
 }

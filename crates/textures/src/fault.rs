@@ -6,7 +6,7 @@ use crate::units::Bytes;
 /// What is wrong with a cache's description or with how it is used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CacheFault {
+pub enum CacheError {
     /// A chain without levels, with more than 32, or whose sizes are 0 or fall.
     #[error(
         "chain {chain}: level {level} has {size} after {before}; 1 to 32 levels, sizes above 0 that never fall"

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::CacheFault;
+use super::CacheError;
 use crate::units::{Alignment, Bytes};
 
 /// A mip level as the paper counts: 0 is 1 x 1, n is 2^n x 2^n. A texture at level n has all levels from 0 to n.
@@ -77,9 +77,9 @@ impl Geometry {
     ///
     /// # Errors
     /// For no chains or too many, and for a chain whose sizes fall or are 0.
-    pub fn new(chains: Vec<Chain>, unit: Alignment) -> Result<Geometry, CacheFault> {
+    pub fn new(chains: Vec<Chain>, unit: Alignment) -> Result<Geometry, CacheError> {
         if chains.is_empty() || chains.len() > 1 << 16 {
-            return Err(CacheFault::ChainCount { chains: chains.len() });
+            return Err(CacheError::ChainCount { chains: chains.len() });
         }
         for (index, chain) in chains.iter().enumerate() {
             check_chain(index, chain.sizes(), unit)?;
@@ -127,9 +127,9 @@ impl Geometry {
 
 const EIGHT: Alignment = Alignment::new(8).unwrap();
 
-fn check_chain(chain: usize, sizes: &[Bytes], unit: Alignment) -> Result<(), CacheFault> {
+fn check_chain(chain: usize, sizes: &[Bytes], unit: Alignment) -> Result<(), CacheError> {
     let fault = |level, size, before| {
-        Err(CacheFault::Chain {
+        Err(CacheError::Chain {
             chain,
             level,
             size,

@@ -3,7 +3,7 @@
 use super::heap::Heap;
 use super::list::{Links, List, NONE};
 use super::policy::Limits;
-use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
+use super::{CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
 use crate::units::Bytes;
 use crate::units::SplitMix64;
 
@@ -92,7 +92,7 @@ impl HeapCache {
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<HeapCache, CacheFault> {
+    pub fn new(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<HeapCache, CacheError> {
         let (unit, limits) = (geometry.unit().get(), Limits::of(geometry));
         Ok(HeapCache {
             order,
@@ -323,7 +323,7 @@ impl Policy for HeapCache {
         }
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
         let end = self.limits.usable(budget)?.0;
         while let Some(key) = self.heap.past(end) {
             self.evict(key, Reason::Budget, journal);

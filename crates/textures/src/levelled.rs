@@ -1,6 +1,6 @@
 //! Uploads kept level: so many bytes a frame, and something coarser for what has to wait.
 
-use super::{ArenaView, CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Request, TextureId};
+use super::{ArenaView, CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Request, TextureId};
 use crate::units::Bytes;
 
 /// What there is to draw with, in this frame.
@@ -224,7 +224,7 @@ impl<P: Policy> Levelled<P> {
     ///
     /// # Errors
     /// Those of [`Policy::set_budget`].
-    pub fn set_budget(&mut self, budget: Bytes) -> Result<(), CacheFault> {
+    pub fn set_budget(&mut self, budget: Bytes) -> Result<(), CacheError> {
         self.policy.set_budget(budget, &mut self.journal)?;
         self.follow();
         self.slots.iter_mut().for_each(|slot| slot.again = 0);

@@ -82,7 +82,7 @@ pub use arenas::{
 };
 pub use coherent::{Coherent, CoherentDesc};
 pub use error::{Error, Result};
-pub use fault::CacheFault;
+pub use fault::CacheError;
 pub use geometry::{BlockClass, BlockTable, Chain, ChainId, Geometry, Level};
 pub use heap_cache::{HeapCache, Order};
 pub use levelled::{FrameUploads, Levelled, PATIENCE, Served};

@@ -1,7 +1,7 @@
 //! What every policy does, and the policies by name.
 
 use super::{
-    ArenaView, Arenas, ArenasDesc, CacheFault, Coherent, CoherentDesc, FirstAttempt, Geometry, HeapCache,
+    ArenaView, Arenas, ArenasDesc, CacheError, Coherent, CoherentDesc, FirstAttempt, Geometry, HeapCache,
     Journal, Order, Outcome, Request, Ring, Slab, TextureId,
 };
 use crate::units::Bytes;
@@ -31,7 +31,7 @@ pub trait Policy {
     ///
     /// # Errors
     /// As at creation; nothing has changed then.
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault>;
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError>;
 
     /// One of its arenas, from the left; `None` past the last one, and for policies without arenas.
     fn arena(&self, _index: usize) -> Option<ArenaView> {
@@ -158,7 +158,7 @@ impl PolicyKind {
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the policy's tables.
-    pub fn build(self, geometry: &Geometry, budget: Bytes, seed: u64) -> Result<Box<dyn Policy>, CacheFault> {
+    pub fn build(self, geometry: &Geometry, budget: Bytes, seed: u64) -> Result<Box<dyn Policy>, CacheError> {
         let heap = |order| HeapCache::new(geometry, budget, order, seed);
         Ok(match self {
             PolicyKind::Arenas => Box::new(Arenas::new(geometry, budget, seed, ArenasDesc::default())?),
@@ -183,11 +183,11 @@ impl PolicyKind {
 }
 
 impl std::str::FromStr for PolicyKind {
-    type Err = CacheFault;
+    type Err = CacheError;
 
-    fn from_str(name: &str) -> Result<PolicyKind, CacheFault> {
+    fn from_str(name: &str) -> Result<PolicyKind, CacheError> {
         let found = PolicyKind::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| CacheFault::UnknownPolicy {
+        found.ok_or_else(|| CacheError::UnknownPolicy {
             name: name.to_owned(),
             known: PolicyKind::ALL.map(PolicyKind::name).join(", "),
         })
@@ -210,16 +210,16 @@ impl Limits {
     }
 
     /// The budget in whole units, if it holds the largest texture.
-    pub(super) fn usable(&self, budget: Bytes) -> Result<Bytes, CacheFault> {
+    pub(super) fn usable(&self, budget: Bytes) -> Result<Bytes, CacheError> {
         let usable = Bytes(budget.0 / self.unit * self.unit);
         if usable < self.largest {
             let largest = self.largest;
-            return Err(CacheFault::BudgetTooSmall { budget, largest });
+            return Err(CacheError::BudgetTooSmall { budget, largest });
         }
         let blocks = u64::from(u32::MAX / 2);
         let most = Bytes(blocks.saturating_mul(self.unit));
         if usable > most {
-            return Err(CacheFault::BudgetTooLarge {
+            return Err(CacheError::BudgetTooLarge {
                 budget,
                 largest: most,
                 blocks,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{CacheFault, ChainId, Geometry, Level};
+use super::{CacheError, ChainId, Geometry, Level};
 use crate::units::Bytes;
 
 /// A texture: a small number, given out in order, so that tables are indexed by it.
@@ -196,10 +196,10 @@ impl Textures {
     ///
     /// # Errors
     /// If the id exists with another chain, is not the next new one, or the chain is unknown.
-    pub fn create(&mut self, texture: TextureId, chain: ChainId) -> Result<(), CacheFault> {
+    pub fn create(&mut self, texture: TextureId, chain: ChainId) -> Result<(), CacheError> {
         let chains = self.geometry.chains().len();
         if usize::from(chain.0) >= chains {
-            return Err(CacheFault::NoChain {
+            return Err(CacheError::NoChain {
                 texture,
                 chain,
                 chains,
@@ -207,7 +207,7 @@ impl Textures {
         }
         let expected = self.next_id();
         match self.chains.get_mut(texture.index()) {
-            Some(Some(first)) if *first != chain => Err(CacheFault::TwoSizes {
+            Some(Some(first)) if *first != chain => Err(CacheError::TwoSizes {
                 texture,
                 first: *first,
                 second: chain,
@@ -220,7 +220,7 @@ impl Textures {
                 self.chains.push(Some(chain));
                 Ok(())
             }
-            None => Err(CacheFault::Sparse { texture, expected }),
+            None => Err(CacheError::Sparse { texture, expected }),
         }
     }
 
@@ -228,7 +228,7 @@ impl Textures {
     ///
     /// # Errors
     /// If the id does not exist or the chain is unknown.
-    pub fn replace(&mut self, texture: TextureId, chain: ChainId) -> Result<(), CacheFault> {
+    pub fn replace(&mut self, texture: TextureId, chain: ChainId) -> Result<(), CacheError> {
         self.release(texture)?;
         self.create(texture, chain)
     }
@@ -237,13 +237,13 @@ impl Textures {
     ///
     /// # Errors
     /// If the id does not exist.
-    pub fn release(&mut self, texture: TextureId) -> Result<(), CacheFault> {
+    pub fn release(&mut self, texture: TextureId) -> Result<(), CacheError> {
         match self.chains.get_mut(texture.index()) {
             Some(slot @ Some(_)) => {
                 *slot = None;
                 Ok(())
             }
-            _ => Err(CacheFault::Unknown { texture }),
+            _ => Err(CacheError::Unknown { texture }),
         }
     }
 
@@ -251,9 +251,9 @@ impl Textures {
     ///
     /// # Errors
     /// If the id or the level does not exist.
-    pub fn request(&self, texture: TextureId, level: Level) -> Result<Request, CacheFault> {
+    pub fn request(&self, texture: TextureId, level: Level) -> Result<Request, CacheError> {
         let chain = self.chains.get(texture.index()).copied().flatten();
-        let chain = chain.ok_or(CacheFault::Unknown { texture })?;
+        let chain = chain.ok_or(CacheError::Unknown { texture })?;
         match self.geometry.size(chain, level) {
             Some(size) => Ok(Request {
                 texture,
@@ -261,7 +261,7 @@ impl Textures {
                 chain,
                 size,
             }),
-            None => Err(CacheFault::NoLevel {
+            None => Err(CacheError::NoLevel {
                 texture,
                 level,
                 chain,

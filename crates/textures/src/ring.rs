@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::policy::Limits;
-use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
+use super::{CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
 use crate::units::Bytes;
 
 /// One cursor that wraps around: a new texture goes to the cursor, and whoever is in its way goes.
@@ -49,7 +49,7 @@ impl Ring {
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes) -> Result<Ring, CacheFault> {
+    pub fn new(geometry: &Geometry, budget: Bytes) -> Result<Ring, CacheError> {
         let limits = Limits::of(geometry);
         Ok(Ring {
             usable: limits.usable(budget)?.0,
@@ -153,7 +153,7 @@ impl Policy for Ring {
         }
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
         self.usable = self.limits.usable(budget)?.0;
         let (usable, residents) = (self.usable, &mut self.residents);
         self.blocks.retain(|block| {

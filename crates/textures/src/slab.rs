@@ -3,7 +3,7 @@
 use super::list::{Links, List, NONE};
 use super::policy::Limits;
 use super::{
-    BlockTable, CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId,
+    BlockTable, CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId,
 };
 use crate::units::Bytes;
 
@@ -81,7 +81,7 @@ impl Slab {
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes, rebalancing: bool) -> Result<Slab, CacheFault> {
+    pub fn new(geometry: &Geometry, budget: Bytes, rebalancing: bool) -> Result<Slab, CacheError> {
         let limits = Limits::of(geometry);
         let usable = limits.usable(budget)?.0;
         let table = BlockTable::new(geometry);
@@ -285,7 +285,7 @@ impl Policy for Slab {
         }
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
         let pages = (self.limits.usable(budget)?.0 / self.page) as usize;
         while self.pages.len() > pages {
             self.remove_page(journal);

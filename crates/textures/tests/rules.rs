@@ -1,12 +1,12 @@
 //! The rules of every policy under random use, the checker against false stories, traces against damage.
 
 use proptest::prelude::*;
-use tileheap_textures::replay::{Replay, ReplayFault};
+use tileheap_textures::replay::{Replay, ReplayError};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::trace::{Entry, Record, TraceFault, TraceReader, TraceWriter};
+use tileheap_textures::trace::{Entry, Record, TraceError, TraceReader, TraceWriter};
 use tileheap_textures::units::{Alignment, Bytes};
 use tileheap_textures::{
-    CacheFault, Chain, ChainId, Event, Geometry, Journal, Level, Outcome, Policy, PolicyKind, Reason,
+    CacheError, Chain, ChainId, Event, Geometry, Journal, Level, Outcome, Policy, PolicyKind, Reason,
     Request, TextureId, Textures, floor,
 };
 
@@ -85,7 +85,7 @@ proptest! {
                 }
             }
             let refused = replay.set_budget(Bytes(1007));
-            let refused = matches!(refused, Err(ReplayFault::Cache(CacheFault::BudgetTooSmall { .. })));
+            let refused = matches!(refused, Err(ReplayError::Cache(CacheError::BudgetTooSmall { .. })));
             prop_assert!(refused, "{}", kind.name());
         }
     }
@@ -124,7 +124,7 @@ proptest! {
                     }
                 },
             }
-            prop_assert!(matches!(fault, Some(TraceFault::Truncated { .. } | TraceFault::NotATrace)), "{length}: {fault:?}");
+            prop_assert!(matches!(fault, Some(TraceError::Truncated { .. } | TraceError::NotATrace)), "{length}: {fault:?}");
         }
     }
 
@@ -181,7 +181,7 @@ fn uses_of_textures_that_are_not_there_are_named() {
             match reader.next_entry() {
                 Ok(Some(_)) => {}
                 Ok(None) => panic!("it is wrong"),
-                Err(TraceFault::Textures { fault, .. }) => return fault,
+                Err(TraceError::Textures { fault, .. }) => return fault,
                 Err(other) => panic!("{other}"),
             }
         }
@@ -194,11 +194,11 @@ fn uses_of_textures_that_are_not_there_are_named() {
             texture,
             level: Level(0)
         }]),
-        CacheFault::Unknown { texture }
+        CacheError::Unknown { texture }
     );
     assert_eq!(
         fault(&[create, Record::Release { texture }, Record::Release { texture }]),
-        CacheFault::Unknown { texture }
+        CacheError::Unknown { texture }
     );
     let twice = [
         create,
@@ -209,7 +209,7 @@ fn uses_of_textures_that_are_not_there_are_named() {
     ];
     assert_eq!(
         fault(&twice),
-        CacheFault::TwoSizes {
+        CacheError::TwoSizes {
             texture,
             first: chain,
             second
@@ -224,12 +224,12 @@ fn uses_of_textures_that_are_not_there_are_named() {
     ];
     assert!(matches!(
         fault(&finer),
-        CacheFault::NoLevel { finest: Level(3), .. }
+        CacheError::NoLevel { finest: Level(3), .. }
     ));
     let far = TextureId(5);
     assert_eq!(
         fault(&[Record::Create { texture: far, chain }]),
-        CacheFault::Sparse {
+        CacheError::Sparse {
             texture: far,
             expected: texture
         }
@@ -265,7 +265,7 @@ struct Liar {
 }
 
 impl Policy for Liar {
-    fn set_budget(&mut self, _: Bytes, _: &mut Journal) -> Result<(), CacheFault> {
+    fn set_budget(&mut self, _: Bytes, _: &mut Journal) -> Result<(), CacheError> {
         Ok(())
     }
 
@@ -330,24 +330,24 @@ fn the_checker_refuses_false_stories() {
     let refused = |events: &[Event], outcome| tell(events, outcome).expect_err("a false story");
     assert!(matches!(
         refused(&[place(1, 25, 1008)], upload(25)),
-        ReplayFault::Misaligned { .. }
+        ReplayError::Misaligned { .. }
     ));
     assert!(matches!(
         refused(&[place(1, 3048, 1008)], upload(3048)),
-        ReplayFault::PastBudget { .. }
+        ReplayError::PastBudget { .. }
     ));
     assert!(matches!(
         refused(&[place(1, 24, 984)], upload(24)),
-        ReplayFault::TooSmall { .. }
+        ReplayError::TooSmall { .. }
     ));
     let both = [place(2, 0, 1008), place(1, 984, 1008)];
-    assert!(matches!(refused(&both, upload(984)), ReplayFault::Overlap { .. }));
+    assert!(matches!(refused(&both, upload(984)), ReplayError::Overlap { .. }));
     assert!(matches!(
         refused(&[evict(2, 0), place(1, 24, 1008)], upload(24)),
-        ReplayFault::NotThere { .. }
+        ReplayError::NotThere { .. }
     ));
     let twice = [place(1, 0, 1008), place(1, 1008, 1008)];
-    assert!(matches!(refused(&twice, upload(0)), ReplayFault::Twice { .. }));
+    assert!(matches!(refused(&twice, upload(0)), ReplayError::Twice { .. }));
     for (events, outcome) in [
         (vec![], upload(24)),
         (vec![], Outcome::Hit { offset: Bytes(24) }),
@@ -357,7 +357,7 @@ fn the_checker_refuses_false_stories() {
         (vec![place(2, 24, 1008)], upload(24)),
     ] {
         assert!(
-            matches!(refused(&events, outcome), ReplayFault::Untrue { .. }),
+            matches!(refused(&events, outcome), ReplayError::Untrue { .. }),
             "{events:?} {outcome:?}"
         );
     }

@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::frame::Version;
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Bound, ImportedBuffer, ImportedImage, Imports, Parity};
+use tileheap::runtime::{BoundFrame, ImportedBuffer, ImportedImage, Imports, Parity};
 
 use super::frame::{Forward, describe};
 use super::gpu::{Buffer, Gpu, Image, copy_picture};
@@ -28,7 +28,7 @@ struct Renderer {
     gpu: Gpu,
     extent: vk::Extent2D,
     forward: Forward,
-    bound: Bound,
+    bound: BoundFrame,
     picture: Image,
     texels: Buffer,
     vertices: Buffer,

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
+    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
     PassId, ResourceId, ResourceState,
 };
 use tileheap::units::Bytes;
@@ -48,7 +48,7 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
     let submit = frame.submit(graphics);
     let batch = frame.batch(submit);
     let shadows = frame.command_buffer(batch, "shadows");
-    let far = Before::Clear(ClearValue::DepthStencil(1.0, 0));
+    let far = LoadOp::Clear(ClearValue::DepthStencil(1.0, 0));
     let maps = [("sun", sun), ("lamp", lamp)];
     let shadow_passes = maps.map(|(name, map)| frame.render_pass(shadows, name).depth(map, far).id());
 
@@ -58,13 +58,13 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
         .render_pass(seen, "forward")
         .sampled(sun)
         .sampled(lamp)
-        .color(hdr, Before::Clear(ClearValue::Float([r, g, b, 1.0])))
+        .color(hdr, LoadOp::Clear(ClearValue::Float([r, g, b, 1.0])))
         .depth(depth, far)
         .id();
     let tone_map = frame
         .render_pass(seen, "tone_map")
         .sampled(hdr)
-        .color(picture, Before::Overwrite)
+        .color(picture, LoadOp::DontCare)
         .id();
     let read_back = frame
         .transfer_pass(seen, "read_back")

@@ -64,7 +64,7 @@ use ash::vk;
 
 use super::json::{self, Dialect, dialect};
 use super::validate::{LONGEST_NAME, check_name};
-use super::{Frame, FrameBuilder, FrameFault, texel_block};
+use super::{Frame, FrameBuilder, FrameError, texel_block};
 
 /// A frame from a file, with what the file says beyond it.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,23 +82,23 @@ pub struct Imported {
 /// Something in a loose description that means nothing, or contradicts itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: {problem}")]
-pub struct ImportFault {
+pub struct ImportError {
     /// The resource or pass.
     pub what: String,
     /// What is wrong with it.
     pub problem: String,
 }
 
-impl ImportFault {
-    fn of_resource(name: &str, problem: impl Into<String>) -> ImportFault {
-        ImportFault {
+impl ImportError {
+    fn of_resource(name: &str, problem: impl Into<String>) -> ImportError {
+        ImportError {
             what: format!("resource `{name}`"),
             problem: problem.into(),
         }
     }
 
-    fn of_pass(name: &str, problem: impl Into<String>) -> ImportFault {
-        ImportFault {
+    fn of_pass(name: &str, problem: impl Into<String>) -> ImportError {
+        ImportError {
             what: format!("pass `{name}`"),
             problem: problem.into(),
         }
@@ -151,7 +151,7 @@ pub fn import_sized(text: &str, base_extent: vk::Extent2D) -> crate::Result<Impo
 /// # Errors
 /// As [`Frame::from_json`] and [`import`].
 pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imported> {
-    if dialect(text).map_err(FrameFault::from)? == Dialect::Loose {
+    if dialect(text).map_err(FrameError::from)? == Dialect::Loose {
         return import_at(text, base_extent);
     }
     let mut frame = Frame::from_json(text)?;
@@ -192,7 +192,7 @@ fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imp
     });
     let mut frame = FrameBuilder::new(printable_name(&document.name), base_extent);
     for (index, resource) in document.resources.iter().enumerate() {
-        resources::declare(&mut frame, resource, index, &passes, &mut notes).map_err(FrameFault::from)?;
+        resources::declare(&mut frame, resource, index, &passes, &mut notes).map_err(FrameError::from)?;
     }
     submits::declare(&mut frame, &document, passes)?;
     Ok(Imported {
@@ -208,7 +208,7 @@ fn import_at(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Imp
 }
 
 /// The position of every resource, by name; the names are such that messages can quote them.
-fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usize>, FrameFault> {
+fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usize>, FrameError> {
     let resources = document.resources.iter().map(|it| ("resource", &it.name));
     let passes = document.passes.iter().map(|it| ("pass", &it.name));
     resources
@@ -217,7 +217,7 @@ fn resource_indices(document: &document::Document) -> Result<BTreeMap<&str, usiz
     let mut indices = BTreeMap::new();
     for (index, resource) in document.resources.iter().enumerate() {
         if indices.insert(resource.name.as_str(), index).is_some() {
-            return Err(FrameFault::DuplicateName {
+            return Err(FrameError::DuplicateName {
                 what: "resources",
                 name: resource.name.clone(),
             });

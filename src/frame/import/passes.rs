@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ash::vk;
 
-use super::ImportFault;
+use super::ImportError;
 use super::document::{Document, Entry, Pass};
 use super::formats::{Reading, parse_format};
 use super::uses::{Use, parse_use};
 use crate::frame::names::shortened;
 use crate::frame::{
-    Access, AccessKind, Before, ClearValue, FrameFault, PassId, PassKind, ResourceId, Version,
+    Access, AccessKind, ClearValue, FrameError, LoadOp, PassId, PassKind, ResourceId, Version,
 };
 
 /// The passes, understood; accesses refer to resources by their position in the file.
@@ -41,13 +41,13 @@ pub(super) fn interpret(
     document: &Document,
     indices: &BTreeMap<&str, usize>,
     notes: &mut Vec<String>,
-) -> Result<Interpreted, FrameFault> {
+) -> Result<Interpreted, FrameError> {
     let count = document.resources.len();
     let mut is_image = Vec::with_capacity(count);
     for resource in &document.resources {
         is_image.push(resource.is_image().ok_or_else(|| {
             let kind = shortened(resource.kind.as_deref().unwrap_or_default());
-            ImportFault::of_resource(
+            ImportError::of_resource(
                 &resource.name,
                 format!("kind `{kind}` is neither `image` nor `buffer`"),
             )
@@ -68,7 +68,7 @@ pub(super) fn interpret(
         }
         if kind.is_none() {
             if !entries.is_empty() {
-                return Err(ImportFault::of_pass(&pass.name, "presents, and so can do nothing else").into());
+                return Err(ImportError::of_pass(&pass.name, "presents, and so can do nothing else").into());
             }
             notes.push(format!("pass `{}` only presents: it was left out", pass.name));
         }
@@ -117,7 +117,7 @@ pub(super) fn interpret(
                     "reads what the frame before left in `{}` through the attachment that it writes: sample it instead",
                     resource.name
                 );
-                return Err(ImportFault::of_pass(&document.passes[index].name, problem).into());
+                return Err(ImportError::of_pass(&document.passes[index].name, problem).into());
             }
             accesses.extend(context.accesses(entry));
         }
@@ -149,7 +149,7 @@ fn is_depth(meaning: Option<Use>) -> bool {
 }
 
 /// The pass's kind; `None` for one that presents.
-pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportFault> {
+pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportError> {
     Ok(Some(match pass.kind.to_ascii_lowercase().as_str() {
         "raster" | "graphics" | "render" | "draw" | "rasterization" => PassKind::Render,
         "compute" | "dispatch" | "async_compute" | "raytracing" | "ray_tracing" => PassKind::Compute,
@@ -158,7 +158,7 @@ pub(super) fn parse_kind(pass: &Pass) -> Result<Option<PassKind>, ImportFault> {
         _ => {
             let kind = shortened(&pass.kind);
             let problem = format!("type `{kind}` is none of `raster`, `compute`, `transfer`, `present`");
-            return Err(ImportFault::of_pass(&pass.name, problem));
+            return Err(ImportError::of_pass(&pass.name, problem));
         }
     }))
 }
@@ -169,15 +169,15 @@ fn merge(
     indices: &BTreeMap<&str, usize>,
     is_image: &[bool],
     presented: &mut [bool],
-) -> Result<Vec<Merged>, FrameFault> {
-    let mut understand = |entry: &Entry, writes: bool| -> Result<Option<(usize, AccessKind)>, FrameFault> {
+) -> Result<Vec<Merged>, FrameError> {
+    let mut understand = |entry: &Entry, writes: bool| -> Result<Option<(usize, AccessKind)>, FrameError> {
         let fault = |problem: &str| {
             let (word, list) = (shortened(&entry.usage), if writes { "writes" } else { "reads" });
             let problem = format!("{list} `{}` as `{word}`: {problem}", entry.resource);
-            FrameFault::from(ImportFault::of_pass(&pass.name, problem))
+            FrameError::from(ImportError::of_pass(&pass.name, problem))
         };
         let Some(&index) = indices.get(entry.resource.as_str()) else {
-            return Err(FrameFault::Unknown {
+            return Err(FrameError::Unknown {
                 what: "resource",
                 name: shortened(&entry.resource),
                 by: format!("pass `{}`", pass.name),
@@ -199,7 +199,7 @@ fn merge(
             "lists `{}` twice as `{}` in its {list}",
             entry.resource, entry.usage
         );
-        FrameFault::from(ImportFault::of_pass(&pass.name, problem))
+        FrameError::from(ImportError::of_pass(&pass.name, problem))
     };
     let mut read = BTreeMap::new();
     let mut merged = Vec::with_capacity(pass.reads.len() + pass.writes.len());
@@ -218,7 +218,7 @@ fn merge(
             continue;
         };
         if !written.insert(resource) {
-            return Err(FrameFault::TwoWriters {
+            return Err(FrameError::TwoWriters {
                 pass: pass.name.clone(),
                 resource: entry.resource.clone(),
             });
@@ -261,7 +261,7 @@ struct Context {
 impl Context {
     /// The entry as one access, or as two where it reads one version and writes the other.
     fn accesses(&self, entry: &Merged) -> impl Iterator<Item = Access> {
-        let access = |reads: bool, writes: bool, version: Version, before: Before| Access {
+        let access = |reads: bool, writes: bool, version: Version, before: LoadOp| Access {
             // Known once the pass is declared.
             pass: PassId(0),
             resource: ResourceId(entry.resource as u32),
@@ -275,16 +275,16 @@ impl Context {
             measured: None,
         };
         let previous =
-            (self.previous && entry.reads).then(|| access(true, false, Version::Previous, Before::Load));
+            (self.previous && entry.reads).then(|| access(true, false, Version::Previous, LoadOp::Load));
         let current = if !entry.writes {
-            (!self.previous).then(|| access(true, false, Version::Current, Before::Load))
+            (!self.previous).then(|| access(true, false, Version::Current, LoadOp::Load))
         } else if entry.reads && !self.previous {
-            Some(access(true, true, Version::Current, Before::Load))
+            Some(access(true, true, Version::Current, LoadOp::Load))
         } else {
             let before = match entry.kind {
-                AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment if self.used => Before::Load,
-                AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment => Before::Clear(self.clear),
-                _ => Before::Overwrite,
+                AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment if self.used => LoadOp::Load,
+                AccessKind::ColorAttachment | AccessKind::DepthStencilAttachment => LoadOp::Clear(self.clear),
+                _ => LoadOp::DontCare,
             };
             Some(access(false, true, Version::Current, before))
         };

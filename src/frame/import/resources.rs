@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::ImportFault;
+use super::ImportError;
 use super::document::{Resource, Scale};
 use super::formats::{Reading, parse_format};
 use super::passes::Interpreted;
@@ -19,8 +19,8 @@ pub(super) fn declare(
     index: usize,
     passes: &Interpreted,
     notes: &mut Vec<String>,
-) -> Result<(), ImportFault> {
-    let fault = |problem: String| ImportFault::of_resource(&resource.name, problem);
+) -> Result<(), ImportError> {
+    let fault = |problem: String| ImportError::of_resource(&resource.name, problem);
     if resource.imported && resource.history {
         return Err(fault(
             "is both `imported` and `history`: the caller keeps what is imported".to_owned(),

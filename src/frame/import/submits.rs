@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ash::vk;
 
-use super::ImportFault;
+use super::ImportError;
 use super::document::Document;
 use super::passes::{Interpreted, parse_kind};
-use crate::frame::{FrameBuilder, FrameFault, PassKind, Version};
+use crate::frame::{FrameBuilder, FrameError, PassKind, Version};
 
 /// The queue of a pass that names none.
 const DEFAULT_QUEUE: &str = "graphics";
@@ -17,7 +17,7 @@ pub(super) fn declare(
     frame: &mut FrameBuilder,
     document: &Document,
     passes: Interpreted,
-) -> Result<(), FrameFault> {
+) -> Result<(), FrameError> {
     let needs = queue_needs(document);
     let mut queues = BTreeMap::new();
     let mut names = PassNames::default();
@@ -42,7 +42,7 @@ pub(super) fn declare(
                 if other_number && !begun.insert(number) {
                     let problem =
                         format!("goes back to submit {number}: list passes in the order of submission");
-                    return Err(ImportFault::of_pass(&pass.name, problem).into());
+                    return Err(ImportError::of_pass(&pass.name, problem).into());
                 }
                 let submit = frame.submit(queue);
                 let batch = frame.batch(submit);

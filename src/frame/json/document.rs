@@ -4,7 +4,7 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use super::super::names;
-use super::super::{AccessKind, Before, ClearValue, Contents, PassKind, Version};
+use super::super::{AccessKind, ClearValue, Contents, LoadOp, PassKind, Version};
 
 /// Whether a field has its default and need not be written.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -210,7 +210,7 @@ pub(super) struct Access {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) version: Version,
     #[serde(default, skip_serializing_if = "is_load", with = "before")]
-    pub(super) before: Before,
+    pub(super) before: LoadOp,
     /// Left out where they are the default ones.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) stages: Option<Stages>,
@@ -221,15 +221,15 @@ pub(super) struct Access {
     pub(super) measured: Option<u64>,
 }
 
-fn is_load(before: &Before) -> bool {
-    *before == Before::Load
+fn is_load(before: &LoadOp) -> bool {
+    *before == LoadOp::Load
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(super) struct Stages(#[serde(with = "names::bits")] pub(super) vk::PipelineStageFlags2);
 
-/// [`Before`], with infinities in words: JSON has no number for them.
+/// [`LoadOp`], with infinities in words: JSON has no number for them.
 mod before {
     use super::*;
 
@@ -285,11 +285,11 @@ mod before {
         }
     }
 
-    pub(super) fn serialize<S: serde::Serializer>(before: &Before, serializer: S) -> Result<S::Ok, S::Error> {
+    pub(super) fn serialize<S: serde::Serializer>(before: &LoadOp, serializer: S) -> Result<S::Ok, S::Error> {
         let form = match *before {
-            Before::Load => Form::Load,
-            Before::Overwrite => Form::Overwrite,
-            Before::Clear(value) => Form::Clear(match value {
+            LoadOp::Load => Form::Load,
+            LoadOp::DontCare => Form::Overwrite,
+            LoadOp::Clear(value) => Form::Clear(match value {
                 ClearValue::Float(components) => Value::Float(components.map(Number::from)),
                 ClearValue::Int(components) => Value::Int(components),
                 ClearValue::Uint(components) => Value::Uint(components),
@@ -299,11 +299,11 @@ mod before {
         form.serialize(serializer)
     }
 
-    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Before, D::Error> {
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<LoadOp, D::Error> {
         Ok(match Form::deserialize(deserializer)? {
-            Form::Load => Before::Load,
-            Form::Overwrite => Before::Overwrite,
-            Form::Clear(value) => Before::Clear(match value {
+            Form::Load => LoadOp::Load,
+            Form::Overwrite => LoadOp::DontCare,
+            Form::Clear(value) => LoadOp::Clear(match value {
                 Value::Float(components) => ClearValue::Float(components.map(f32::from)),
                 Value::Int(components) => ClearValue::Int(components),
                 Value::Uint(components) => ClearValue::Uint(components),

@@ -23,16 +23,16 @@
 //! }
 //! ```
 //! What is left out has the default of [`ImageDesc::new`](super::ImageDesc::new), [`Lifetime::Transient`](super::Lifetime),
-//! [`Before::Load`](super::Before) and [`AccessKind::default_stages`](super::AccessKind::default_stages); what is misspelt is
+//! [`LoadOp::Load`](super::Before) and [`AccessKind::default_stages`](super::AccessKind::default_stages); what is misspelt is
 //! refused, with its path. Reading back what was written gives an equal frame.
 
 mod document;
 mod read;
 mod write;
 
-pub use read::JsonFault;
+pub use read::JsonError;
 pub(super) use read::{Dialect, dialect, document};
-pub use tileheap_json::JsonSyntaxFault;
+pub use tileheap_json::JsonSyntaxError;
 
 /// The value of the field `format`.
 pub const FORMAT: &str = "tileheap-frame";
@@ -46,7 +46,7 @@ impl Frame {
     ///
     /// ```
     /// use ash::vk;
-    /// use tileheap::frame::{Before, Frame, FrameBuilder, ImageDesc};
+    /// use tileheap::frame::{LoadOp, Frame, FrameBuilder, ImageDesc};
     ///
     /// let extent = vk::Extent2D { width: 1280, height: 720 };
     /// let mut frame = FrameBuilder::new("one pass", extent);
@@ -55,7 +55,7 @@ impl Frame {
     /// let submit = frame.submit(queue);
     /// let batch = frame.batch(submit);
     /// let commands = frame.command_buffer(batch, "scene");
-    /// frame.render_pass(commands, "draw").color(lit, Before::Overwrite);
+    /// frame.render_pass(commands, "draw").color(lit, LoadOp::DontCare);
     /// let frame = frame.build()?;
     /// assert_eq!(Frame::from_json(&frame.to_json())?, frame);
     ///
@@ -65,8 +65,8 @@ impl Frame {
     /// ```
     ///
     /// # Errors
-    /// [`FrameFault::Json`](super::FrameFault::Json) with line, column and path where the text is no such form, any other
-    /// [`FrameFault`](super::FrameFault) where the frame that it describes is impossible. Every message is one line.
+    /// [`FrameError::Json`](super::FrameError::Json) with line, column and path where the text is no such form, any other
+    /// [`FrameError`](super::FrameError) where the frame that it describes is impossible. Every message is one line.
     pub fn from_json(text: &str) -> crate::Result<Frame> {
         read::frame(text)
     }

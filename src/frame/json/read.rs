@@ -10,19 +10,19 @@ use super::document as doc;
 use super::{FORMAT, VERSION};
 use crate::frame::names::shortened;
 use crate::frame::{
-    BatchId, BufferDesc, CommandBufferId, Extent, ExternalDesc, Frame, FrameBuilder, FrameFault, ImageDesc,
+    BatchId, BufferDesc, CommandBufferId, Extent, ExternalDesc, Frame, FrameBuilder, FrameError, ImageDesc,
     Lifetime, QueueId, ResourceId, ResourceState, SemaphoreId, Version,
 };
 use crate::units::Bytes;
-use tileheap_json::{JsonSyntaxFault, parse};
+use tileheap_json::{JsonSyntaxError, parse};
 
 /// Why a text is no description of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum JsonFault {
+pub enum JsonError {
     /// Not JSON, or not what is expected at this place.
     #[error("frame JSON, {0}")]
-    Syntax(#[from] JsonSyntaxFault),
+    Syntax(#[from] JsonSyntaxError),
     /// JSON of something else.
     #[error("frame JSON has format `{found}`, and only `tileheap-frame` can be read")]
     Format {
@@ -46,8 +46,8 @@ pub enum JsonFault {
 }
 
 /// Parses into any type of document of a frame.
-pub(in crate::frame) fn document<T: DeserializeOwned>(text: &str) -> Result<T, FrameFault> {
-    parse(text).map_err(|fault| FrameFault::Json(JsonFault::Syntax(fault)))
+pub(in crate::frame) fn document<T: DeserializeOwned>(text: &str) -> Result<T, FrameError> {
+    parse(text).map_err(|fault| FrameError::Json(JsonError::Syntax(fault)))
 }
 
 /// The forms in which a text may describe a frame.
@@ -60,7 +60,7 @@ pub(in crate::frame) enum Dialect {
 }
 
 /// Which form a text has, by its `format` and `version`.
-pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonFault> {
+pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonError> {
     #[derive(Deserialize)]
     #[serde(expecting = "a frame description")]
     struct Header {
@@ -70,17 +70,17 @@ pub(in crate::frame) fn dialect(text: &str) -> Result<Dialect, JsonFault> {
     let header: Header = parse(text)?;
     match (header.format, header.version) {
         (None, _) => Ok(Dialect::Loose),
-        (Some(format), _) if format != FORMAT => Err(JsonFault::Format {
+        (Some(format), _) if format != FORMAT => Err(JsonError::Format {
             found: shortened(&format),
         }),
-        (Some(_), Some(found)) if found != VERSION => Err(JsonFault::Version { found }),
+        (Some(_), Some(found)) if found != VERSION => Err(JsonError::Version { found }),
         (Some(_), _) => Ok(Dialect::Native),
     }
 }
 
 pub(super) fn frame(text: &str) -> crate::Result<Frame> {
     // The header first: a later version has other fields, which would be the lesser complaint.
-    dialect(text).map_err(FrameFault::from)?;
+    dialect(text).map_err(FrameError::from)?;
     let document: doc::Document = document(text)?;
     let [width, height] = document.base_extent;
     let mut reader = Reader {
@@ -121,7 +121,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn resource(&mut self, resource: doc::Resource) -> Result<(), FrameFault> {
+    fn resource(&mut self, resource: doc::Resource) -> Result<(), FrameError> {
         let lifetime = lifetime(resource.lifetime);
         let path = || format!("resource `{}`", shortened(&resource.name));
         let id = match (resource.image, resource.buffer) {
@@ -149,7 +149,7 @@ impl Reader {
         Ok(())
     }
 
-    fn submit(&mut self, index: usize, submit: doc::Submit) -> Result<(), FrameFault> {
+    fn submit(&mut self, index: usize, submit: doc::Submit) -> Result<(), FrameError> {
         let by = || format!("submit {index}");
         let queue = find(&self.queues, "queue", &submit.queue, by)?;
         let id = self.frame.submit(queue);
@@ -160,7 +160,7 @@ impl Reader {
         Ok(())
     }
 
-    fn batch(&mut self, id: BatchId, batch: doc::Batch) -> Result<(), FrameFault> {
+    fn batch(&mut self, id: BatchId, batch: doc::Batch) -> Result<(), FrameError> {
         let by = || format!("batch {}", id.index());
         for op in batch.waits {
             let semaphore = find(&self.semaphores, "semaphore", &op.semaphore, by)?;
@@ -179,7 +179,7 @@ impl Reader {
         Ok(())
     }
 
-    fn pass(&mut self, commands: CommandBufferId, pass: doc::Pass) -> Result<(), FrameFault> {
+    fn pass(&mut self, commands: CommandBufferId, pass: doc::Pass) -> Result<(), FrameError> {
         let by = || format!("pass `{}`", shortened(&pass.name));
         let mut builder = self
             .frame
@@ -213,17 +213,17 @@ fn find<Id: Copy>(
     what: &'static str,
     name: &str,
     by: impl FnOnce() -> String,
-) -> Result<Id, FrameFault> {
-    ids.get(name).copied().ok_or_else(|| FrameFault::Unknown {
+) -> Result<Id, FrameError> {
+    ids.get(name).copied().ok_or_else(|| FrameError::Unknown {
         what,
         name: shortened(name),
         by: by(),
     })
 }
 
-fn field(path: String, problem: impl Into<String>) -> FrameFault {
+fn field(path: String, problem: impl Into<String>) -> FrameError {
     let problem = problem.into();
-    JsonFault::Field { path, problem }.into()
+    JsonError::Field { path, problem }.into()
 }
 
 fn image_desc(image: doc::Image) -> Result<ImageDesc, &'static str> {

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use rspirv::grammar::{INSTRUCTION_TABLE, OperandKind, OperandQuantifier};
 use rspirv::spirv::{self, Op};
 
-use super::ShaderFault;
+use super::ShaderError;
 
 /// The most words of a module (64 MiB); the largest shaders known have a hundredth of it.
 const MOST_WORDS: usize = 1 << 24;
@@ -54,9 +54,9 @@ pub(super) struct Code {
 
 impl Code {
     /// Cuts a module into instructions. O(words x log words), and as much memory as a few times the words.
-    pub(super) fn read(mut words: Vec<u32>) -> Result<Code, ShaderFault> {
+    pub(super) fn read(mut words: Vec<u32>) -> Result<Code, ShaderError> {
         if words.len() < HEADER_WORDS || words.len() > MOST_WORDS {
-            return Err(ShaderFault::Size {
+            return Err(ShaderError::Size {
                 words: words.len(),
                 most: MOST_WORDS,
             });
@@ -65,11 +65,11 @@ impl Code {
             words.iter_mut().for_each(|word| *word = word.swap_bytes());
         }
         if words[0] != spirv::MAGIC_NUMBER {
-            return Err(ShaderFault::Magic { found: words[0] });
+            return Err(ShaderError::Magic { found: words[0] });
         }
         let version = words[1];
         if !(0x0001_0000..=0x0001_0600).contains(&version) || version & 0xFF != 0 {
-            return Err(ShaderFault::Version { found: version });
+            return Err(ShaderError::Version { found: version });
         }
         let mut instructions = Vec::new();
         let mut definitions = Vec::new();
@@ -172,12 +172,12 @@ impl Code {
 }
 
 /// A word that is wrong, and why.
-fn malformed(word: usize, problem: String) -> ShaderFault {
-    ShaderFault::Malformed { word, problem }
+fn malformed(word: usize, problem: String) -> ShaderError {
+    ShaderError::Malformed { word, problem }
 }
 
 /// The instruction whose first word is at `at`.
-fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderFault> {
+fn cut(words: &[u32], at: usize) -> Result<Instruction, ShaderError> {
     let (length, opcode) = ((words[at] >> 16) as usize, words[at] as u16);
     let Some((op, shape)) = Op::from_u32(u32::from(opcode)).zip(GRAMMAR.shape(opcode)) else {
         return Err(malformed(at, format!("opcode {opcode} is not known")));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ash::vk;
 use rspirv::spirv::{BuiltIn, Op, StorageClass};
 
-use super::ShaderFault;
+use super::ShaderError;
 use super::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
 use super::flow::Flow;
 use super::module::{Declared, Module};
@@ -114,20 +114,20 @@ pub(super) fn analyze(
     module: &Module,
     name: &str,
     stage: vk::ShaderStageFlags,
-) -> Result<EntryPoint, ShaderFault> {
+) -> Result<EntryPoint, ShaderError> {
     let declared = module
         .entry_points
         .iter()
         .find(|entry| entry.name == name && entry.stage == stage);
     let Some(declared) = declared else {
-        return Err(ShaderFault::EntryPoint {
+        return Err(ShaderError::EntryPoint {
             name: shortened(name),
             stage,
             present: listed(&module.entry_points),
         });
     };
     let Some(function) = module.function(declared.function) else {
-        return Err(ShaderFault::Malformed {
+        return Err(ShaderError::Malformed {
             word: 0,
             problem: format!("entry point `{}` has no function", shortened(name)),
         });

@@ -66,7 +66,7 @@ pub struct ShaderModule {
 /// Why words are no SPIR-V module, or have no such entry point.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ShaderFault {
+pub enum ShaderError {
     /// Too short for a header, or longer than any shader.
     #[error("a SPIR-V module has 5 to {most} words, and this has {words}")]
     Size {
@@ -117,8 +117,8 @@ impl ShaderModule {
     /// Reads a module's words, in either byte order. O(words x log words).
     ///
     /// # Errors
-    /// [`ShaderFault`] with the place of the first word that is wrong.
-    pub fn parse(words: &[u32]) -> Result<ShaderModule, ShaderFault> {
+    /// [`ShaderError`] with the place of the first word that is wrong.
+    pub fn parse(words: &[u32]) -> Result<ShaderModule, ShaderError> {
         let code = code::Code::read(words.to_vec())?;
         Ok(ShaderModule {
             module: module::Module::read(code)?,
@@ -129,10 +129,10 @@ impl ShaderModule {
     ///
     /// # Errors
     /// As [`ShaderModule::parse`], and where the bytes are no whole words.
-    pub fn from_bytes(bytes: &[u8]) -> Result<ShaderModule, ShaderFault> {
+    pub fn from_bytes(bytes: &[u8]) -> Result<ShaderModule, ShaderError> {
         let (words, rest) = bytes.as_chunks::<4>();
         if !rest.is_empty() {
-            return Err(ShaderFault::Bytes { bytes: bytes.len() });
+            return Err(ShaderError::Bytes { bytes: bytes.len() });
         }
         let words = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
         Ok(ShaderModule {
@@ -154,8 +154,8 @@ impl ShaderModule {
     /// What an entry point does with memory. O(words x log words).
     ///
     /// # Errors
-    /// [`ShaderFault::EntryPoint`] where there is none of that name and stage.
-    pub fn entry_point(&self, name: &str, stage: vk::ShaderStageFlags) -> Result<EntryPoint, ShaderFault> {
+    /// [`ShaderError::EntryPoint`] where there is none of that name and stage.
+    pub fn entry_point(&self, name: &str, stage: vk::ShaderStageFlags) -> Result<EntryPoint, ShaderError> {
         entry::analyze(&self.module, name, stage)
     }
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ash::vk;
 use rspirv::spirv::{Decoration, Op, StorageClass};
 
-use super::ShaderFault;
+use super::ShaderError;
 use super::code::{Code, Instruction};
 
 /// Decorations of an id, or of a member of one, that concern memory.
@@ -78,7 +78,7 @@ pub(super) struct Module {
 }
 
 impl Module {
-    pub(super) fn read(code: Code) -> Result<Module, ShaderFault> {
+    pub(super) fn read(code: Code) -> Result<Module, ShaderError> {
         let mut module = Module {
             code,
             names: BTreeMap::new(),
@@ -93,7 +93,7 @@ impl Module {
         let mut open: Option<usize> = None;
         for number in 0..module.code.instructions.len() {
             let instruction = module.code.instructions[number];
-            let at = |problem: &str| ShaderFault::Malformed {
+            let at = |problem: &str| ShaderError::Malformed {
                 word: instruction.word(),
                 problem: problem.to_owned(),
             };
@@ -121,7 +121,7 @@ impl Module {
             }
         }
         if open.is_some() {
-            return Err(ShaderFault::Malformed {
+            return Err(ShaderError::Malformed {
                 word: module.code.words.len(),
                 problem: "the last function does not end".to_owned(),
             });

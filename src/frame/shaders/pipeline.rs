@@ -6,7 +6,7 @@ use std::fmt;
 use ash::vk;
 
 use super::entry::{AddressSource, EntryPoint};
-use crate::frame::{AccessKind, Before, PassBuilder, ResourceId, Version};
+use crate::frame::{AccessKind, LoadOp, PassBuilder, ResourceId, Version};
 
 /// Where a shader refers to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -137,7 +137,7 @@ impl PassBuilder<'_> {
     /// Declares the accesses that the pass's shaders make to the resources bound in `pipelines`; attachments and
     /// everything else are declared as ever.
     ///
-    /// A resource that is only written is taken to be written whole ([`Before::Overwrite`]): a shader that writes a part
+    /// A resource that is only written is taken to be written whole ([`LoadOp::DontCare`]): a shader that writes a part
     /// of it needs its access declared by hand. What is not bound is left out, which [`check`](super::check()) tells.
     pub fn shaders(mut self, pipelines: &[PipelineShaders<'_>]) -> Self {
         let mut merged: Vec<(Target, ShaderUse)> = Vec::new();
@@ -164,7 +164,7 @@ impl PassBuilder<'_> {
             },
         ) in merged
         {
-            let before = if reads { Before::Load } else { Before::Overwrite };
+            let before = if reads { LoadOp::Load } else { LoadOp::DontCare };
             self = self
                 .access(target.resource, kind, reads, writes, before)
                 .at(stages);

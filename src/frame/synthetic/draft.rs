@@ -17,7 +17,7 @@ pub(super) struct DraftAccess {
     pub(super) kind: AccessKind,
     pub(super) reads: bool,
     /// For an access that writes.
-    pub(super) before: Option<Before>,
+    pub(super) before: Option<LoadOp>,
     pub(super) previous: bool,
     pub(super) resolves: Option<ResourceId>,
 }
@@ -28,7 +28,7 @@ impl Draft {
         resource: ResourceId,
         kind: AccessKind,
         reads: bool,
-        before: Option<Before>,
+        before: Option<LoadOp>,
     ) {
         self.accesses.push(DraftAccess {
             resource,

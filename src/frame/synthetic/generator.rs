@@ -242,7 +242,7 @@ impl Generator {
         draft: &mut Draft,
         index: usize,
         kind: AccessKind,
-        before: Option<Before>,
+        before: Option<LoadOp>,
     ) {
         let made = &mut self.made[index];
         made.read = true;

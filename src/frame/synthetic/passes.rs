@@ -27,7 +27,7 @@ impl Generator {
             }
         }
         if last {
-            let before = Some(Before::Overwrite);
+            let before = Some(LoadOp::DontCare);
             draft.push(self.swapchain, AccessKind::ColorAttachment, false, before);
         }
         let mut due = due;
@@ -40,7 +40,7 @@ impl Generator {
             let depth = |made: &Made| made.kind == MadeKind::Depth(size);
             match self.choose(draft, depth) {
                 Some(index) if !self.random.one_in(4) => {
-                    let before = self.random.one_in(2).then_some(Before::Load);
+                    let before = self.random.one_in(2).then_some(LoadOp::Load);
                     self.use_made(draft, index, AccessKind::DepthStencilAttachment, before);
                 }
                 _ if due > 0 => {
@@ -58,7 +58,7 @@ impl Generator {
         if blend || (colors < 4 && self.random.one_in(8)) {
             let color = |made: &Made| matches!(made.kind, MadeKind::Color(of, _) if of == size);
             if let Some(index) = self.choose(draft, color) {
-                self.use_made(draft, index, AccessKind::ColorAttachment, Some(Before::Load));
+                self.use_made(draft, index, AccessKind::ColorAttachment, Some(LoadOp::Load));
             }
         }
         self.extra_buffers(draft, due - colors);
@@ -77,7 +77,7 @@ impl Generator {
                     MadeKind::Buffer => AccessKind::StorageBuffer,
                     _ => AccessKind::StorageImage,
                 };
-                self.use_made(draft, index, access, Some(Before::Load));
+                self.use_made(draft, index, access, Some(LoadOp::Load));
             }
         }
         let size = self.random.pick(&[Size::Full, Size::Half, Size::Quarter]);
@@ -102,7 +102,7 @@ impl Generator {
                     image,
                     AccessKind::TransferDestination,
                     false,
-                    Some(Before::Overwrite),
+                    Some(LoadOp::DontCare),
                 );
             }
         }
@@ -126,14 +126,14 @@ impl Generator {
         let mut desc = image(size, format);
         desc.samples = vk::SampleCountFlags::TYPE_4;
         let samples = self.declare("samples", desc, Lifetime::Transient);
-        let clear = Some(Before::Clear(ClearValue::ZERO));
+        let clear = Some(LoadOp::Clear(ClearValue::ZERO));
         draft.push(samples, AccessKind::ColorAttachment, false, clear);
         let resolved = self.declare("resolved", image(size, format), Lifetime::Transient);
         draft.push(
             resolved,
             AccessKind::ResolveAttachment,
             false,
-            Some(Before::Overwrite),
+            Some(LoadOp::DontCare),
         );
         draft.accesses.last_mut().expect("an access was pushed").resolves = Some(samples);
         self.enter(resolved, MadeKind::Color(size, format));
@@ -142,7 +142,7 @@ impl Generator {
     fn new_depth(&mut self, draft: &mut Draft, size: Size) {
         let format = self.random.pick(&[vk::Format::D32_SFLOAT, vk::Format::D16_UNORM]);
         let depth = self.declare("depth", image(size, format), Lifetime::Transient);
-        let clear = Some(Before::Clear(ClearValue::DepthStencil(1.0, 0)));
+        let clear = Some(LoadOp::Clear(ClearValue::DepthStencil(1.0, 0)));
         draft.push(depth, AccessKind::DepthStencilAttachment, false, clear);
         self.enter(depth, MadeKind::Depth(size));
     }
@@ -156,9 +156,9 @@ impl Generator {
             vk::Format::R32_SFLOAT,
         ]);
         let before = if access == AccessKind::ColorAttachment && self.random.one_in(2) {
-            Before::Clear(ClearValue::ZERO)
+            LoadOp::Clear(ClearValue::ZERO)
         } else {
-            Before::Overwrite
+            LoadOp::DontCare
         };
         // A history is written and read on the first queue; its two versions need no order beyond the frame's.
         if self.queue == 0 && self.random.one_in(16) {
@@ -183,7 +183,7 @@ impl Generator {
         let magnitude = self.random.below(14);
         let size = Bytes(256 * (1 + self.random.below(1 << magnitude)));
         let buffer = self.declare("buffer", BufferDesc::new(size), Lifetime::Transient);
-        draft.push(buffer, access, false, Some(Before::Overwrite));
+        draft.push(buffer, access, false, Some(LoadOp::DontCare));
         self.enter(buffer, MadeKind::Buffer);
     }
 

@@ -5,13 +5,13 @@ use ash::vk;
 use super::super::*;
 
 /// O(accesses): per resource, the scratch remembers the last pass that had it as something.
-pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameFault> {
+pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
     let mut written_by: Vec<Option<PassId>> = vec![None; tables.resources.len()];
     let mut resolvable_in: Vec<Option<PassId>> = vec![None; tables.resources.len()];
     for (index, pass) in tables.passes.iter().enumerate() {
         let id = Some(PassId(index as u32));
         if pass.contents == Contents::Secondary && pass.kind != PassKind::Render {
-            return Err(FrameFault::SecondaryContents {
+            return Err(FrameError::SecondaryContents {
                 pass: pass.name.clone(),
             });
         }
@@ -19,7 +19,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameFault> {
         if pass.contents == Contents::Store
             && let Err(why) = split::check_store(tables, pass.kind, accesses)
         {
-            return Err(FrameFault::StoreContents {
+            return Err(FrameError::StoreContents {
                 pass: pass.name.clone(),
                 why,
             });
@@ -36,7 +36,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameFault> {
             // Only the current version can be written.
             let twice = access.writes && std::mem::replace(&mut written_by[resource], id) == id;
             if twice || same_depth {
-                return Err(FrameFault::TwoWriters {
+                return Err(FrameError::TwoWriters {
                     pass: pass.name.clone(),
                     resource: tables.resources[resource].name.clone(),
                 });
@@ -52,7 +52,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameFault> {
         for access in accesses {
             let source = access.resolves.and_then(|source| resolvable_in[source.index()]);
             if access.kind == AccessKind::ResolveAttachment && source != id {
-                return Err(FrameFault::ResolveSource {
+                return Err(FrameError::ResolveSource {
                     pass: pass.name.clone(),
                     resource: tables.resources[access.resource.index()].name.clone(),
                 });
@@ -66,7 +66,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameFault> {
 pub(super) fn normalize_accesses(tables: &mut Tables) {
     for access in &mut tables.accesses {
         if !access.writes {
-            access.before = Before::Load;
+            access.before = LoadOp::Load;
         }
         if access.kind != AccessKind::ResolveAttachment {
             access.resolves = None;
@@ -74,8 +74,8 @@ pub(super) fn normalize_accesses(tables: &mut Tables) {
     }
 }
 
-fn misuse(tables: &Tables, access: &Access, why: &'static str) -> FrameFault {
-    FrameFault::Misuse {
+fn misuse(tables: &Tables, access: &Access, why: &'static str) -> FrameError {
+    FrameError::Misuse {
         pass: tables.passes[access.pass.index()].name.clone(),
         resource: tables.resources[access.resource.index()].name.clone(),
         kind: access.kind,
@@ -83,12 +83,12 @@ fn misuse(tables: &Tables, access: &Access, why: &'static str) -> FrameFault {
     }
 }
 
-fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), FrameFault> {
+fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), FrameError> {
     let resource = &tables.resources[access.resource.index()];
     let misuse = |why| Err(misuse(tables, access, why));
     let previous = |why| {
         let (pass, resource) = (pass.name.clone(), resource.name.clone());
-        Err(FrameFault::Previous { pass, resource, why })
+        Err(FrameError::Previous { pass, resource, why })
     };
     let kind = access.kind;
     if resource.is_image() && !kind.fits_images() {
@@ -122,7 +122,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     if access.reads && !access.writes && kind.access_flags(true, false).is_empty() {
         return misuse("such accesses cannot read");
     }
-    if let Before::Clear(value) = access.before {
+    if let LoadOp::Clear(value) = access.before {
         if !kind.is_attachment() {
             return misuse(
                 "only attachments can be cleared by the pass: clear in a transfer pass, or overwrite",
@@ -130,7 +130,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
         }
         if value.is_nan() {
             let (pass, resource) = (pass.name.clone(), resource.name.clone());
-            return Err(FrameFault::ClearValue { pass, resource });
+            return Err(FrameError::ClearValue { pass, resource });
         }
     }
     if access.version == Version::Previous {
@@ -155,7 +155,7 @@ pub(super) fn derive_usage(tables: &mut Tables) {
     }
 }
 
-pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameFault> {
+pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameError> {
     for pass in tables
         .passes
         .iter_mut()
@@ -175,7 +175,7 @@ pub(super) fn derive_render_areas(tables: &mut Tables) -> Result<(), FrameFault>
             };
             if access.kind != AccessKind::ResolveAttachment {
                 if !samples.is_empty() && samples != desc.samples {
-                    return Err(FrameFault::Attachments {
+                    return Err(FrameError::Attachments {
                         pass: pass.name.clone(),
                         what: "samples",
                     });

@@ -35,7 +35,7 @@ pub(super) fn derive_uses(tables: &mut Tables) {
 }
 
 /// Every read finds contents: written by an earlier pass, brought in by the caller, or left by the frame before.
-pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameFault> {
+pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     for (index, resource) in tables.resources.iter().enumerate() {
         // An external image that comes in as UNDEFINED has no contents either; a buffer has no layout to say so.
         let mut contents = match resource.lifetime {
@@ -54,11 +54,11 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameFault> {
             let anew = in_pass
                 .iter()
                 .map(access_of)
-                .any(|access| access.writes && access.before != Before::Load);
+                .any(|access| access.writes && access.before != LoadOp::Load);
             for access in in_pass.iter().map(access_of) {
                 if access.version == Version::Previous {
                     if never_written {
-                        return Err(FrameFault::Previous {
+                        return Err(FrameError::Previous {
                             pass: pass_name(access),
                             resource: resource.name.clone(),
                             why: "no pass writes its current version",
@@ -68,7 +68,7 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameFault> {
                 }
                 let same_pass = anew && access.kind == AccessKind::InputAttachment;
                 if access.needs_contents() && !contents && !same_pass {
-                    return Err(FrameFault::ReadBeforeWrite {
+                    return Err(FrameError::ReadBeforeWrite {
                         pass: pass_name(access),
                         resource: resource.name.clone(),
                     });

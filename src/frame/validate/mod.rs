@@ -24,7 +24,7 @@ const MOST_BYTES: Bytes = Bytes(1 << 40);
 pub(super) const LONGEST_NAME: usize = 256;
 
 /// Checks everything and fills in what follows from the description.
-pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameFault> {
+pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameError> {
     check_counts(&tables)?;
     check_names(&tables)?;
     resolve_sizes(&mut tables)?;
@@ -44,7 +44,7 @@ pub(super) fn finish(mut tables: Tables) -> Result<Tables, FrameFault> {
 }
 
 /// Small enough that no index overflows 32 bits and no sum of sizes 64.
-fn check_counts(tables: &Tables) -> Result<(), FrameFault> {
+fn check_counts(tables: &Tables) -> Result<(), FrameError> {
     let counts = [
         ("queues", tables.queues.len(), MOST_QUEUES),
         ("semaphores", tables.semaphores.len(), MOST),
@@ -57,17 +57,17 @@ fn check_counts(tables: &Tables) -> Result<(), FrameFault> {
     ];
     for (what, count, limit) in counts {
         if count > limit {
-            return Err(FrameFault::TooMany { what, count, limit });
+            return Err(FrameError::TooMany { what, count, limit });
         }
     }
     Ok(())
 }
 
 /// Only render passes have tiles.
-fn check_tile_shading(tables: &Tables) -> Result<(), FrameFault> {
+fn check_tile_shading(tables: &Tables) -> Result<(), FrameError> {
     let mut marked = tables.passes.iter().filter(|pass| pass.tile_shading);
     match marked.find(|pass| pass.kind != PassKind::Render) {
-        Some(pass) => Err(FrameFault::TileShading {
+        Some(pass) => Err(FrameError::TileShading {
             pass: pass.name.clone(),
         }),
         None => Ok(()),
@@ -75,17 +75,17 @@ fn check_tile_shading(tables: &Tables) -> Result<(), FrameFault> {
 }
 
 /// Names are unique, and print on one line.
-fn check_names(tables: &Tables) -> Result<(), FrameFault> {
+fn check_names(tables: &Tables) -> Result<(), FrameError> {
     fn check<'a>(
         singular: &'static str,
         plural: &'static str,
         names: impl Iterator<Item = &'a str>,
-    ) -> Result<(), FrameFault> {
+    ) -> Result<(), FrameError> {
         let mut seen = BTreeSet::new();
         for name in names {
             check_name(singular, name)?;
             if !seen.insert(name) {
-                return Err(FrameFault::DuplicateName {
+                return Err(FrameError::DuplicateName {
                     what: plural,
                     name: name.to_owned(),
                 });
@@ -97,7 +97,7 @@ fn check_names(tables: &Tables) -> Result<(), FrameFault> {
         check("frame", "frames", std::iter::once(tables.name.as_str()))?;
     }
     if tables.passes.is_empty() {
-        return Err(FrameFault::Empty {
+        return Err(FrameError::Empty {
             frame: tables.name.clone(),
         });
     }
@@ -121,12 +121,12 @@ fn check_names(tables: &Tables) -> Result<(), FrameFault> {
 }
 
 /// A message that quotes the name stays readable and on one line.
-pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameFault> {
+pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameError> {
     let breaks_line = |c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}';
     if !name.is_empty() && name.len() <= LONGEST_NAME && !name.contains(breaks_line) {
         return Ok(());
     }
-    Err(FrameFault::Name {
+    Err(FrameError::Name {
         what,
         name: shortened(name),
         limit: LONGEST_NAME,
@@ -134,7 +134,7 @@ pub(super) fn check_name(what: &'static str, name: &str) -> Result<(), FrameFaul
 }
 
 /// Every image has texels and every buffer bytes, and none more than a memory could hold.
-fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameFault> {
+fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
     let base = tables.base_extent;
     for resource in &mut tables.resources {
         let name = &resource.name;
@@ -148,7 +148,7 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameFault> {
             && resource.is_image()
             && desc.exit.layout == vk::ImageLayout::UNDEFINED
         {
-            return Err(FrameFault::ExitLayout {
+            return Err(FrameError::ExitLayout {
                 resource: resource.name.clone(),
             });
         }
@@ -157,11 +157,11 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameFault> {
 }
 
 /// The image's extent in texels.
-fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk::Extent3D, FrameFault> {
+fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk::Extent3D, FrameError> {
     if let Extent::Scaled(scale) = desc.extent
         && !scale.iter().all(|by| by.is_finite() && *by > 0.0)
     {
-        return Err(FrameFault::Scale {
+        return Err(FrameError::Scale {
             resource: name.to_owned(),
             scale: format!("{} x {}", scale[0], scale[1]),
         });
@@ -173,7 +173,7 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     let vk::Extent3D { width, height, depth } = extent;
     if width == 0 || height == 0 || depth == 0 {
         let resource = name.to_owned();
-        return Err(FrameFault::ZeroExtent {
+        return Err(FrameError::ZeroExtent {
             resource,
             width,
             height,
@@ -190,7 +190,7 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
         return Err(no(name, "single sample count"));
     }
     let Some(block) = texel_block(desc.format) else {
-        return Err(FrameFault::Format {
+        return Err(FrameError::Format {
             resource: name.to_owned(),
             format: format!("{:?}", desc.format),
         });
@@ -213,20 +213,20 @@ fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk:
     }
 }
 
-fn no(resource: &str, what: &'static str) -> FrameFault {
+fn no(resource: &str, what: &'static str) -> FrameError {
     let resource = resource.to_owned();
-    FrameFault::ZeroCount { resource, what }
+    FrameError::ZeroCount { resource, what }
 }
 
-fn too_large(resource: &str) -> FrameFault {
-    FrameFault::TooLarge {
+fn too_large(resource: &str) -> FrameError {
+    FrameError::TooLarge {
         resource: resource.to_owned(),
         limit: MOST_BYTES,
     }
 }
 
-fn check_references(tables: &Tables) -> Result<(), FrameFault> {
-    let unknown = |what, index: u32, by: String| FrameFault::Unknown {
+fn check_references(tables: &Tables) -> Result<(), FrameError> {
+    let unknown = |what, index: u32, by: String| FrameError::Unknown {
         what,
         name: format!("#{index}"),
         by,

@@ -5,7 +5,7 @@ use ash::vk;
 use super::super::*;
 use super::queue_of;
 
-pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameFault> {
+pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameError> {
     for pass in &tables.passes {
         let queue = &tables.queues[queue_of(tables, pass).index()];
         // Graphics and compute queues can always transfer; their transfer bit is optional.
@@ -23,13 +23,13 @@ pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameFault> {
         };
         if !queue.capabilities.intersects(fits) {
             let (pass, queue) = (pass.name.clone(), queue.name.clone());
-            return Err(FrameFault::QueueCapability { pass, queue, needs });
+            return Err(FrameError::QueueCapability { pass, queue, needs });
         }
     }
     Ok(())
 }
 
-pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameFault> {
+pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameError> {
     let mut signalled = vec![false; tables.semaphores.len()];
     let mut waited = vec![false; tables.semaphores.len()];
     for (index, batch) in tables.batches.iter().enumerate() {
@@ -37,13 +37,13 @@ pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameFault> {
             let semaphore = &tables.semaphores[op.semaphore.index()];
             let name = || semaphore.name.clone();
             if !semaphore.external && !signalled[op.semaphore.index()] {
-                return Err(FrameFault::Cyclic {
+                return Err(FrameError::Cyclic {
                     batch: index,
                     semaphore: name(),
                 });
             }
             if std::mem::replace(&mut waited[op.semaphore.index()], true) {
-                return Err(FrameFault::SemaphoreReuse {
+                return Err(FrameError::SemaphoreReuse {
                     semaphore: name(),
                     what: "waited for",
                 });
@@ -52,7 +52,7 @@ pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameFault> {
         for op in &batch.signals {
             if std::mem::replace(&mut signalled[op.semaphore.index()], true) {
                 let semaphore = tables.semaphores[op.semaphore.index()].name.clone();
-                return Err(FrameFault::SemaphoreReuse {
+                return Err(FrameError::SemaphoreReuse {
                     semaphore,
                     what: "signalled",
                 });
@@ -61,7 +61,7 @@ pub(super) fn check_semaphores(tables: &Tables) -> Result<(), FrameFault> {
     }
     for (index, semaphore) in tables.semaphores.iter().enumerate() {
         if !semaphore.external && signalled[index] && !waited[index] {
-            return Err(FrameFault::NeverWaited {
+            return Err(FrameError::NeverWaited {
                 semaphore: semaphore.name.clone(),
             });
         }
@@ -103,7 +103,7 @@ pub(super) fn derive_order(tables: &mut Tables) {
 ///
 /// Batches of one queue are ordered, so the last use on each other queue stands for all before it:
 /// O(accesses x queues).
-pub(super) fn check_order(tables: &Tables) -> Result<(), FrameFault> {
+pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
     if tables.before.is_empty() {
         return Ok(());
     }
@@ -122,7 +122,7 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameFault> {
                 let earlier = batch_of(pass);
                 let ordered = other_queue == queue || before[earlier / 64] >> (earlier % 64) & 1 == 1;
                 if !ordered && version == access.version {
-                    return Err(FrameFault::Unordered {
+                    return Err(FrameError::Unordered {
                         resource: resource.name.clone(),
                         first: tables.passes[pass.index()].name.clone(),
                         second: tables.passes[access.pass.index()].name.clone(),

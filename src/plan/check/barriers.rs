@@ -10,7 +10,7 @@ use crate::plan::{Barrier, TransferHalf};
 /// A barrier that Vulkan does not allow.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum BarrierFault {
+pub enum BarrierError {
     /// A stage that the queue does not have (VUID-vkCmdPipelineBarrier2-srcStageMask-09675, -dstStageMask-09676).
     #[error(
         "a barrier of `{resource}` at pass `{pass}` names stage {stage:?}, which queue `{queue}` does not have (VUID-vkCmdPipelineBarrier2-srcStageMask-09675)"
@@ -109,7 +109,7 @@ pub(super) fn check(judge: &mut Judge<'_>) {
                 let again = |other: &Barrier| other.placement == barrier.placement && is_transition(other);
                 if is_transition(barrier) && barriers[..index].iter().any(again) {
                     let (resource, pass) = (judge.resource(barrier.resource), judge.pass(pass));
-                    judge.report(BarrierFault::TwoTransitions { resource, pass });
+                    judge.report(BarrierError::TwoTransitions { resource, pass });
                 }
             }
         }
@@ -132,7 +132,7 @@ fn check_scopes(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
     let destination = (half != Some(TransferHalf::Release)).then_some(destination);
     for (stages, access) in source.into_iter().chain(destination) {
         if let Some(stage) = unsupported(stages, queue.capabilities) {
-            judge.report(BarrierFault::Stage {
+            judge.report(BarrierError::Stage {
                 resource: judge.resource(barrier.resource),
                 pass: judge.pass(pass),
                 stage,
@@ -140,7 +140,7 @@ fn check_scopes(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
             });
         }
         if let Some(access) = unmade(stages, access) {
-            judge.report(BarrierFault::Access {
+            judge.report(BarrierError::Access {
                 resource: judge.resource(barrier.resource),
                 pass: judge.pass(pass),
                 access,
@@ -155,10 +155,10 @@ fn check_layouts(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
     let (resource, pass) = (judge.resource(barrier.resource), judge.pass(pass));
     if !judge.plan.frame.resource(barrier.resource).is_image() {
         if layouts != [vk::ImageLayout::UNDEFINED; 2] {
-            judge.report(BarrierFault::BufferLayout { resource, pass });
+            judge.report(BarrierError::BufferLayout { resource, pass });
         }
     } else if [vk::ImageLayout::UNDEFINED, vk::ImageLayout::PREINITIALIZED].contains(&barrier.new_layout) {
-        judge.report(BarrierFault::NewLayout {
+        judge.report(BarrierError::NewLayout {
             resource,
             pass,
             layout: barrier.new_layout,
@@ -178,7 +178,7 @@ fn check_queues(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
     let (resource, pass) = (judge.resource(barrier.resource), judge.pass(pass));
     if transfer.from == transfer.to {
         let queue = name(transfer.from);
-        judge.report(BarrierFault::TransferToItself {
+        judge.report(BarrierError::TransferToItself {
             resource,
             pass,
             half,
@@ -186,7 +186,7 @@ fn check_queues(judge: &mut Judge<'_>, pass: PassId, barrier: &Barrier) {
         });
     } else if queue != belongs {
         let (queue, belongs) = (name(queue), name(belongs));
-        judge.report(BarrierFault::TransferQueue {
+        judge.report(BarrierError::TransferQueue {
             resource,
             pass,
             half,

@@ -11,7 +11,7 @@ use crate::units::{Alignment, Bytes, Span};
 /// Memory objects, offsets and sizes that do not go together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum BytesFault {
+pub enum BytesError {
     /// A memory object of a type that its home must not, or has to, use.
     #[error("object {object} of home {home:?} has memory type {memory_type}, which {why}")]
     ObjectType {
@@ -223,7 +223,7 @@ fn check_objects(judge: &mut Judge<'_>) {
             _ => None,
         };
         if let Some(why) = why {
-            judge.report(BytesFault::ObjectType {
+            judge.report(BytesError::ObjectType {
                 object: index,
                 home: object.home,
                 memory_type: object.memory_type,
@@ -231,7 +231,7 @@ fn check_objects(judge: &mut Judge<'_>) {
             });
         }
         if object.size == Bytes::ZERO {
-            judge.report(BytesFault::ObjectEmpty { object: index });
+            judge.report(BytesError::ObjectEmpty { object: index });
         }
         let heap_size = profile.heaps[heap as usize].size;
         let limits = [
@@ -252,7 +252,7 @@ fn check_objects(judge: &mut Judge<'_>) {
         let asked = asked.map(|most| ("what the plan may bind of the tile heap", most));
         for (limit, most) in limits.into_iter().chain(tile_limit).chain(asked) {
             if object.size > most {
-                judge.report(BytesFault::ObjectTooLarge {
+                judge.report(BytesError::ObjectTooLarge {
                     object: index,
                     size: object.size,
                     limit,
@@ -275,7 +275,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
     } = placement;
     let resource = judge.resident(index);
     if object.home != home {
-        judge.report(BytesFault::WrongObject {
+        judge.report(BytesError::WrongObject {
             resource: resource.clone(),
             home,
             object: format!("object {} of home {:?}", id.index(), object.home),
@@ -304,14 +304,14 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
         ),
     };
     if bits & 1 << object.memory_type == 0 {
-        judge.report(BytesFault::TypeNotAllowed {
+        judge.report(BytesError::TypeNotAllowed {
             resource: resource.clone(),
             memory_type: object.memory_type,
             bits,
         });
     }
     if !offset.is_aligned(alignment) {
-        judge.report(BytesFault::Misaligned {
+        judge.report(BytesError::Misaligned {
             resource: resource.clone(),
             home,
             offset,
@@ -320,7 +320,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
         });
     }
     if size < needs {
-        judge.report(BytesFault::TooSmall {
+        judge.report(BytesError::TooSmall {
             resource: resource.clone(),
             home,
             size,
@@ -328,7 +328,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
         });
     }
     if offset.0.checked_add(size.0).is_none_or(|end| end > object.size.0) {
-        judge.report(BytesFault::PastObject {
+        judge.report(BytesError::PastObject {
             resource: resource.clone(),
             offset,
             size,
@@ -339,7 +339,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
     // A lazily allocated object of one resource is as dedicated as any; who shares it is judged by pairs.
     let dedicated = matches!(home, Home::Own | Home::Lazy) && offset == Bytes::ZERO;
     if requirement.dedicated == Dedicated::Required && !dedicated {
-        judge.report(BytesFault::NotDedicated {
+        judge.report(BytesError::NotDedicated {
             resource,
             home,
             offset,
@@ -364,7 +364,7 @@ fn check_sharing(judge: &mut Judge<'_>, first: usize, second: usize) {
             continue;
         };
         let (resource, other) = (judge.resident(index), judge.resident(other));
-        judge.report(BytesFault::Shared {
+        judge.report(BytesError::Shared {
             resource,
             object: object.index(),
             other,
@@ -390,7 +390,7 @@ fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize
     let end = sites[first].end.min(sites[second].end);
     if a.span.overlaps(b.span) {
         if start.0 < end {
-            judge.report(BytesFault::Overlap {
+            judge.report(BytesError::Overlap {
                 first: one,
                 first_span: a.span,
                 second: other,
@@ -399,7 +399,7 @@ fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize
                 bytes: Bytes(end) - start,
             });
         } else {
-            judge.report(BytesFault::Granularity {
+            judge.report(BytesError::Granularity {
                 first: one,
                 second: other,
                 granularity,
@@ -408,7 +408,7 @@ fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize
         return;
     }
     if !plan.options.aliasing {
-        judge.report(BytesFault::AliasedAgainstOptions {
+        judge.report(BytesError::AliasedAgainstOptions {
             first: one.clone(),
             second: other.clone(),
         });
@@ -426,7 +426,7 @@ fn check_pair(judge: &mut Judge<'_>, sites: &[Site], first: usize, second: usize
         .flat_map(|before| uses(judge, later).map(move |after| (before, after)))
         .find(|&(before, after)| !plan.frame.happens_before(before, after));
     if let Some((before, after)) = unordered {
-        judge.report(BytesFault::Concurrent {
+        judge.report(BytesError::Concurrent {
             first: judge.resident(earlier),
             second: judge.resident(later),
             first_pass: judge.pass(before),

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 /// Contents that are needed and gone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ContentsFault {
+pub enum ContentsError {
     /// A pass needs what a resource held.
     #[error("pass `{pass}` needs the contents of `{resource}`: {loss}")]
     Lost {
@@ -132,7 +132,7 @@ impl Contents {
     pub(super) fn need(&mut self, judge: &mut Judge<'_>, placement: usize, pass: PassId) {
         if let Some(loss) = self.lost[self.shared[placement]].take() {
             let (pass, resource) = (judge.pass(pass), judge.resident(placement));
-            judge.report(ContentsFault::Lost { pass, resource, loss });
+            judge.report(ContentsError::Lost { pass, resource, loss });
         }
     }
 

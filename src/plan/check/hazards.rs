@@ -27,7 +27,7 @@ use crate::units::{Alignment, Bytes};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{second} at bytes [{}, {}) after {first}{}: {lack}", .bytes.0, .bytes.1, when(*.around))]
 #[non_exhaustive]
-pub struct HazardFault {
+pub struct HazardError {
     /// The earlier use.
     pub first: Touch,
     /// The later use.
@@ -398,7 +398,7 @@ impl Hazards {
             By::Pass => Touch::Write { pass, resource },
         };
         let site = self.sites[placement];
-        judge.report(HazardFault {
+        judge.report(HazardError {
             first,
             second,
             around: record.frame != self.frame,

@@ -10,7 +10,7 @@ use crate::plan::{Barrier, Home, Placement, QueueTransfer, TransferHalf};
 /// An image in another layout, or a resource with another queue, than the plan says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum LayoutFault {
+pub enum LayoutError {
     /// A barrier names a layout that the image is not in (VUID-VkImageMemoryBarrier2-oldLayout-01197).
     #[error(
         "a barrier at pass `{pass}` takes `{resource}` from {named:?}, and it is in {tracked:?} (VUID-VkImageMemoryBarrier2-oldLayout-01197)"
@@ -240,7 +240,7 @@ impl Layouts {
             let tracked = self.states[placement].layout.unwrap_or(layout);
             if tracked != layout {
                 let (pass, resource) = (judge.pass(pass), judge.resident(placement));
-                judge.report(LayoutFault::Use {
+                judge.report(LayoutError::Use {
                     pass,
                     resource,
                     needs: layout,
@@ -265,7 +265,7 @@ impl Layouts {
         let tracked = self.states[placement].layout.unwrap_or(needs);
         if image && needs != L::UNDEFINED && tracked != needs {
             let resource = judge.resident(placement);
-            judge.report(LayoutFault::Exit {
+            judge.report(LayoutError::Exit {
                 resource,
                 needs,
                 tracked,
@@ -288,7 +288,7 @@ impl Layouts {
         let tracked = self.states[placement].layout.unwrap_or(barrier.old_layout);
         if tracked != barrier.old_layout {
             let (pass, resource) = (judge.pass(pass), judge.resident(placement));
-            judge.report(LayoutFault::Old {
+            judge.report(LayoutError::Old {
                 pass,
                 resource,
                 named: barrier.old_layout,
@@ -324,7 +324,7 @@ impl Layouts {
             Owner::Queue(_) => false,
         };
         if !released {
-            judge.report(LayoutFault::NotReleased {
+            judge.report(LayoutError::NotReleased {
                 resource: judge.resident(placement),
                 pass: judge.pass(pass),
                 from: queue_name(judge, transfer.from),
@@ -346,7 +346,7 @@ impl Layouts {
     fn own(&mut self, judge: &mut Judge<'_>, placement: usize, queue: QueueId, pass: PassId) {
         match self.states[placement].owner {
             Owner::Queue(owner) if owner != queue => {
-                judge.report(LayoutFault::Owner {
+                judge.report(LayoutError::Owner {
                     pass: judge.pass(pass),
                     resource: judge.resident(placement),
                     queue: queue_name(judge, queue),
@@ -362,7 +362,7 @@ impl Layouts {
     /// Something else than the acquire follows a release.
     fn drop_release(&mut self, judge: &mut Judge<'_>, placement: usize) {
         if let Owner::Between(transfer, release) = self.states[placement].owner {
-            judge.report(LayoutFault::NotAcquired {
+            judge.report(LayoutError::NotAcquired {
                 resource: judge.resident(placement),
                 pass: judge.pass(release.pass),
                 from: queue_name(judge, transfer.from),
@@ -393,7 +393,7 @@ pub(super) fn check_fit(judge: &mut Judge<'_>) {
         if alias && plan.frame.resource(access.resource).is_image() && planned.layout != L::GENERAL {
             let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
             let layout = planned.layout;
-            judge.report(LayoutFault::Alias {
+            judge.report(LayoutError::Alias {
                 pass,
                 resource,
                 layout,
@@ -401,7 +401,7 @@ pub(super) fn check_fit(judge: &mut Judge<'_>) {
         }
         if !fits {
             let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
-            judge.report(LayoutFault::Unfit {
+            judge.report(LayoutError::Unfit {
                 pass,
                 resource,
                 kind: access.kind,

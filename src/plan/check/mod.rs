@@ -34,16 +34,16 @@ mod split;
 mod structure;
 mod totals;
 
-pub use barriers::BarrierFault;
-pub use bytes::BytesFault;
-pub use contents::{ContentsFault, Loss};
-pub use hazards::{HazardFault, Lack, Touch};
-pub use layouts::LayoutFault;
-pub use operations::OperationFault;
-pub use residence::{ResidenceFault, TileRule};
-pub use split::SplitFault;
-pub use structure::StructureFault;
-pub use totals::TotalFault;
+pub use barriers::BarrierError;
+pub use bytes::BytesError;
+pub use contents::{ContentsError, Loss};
+pub use hazards::{HazardError, Lack, Touch};
+pub use layouts::LayoutError;
+pub use operations::OperationError;
+pub use residence::{ResidenceError, TileRule};
+pub use split::SplitError;
+pub use structure::StructureError;
+pub use totals::TotalError;
 
 use super::Plan;
 use crate::frame::{PassId, ResourceId};
@@ -51,37 +51,37 @@ use crate::frame::{PassId, ResourceId};
 /// What is wrong with a plan, by the kind of rule it breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum CheckFault {
+pub enum CheckError {
     /// The tables do not refer to each other soundly.
     #[error(transparent)]
-    Structure(#[from] StructureFault),
+    Structure(#[from] StructureError),
     /// A life that is split as it must not be.
     #[error(transparent)]
-    Split(#[from] SplitFault),
+    Split(#[from] SplitError),
     /// Memory objects, offsets and sizes.
     #[error(transparent)]
-    Bytes(#[from] BytesFault),
+    Bytes(#[from] BytesError),
     /// Something lives where it must not.
     #[error(transparent)]
-    Residence(#[from] ResidenceFault),
+    Residence(#[from] ResidenceError),
     /// Contents are needed and gone, or cannot be reached.
     #[error(transparent)]
-    Contents(#[from] ContentsFault),
+    Contents(#[from] ContentsError),
     /// A barrier that Vulkan does not allow.
     #[error(transparent)]
-    Barrier(#[from] BarrierFault),
+    Barrier(#[from] BarrierError),
     /// An image is in another layout, or with another queue, than is said.
     #[error(transparent)]
-    Layout(#[from] LayoutFault),
+    Layout(#[from] LayoutError),
     /// Two uses of the same bytes with too little between them.
     #[error(transparent)]
-    Hazard(#[from] HazardFault),
+    Hazard(#[from] HazardError),
     /// Load and store operations.
     #[error(transparent)]
-    Operation(#[from] OperationFault),
+    Operation(#[from] OperationError),
     /// A sum that is not the sum.
     #[error(transparent)]
-    Total(#[from] TotalFault),
+    Total(#[from] TotalError),
 }
 
 impl Plan {
@@ -110,7 +110,7 @@ impl Plan {
     ///
     /// # Errors
     /// The first fault of [`Plan::faults`].
-    pub fn check(&self) -> Result<(), CheckFault> {
+    pub fn check(&self) -> Result<(), CheckError> {
         match self.faults().into_iter().next() {
             Some(fault) => Err(fault),
             None => Ok(()),
@@ -119,7 +119,7 @@ impl Plan {
 
     /// Everything that is wrong with the plan: first what is seen by looking, then what a replay of two frames meets, in
     /// the order of the passes. Empty for a plan that may be executed.
-    pub fn faults(&self) -> Vec<CheckFault> {
+    pub fn faults(&self) -> Vec<CheckError> {
         let mut judge = Judge {
             plan: self,
             faults: Vec::new(),
@@ -143,12 +143,12 @@ impl Plan {
 /// The plan being judged, and what was found so far.
 struct Judge<'a> {
     plan: &'a Plan,
-    faults: Vec<CheckFault>,
+    faults: Vec<CheckError>,
 }
 
 impl Judge<'_> {
     /// Adds a fault, once: the second frame of the replay meets most faults of the first again.
-    fn report(&mut self, fault: impl Into<CheckFault>) {
+    fn report(&mut self, fault: impl Into<CheckError>) {
         let fault = fault.into();
         if !self.faults.contains(&fault) {
             self.faults.push(fault);

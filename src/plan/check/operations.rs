@@ -4,14 +4,14 @@
 use ash::vk;
 
 use super::Judge;
-use crate::frame::{Access, AccessKind, Before};
+use crate::frame::{Access, AccessKind, LoadOp};
 use crate::plan::{AccessPlan, Plan};
 use crate::profile::Features;
 
 /// A load or store operation that does something else than the frame asks for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum OperationFault {
+pub enum OperationError {
     /// A load operation against the access's declaration.
     #[error("pass `{pass}` loads attachment `{resource}` with {op:?}, and its declaration needs {needs}")]
     Load {
@@ -48,7 +48,7 @@ pub(super) fn check(judge: &mut Judge<'_>) {
         if let Some(needs) = unfit_load(access, planned.load_op) {
             let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
             let op = planned.load_op;
-            judge.report(OperationFault::Load {
+            judge.report(OperationError::Load {
                 pass,
                 resource,
                 op,
@@ -65,7 +65,7 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             _ => "there is no such operation",
         };
         let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
-        judge.report(OperationFault::Store {
+        judge.report(OperationError::Store {
             pass,
             resource,
             op,
@@ -79,8 +79,8 @@ fn unfit_load(access: &Access, op: vk::AttachmentLoadOp) -> Option<&'static str>
     use vk::AttachmentLoadOp as Op;
     let loads = op == Op::LOAD;
     match access.before {
-        _ if !access.writes || access.before == Before::Load => (!loads).then_some("LOAD"),
-        Before::Clear(_) => (op != Op::CLEAR).then_some("CLEAR"),
+        _ if !access.writes || access.before == LoadOp::Load => (!loads).then_some("LOAD"),
+        LoadOp::Clear(_) => (op != Op::CLEAR).then_some("CLEAR"),
         // To load what is not declared as read would be a read that no barrier expects.
         _ if loads && !access.reads => Some("DONT_CARE or CLEAR"),
         _ => None,
@@ -109,7 +109,7 @@ pub(super) struct Effect {
 pub(super) fn effect(plan: &Plan, access: &Access, planned: &AccessPlan) -> Effect {
     let attachment = access.kind.is_attachment();
     let stores = attachment && planned.store_op != vk::AttachmentStoreOp::NONE;
-    let loads = attachment && access.writes && access.before == Before::Load;
+    let loads = attachment && access.writes && access.before == LoadOp::Load;
     let writes = access.writes || stores;
     let stages = if access.stages.is_empty() {
         access.kind.default_stages(plan.frame.pass(access.pass).kind)
@@ -138,7 +138,7 @@ fn needs_contents(plan: &Plan, access: &Access) -> bool {
             other.resource == access.resource
                 && other.version == access.version
                 && other.writes
-                && other.before != Before::Load
+                && other.before != LoadOp::Load
         });
-    (access.reads || access.writes && access.before == Before::Load) && !made_here
+    (access.reads || access.writes && access.before == LoadOp::Load) && !made_here
 }

@@ -2,7 +2,7 @@
 
 use super::Judge;
 use super::barriers::is_transition;
-use super::contents::{Contents, ContentsFault, Loss};
+use super::contents::{Contents, ContentsError, Loss};
 use super::hazards::{Hazards, Use};
 use super::layouts::{Layouts, check_fit};
 use super::operations::{Effect, effect};
@@ -99,7 +99,7 @@ impl Replay {
                 .filter(|_| held || self.written[placement])
             {
                 let resource = judge.resource(id);
-                judge.report(ContentsFault::Exit {
+                judge.report(ContentsError::Exit {
                     resource,
                     loss: loss.clone(),
                 });
@@ -169,7 +169,7 @@ impl Replay {
                 placement: self.turn(judge, barrier.placement),
                 source: Scope::source(barrier.src_stages, barrier.src_access),
                 destination: Scope::destination(barrier.dst_stages, barrier.dst_access),
-                global: matches!(barrier.cause, Cause::HandOver | Cause::Alias),
+                global: matches!(barrier.cause, Cause::Aliasing | Cause::Alias),
                 kind: dependency_kind(barrier),
             })
             .collect();

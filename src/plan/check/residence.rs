@@ -12,7 +12,7 @@ use crate::units::Span;
 /// Something lives where it must not.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ResidenceFault {
+pub enum ResidenceError {
     /// A resource in tile memory that the rules keep out.
     #[error("resource `{resource}` must not live in tile memory: {rule}")]
     Tile {
@@ -279,7 +279,7 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
     let id = plan.placements[index].resource;
     if plan.options.strategy == Strategy::Off {
         let resource = judge.resident(index);
-        judge.report(ResidenceFault::AgainstOptions {
+        judge.report(ResidenceError::AgainstOptions {
             resource,
             home: Home::Tile,
             asked: "nothing in tile memory",
@@ -287,7 +287,7 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
     }
     if plan.frame.resource(id).demand == Demand::KeptOff {
         let resource = judge.resident(index);
-        judge.report(ResidenceFault::AgainstOptions {
+        judge.report(ResidenceError::AgainstOptions {
             resource,
             home: Home::Tile,
             asked: "it to be kept off tile memory",
@@ -295,7 +295,7 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
     }
     if let Some(rule) = tile_rule(judge, id) {
         let resource = judge.resident(index);
-        judge.report(ResidenceFault::Tile { resource, rule });
+        judge.report(ResidenceError::Tile { resource, rule });
     }
 }
 
@@ -305,7 +305,7 @@ fn check_lazy(judge: &mut Judge<'_>, index: usize) {
     let id = plan.placements[index].resource;
     let resource = judge.resident(index);
     if !plan.options.lazy {
-        judge.report(ResidenceFault::AgainstOptions {
+        judge.report(ResidenceError::AgainstOptions {
             resource: resource.clone(),
             home: Home::Lazy,
             asked: "nothing lazily allocated",
@@ -329,7 +329,7 @@ fn check_lazy(judge: &mut Judge<'_>, index: usize) {
     } else {
         return;
     };
-    judge.report(ResidenceFault::Lazy { resource, why });
+    judge.report(ResidenceError::Lazy { resource, why });
 }
 
 /// Histories keep their bytes, external resources bring theirs.
@@ -351,12 +351,12 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
             let needed = plan.options.windows == WindowRule::Device || reads_previous(judge, id);
             if !keeps && needed {
                 let resource = resource.clone();
-                judge.report(ResidenceFault::History { resource, home, span });
+                judge.report(ResidenceError::History { resource, home, span });
             }
         }
         Lifetime::External(_) => {
             if object.is_some() || home != Home::Own {
-                judge.report(ResidenceFault::External {
+                judge.report(ResidenceError::External {
                     resource,
                     home,
                     object: if object.is_some() { "with" } else { "without" },
@@ -367,7 +367,7 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
         }
     }
     if object.is_none() {
-        judge.report(ResidenceFault::External {
+        judge.report(ResidenceError::External {
             resource,
             home,
             object: "without",
@@ -384,7 +384,7 @@ fn check_bindings(judge: &mut Judge<'_>) {
         let home = plan.objects[bound.index()].home;
         if home != Home::Tile {
             let (pass, object) = (judge.pass(id), bound.index());
-            judge.report(ResidenceFault::BoundNotTile { pass, object, home });
+            judge.report(ResidenceError::BoundNotTile { pass, object, home });
         }
         let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()];
         if !queue
@@ -392,7 +392,7 @@ fn check_bindings(judge: &mut Judge<'_>) {
             .intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE)
         {
             let (pass, queue) = (judge.pass(id), queue.name.clone());
-            judge.report(ResidenceFault::BoundOnTransferQueue { pass, queue });
+            judge.report(ResidenceError::BoundOnTransferQueue { pass, queue });
         }
     }
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
@@ -403,7 +403,7 @@ fn check_bindings(judge: &mut Judge<'_>) {
         };
         if bound != Some(object) {
             let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
-            judge.report(ResidenceFault::WrongObjectBound {
+            judge.report(ResidenceError::WrongObjectBound {
                 pass,
                 resource,
                 object: object.index(),

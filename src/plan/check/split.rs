@@ -7,7 +7,7 @@ use crate::plan::{Home, Split, Store};
 /// A life that is split as it must not be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SplitFault {
+pub enum SplitError {
     /// A store that names no store.
     #[error("store {index} of the plan is none: {why}")]
     Store {
@@ -76,7 +76,7 @@ fn check_stores(judge: &mut Judge<'_>, split: &Split) {
         };
         before = Some(pass);
         if let Some(why) = why {
-            judge.report(SplitFault::Store { index, why });
+            judge.report(SplitError::Store { index, why });
         }
     }
 }
@@ -105,7 +105,7 @@ fn check_stretches(judge: &mut Judge<'_>, split: &Split) {
         } else {
             continue;
         };
-        judge.report(SplitFault::Stretch {
+        judge.report(SplitError::Stretch {
             pass: judge.pass(store.pass),
             from: judge.resource(store.from),
             to: judge.resource(store.to),
@@ -117,7 +117,7 @@ fn check_stretches(judge: &mut Judge<'_>, split: &Split) {
 /// The described frame, pass by pass and access by access.
 fn check_described(judge: &mut Judge<'_>, split: &Split) {
     let (planned, described) = (&judge.plan.frame, &split.frame);
-    let mut different = |what: String| judge.report(SplitFault::Described { what });
+    let mut different = |what: String| judge.report(SplitError::Described { what });
     let is_store = |pass: PassId| split.stores.iter().any(|store| store.pass == pass);
     let kept: Vec<PassId> = planned.pass_ids().filter(|pass| !is_store(*pass)).collect();
     if kept.len() != described.passes().len()
@@ -190,6 +190,6 @@ fn check_described(judge: &mut Judge<'_>, split: &Split) {
         faults.push("the resources need something else".to_owned());
     }
     for what in faults {
-        judge.report(SplitFault::Described { what });
+        judge.report(SplitError::Described { what });
     }
 }

@@ -8,7 +8,7 @@ use crate::units::{Run, Span};
 /// Tables that do not refer to each other soundly.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum StructureFault {
+pub enum StructureError {
     /// A table that must run parallel to one of the frame does not.
     #[error("the plan has {entries} entries in `{table}` and its frame has {needs}: they must run parallel")]
     Length {
@@ -174,7 +174,7 @@ fn check_lengths(judge: &mut Judge<'_>) {
     ];
     for (table, entries, needs) in tables {
         if entries != needs {
-            judge.report(StructureFault::Length {
+            judge.report(StructureError::Length {
                 table,
                 entries,
                 needs,
@@ -187,7 +187,7 @@ fn check_profile(judge: &mut Judge<'_>) {
     let profile = &judge.plan.profile;
     let entries = profile.memory_types.len();
     if entries > 32 {
-        judge.report(StructureFault::MemoryTypes { entries });
+        judge.report(StructureError::MemoryTypes { entries });
     }
     for (index, kind) in profile.memory_types.iter().enumerate() {
         let by = || format!("memory type {index}");
@@ -240,7 +240,7 @@ fn check_runs(judge: &mut Judge<'_>) {
     }
     for (table, covered) in [("placements", placed), ("barriers", recorded)] {
         for (index, times) in covered.into_iter().enumerate().filter(|&(_, times)| times != 1) {
-            judge.report(StructureFault::Covered { table, index, times });
+            judge.report(StructureError::Covered { table, index, times });
         }
     }
 }
@@ -332,7 +332,7 @@ fn check_counts(judge: &mut Judge<'_>) {
         };
         if !fits {
             let resource = judge.resource(id);
-            judge.report(StructureFault::PlacementCount { resource, has, needs });
+            judge.report(StructureError::PlacementCount { resource, has, needs });
         }
     }
 }
@@ -351,7 +351,7 @@ fn check_versions(judge: &mut Judge<'_>) {
         };
         if planned.placement.index() != expected as usize {
             let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
-            judge.report(StructureFault::WrongVersion {
+            judge.report(StructureError::WrongVersion {
                 pass,
                 resource,
                 version,
@@ -367,7 +367,7 @@ fn check_spans(judge: &mut Judge<'_>) {
         let span = placement.span;
         if span.is_empty() || span.end.0 as usize > steps {
             let resource = judge.resident(index);
-            judge.report(StructureFault::SpanOutside {
+            judge.report(StructureError::SpanOutside {
                 resource,
                 span,
                 steps,
@@ -379,7 +379,7 @@ fn check_spans(judge: &mut Judge<'_>) {
             .any(|access| access.placement.index() == index)
         {
             let resource = judge.resident(index);
-            judge.report(StructureFault::Idle {
+            judge.report(StructureError::Idle {
                 placement: index,
                 resource,
             });
@@ -390,7 +390,7 @@ fn check_spans(judge: &mut Judge<'_>) {
         if !span.contains(access.pass.step()) {
             let (pass, resource) = (judge.pass(access.pass), judge.resource(access.resource));
             let step = access.pass.step().0;
-            judge.report(StructureFault::SpanMissesUse {
+            judge.report(StructureError::SpanMissesUse {
                 pass,
                 resource,
                 step,
@@ -423,7 +423,7 @@ fn check_reasons(judge: &mut Judge<'_>) {
         let Some(&home) = homes.first() else { continue };
         if !fits {
             let resource = judge.resource(id);
-            judge.report(StructureFault::Reason {
+            judge.report(StructureError::Reason {
                 resource,
                 home,
                 reason,
@@ -449,7 +449,7 @@ fn check_index(
 ) {
     if index >= entries {
         let by = by();
-        judge.report(StructureFault::Index {
+        judge.report(StructureError::Index {
             by,
             table,
             index,
@@ -468,7 +468,7 @@ fn check_run(
     let (first, end, entries) = (run.first, run.end, covered.len());
     match covered.get_mut(first as usize..end as usize) {
         Some(covered) => covered.iter_mut().for_each(|times| *times += 1),
-        None => judge.report(StructureFault::RunOutside {
+        None => judge.report(StructureError::RunOutside {
             by: by(),
             table,
             first,
@@ -480,7 +480,7 @@ fn check_run(
 
 fn check_owner(judge: &mut Judge<'_>, by: impl Fn() -> String, id: ResourceId, placement: usize) {
     if judge.plan.placements[placement].resource != id {
-        judge.report(StructureFault::Foreign {
+        judge.report(StructureError::Foreign {
             by: by(),
             resource: judge.resource(id),
             placement,

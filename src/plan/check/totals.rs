@@ -10,7 +10,7 @@ use crate::units::{Bytes, Step};
 /// A sum that is not the sum.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum TotalFault {
+pub enum TotalError {
     /// A sum over the frame.
     #[error("the plan's `{total}` says {says}, and it is {is}")]
     Frame {
@@ -44,7 +44,7 @@ pub(super) fn check(judge: &mut Judge<'_>) {
     for ((id, pass), &is) in plan.frame.pass_ids().zip(&plan.passes).zip(&live_tile) {
         if pass.live_tile != is {
             let (pass, says) = (judge.pass(id), pass.live_tile);
-            judge.report(TotalFault::Live { pass, says, is });
+            judge.report(TotalError::Live { pass, says, is });
         }
     }
     let arena = |placement: &&Placement| placement.home == Home::Arena;
@@ -101,7 +101,7 @@ pub(super) fn check(judge: &mut Judge<'_>) {
     ];
     for (total, says, is) in pairs {
         if says != is {
-            judge.report(TotalFault::Frame { total, says, is });
+            judge.report(TotalError::Frame { total, says, is });
         }
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::form::{Document, Pass, Placement, Resource};
 use super::read::{check_numbers, fault};
-use super::{FORMAT, PlanJsonFault, VERSION};
+use super::{FORMAT, PlanJsonError, VERSION};
 use tileheap_json::clip;
 
 pub(super) fn check(text: &str) -> crate::Result<()> {
     let document: Document =
-        tileheap_json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonFault { what })?;
+        tileheap_json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonError { what })?;
     let value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     check_numbers(&value)?;
     let names = Names::of(&document)?;
@@ -30,7 +30,7 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    fn of(document: &'a Document) -> Result<Names<'a>, PlanJsonFault> {
+    fn of(document: &'a Document) -> Result<Names<'a>, PlanJsonError> {
         let resources = document.resources.iter().map(|resource| resource.name.as_str());
         let passes = document.passes.iter().map(|pass| pass.name.as_str());
         Ok(Names {
@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
         })
     }
 
-    fn check_resource(&self, resource: &Resource) -> Result<(), PlanJsonFault> {
+    fn check_resource(&self, resource: &Resource) -> Result<(), PlanJsonError> {
         let by = || format!("resource `{}`", clip(&resource.name));
         for access in &resource.accesses {
             self.pass(&access.pass, by)?;
@@ -51,7 +51,7 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    fn check_placement(&self, placement: &Placement, by: impl Fn() -> String) -> Result<(), PlanJsonFault> {
+    fn check_placement(&self, placement: &Placement, by: impl Fn() -> String) -> Result<(), PlanJsonError> {
         self.object(placement.object, &by)?;
         for pass in placement.first_pass.iter().chain(&placement.last_pass) {
             self.pass(pass, &by)?;
@@ -68,7 +68,7 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    fn check_pass(&self, pass: &Pass) -> Result<(), PlanJsonFault> {
+    fn check_pass(&self, pass: &Pass) -> Result<(), PlanJsonError> {
         let by = || format!("pass `{}`", clip(&pass.name));
         self.object(pass.bound_object, by)?;
         let accessed = pass.accesses.iter().map(|access| &access.resource);
@@ -79,11 +79,11 @@ impl<'a> Names<'a> {
         Ok(())
     }
 
-    fn pass(&self, name: &str, by: impl Fn() -> String) -> Result<(), PlanJsonFault> {
+    fn pass(&self, name: &str, by: impl Fn() -> String) -> Result<(), PlanJsonError> {
         known(&self.passes, "pass", name, by)
     }
 
-    fn object(&self, index: Option<u32>, by: impl Fn() -> String) -> Result<(), PlanJsonFault> {
+    fn object(&self, index: Option<u32>, by: impl Fn() -> String) -> Result<(), PlanJsonError> {
         match index {
             Some(index) if index as usize >= self.objects => Err(fault(format!(
                 "{} is in object {index}, and there are {}",
@@ -100,7 +100,7 @@ fn known(
     what: &str,
     name: &str,
     by: impl Fn() -> String,
-) -> Result<(), PlanJsonFault> {
+) -> Result<(), PlanJsonError> {
     if names.contains(name) {
         return Ok(());
     }
@@ -111,7 +111,7 @@ fn known(
     )))
 }
 
-fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<BTreeSet<&'a str>, PlanJsonFault> {
+fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<BTreeSet<&'a str>, PlanJsonError> {
     let mut seen = BTreeSet::new();
     for name in names {
         if !seen.insert(name) {

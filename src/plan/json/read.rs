@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::form::{self, Document};
-use super::{FORMAT, PlanJsonFault, VERSION, write};
+use super::{FORMAT, PlanJsonError, VERSION, write};
 use crate::frame::{Frame, PassId, QueueId, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
@@ -20,7 +20,7 @@ use tileheap_json::clip;
 
 pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
     let document: Document =
-        tileheap_json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonFault { what })?;
+        tileheap_json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonError { what })?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     if let Some(fields) = value.as_object_mut() {
         fields.remove("advice"); // Follows from no field of the plan.
@@ -84,8 +84,8 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
     }
 }
 
-pub(super) fn fault(what: impl Into<String>) -> PlanJsonFault {
-    PlanJsonFault { what: what.into() }
+pub(super) fn fault(what: impl Into<String>) -> PlanJsonError {
+    PlanJsonError { what: what.into() }
 }
 
 /// The ids of the frame's names.
@@ -107,16 +107,16 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn resource(&self, name: &str, by: &str) -> Result<ResourceId, PlanJsonFault> {
+    fn resource(&self, name: &str, by: &str) -> Result<ResourceId, PlanJsonError> {
         find(&self.resources, "resource", name, by)
     }
 
-    fn pass(&self, name: &str, by: &str) -> Result<PassId, PlanJsonFault> {
+    fn pass(&self, name: &str, by: &str) -> Result<PassId, PlanJsonError> {
         find(&self.passes, "pass", name, by)
     }
 }
 
-fn find<Id: Copy>(ids: &BTreeMap<&str, Id>, what: &str, name: &str, by: &str) -> Result<Id, PlanJsonFault> {
+fn find<Id: Copy>(ids: &BTreeMap<&str, Id>, what: &str, name: &str, by: &str) -> Result<Id, PlanJsonError> {
     ids.get(name).copied().ok_or_else(|| {
         fault(format!(
             "{by} names {what} `{}`, which the frame does not have",
@@ -126,7 +126,7 @@ fn find<Id: Copy>(ids: &BTreeMap<&str, Id>, what: &str, name: &str, by: &str) ->
 }
 
 /// No number of a plan is so large that sums over the plan overflow 64 bits. (The profile's limits may be.)
-pub(super) fn check_numbers(document: &Value) -> Result<(), PlanJsonFault> {
+pub(super) fn check_numbers(document: &Value) -> Result<(), PlanJsonError> {
     /// 8 TiB: a resource has at most 1 TiB, a frame at most 2^20 of anything.
     const LARGEST: u64 = 1 << 43;
     fn largest(value: &Value) -> u64 {
@@ -149,7 +149,7 @@ pub(super) fn check_numbers(document: &Value) -> Result<(), PlanJsonFault> {
 }
 
 /// Whether the document is about this frame: names and counts; the rest is compared at the end.
-fn check_frame(frame: &Frame, document: &Document) -> Result<(), PlanJsonFault> {
+fn check_frame(frame: &Frame, document: &Document) -> Result<(), PlanJsonError> {
     if document.frame != frame.name() {
         let (plan, frame) = (clip(&document.frame), frame.name());
         return Err(fault(format!(
@@ -189,7 +189,7 @@ fn check_frame(frame: &Frame, document: &Document) -> Result<(), PlanJsonFault> 
 }
 
 /// The frame with the stores of the document, and where they are in it.
-fn read_stores(described: &Frame, document: &Document) -> Result<(Frame, Vec<Store>), PlanJsonFault> {
+fn read_stores(described: &Frame, document: &Document) -> Result<(Frame, Vec<Store>), PlanJsonError> {
     let names = Names::new(described);
     let stretch = |store: &form::Store| {
         let by = "a store";
@@ -202,7 +202,7 @@ fn read_stores(described: &Frame, document: &Document) -> Result<(Frame, Vec<Sto
         .stores
         .iter()
         .map(stretch)
-        .collect::<Result<Vec<_>, PlanJsonFault>>()?;
+        .collect::<Result<Vec<_>, PlanJsonError>>()?;
     if stretches.is_empty() {
         return Ok((described.clone(), Vec::new()));
     }
@@ -219,7 +219,7 @@ fn same_names<'a>(
     what: &str,
     mut planned: impl Iterator<Item = &'a str>,
     framed: impl Iterator<Item = &'a str>,
-) -> Result<(), PlanJsonFault> {
+) -> Result<(), PlanJsonError> {
     for (index, framed) in framed.enumerate() {
         match planned.next() {
             Some(planned) if planned == framed => {}
@@ -245,7 +245,7 @@ fn same_names<'a>(
     }
 }
 
-fn read_objects(document: &Document) -> Result<Vec<Object>, PlanJsonFault> {
+fn read_objects(document: &Document) -> Result<Vec<Object>, PlanJsonError> {
     let types = document.profile.memory_type_count();
     let read_one = |(index, object): (usize, &form::Object)| {
         if object.memory_type as usize >= types {
@@ -283,7 +283,7 @@ fn read_resources(
     frame: &Frame,
     names: &Names<'_>,
     document: &Document,
-) -> Result<ResourceTables, PlanJsonFault> {
+) -> Result<ResourceTables, PlanJsonError> {
     let mut resources = Vec::with_capacity(document.resources.len());
     let mut placements = Scattered::new("placement");
     let mut collisions = Scattered::new("collision");
@@ -308,7 +308,7 @@ fn read_resources(
     Ok((resources, placements.finish()?, collisions.finish()?))
 }
 
-fn object_id(index: Option<u32>, objects: usize, by: &str) -> Result<Option<ObjectId>, PlanJsonFault> {
+fn object_id(index: Option<u32>, objects: usize, by: &str) -> Result<Option<ObjectId>, PlanJsonError> {
     match index {
         Some(index) if index as usize >= objects => Err(fault(format!(
             "{by} names object {index}, and there are {objects} objects"
@@ -317,7 +317,7 @@ fn object_id(index: Option<u32>, objects: usize, by: &str) -> Result<Option<Obje
     }
 }
 
-fn placement_id(index: u32, placements: usize, by: &str) -> Result<PlacementId, PlanJsonFault> {
+fn placement_id(index: u32, placements: usize, by: &str) -> Result<PlacementId, PlanJsonError> {
     if index as usize >= placements {
         return Err(fault(format!(
             "{by} names placement {index}, and there are {placements} placements"
@@ -326,7 +326,7 @@ fn placement_id(index: u32, placements: usize, by: &str) -> Result<PlacementId, 
     Ok(PlacementId(index))
 }
 
-fn span(placement: &form::Placement, passes: usize, by: &str) -> Result<Span, PlanJsonFault> {
+fn span(placement: &form::Placement, passes: usize, by: &str) -> Result<Span, PlanJsonError> {
     let (first, end) = (placement.first, placement.end);
     if first > end || end.0 as usize > passes {
         return Err(fault(format!(
@@ -342,7 +342,7 @@ fn reason(
     entry: &form::ReasonEntry,
     collisions: &mut Scattered<ResourceId>,
     by: &str,
-) -> Result<Reason, PlanJsonFault> {
+) -> Result<Reason, PlanJsonError> {
     let pass = |name: &String| names.pass(name, by);
     let why = match &entry.reason {
         form::Reason::Unused => return Ok(Reason::Unused),
@@ -401,7 +401,7 @@ fn read_passes(
     names: &Names<'_>,
     document: &Document,
     placements: usize,
-) -> Result<(Vec<PassPlan>, Vec<Barrier>), PlanJsonFault> {
+) -> Result<(Vec<PassPlan>, Vec<Barrier>), PlanJsonError> {
     let mut table = Scattered::new("barrier");
     let mut passes = Vec::with_capacity(document.passes.len());
     for pass in &document.passes {
@@ -431,7 +431,7 @@ fn barrier(
     barrier: &form::Barrier,
     placements: usize,
     by: &str,
-) -> Result<Barrier, PlanJsonFault> {
+) -> Result<Barrier, PlanJsonError> {
     let transfer = match &barrier.transfer {
         None => None,
         Some(transfer) => Some(QueueTransfer {
@@ -454,7 +454,7 @@ fn barrier(
     })
 }
 
-fn read_accesses(frame: &Frame, document: &Document) -> Result<Vec<AccessPlan>, PlanJsonFault> {
+fn read_accesses(frame: &Frame, document: &Document) -> Result<Vec<AccessPlan>, PlanJsonError> {
     // The frame orders accesses by pass, and the counts are known to agree.
     let planned = document.passes.iter().flat_map(|pass| &pass.accesses);
     let accesses: Vec<AccessPlan> = planned
@@ -493,7 +493,7 @@ impl<T> Scattered<T> {
     }
 
     /// Puts `rows` at `first` and after.
-    fn put(&mut self, first: u32, rows: Vec<T>, by: &str) -> Result<Run, PlanJsonFault> {
+    fn put(&mut self, first: u32, rows: Vec<T>, by: &str) -> Result<Run, PlanJsonError> {
         let end = u32::try_from(rows.len())
             .ok()
             .and_then(|count| first.checked_add(count));
@@ -504,7 +504,7 @@ impl<T> Scattered<T> {
     }
 
     /// The table: every row given, and none twice.
-    fn finish(mut self) -> Result<Vec<T>, PlanJsonFault> {
+    fn finish(mut self) -> Result<Vec<T>, PlanJsonError> {
         self.rows.sort_by_key(|(index, _)| *index);
         let what = self.what;
         for (wanted, (index, _)) in self.rows.iter().enumerate() {

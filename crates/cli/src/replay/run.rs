@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use tileheap::units::Bytes;
 use tileheap_textures::replay::{Replay, Summary};
 use tileheap_textures::trace::Entry;
-use tileheap_textures::{CacheFault, Event, Geometry, Journal, Policy, PolicyKind};
+use tileheap_textures::{CacheError, Event, Geometry, Journal, Policy, PolicyKind};
 
 use super::{Trace, next};
 use crate::failure::Failure;
@@ -45,7 +45,7 @@ impl Run {
         geometry: &Geometry,
         budget: Bytes,
         seed: u64,
-    ) -> Result<Run, CacheFault> {
+    ) -> Result<Run, CacheError> {
         Ok(Run {
             kind,
             replay: Replay::new(kind.build(geometry, budget, seed)?, geometry, budget),

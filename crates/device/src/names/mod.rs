@@ -30,7 +30,7 @@ pub use vocabulary::Vocabulary;
 /// A name that Vulkan does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` is no {of}{}", suggestion(.nearest))]
-pub struct NameFault {
+pub struct NameError {
     /// The wrong name, shortened if very long.
     pub name: String,
     /// The Vulkan type: `VkFormat`, ….
@@ -54,13 +54,13 @@ pub fn name_of<T: Vocabulary>(value: T) -> String {
 /// The enumerant or flag bit of this name, or of this hexadecimal number.
 ///
 /// # Errors
-/// [`NameFault`] with the nearest right name.
-pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameFault> {
+/// [`NameError`] with the nearest right name.
+pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameError> {
     if let Some(value) = exact(name).or_else(|| parse_hexadecimal(name)) {
         return Ok(value);
     }
     let table = T::table();
-    Err(NameFault {
+    Err(NameError {
         name: shortened(name),
         of: T::TYPE,
         nearest: nearest::nearest(name, table.iter().map(|entry| entry.name.as_str())).map(str::to_owned),
@@ -95,8 +95,8 @@ pub fn bit_names<T: Vocabulary>(flags: T) -> Vec<String> {
 /// The union of the named bits.
 ///
 /// # Errors
-/// [`NameFault`] of the first wrong name.
-pub fn bits_of<'a, T: Vocabulary>(names: impl IntoIterator<Item = &'a str>) -> Result<T, NameFault> {
+/// [`NameError`] of the first wrong name.
+pub fn bits_of<'a, T: Vocabulary>(names: impl IntoIterator<Item = &'a str>) -> Result<T, NameError> {
     let mut raw = 0;
     for name in names {
         raw |= value_of::<T>(name)?.to_raw();
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_wrong_name_is_answered_with_the_nearest() {
-        let nearest = |fault: NameFault| fault.nearest.unwrap_or_default();
+        let nearest = |fault: NameError| fault.nearest.unwrap_or_default();
         assert_eq!(
             nearest(value_of::<vk::Format>("R8G8B8A8_UNORM").unwrap_err()),
             "VK_FORMAT_R8G8B8A8_UNORM"

@@ -38,7 +38,7 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileFault, TileBlock, TileHeap};
+use super::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileError, TileBlock, TileHeap};
 use crate::names;
 use crate::units::{Alignment, Bytes};
 
@@ -69,7 +69,7 @@ impl DeviceProfile {
     /// Reads a profile from JSON and validates it.
     ///
     /// # Errors
-    /// [`ProfileFault::Json`] with the line and column, or what [`DeviceProfile::validate`] finds.
+    /// [`ProfileError::Json`] with the line and column, or what [`DeviceProfile::validate`] finds.
     ///
     /// ```
     /// use tileheap_device::profile::DeviceProfile;
@@ -80,7 +80,7 @@ impl DeviceProfile {
     /// ```
     pub fn from_json(text: &str) -> crate::Result<DeviceProfile> {
         let json: ProfileJson =
-            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| ProfileFault::Json { what })?;
+            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| ProfileError::Json { what })?;
         json.into_profile()
     }
 }
@@ -256,12 +256,12 @@ impl ProfileJson {
     }
 }
 
-fn features_of(names: &[String]) -> Result<Features, ProfileFault> {
+fn features_of(names: &[String]) -> Result<Features, ProfileError> {
     names.iter().try_fold(Features::empty(), |features, name| {
         let known = FEATURES.iter().find(|(known, _)| known == name);
         known.map(|(_, feature)| features | *feature).ok_or_else(|| {
             let all: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
-            ProfileFault::Json {
+            ProfileError::Json {
                 what: format!(
                     "`{}` is no feature that matters here: use {}",
                     tileheap_json::clip(name),

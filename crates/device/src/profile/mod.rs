@@ -22,7 +22,7 @@ pub use presets::PRESETS;
 pub use sizes::{
     IMAGE_ALIGNMENT, TILE_IMAGE_USES, content_bytes, ordinary_image, texel_bytes, tile_buffer_uses,
 };
-pub use validate::ProfileFault;
+pub use validate::ProfileError;
 
 use crate::units::{Alignment, Bytes};
 

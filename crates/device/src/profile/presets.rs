@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::emulated::EMULATED;
 use super::{
-    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileFault, TILE_HEAP_FLAG, TileBlock,
+    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileError, TILE_HEAP_FLAG, TileBlock,
     TileHeap,
 };
 use crate::units::{Alignment, Bytes};
@@ -52,7 +52,7 @@ impl DeviceProfile {
     /// | `no-tile-memory` | none | nothing | a desktop with one memory type, like a software driver's |
     ///
     /// # Errors
-    /// [`ProfileFault::UnknownPreset`], which lists the names.
+    /// [`ProfileError::UnknownPreset`], which lists the names.
     ///
     /// ```
     /// use tileheap_device::profile::DeviceProfile;
@@ -76,7 +76,7 @@ impl DeviceProfile {
             "no-tile-memory" => desktop(name),
             _ => {
                 let base = adreno(name, Bytes::mib(12), String::new());
-                DeviceProfile::emulated(name, base).ok_or_else(|| ProfileFault::UnknownPreset {
+                DeviceProfile::emulated(name, base).ok_or_else(|| ProfileError::UnknownPreset {
                     name: name.to_owned(),
                 })?
             }
@@ -86,11 +86,11 @@ impl DeviceProfile {
     /// The same device with a tile heap of `size` bytes; where that is more than its GMEM, GMEM grows with it.
     ///
     /// # Errors
-    /// [`ProfileFault::NoTileHeap`] if there is no tile heap to resize, [`ProfileFault::EmptyTileHeap`] for 0 bytes: a
+    /// [`ProfileError::NoTileHeap`] if there is no tile heap to resize, [`ProfileError::EmptyTileHeap`] for 0 bytes: a
     /// device without tile memory is a different profile (`no-tile-memory`), not a heap of nothing.
     pub fn with_tile_heap_size(mut self, size: Bytes) -> crate::Result<DeviceProfile> {
         let Some(tile) = &mut self.tile else {
-            return Err(ProfileFault::NoTileHeap { profile: self.name }.into());
+            return Err(ProfileError::NoTileHeap { profile: self.name }.into());
         };
         tile.size = size;
         if let Some(heap) = self.heaps.get_mut(tile.heap as usize) {

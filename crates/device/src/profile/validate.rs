@@ -8,7 +8,7 @@ use crate::units::Bytes;
 /// What is wrong with a device profile, or with a frame's resource on it. Every message says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ProfileFault {
+pub enum ProfileError {
     /// No preset has this name.
     #[error("no device profile is named `{name}`: choose one of {}, or give a JSON file", PRESETS.join(", "))]
     UnknownPreset {
@@ -73,8 +73,8 @@ impl DeviceProfile {
         self.find_fault().map_or(Ok(()), |fault| Err(fault.into()))
     }
 
-    fn find_fault(&self) -> Option<ProfileFault> {
-        let inconsistent = |what| ProfileFault::Inconsistent {
+    fn find_fault(&self) -> Option<ProfileError> {
+        let inconsistent = |what| ProfileError::Inconsistent {
             profile: self.name.clone(),
             what,
         };
@@ -86,7 +86,7 @@ impl DeviceProfile {
             let tile = self.tile.as_ref()?;
             if tile.size == Bytes::ZERO {
                 let block = Bytes(tile.block.bytes.get());
-                return Some(ProfileFault::EmptyTileHeap {
+                return Some(ProfileError::EmptyTileHeap {
                     profile: self.name.clone(),
                     block,
                 });

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Attribute, Dim, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, Symbol, SymbolId,
-    TensorFault, TensorId,
+    TensorError, TensorId,
 };
 use crate::units::Bytes;
 use tileheap_json::{clip, read};
@@ -120,8 +120,8 @@ struct DocumentArm {
 ///
 /// # Errors
 /// The text is no such document, a name is not known, or what else a graph cannot have.
-pub fn read_graph(text: &str) -> Result<Graph, TensorFault> {
-    let wrong = |problem: String| TensorFault::Text {
+pub fn read_graph(text: &str) -> Result<Graph, TensorError> {
+    let wrong = |problem: String| TensorError::Text {
         form: "graph",
         problem,
     };
@@ -184,19 +184,19 @@ struct Reader {
 }
 
 impl Reader {
-    fn id(&self, name: &str, reader: &str) -> Result<TensorId, TensorFault> {
-        self.ids.get(name).copied().ok_or_else(|| TensorFault::Dangling {
+    fn id(&self, name: &str, reader: &str) -> Result<TensorId, TensorError> {
+        self.ids.get(name).copied().ok_or_else(|| TensorError::Dangling {
             node: reader.to_owned(),
             tensor: name.to_owned(),
         })
     }
 
-    fn ids(&self, names: &[String], reader: &str) -> Result<Vec<TensorId>, TensorFault> {
+    fn ids(&self, names: &[String], reader: &str) -> Result<Vec<TensorId>, TensorError> {
         names.iter().map(|name| self.id(name, reader)).collect()
     }
 
     /// Names a tensor, with what the document says about it.
-    fn know(&mut self, name: &str, id: TensorId) -> Result<(), TensorFault> {
+    fn know(&mut self, name: &str, id: TensorId) -> Result<(), TensorError> {
         if let Some(tensor) = self.tensors.get(name) {
             self.graph.storage(id, tensor.storage_id, tensor.scope.clone());
             if let Some(memory) = &tensor.memory {
@@ -205,7 +205,7 @@ impl Reader {
         }
         match self.ids.insert(name.to_owned(), id) {
             None => Ok(()),
-            Some(_) => Err(TensorFault::SecondProducer {
+            Some(_) => Err(TensorError::SecondProducer {
                 tensor: name.to_owned(),
                 first: "what comes before".to_owned(),
                 second: name.to_owned(),
@@ -213,8 +213,8 @@ impl Reader {
         }
     }
 
-    fn described(&self, tensor: &DocumentTensor) -> Result<(ElementType, Shape), TensorFault> {
-        let wrong = |problem: String| TensorFault::Text {
+    fn described(&self, tensor: &DocumentTensor) -> Result<(ElementType, Shape), TensorError> {
+        let wrong = |problem: String| TensorError::Text {
             form: "graph",
             problem: format!("tensor `{}`: {problem}", clip(&tensor.name)),
         };
@@ -252,25 +252,25 @@ impl Reader {
         }
     }
 
-    fn nodes(&mut self, nodes: &[DocumentNode]) -> Result<(), TensorFault> {
+    fn nodes(&mut self, nodes: &[DocumentNode]) -> Result<(), TensorError> {
         nodes.iter().try_for_each(|node| self.node(node))
     }
 
-    fn node(&mut self, node: &DocumentNode) -> Result<(), TensorFault> {
+    fn node(&mut self, node: &DocumentNode) -> Result<(), TensorError> {
         let inputs = self.ids(&node.inputs, &node.name)?;
         let made = match (&node.operator, &node.repeat, &node.branch) {
             (Some(operator), None, None) => self.operator(node, operator, &inputs)?,
             (None, Some(of), None) => self.repeat(node, of, &inputs)?,
             (None, None, Some(arms)) => self.branch(node, arms, &inputs)?,
             _ => {
-                return Err(TensorFault::Control {
+                return Err(TensorError::Control {
                     node: node.name.clone(),
                     problem: "it is one of `operator`, `loop` and `branch`".to_owned(),
                 });
             }
         };
         if node.outputs.len() > made.len() {
-            return Err(TensorFault::Control {
+            return Err(TensorError::Control {
                 node: node.name.clone(),
                 problem: format!("{} names for {} outputs", node.outputs.len(), made.len()),
             });
@@ -291,7 +291,7 @@ impl Reader {
         node: &DocumentNode,
         operator: &str,
         inputs: &[TensorId],
-    ) -> Result<Vec<TensorId>, TensorFault> {
+    ) -> Result<Vec<TensorId>, TensorError> {
         let described: Vec<Option<DocumentTensor>> = node
             .outputs
             .iter()
@@ -338,7 +338,7 @@ impl Reader {
         node: &DocumentNode,
         of: &DocumentLoop,
         inputs: &[TensorId],
-    ) -> Result<Vec<TensorId>, TensorFault> {
+    ) -> Result<Vec<TensorId>, TensorError> {
         let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
         let made = graph.repeat(&node.name, inputs, |body, parameters| {
             std::mem::swap(&mut self.graph, body);
@@ -350,7 +350,7 @@ impl Reader {
         made
     }
 
-    fn round(&mut self, of: &DocumentLoop, parameters: &[TensorId]) -> Result<(), TensorFault> {
+    fn round(&mut self, of: &DocumentLoop, parameters: &[TensorId]) -> Result<(), TensorError> {
         self.parameters(&of.parameters, parameters)?;
         for after in 0..=of.nodes.len() {
             for exit in of.exits.iter().filter(|exit| exit.after == after) {
@@ -377,7 +377,7 @@ impl Reader {
         node: &DocumentNode,
         arms: &[DocumentArm],
         inputs: &[TensorId],
-    ) -> Result<Vec<TensorId>, TensorFault> {
+    ) -> Result<Vec<TensorId>, TensorError> {
         let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
         let made = graph.branch(
             &node.name,
@@ -398,7 +398,7 @@ impl Reader {
         made
     }
 
-    fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<(), TensorFault> {
+    fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<(), TensorError> {
         for (name, &id) in names.iter().zip(ids) {
             self.know(name, id)?;
         }

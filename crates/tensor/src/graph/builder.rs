@@ -5,7 +5,7 @@ use super::{
     Attribute, Block, BlockId, Branch, Carry, ElementType, Exit, Graph, InPlace, Loop, Node, NodeId,
     NodeKind, Operator, Shape, Source, Symbol, SymbolId, Tensor, TensorId, View,
 };
-use crate::TensorFault;
+use crate::TensorError;
 use crate::units::Bytes;
 
 /// Builds a [`Graph`] node by node.
@@ -117,7 +117,7 @@ impl GraphBuilder {
         operator: &str,
         attributes: impl IntoIterator<Item = (&'a str, Attribute)>,
         inputs: &[TensorId],
-    ) -> Result<Vec<TensorId>, TensorFault> {
+    ) -> Result<Vec<TensorId>, TensorError> {
         let attributes = attributes
             .into_iter()
             .map(|(name, value)| (name.to_owned(), value));
@@ -129,7 +129,7 @@ impl GraphBuilder {
             .iter()
             .map(|input| &self.graph.tensors[input.index()])
             .collect();
-        let inferred = infer(&operator, &operands).map_err(|problem| TensorFault::Operator {
+        let inferred = infer(&operator, &operands).map_err(|problem| TensorError::Operator {
             node: name.to_owned(),
             operator: operator.name.clone(),
             problem,
@@ -191,8 +191,8 @@ impl GraphBuilder {
         &mut self,
         name: &str,
         inputs: &[TensorId],
-        body: impl FnOnce(&mut GraphBuilder, &[TensorId]) -> Result<(), TensorFault>,
-    ) -> Result<Vec<TensorId>, TensorFault> {
+        body: impl FnOnce(&mut GraphBuilder, &[TensorId]) -> Result<(), TensorError>,
+    ) -> Result<Vec<TensorId>, TensorError> {
         let parameters = self.open(name, inputs);
         body(self, &parameters)?;
         let open = self.open.pop().expect("the body is open");
@@ -230,8 +230,8 @@ impl GraphBuilder {
         name: &str,
         inputs: &[TensorId],
         arms: u32,
-        mut arm: impl FnMut(&mut GraphBuilder, u32, &[TensorId]) -> Result<Vec<TensorId>, TensorFault>,
-    ) -> Result<Vec<TensorId>, TensorFault> {
+        mut arm: impl FnMut(&mut GraphBuilder, u32, &[TensorId]) -> Result<Vec<TensorId>, TensorError>,
+    ) -> Result<Vec<TensorId>, TensorError> {
         let mut blocks = Vec::new();
         for index in 0..arms {
             let parameters = self.open(&format!("{name}.{index}"), inputs);
@@ -278,7 +278,7 @@ impl GraphBuilder {
     /// # Errors
     /// A node reads what is not there before it, a tensor has two producers or a name twice, a dimension is negative or has no bound, a
     /// loop's, branch's or view's parts do not go together.
-    pub fn build(self) -> Result<Graph, TensorFault> {
+    pub fn build(self) -> Result<Graph, TensorError> {
         let mut graph = self.graph;
         graph.validate()?;
         Ok(graph)

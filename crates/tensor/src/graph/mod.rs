@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::TensorFault;
+use super::TensorError;
 use crate::units::Bytes;
 
 pub use builder::GraphBuilder;
@@ -302,7 +302,7 @@ impl Graph {
     ///
     /// # Errors
     /// A value is missing or outside its symbol's range, or a dimension is negative at these values.
-    pub fn shape_at(&self, tensor: TensorId, values: &[u64]) -> Result<Vec<u64>, TensorFault> {
+    pub fn shape_at(&self, tensor: TensorId, values: &[u64]) -> Result<Vec<u64>, TensorError> {
         self.check_values(values)?;
         let value = |symbol: SymbolId| i64::try_from(*values.get(symbol.0 as usize)?).ok();
         let dims = self.tensor(tensor).shape.0.iter();
@@ -317,7 +317,7 @@ impl Graph {
     ///
     /// # Errors
     /// A symbol has no range (or no example, where that was asked for), or the greatest value is negative.
-    pub fn shape_bound(&self, tensor: TensorId, bounding: Bounding) -> Result<Vec<u64>, TensorFault> {
+    pub fn shape_bound(&self, tensor: TensorId, bounding: Bounding) -> Result<Vec<u64>, TensorError> {
         let range = |symbol: SymbolId| {
             let symbol = &self.symbols[symbol.0 as usize];
             let (least, most) = match bounding {
@@ -338,7 +338,7 @@ impl Graph {
     ///
     /// # Errors
     /// The first that is not, with its range; a plan made for the range does not hold it.
-    pub fn check_values(&self, values: &[u64]) -> Result<(), TensorFault> {
+    pub fn check_values(&self, values: &[u64]) -> Result<(), TensorError> {
         for (index, symbol) in self.symbols.iter().enumerate() {
             let value = values.get(index).copied();
             let inside = |value: u64| {
@@ -347,7 +347,7 @@ impl Graph {
                     .is_none_or(|(least, most)| (least..=most).contains(&value))
             };
             if !value.is_some_and(inside) {
-                return Err(TensorFault::SymbolOutOfRange {
+                return Err(TensorError::SymbolOutOfRange {
                     symbol: symbol.name.clone(),
                     value,
                     range: symbol.range,
@@ -357,19 +357,19 @@ impl Graph {
         Ok(())
     }
 
-    fn unbounded(&self, tensor: TensorId, dim: &Dim) -> TensorFault {
+    fn unbounded(&self, tensor: TensorId, dim: &Dim) -> TensorError {
         let symbol = dim
             .symbol()
             .map(|symbol| self.symbols[symbol.0 as usize].name.clone());
-        TensorFault::Unbounded {
+        TensorError::Unbounded {
             tensor: self.tensor(tensor).name.clone(),
             dim: dim.to_string(),
             symbol: symbol.unwrap_or_default(),
         }
     }
 
-    fn negative(&self, tensor: TensorId, dim: &Dim, value: i64) -> TensorFault {
-        TensorFault::Negative {
+    fn negative(&self, tensor: TensorId, dim: &Dim, value: i64) -> TensorError {
+        TensorError::Negative {
             tensor: self.tensor(tensor).name.clone(),
             dim: dim.to_string(),
             value,

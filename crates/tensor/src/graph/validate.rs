@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use super::{Block, BlockId, Bounding, Graph, Loop, NodeId, NodeKind, Source, SymbolId, TensorId};
-use crate::TensorFault;
+use crate::TensorError;
 
 /// Where a graph's outputs stand for a reader.
 const OUTPUTS: &str = "the outputs";
 
 impl Graph {
     /// Checks everything, and writes down who makes each tensor.
-    pub(crate) fn validate(&mut self) -> Result<(), TensorFault> {
+    pub(crate) fn validate(&mut self) -> Result<(), TensorError> {
         self.check_names()?;
         self.assign_producers()?;
         self.check_dims()?;
@@ -18,11 +18,11 @@ impl Graph {
         self.check_views()
     }
 
-    fn check_names(&self) -> Result<(), TensorFault> {
+    fn check_names(&self) -> Result<(), TensorError> {
         let mut seen = BTreeMap::new();
         for tensor in &self.tensors {
             if seen.insert(tensor.name.as_str(), ()).is_some() {
-                return Err(TensorFault::SameName {
+                return Err(TensorError::SameName {
                     tensor: tensor.name.clone(),
                 });
             }
@@ -31,7 +31,7 @@ impl Graph {
             if let Some((least, most)) = symbol.range
                 && least > most
             {
-                return Err(TensorFault::EmptyRange {
+                return Err(TensorError::EmptyRange {
                     symbol: symbol.name.clone(),
                     least,
                     most,
@@ -41,7 +41,7 @@ impl Graph {
         Ok(())
     }
 
-    fn assign_producers(&mut self) -> Result<(), TensorFault> {
+    fn assign_producers(&mut self) -> Result<(), TensorError> {
         let mut producers: Vec<Option<NodeId>> = vec![None; self.tensors.len()];
         for (index, node) in self.nodes.iter().enumerate() {
             for output in &node.outputs {
@@ -55,7 +55,7 @@ impl Graph {
                         continue;
                     }
                 };
-                return Err(TensorFault::SecondProducer {
+                return Err(TensorError::SecondProducer {
                     tensor: tensor.name.clone(),
                     first,
                     second: node.name.clone(),
@@ -70,7 +70,7 @@ impl Graph {
         Ok(())
     }
 
-    fn check_dims(&self) -> Result<(), TensorFault> {
+    fn check_dims(&self) -> Result<(), TensorError> {
         let ends = |symbol: SymbolId, end: fn((u64, u64)) -> u64| {
             let symbol = self.symbols.get(symbol.0 as usize)?;
             let value = symbol.range.map(end).or(symbol.example)?;
@@ -101,11 +101,11 @@ impl Graph {
         Ok(())
     }
 
-    fn unbounded_or_unknown(&self, id: TensorId, dim: &super::Dim) -> TensorFault {
+    fn unbounded_or_unknown(&self, id: TensorId, dim: &super::Dim) -> TensorError {
         let symbol = dim
             .symbol()
             .and_then(|symbol| self.symbols.get(symbol.0 as usize));
-        TensorFault::Unbounded {
+        TensorError::Unbounded {
             tensor: self.tensor(id).name.clone(),
             dim: dim.to_string(),
             symbol: symbol.map_or("?".to_owned(), |symbol| symbol.name.clone()),
@@ -113,14 +113,14 @@ impl Graph {
     }
 
     /// Checks a block's nodes in their order.
-    fn check_block(&self, id: BlockId) -> Result<(), TensorFault> {
+    fn check_block(&self, id: BlockId) -> Result<(), TensorError> {
         let block = self.block(id);
         let constant = |tensor: &super::Tensor| tensor.source == Source::Constant;
         let mut there: Vec<bool> = self.tensors.iter().map(constant).collect();
         for &input in &block.inputs {
             there[input.index()] = true;
         }
-        let dangling = |reader: &str, tensor: TensorId| TensorFault::Dangling {
+        let dangling = |reader: &str, tensor: TensorId| TensorError::Dangling {
             node: reader.to_owned(),
             tensor: self.tensor(tensor).name.clone(),
         };
@@ -158,7 +158,7 @@ impl Graph {
         }
     }
 
-    fn check_in_place(&self, node: &super::Node) -> Result<(), TensorFault> {
+    fn check_in_place(&self, node: &super::Node) -> Result<(), TensorError> {
         let known = |pair: &super::InPlace| {
             (pair.output as usize) < node.outputs.len() && (pair.input as usize) < node.inputs.len()
         };
@@ -174,7 +174,7 @@ impl Graph {
         }
     }
 
-    fn check_parameters(&self, node: &super::Node, body: BlockId) -> Result<(), TensorFault> {
+    fn check_parameters(&self, node: &super::Node, body: BlockId) -> Result<(), TensorError> {
         let parameters = &self.block(body).inputs;
         if parameters.len() != node.inputs.len() {
             let problem = format!("{} inputs for {} parameters", node.inputs.len(), parameters.len());
@@ -184,7 +184,7 @@ impl Graph {
         self.check_same(node, pairs.map(|(&input, &parameter)| (input, parameter)))
     }
 
-    fn check_results(&self, node: &super::Node, results: &[TensorId]) -> Result<(), TensorFault> {
+    fn check_results(&self, node: &super::Node, results: &[TensorId]) -> Result<(), TensorError> {
         if results.len() != node.outputs.len() {
             let problem = format!("{} results for {} outputs", results.len(), node.outputs.len());
             return Err(control(node, problem));
@@ -197,7 +197,7 @@ impl Graph {
         &self,
         node: &super::Node,
         mut pairs: impl Iterator<Item = (TensorId, TensorId)>,
-    ) -> Result<(), TensorFault> {
+    ) -> Result<(), TensorError> {
         let differ = |&(a, b): &(TensorId, TensorId)| {
             let (a, b) = (self.tensor(a), self.tensor(b));
             a.element != b.element || a.shape != b.shape
@@ -213,7 +213,7 @@ impl Graph {
         }
     }
 
-    fn check_loop(&self, node: &super::Node, of: &Loop) -> Result<(), TensorFault> {
+    fn check_loop(&self, node: &super::Node, of: &Loop) -> Result<(), TensorError> {
         self.check_parameters(node, of.body)?;
         self.check_block(of.body)?;
         let body = self.block(of.body);
@@ -234,7 +234,7 @@ impl Graph {
                 ));
             }
             if self.made_after(body, carry.value).is_none() {
-                return Err(TensorFault::Dangling {
+                return Err(TensorError::Dangling {
                     node: node.name.clone(),
                     tensor: self.tensor(carry.value).name.clone(),
                 });
@@ -257,7 +257,7 @@ impl Graph {
                     .made_after(body, tensor)
                     .is_none_or(|after| after > exit.after)
                 {
-                    return Err(TensorFault::Dangling {
+                    return Err(TensorError::Dangling {
                         node: node.name.clone(),
                         tensor: self.tensor(tensor).name.clone(),
                     });
@@ -280,12 +280,12 @@ impl Graph {
         Some(node as u32 + 1)
     }
 
-    fn check_views(&self) -> Result<(), TensorFault> {
+    fn check_views(&self) -> Result<(), TensorError> {
         for id in self.tensor_ids() {
             let Some(view) = self.tensor(id).view else {
                 continue;
             };
-            let wrong = |problem: &str| TensorFault::View {
+            let wrong = |problem: &str| TensorError::View {
                 tensor: self.tensor(id).name.clone(),
                 base: self.tensor(view.base).name.clone(),
                 problem: problem.to_owned(),
@@ -317,8 +317,8 @@ impl Graph {
     }
 }
 
-fn control(node: &super::Node, problem: String) -> TensorFault {
-    TensorFault::Control {
+fn control(node: &super::Node, problem: String) -> TensorError {
+    TensorError::Control {
         node: node.name.clone(),
         problem,
     }

@@ -18,7 +18,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ElementType, TensorFault};
+use super::{ElementType, TensorError};
 use crate::units::{Alignment, Bytes};
 
 pub use convention::{Convention, Generation};
@@ -98,7 +98,7 @@ pub struct Flattening {
 /// assert_eq!(layout.index_at(at), Some(vec![0, 5, 2, 3]));
 /// assert_eq!(LayoutRule::buffer().apply("x", &shape, ElementType::Float16)?.bytes(), layout.bytes());
 /// # let _ = Alignment::ONE;
-/// # Ok::<(), tileheap_tensor::TensorFault>(())
+/// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LayoutRule {
@@ -181,8 +181,8 @@ impl LayoutRule {
     /// # Errors
     /// A reshape to another number of elements, an order that is no permutation, a pack of an axis that is not there or by 0,
     /// an image whose last axis is not 4 and that packs none, or more than 2^63 bytes. `name` is the tensor they name.
-    pub fn apply(&self, name: &str, shape: &[u64], element: ElementType) -> Result<Layout, TensorFault> {
-        let wrong = |problem: String| TensorFault::Layout {
+    pub fn apply(&self, name: &str, shape: &[u64], element: ElementType) -> Result<Layout, TensorError> {
+        let wrong = |problem: String| TensorError::Layout {
             tensor: name.to_owned(),
             problem,
         };

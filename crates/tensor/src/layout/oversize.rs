@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Convention, Generation, ImageExtent, Layout, LayoutRule, Storage};
 use crate::units::Bytes;
-use crate::{ElementType, TensorFault};
+use crate::{ElementType, TensorError};
 
 /// The largest images and buffers of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -155,19 +155,19 @@ pub fn fit_layout(
     element: ElementType,
     limits: &ImageLimits,
     oversize: Oversize,
-) -> Result<(Layout, Reason), TensorFault> {
+) -> Result<(Layout, Reason), TensorError> {
     let asked = rule.apply(name, shape, element)?;
     if limits.allow(&asked) {
         return Ok((asked, Reason::Asked));
     }
     let (extent, limit) = (asked.extent, limits.image(rule.storage));
-    let over = || TensorFault::ImageTooLarge {
+    let over = || TensorError::ImageTooLarge {
         tensor: name.to_owned(),
         extent,
         limit,
     };
     if !rule.storage.is_image() {
-        return Err(TensorFault::BufferTooLarge {
+        return Err(TensorError::BufferTooLarge {
             tensor: name.to_owned(),
             size: asked.bytes(),
             limit: limits.buffer,
@@ -235,7 +235,7 @@ fn other_layouts(name: &str, rule: &LayoutRule, asked: &Layout) -> Vec<Layout> {
 mod tests {
     use super::*;
 
-    fn fit(shape: &[u64], oversize: Oversize) -> Result<(Layout, Reason), TensorFault> {
+    fn fit(shape: &[u64], oversize: Oversize) -> Result<(Layout, Reason), TensorError> {
         let rule = Convention::Texture.packing(4, 1, Generation::Flat);
         fit_layout(
             "a",

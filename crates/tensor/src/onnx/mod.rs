@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use prost::Message;
 use proto::{DimensionValue, GraphProto, Model, ValueInfo};
 
-use super::{Dim, ElementType, Graph, GraphBuilder, Shape, Symbol, SymbolId, TensorFault, TensorId};
+use super::{Dim, ElementType, Graph, GraphBuilder, Shape, Symbol, SymbolId, TensorError, TensorId};
 
 /// What an ONNX file does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct OnnxOptions {
 /// # Errors
 /// The bytes are no model, an operator is not known and the file has no shapes of its outputs, an open dimension has no range, or what
 /// else a graph cannot have.
-pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph, TensorFault> {
+pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph, TensorError> {
     let model = Model::decode(bytes).map_err(|error| wrong(error.to_string()))?;
     let graph = model
         .graph
@@ -63,8 +63,8 @@ pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph, TensorFau
     reader.graph.build()
 }
 
-fn wrong(problem: String) -> TensorFault {
-    TensorFault::Text {
+fn wrong(problem: String) -> TensorError {
+    TensorError::Text {
         form: "ONNX model",
         problem,
     }
@@ -85,7 +85,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn all(&mut self, graph: &GraphProto) -> Result<(), TensorFault> {
+    fn all(&mut self, graph: &GraphProto) -> Result<(), TensorError> {
         for tensor in &graph.initializer {
             self.constant(&tensor.name, tensor)?;
         }
@@ -113,7 +113,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<(), TensorFault> {
+    fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<(), TensorError> {
         if let Some(values) = tensor.int64s() {
             self.known.insert(name.to_owned(), values);
         }
@@ -131,15 +131,15 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn id(&self, name: &str, reader: &str) -> Result<TensorId, TensorFault> {
-        self.ids.get(name).copied().ok_or_else(|| TensorFault::Dangling {
+    fn id(&self, name: &str, reader: &str) -> Result<TensorId, TensorError> {
+        self.ids.get(name).copied().ok_or_else(|| TensorError::Dangling {
             node: reader.to_owned(),
             tensor: name.to_owned(),
         })
     }
 
     /// The type and shape that the file has for a value; `None` where it has none.
-    fn value(&mut self, value: &ValueInfo) -> Result<Option<(ElementType, Shape)>, TensorFault> {
+    fn value(&mut self, value: &ValueInfo) -> Result<Option<(ElementType, Shape)>, TensorError> {
         let Some(tensor) = value.kind.as_ref().and_then(|kind| kind.tensor.as_ref()) else {
             return Ok(None);
         };

@@ -104,7 +104,7 @@ fn model() -> Model {
     Model { graph: Some(graph) }
 }
 
-fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph, TensorFault> {
+fn read(model: &Model, ranges: &[(&str, (u64, u64))]) -> Result<Graph, TensorError> {
     let options = OnnxOptions {
         ranges: ranges
             .iter()

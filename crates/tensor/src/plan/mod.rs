@@ -32,7 +32,7 @@ pub use types::{
 };
 
 use super::pools::PoolImage;
-use super::{Graph, Layout, TensorFault, TensorId};
+use super::{Graph, Layout, TensorError, TensorId};
 use crate::units::{Bytes, Span};
 
 /// Plans a graph: everything a place, for every round.
@@ -50,7 +50,7 @@ pub fn plan(
     layouts: &[Layout],
     requirements: &[TensorRequirements],
     options: &TensorPlanOptions<'_>,
-) -> Result<TensorPlan, TensorFault> {
+) -> Result<TensorPlan, TensorError> {
     let count = graph.tensors().len();
     assert_eq!(
         (layouts.len(), requirements.len()),
@@ -218,7 +218,7 @@ impl TensorPlan {
     ///
     /// # Errors
     /// The first tensor that the caller has to give memory for and did not.
-    pub fn check_bound(&self, graph: &Graph, is_bound: impl Fn(TensorId) -> bool) -> Result<(), TensorFault> {
+    pub fn check_bound(&self, graph: &Graph, is_bound: impl Fn(TensorId) -> bool) -> Result<(), TensorError> {
         let missing = graph
             .inputs()
             .iter()
@@ -226,7 +226,7 @@ impl TensorPlan {
             .find(|&&id| self.tensor(id).home == Home::Caller && !is_bound(id));
         match missing {
             None => Ok(()),
-            Some(&id) => Err(TensorFault::Unbound {
+            Some(&id) => Err(TensorError::Unbound {
                 tensor: graph.tensor(id).name.clone(),
                 size: Bytes(self.tensor(id).layout.bytes().0),
             }),

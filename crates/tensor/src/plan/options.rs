@@ -77,7 +77,7 @@ pub enum CarryRule {
 /// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
 /// assert_eq!((plan.tensor(x).home, plan.tensor(z).home), (Home::Caller, Home::Planned));
 /// assert_eq!(plan.memories.iter().map(|memory| memory.size.0).collect::<Vec<_>>(), [256, 256]);
-/// # Ok::<(), tileheap_tensor::TensorFault>(())
+/// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 pub struct TensorPlanOptions<'a> {
     /// How tensors get their bytes.

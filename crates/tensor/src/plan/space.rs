@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::options::MemoryDesc;
 use super::strategy::TensorStrategy;
 use super::types::{MemoryId, MemoryPlan, Region};
-use crate::TensorFault;
+use crate::TensorError;
 use crate::pools::{self, PoolImage};
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack::{self, Item, Packer, Problem, ProblemDesc, Steps};
@@ -115,7 +115,7 @@ pub struct Space {
 /// options.algorithm = Some(&InTurn);
 /// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
 /// assert_eq!(plan.size(), Bytes(2 * 64 * 4));
-/// # Ok::<(), tileheap_tensor::TensorFault>(())
+/// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 pub trait SpaceAlgorithm {
     /// Its name, for messages.
@@ -140,7 +140,7 @@ pub fn place(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
     strategy: TensorStrategy,
-) -> Result<Space, TensorFault> {
+) -> Result<Space, TensorError> {
     let mut space = Space {
         regions: vec![
             Region {
@@ -204,7 +204,7 @@ pub fn place(
     }
     match left.first() {
         None => Ok(space),
-        Some(&item) => Err(TensorFault::Memory {
+        Some(&item) => Err(TensorError::Memory {
             tensor: items[item as usize].name.clone(),
             memory: "any".to_owned(),
             problem: "no memory has a type that can hold it".to_owned(),
@@ -225,7 +225,7 @@ fn can_hold(memory: &MemoryDesc, item: &SpaceItem) -> bool {
     wanted && item.memory_type_bits & memory.memory_type_bits != 0
 }
 
-fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<(), TensorFault> {
+fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<(), TensorError> {
     for item in items {
         let Some(name) = &item.memory else { continue };
         let problem = match memories.iter().find(|memory| memory.name == *name) {
@@ -233,7 +233,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<(), Tensor
             Some(memory) if !can_hold(memory, item) => "it has no type that can hold it",
             Some(_) => continue,
         };
-        return Err(TensorFault::Memory {
+        return Err(TensorError::Memory {
             tensor: item.name.clone(),
             memory: name.clone(),
             problem: problem.to_owned(),
@@ -243,7 +243,7 @@ fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<(), Tensor
 }
 
 /// The packing problem of some items in a memory; items of several lives are groups.
-fn problem(items: &[SpaceItem], which: &[u32], memory: &MemoryDesc) -> Result<Problem, TensorFault> {
+fn problem(items: &[SpaceItem], which: &[u32], memory: &MemoryDesc) -> Result<Problem, TensorError> {
     let mut parts = Vec::with_capacity(which.len());
     let mut owners = Vec::with_capacity(which.len());
     for (number, &index) in which.iter().enumerate() {
@@ -265,7 +265,7 @@ fn problem(items: &[SpaceItem], which: &[u32], memory: &MemoryDesc) -> Result<Pr
     desc.capacity = memory.capacity;
     desc.build().map_err(|fault| {
         let owner = fault.item().map_or(which[0], |item| owners[item as usize]);
-        TensorFault::Pack {
+        TensorError::Pack {
             tensor: items[owner as usize].name.clone(),
             fault,
         }
@@ -292,7 +292,7 @@ fn everything(
     memory: &MemoryDesc,
     strategy: TensorStrategy,
     packer: &mut Packer,
-) -> Result<Kept, TensorFault> {
+) -> Result<Kept, TensorError> {
     let kept = match strategy {
         TensorStrategy::Offsets(strategy) => {
             let problem = problem(items, which, memory)?;
@@ -333,7 +333,7 @@ fn everything(
         .filter(over)
         .max_by_key(|(item, _)| items[*item as usize].size);
     let item = &items[outside.map_or(which[0], |(item, _)| *item) as usize];
-    Err(TensorFault::MemoryTooSmall {
+    Err(TensorError::MemoryTooSmall {
         tensor: item.name.clone(),
         size: item.size,
         memory: memory.name.clone(),
@@ -343,7 +343,7 @@ fn everything(
 }
 
 /// Objects one above the other, each aligned for all.
-fn pooled(which: &[u32], pools: pools::Pools, memory: &MemoryDesc) -> Result<Kept, TensorFault> {
+fn pooled(which: &[u32], pools: pools::Pools, memory: &MemoryDesc) -> Result<Kept, TensorError> {
     let always = Span::new(0, 1);
     let objects = pools
         .sizes
@@ -354,7 +354,7 @@ fn pooled(which: &[u32], pools: pools::Pools, memory: &MemoryDesc) -> Result<Kep
         });
     let problem = Problem::new(objects.collect()).map_err(|fault| {
         let tensor = which.first().map_or(String::new(), |_| memory.name.clone());
-        TensorFault::Pack { tensor, fault }
+        TensorError::Pack { tensor, fault }
     })?;
     let packing = tileheap_pack::pack(&problem, tileheap_pack::Strategy::Naive);
     let places = which
@@ -375,7 +375,7 @@ fn keep_best(
     capacity: Bytes,
     goes_on: &impl Fn(&SpaceItem) -> bool,
     packer: &mut Packer,
-) -> Result<Kept, TensorFault> {
+) -> Result<Kept, TensorError> {
     let problem = problem(items, offered, memory)?;
     let count = offered.len().max(1) as u64;
     let most = (1 << 62) / (count * (count + 1));
@@ -406,7 +406,7 @@ fn keep_best(
         .find(|&&item| !goes_on(&items[item as usize]) && !placed.contains(&item));
     if let Some(&item) = missing {
         let item = &items[item as usize];
-        return Err(TensorFault::MemoryTooSmall {
+        return Err(TensorError::MemoryTooSmall {
             tensor: item.name.clone(),
             size: item.size,
             memory: memory.name.clone(),
@@ -428,8 +428,8 @@ pub fn place_by(
     algorithm: &dyn SpaceAlgorithm,
     items: &[SpaceItem],
     memories: &[MemoryDesc],
-) -> Result<Space, TensorFault> {
-    let wrong = |problem: String| TensorFault::Algorithm {
+) -> Result<Space, TensorError> {
+    let wrong = |problem: String| TensorError::Algorithm {
         algorithm: algorithm.name().to_owned(),
         problem,
     };

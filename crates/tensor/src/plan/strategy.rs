@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::TensorFault;
+use crate::TensorError;
 use crate::pools::PoolRule;
 use tileheap_json::clip;
 use tileheap_pack;
@@ -24,7 +24,7 @@ use tileheap_pack;
 ///     let space = place(&items, &[MemoryDesc::new("memory")], strategy)?;
 ///     println!("{strategy}: {}", space.memories[0].size);
 /// }
-/// # Ok::<(), tileheap_tensor::TensorFault>(())
+/// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
@@ -70,9 +70,9 @@ impl fmt::Display for TensorStrategy {
 }
 
 impl FromStr for TensorStrategy {
-    type Err = TensorFault;
+    type Err = TensorError;
 
-    fn from_str(name: &str) -> Result<TensorStrategy, TensorFault> {
+    fn from_str(name: &str) -> Result<TensorStrategy, TensorError> {
         let found = TensorStrategy::all()
             .into_iter()
             .find(|strategy| strategy.name() == name);
@@ -81,7 +81,7 @@ impl FromStr for TensorStrategy {
                 .into_iter()
                 .map(TensorStrategy::name)
                 .collect();
-            TensorFault::UnknownStrategy {
+            TensorError::UnknownStrategy {
                 name: clip(name),
                 known: known.join(", "),
             }
@@ -96,9 +96,9 @@ impl From<TensorStrategy> for String {
 }
 
 impl TryFrom<String> for TensorStrategy {
-    type Error = TensorFault;
+    type Error = TensorError;
 
-    fn try_from(name: String) -> Result<TensorStrategy, TensorFault> {
+    fn try_from(name: String) -> Result<TensorStrategy, TensorError> {
         name.parse()
     }
 }

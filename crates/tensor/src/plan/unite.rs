@@ -7,7 +7,7 @@ use super::expansion::{Bind, Chance, Expansion, Rules, Value, ValueId, ValueKind
 use super::options::CarryRule;
 use super::types::CopyTime;
 use crate::units::Span;
-use crate::{BlockId, Graph, NodeId, NodeKind, TensorFault, TensorId};
+use crate::{BlockId, Graph, NodeId, NodeKind, TensorError, TensorId};
 
 /// Classes of values that share one place.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ pub(super) struct United {
 }
 
 /// Expands the graph with every loop unrolled until its carried values can be where they have to be.
-pub(super) fn unite(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> Result<United, TensorFault> {
+pub(super) fn unite(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> Result<United, TensorError> {
     unroll_block(rules, BlockId::ROOT, carry, limit)?;
     let mut expansion = Expander::run(rules);
     let mut classes = Classes::new(&expansion);
@@ -136,7 +136,7 @@ fn unroll_block(
     block: BlockId,
     carry: CarryRule,
     limit: u32,
-) -> Result<(), TensorFault> {
+) -> Result<(), TensorError> {
     let graph: &Graph = rules.graph;
     for &id in &graph.block(block).nodes {
         let node = graph.node(id);
@@ -163,7 +163,7 @@ fn unroll_block(
 }
 
 /// The least number of copies of a body with which carried values fit; copies past the limit, or an error.
-fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Result<(), TensorFault> {
+fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Result<(), TensorError> {
     for copies in 1..=limit.max(1) {
         rules.unroll.insert(id, copies);
         if failures(rules, id).is_empty() {
@@ -177,7 +177,7 @@ fn unroll(rules: &mut Rules<'_>, id: NodeId, carry: CarryRule, limit: u32) -> Re
             return Ok(());
         };
         if carry == CarryRule::Forbid {
-            return Err(TensorFault::LoopCopies {
+            return Err(TensorError::LoopCopies {
                 node: rules.graph.node(id).name.clone(),
                 tensor: rules.graph.tensor(tensor).name.clone(),
                 limit: limit.max(1),

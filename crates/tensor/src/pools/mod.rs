@@ -11,7 +11,7 @@ pub mod usmp;
 use serde::{Deserialize, Serialize};
 
 use super::plan::SpaceItem;
-use super::{ElementType, TensorFault};
+use super::{ElementType, TensorError};
 use crate::units::{Alignment, Bytes};
 use litert::LiteRecord;
 use token::{Token, TokenPool, TokenRule};
@@ -235,7 +235,7 @@ fn tokens(items: &[&SpaceItem], rule: TokenRule, images: bool) -> Pools {
 /// Two items of one entry live together, or an entry mixes images with buffers or types of elements.
 ///
 /// Source: TVM's [RFC](crate#sources), "Graph runtime"; TVM's graph executor.
-pub(crate) fn given(items: &[&SpaceItem]) -> Result<Pools, TensorFault> {
+pub(crate) fn given(items: &[&SpaceItem]) -> Result<Pools, TensorError> {
     let mut ids: Vec<u32> = Vec::new();
     let mut objects = Vec::with_capacity(items.len());
     let mut entries: Vec<Vec<usize>> = Vec::new();
@@ -259,7 +259,7 @@ pub(crate) fn given(items: &[&SpaceItem]) -> Result<Pools, TensorFault> {
             } else {
                 continue;
             };
-            return Err(TensorFault::StorageId {
+            return Err(TensorError::StorageId {
                 tensor: item.name.clone(),
                 storage_id: item.storage_id.unwrap_or(u32::MAX),
                 problem: format!("{problem}`{}`", other.name),

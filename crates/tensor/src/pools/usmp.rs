@@ -6,7 +6,7 @@
 
 use std::cmp::Reverse;
 
-use crate::TensorFault;
+use crate::TensorError;
 use crate::units::{Alignment, Bytes};
 
 /// A buffer.
@@ -58,7 +58,7 @@ pub enum UsmpOrder {
 /// let pools = [pool("fast", Some(Bytes(100))), pool("slow", None)];
 /// let places = assign(&buffers, &pools, UsmpOrder::Size)?;
 /// assert_eq!(places, [(0, Bytes(0)), (1, Bytes(0)), (0, Bytes(0))]);
-/// # Ok::<(), tileheap_tensor::TensorFault>(())
+/// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 ///
 /// # Errors
@@ -67,7 +67,7 @@ pub fn assign(
     buffers: &[UsmpBuffer],
     pools: &[UsmpPool],
     order: UsmpOrder,
-) -> Result<Vec<(usize, Bytes)>, TensorFault> {
+) -> Result<Vec<(usize, Bytes)>, TensorError> {
     let mut indices: Vec<usize> = (0..buffers.len()).collect();
     indices.sort_by(|&a, &b| {
         let key = |index: usize| {
@@ -106,7 +106,7 @@ pub fn assign(
             .enumerate()
             .find_map(|(pool, offset)| Some((pool, (*offset)?)));
         places[index] = Some(found.ok_or_else(|| {
-            TensorFault::MemoryTooSmall {
+            TensorError::MemoryTooSmall {
                 tensor: buffer.name.clone(),
                 size: buffer.size,
                 memory: pools.last().map_or("none".to_owned(), |pool| pool.name.clone()),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Expr, ExprKind, Module, Pattern};
-use crate::{Attribute, Bounding, Graph, Node, NodeKind, Operator, Source, TensorFault, TensorId};
+use crate::{Attribute, Bounding, Graph, Node, NodeKind, Operator, Source, TensorError, TensorId};
 
 /// Whether four of an axis lie side by side in an axis of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,7 @@ const DATA: Form = Form::Packed(1);
 const WEIGHTS: Form = Form::Packed(0);
 
 /// The graph with packed layouts, and a transform wherever a value is wanted in another form than it is made in.
-pub(super) fn alter(graph: &Graph) -> Result<Module, TensorFault> {
+pub(super) fn alter(graph: &Graph) -> Result<Module, TensorError> {
     let mut shapes = Vec::with_capacity(graph.tensors().len());
     for id in graph.tensor_ids() {
         shapes.push(graph.shape_bound(id, Bounding::Ranges)?);

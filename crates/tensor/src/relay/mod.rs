@@ -19,7 +19,7 @@ mod alter;
 mod collect;
 mod fuse;
 
-use super::{Graph, ScopeLimits, TensorFault};
+use super::{Graph, ScopeLimits, TensorError};
 
 /// A value of the graph that relay builds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,12 +46,12 @@ pub struct Entry {
 /// let scopes = relay::storage_scopes(&graph.build()?, ScopeLimits::default())?;
 /// // What passes from one convolution to the other is a texture.
 /// assert!(scopes.iter().any(|entry| entry.scope.starts_with("global.texture")));
-/// # Ok::<(), tileheap_tensor::TensorFault>(())
+/// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 ///
 /// # Errors
 /// A dimension is not fixed.
-pub fn storage_scopes(graph: &Graph, limits: ScopeLimits) -> Result<Vec<Entry>, TensorFault> {
+pub fn storage_scopes(graph: &Graph, limits: ScopeLimits) -> Result<Vec<Entry>, TensorError> {
     let module = alter::alter(graph)?;
     let functions = fuse::fuse(&module);
     Ok(collect::collect(&module, &functions, limits))

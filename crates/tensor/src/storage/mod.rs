@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use scope::{ScopeLimits, adreno_scope};
 
 use super::layout::{Convention, Generation, ImageLimits, Layout, LayoutRule, Oversize, Reason, fit_layout};
-use super::{Attribute, Bounding, Graph, Node, NodeId, NodeKind, Source, TensorFault, TensorId};
+use super::{Attribute, Bounding, Graph, Node, NodeId, NodeKind, Source, TensorError, TensorId};
 use tileheap_json::clip;
 
 /// What a policy chose: a graph with its conversions in it, and the layout of each of its tensors.
@@ -57,7 +57,7 @@ pub const CONVERT: &str = "convert";
 ///     let middle = choice.graph.find("first").expect("the tensor between");
 ///     println!("{policy}: {}", choice.layouts[middle.index()].rule.storage.name());
 /// }
-/// # Ok::<(), tileheap_tensor::TensorFault>(())
+/// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -184,7 +184,7 @@ fn is_weighted(node: &Node) -> bool {
 ///
 /// # Errors
 /// A shape has no upper bound, or a tensor passes the limits and nothing else is allowed.
-pub fn choose(graph: &Graph, options: &StorageOptions) -> Result<StorageChoice, TensorFault> {
+pub fn choose(graph: &Graph, options: &StorageOptions) -> Result<StorageChoice, TensorError> {
     let forms = forms(graph);
     let rewrite::Rewritten {
         graph,

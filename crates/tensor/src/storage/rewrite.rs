@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{CONVERT, Form};
-use crate::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Source, Tensor, TensorFault, TensorId};
+use crate::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Source, Tensor, TensorError, TensorId};
 
 pub(super) struct Rewritten {
     pub(super) graph: Graph,
@@ -16,7 +16,7 @@ pub(super) fn convert(
     graph: &Graph,
     forms: &[Form],
     wants: impl Fn(&Graph, &Node, usize, &[Form]) -> Option<Form>,
-) -> Result<Rewritten, TensorFault> {
+) -> Result<Rewritten, TensorError> {
     let mut out = Rewritten {
         graph: graph.clone(),
         forms: forms.to_vec(),

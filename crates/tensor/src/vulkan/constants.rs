@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::objects::Upload;
 use super::operators::{is_float, small_inputs};
 use crate::Result;
@@ -56,7 +56,7 @@ pub(super) fn prepare(
         let given = values.get(&id).map_or(0, Vec::len) as u64;
         if given != layout.elements() {
             let (tensor, needed) = (graph.tensor(id).name.clone(), layout.elements());
-            return Err(NetworkFault::Constant {
+            return Err(NetworkError::Constant {
                 tensor,
                 needed,
                 given,
@@ -70,7 +70,7 @@ pub(super) fn prepare(
             other => {
                 let problem = format!("kernels compute float32 and float16, and its elements are {other}");
                 let tensor = graph.tensor(id).name.clone();
-                return Err(NetworkFault::Layout { tensor, problem }.into());
+                return Err(NetworkError::Layout { tensor, problem }.into());
             }
         };
         prepared.push(Upload {

@@ -1,6 +1,6 @@
 //! What loops and branches do: conditions are on the device, and commands are recorded before they are known.
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use crate::{BlockId, Branch, Exit, Graph, Loop, NodeId};
 
 /// What a loop or branch does in a run. Conditions are on the device and commands are recorded before: the caller says.
@@ -23,7 +23,7 @@ pub(super) fn rounds<'a>(
     node: NodeId,
     repeated: &'a Loop,
     decisions: &[(NodeId, Decision)],
-) -> Result<(u64, usize, &'a Exit), NetworkFault> {
+) -> Result<(u64, usize, &'a Exit), NetworkError> {
     let decided = match of(node, decisions) {
         Some(Decision::Rounds { rounds, exit }) => {
             repeated.exits.get(exit).map(|taken| (rounds, exit, taken))
@@ -39,7 +39,7 @@ pub(super) fn arm(
     node: NodeId,
     branch: &Branch,
     decisions: &[(NodeId, Decision)],
-) -> Result<BlockId, NetworkFault> {
+) -> Result<BlockId, NetworkError> {
     let decided = match of(node, decisions) {
         Some(Decision::Arm(arm)) => branch.arms.get(arm).copied(),
         _ => None,
@@ -52,7 +52,7 @@ fn of(node: NodeId, decisions: &[(NodeId, Decision)]) -> Option<Decision> {
     found.map(|(_, decision)| *decision)
 }
 
-fn undecided(graph: &Graph, node: NodeId, what: &'static str) -> NetworkFault {
+fn undecided(graph: &Graph, node: NodeId, what: &'static str) -> NetworkError {
     let node = graph.node(node).name.clone();
-    NetworkFault::Undecided { node, what }
+    NetworkError::Undecided { node, what }
 }

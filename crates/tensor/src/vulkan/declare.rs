@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::decision;
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::invocation::Invocation;
 use super::kernel::OperandAccess;
 use super::measure::{format, image_info};
@@ -26,7 +26,7 @@ use crate::{
     Storage, TensorId,
 };
 use tileheap::frame::{
-    Before, BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, Lifetime, ResourceId, ResourceKind,
+    BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, Lifetime, LoadOp, ResourceId, ResourceKind,
 };
 use tileheap::units::Bytes;
 
@@ -189,10 +189,10 @@ impl<'a, 'b> Declaring<'a, 'b> {
         self.pass(&node.name, &made, &operands)
     }
 
-    fn bound(&self, tensor: TensorId) -> Result<PassTensor, NetworkFault> {
+    fn bound(&self, tensor: TensorId) -> Result<PassTensor, NetworkError> {
         let found = self.desc.bound.iter().find(|(of, _)| *of == tensor);
         let found = found.map(|(_, bound)| *bound);
-        found.ok_or_else(|| NetworkFault::unbound(self.desc.graph, tensor))
+        found.ok_or_else(|| NetworkError::unbound(self.desc.graph, tensor))
     }
 
     /// An input: what was bound itself, or moved from there.
@@ -243,7 +243,7 @@ impl<'a, 'b> Declaring<'a, 'b> {
     fn copy(&mut self, tensor: TensorId, way: &str, source: Resolved, target: Resolved) -> Result<()> {
         let tensor_name = self.desc.graph.tensor(tensor).name.clone();
         let made = copy_call(tensor, source.shape, tensor, target.shape).map_err(|problem| {
-            NetworkFault::Layout {
+            NetworkError::Layout {
                 tensor: tensor_name.clone(),
                 problem,
             }
@@ -263,7 +263,7 @@ impl<'a, 'b> Declaring<'a, 'b> {
         constant.unwrap_or(&self.desc.layouts[of.index()])
     }
 
-    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkFault> {
+    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkError> {
         shaped(&self.desc.graph.tensor(tensor).name, self.layout(tensor))
     }
 
@@ -369,9 +369,9 @@ impl<'a, 'b> Declaring<'a, 'b> {
         let mut pass = self.frame.compute_pass(self.commands, name);
         for (resource, access) in accesses {
             let before = if access.reads {
-                Before::Load
+                LoadOp::Load
             } else {
-                Before::Overwrite
+                LoadOp::DontCare
             };
             pass = pass.access(resource, access.kind, access.reads, access.writes, before);
         }
@@ -391,11 +391,11 @@ impl<'a, 'b> Declaring<'a, 'b> {
 }
 
 /// The image or buffer that holds a tensor.
-fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind, NetworkFault> {
+fn resource_kind(name: &str, layout: &Layout) -> Result<ResourceKind, NetworkError> {
     if !layout.rule.storage.is_image() {
         return Ok(BufferDesc::new(Bytes(layout.bytes().0.max(16))).into());
     }
-    let fault = |problem: &str| NetworkFault::Layout {
+    let fault = |problem: &str| NetworkError::Layout {
         tensor: name.to_owned(),
         problem: problem.to_owned(),
     };

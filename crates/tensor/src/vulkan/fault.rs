@@ -5,7 +5,7 @@ use tileheap::units::Bytes;
 /// A network that cannot be made or run; every message names the tensor, node or kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NetworkFault {
+pub enum NetworkError {
     /// A kernel that cannot be used.
     #[error("kernel `{kernel}`: {problem}")]
     Kernel {

@@ -6,7 +6,7 @@ use crate::Result;
 use tileheap::plan::{Home, Object};
 use tileheap::runtime::objects::Called;
 use tileheap::runtime::objects::{Block, BlockDesc, Dedication};
-use tileheap::runtime::{Buffer, Device, RuntimeFault};
+use tileheap::runtime::{Buffer, Device, RuntimeError};
 use tileheap::units::Bytes;
 
 /// A storage buffer in memory that the host sees too: what a network's inputs and outputs can be bound to.
@@ -102,7 +102,7 @@ impl HostBuffer {
             // SAFETY: nothing uses it.
             unsafe { made.destroy_on(inner) };
             let what = "host-visible memory that is mapped".to_owned();
-            return Err(RuntimeFault::Lacks { by, what }.into());
+            return Err(RuntimeError::Lacks { by, what }.into());
         }
         Ok(made)
     }

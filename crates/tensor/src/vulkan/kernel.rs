@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::scope::Held;
 use crate::Result;
 use tileheap::frame::AccessKind;
@@ -80,7 +80,7 @@ impl Kernel {
             };
             let expected = binding.set == 0 && binding.binding as usize == index && binding.count == Some(1);
             if !expected || operand.descriptor_type().is_none() {
-                return Err(NetworkFault::Kernel {
+                return Err(NetworkError::Kernel {
                     kernel: name.to_owned(),
                     problem: format!(
                         "its {:?} `{}` at set {} binding {} is not the one operand of binding {index} of set 0",
@@ -128,7 +128,7 @@ impl KernelSet {
             return Ok(kernel.clone());
         }
         let Some(words) = built_in(key) else {
-            return Err(NetworkFault::Kernel {
+            return Err(NetworkError::Kernel {
                 kernel: key.name.clone(),
                 problem: format!(
                     "there is none for operands in {:?} with elements of {} bits",

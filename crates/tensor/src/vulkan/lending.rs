@@ -1,7 +1,7 @@
 //! Buffers of the caller: that each is bound to an input or output, and that two of them share bytes only where their lives
 //! allow it.
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use crate::{Graph, Home, TensorId, TensorPlan};
 use tileheap::runtime::Buffer;
 
@@ -10,17 +10,17 @@ pub(super) fn check(
     graph: &Graph,
     plan: &TensorPlan,
     bound: &[(TensorId, Buffer)],
-) -> Result<(), NetworkFault> {
+) -> Result<(), NetworkError> {
     for &(tensor, _) in bound {
         if !graph.inputs().contains(&tensor) && !graph.outputs().contains(&tensor) {
             let tensor = graph.tensor(tensor).name.clone();
-            return Err(NetworkFault::NotBindable { tensor });
+            return Err(NetworkError::NotBindable { tensor });
         }
     }
     for &tensor in graph.inputs().iter().chain(graph.outputs()) {
         let wanted = plan.tensor(tensor).home == Home::Caller;
         if wanted && !bound.iter().any(|(given, _)| *given == tensor) {
-            return Err(NetworkFault::unbound(graph, tensor));
+            return Err(NetworkError::unbound(graph, tensor));
         }
     }
     for (index, (first, a)) in bound.iter().enumerate() {
@@ -32,7 +32,7 @@ pub(super) fn check(
                     (second, first)
                 };
                 if !may_follow(graph, plan, *input, *output) {
-                    return Err(NetworkFault::Shared {
+                    return Err(NetworkError::Shared {
                         first: graph.tensor(*input).name.clone(),
                         second: graph.tensor(*output).name.clone(),
                     });

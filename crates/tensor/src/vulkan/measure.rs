@@ -2,10 +2,10 @@
 
 use ash::vk;
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use crate::Result;
 use crate::{ElementType, Graph, ImageExtent, ImageLimits, Layout, Storage, TensorRequirements};
-use tileheap::runtime::{Device, RuntimeFault};
+use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::{Alignment, Bytes};
 
 /// The usages of a tensor's buffer.
@@ -20,11 +20,11 @@ pub(super) const IMAGE_USAGE: vk::ImageUsageFlags = vk::ImageUsageFlags::from_ra
 );
 
 /// The format of texels of four elements.
-pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format, NetworkFault> {
+pub(super) fn format(name: &str, element: ElementType) -> Result<vk::Format, NetworkError> {
     match element {
         ElementType::Float32 => Ok(vk::Format::R32G32B32A32_SFLOAT),
         ElementType::Float16 => Ok(vk::Format::R16G16B16A16_SFLOAT),
-        other => Err(NetworkFault::Layout {
+        other => Err(NetworkError::Layout {
             tensor: name.to_owned(),
             problem: format!("kernels compute float32 and float16, and its elements are {other}"),
         }),
@@ -105,7 +105,7 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
     if layout.rule.storage == Storage::Image3d {
         let problem = "kernels have no 3D images".to_owned();
         let tensor = name.to_owned();
-        return Err(NetworkFault::Layout { tensor, problem }.into());
+        return Err(NetworkError::Layout { tensor, problem }.into());
     }
     let format = format(name, layout.element)?;
     let mut all = TensorRequirements {
@@ -125,7 +125,7 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
             let why =
                 format!("{format:?}, {width} x {height} texels, {layers} layers is more than it offers");
             let resource = name.to_owned();
-            return Err(RuntimeFault::Unsupported { resource, why }.into());
+            return Err(RuntimeError::Unsupported { resource, why }.into());
         }
         let answer = device.ask_image(name, &info)?;
         all.size = all.size.align_up(answer.alignment) + answer.size;

@@ -42,7 +42,7 @@ mod scratch;
 mod whereabouts;
 
 pub use decision::Decision;
-pub use fault::NetworkFault;
+pub use fault::NetworkError;
 pub use host::HostBuffer;
 pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
 pub use measure::{measure_tensors, tensor_limits};

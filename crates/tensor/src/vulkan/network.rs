@@ -9,7 +9,7 @@ use ash::vk;
 use super::constants;
 use super::decision::Decision;
 use super::descriptors::Descriptors;
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::kernel::KernelSet;
 use super::objects::Objects;
 use super::pipelines::Pipelines;
@@ -225,9 +225,9 @@ impl Drop for Network {
     }
 }
 
-impl NetworkFault {
-    pub(super) fn unbound(graph: &Graph, tensor: TensorId) -> NetworkFault {
-        NetworkFault::Unbound {
+impl NetworkError {
+    pub(super) fn unbound(graph: &Graph, tensor: TensorId) -> NetworkError {
+        NetworkError::Unbound {
             tensor: graph.tensor(tensor).name.clone(),
         }
     }

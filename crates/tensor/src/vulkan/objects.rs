@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::hazards::Space;
 use super::host::HostBuffer;
 use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info};
@@ -13,7 +13,7 @@ use crate::Result;
 use crate::{ElementType, Graph, Home, ImageExtent, Layout, Region, Storage, TensorId, TensorPlan};
 use tileheap::plan::{Home as BlockHome, Object};
 use tileheap::runtime::Device;
-use tileheap::runtime::RuntimeFault;
+use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::Answer;
 use tileheap::runtime::objects::Called;
 use tileheap::runtime::objects::OneShotCommands;
@@ -202,7 +202,7 @@ impl Objects {
                 .type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
         if possible == 0 {
             let memory = name.to_owned();
-            return Err(NetworkFault::MemoryType { memory }.into());
+            return Err(NetworkError::MemoryType { memory }.into());
         }
         let desc = BlockDesc {
             name,
@@ -295,7 +295,7 @@ impl Objects {
             if !inner.image_fits(name, &info)? {
                 let why = format!("its {:?} is more than it offers", layout.extent);
                 let resource = name.to_owned();
-                return Err(RuntimeFault::Unsupported { resource, why }.into());
+                return Err(RuntimeError::Unsupported { resource, why }.into());
             }
             // SAFETY: within the device's limits.
             let handle = unsafe { inner.raw().create_image(&info, None) }.called("vkCreateImage", || name)?;
@@ -501,11 +501,11 @@ impl Needs {
 }
 
 /// Whether a created image is as the plan has it.
-fn fits(name: &str, region: Region, answer: &Answer) -> Result<(), NetworkFault> {
+fn fits(name: &str, region: Region, answer: &Answer) -> Result<(), NetworkError> {
     if answer.size <= region.size && region.offset.is_aligned(answer.alignment) {
         return Ok(());
     }
-    Err(NetworkFault::Place {
+    Err(NetworkError::Place {
         tensor: name.to_owned(),
         offset: region.offset,
         problem: format!(

@@ -15,7 +15,7 @@
 //!
 //! `conv2d`, `dense`, `matmul`, `add` and `mul` take an attribute `activation` that names what is done to their results.
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::scope::{Held, Shaped};
 use crate::{Attribute, CONVERT, ElementType, Graph, Node, Operator, TensorId};
 
@@ -71,8 +71,8 @@ pub(super) fn call(
     graph: &Graph,
     node: &Node,
     operator: &Operator,
-    look: &dyn Fn(TensorId) -> Result<Shaped, NetworkFault>,
-) -> Result<Option<Call>, NetworkFault> {
+    look: &dyn Fn(TensorId) -> Result<Shaped, NetworkError>,
+) -> Result<Option<Call>, NetworkError> {
     let site = Site {
         graph,
         node,
@@ -101,29 +101,29 @@ struct Site<'a> {
     graph: &'a Graph,
     node: &'a Node,
     operator: &'a Operator,
-    look: &'a dyn Fn(TensorId) -> Result<Shaped, NetworkFault>,
+    look: &'a dyn Fn(TensorId) -> Result<Shaped, NetworkError>,
 }
 
 impl Site<'_> {
-    fn fault(&self, problem: impl Into<String>) -> NetworkFault {
-        NetworkFault::Node {
+    fn fault(&self, problem: impl Into<String>) -> NetworkError {
+        NetworkError::Node {
             node: self.node.name.clone(),
             operator: self.operator.name.clone(),
             problem: problem.into(),
         }
     }
 
-    fn input(&self, index: usize) -> Result<TensorId, NetworkFault> {
+    fn input(&self, index: usize) -> Result<TensorId, NetworkError> {
         let input = self.node.inputs.get(index).copied();
         input.ok_or_else(|| self.fault(format!("input {index} is missing")))
     }
 
-    fn output(&self) -> Result<TensorId, NetworkFault> {
+    fn output(&self) -> Result<TensorId, NetworkError> {
         let output = self.node.outputs.first().copied();
         output.ok_or_else(|| self.fault("it has no output"))
     }
 
-    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkFault> {
+    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkError> {
         (self.look)(tensor)
     }
 
@@ -132,7 +132,7 @@ impl Site<'_> {
     }
 
     /// The shape of a tensor whose vectors lie along `axis` of its last four.
-    fn packed(&self, tensor: TensorId, axis: u32) -> Result<Shaped, NetworkFault> {
+    fn packed(&self, tensor: TensorId, axis: u32) -> Result<Shaped, NetworkError> {
         let shape = self.shape(tensor)?;
         match shape.lanes {
             Some((along, _)) if along == axis => Ok(shape),
@@ -147,7 +147,7 @@ impl Site<'_> {
         }
     }
 
-    fn ints(&self, name: &str, default: [i64; 2]) -> Result<[i32; 2], NetworkFault> {
+    fn ints(&self, name: &str, default: [i64; 2]) -> Result<[i32; 2], NetworkError> {
         let values = match self.operator.attributes.get(name) {
             None => default,
             Some(Attribute::Int(value)) => [*value; 2],
@@ -164,7 +164,7 @@ impl Site<'_> {
         Ok([narrow(values[0])?, narrow(values[1])?])
     }
 
-    fn activation(&self) -> Result<u32, NetworkFault> {
+    fn activation(&self) -> Result<u32, NetworkError> {
         match self.operator.attributes.get("activation") {
             None => Ok(0),
             Some(Attribute::Text(name)) => self.activation_named(name),
@@ -172,7 +172,7 @@ impl Site<'_> {
         }
     }
 
-    fn activation_named(&self, name: &str) -> Result<u32, NetworkFault> {
+    fn activation_named(&self, name: &str) -> Result<u32, NetworkError> {
         let found = ACTIVATIONS.iter().position(|known| *known == name);
         let found =
             found.ok_or_else(|| self.fault(format!("`activation` is `{name}`, none of {ACTIVATIONS:?}")))?;
@@ -185,7 +185,7 @@ impl Site<'_> {
         bias.map_or(Operand::Zeros(vectors), |&bias| Operand::Tensor(bias))
     }
 
-    fn convolution(&self) -> Result<Call, NetworkFault> {
+    fn convolution(&self) -> Result<Call, NetworkError> {
         let (data, weights, output) = (self.input(0)?, self.input(1)?, self.output()?);
         let (source, target) = (self.packed(data, 1)?, self.packed(output, 1)?);
         let shape = self.packed(weights, 0)?;
@@ -222,7 +222,7 @@ impl Site<'_> {
         })
     }
 
-    fn dense(&self) -> Result<Call, NetworkFault> {
+    fn dense(&self) -> Result<Call, NetworkError> {
         let (data, weights, output) = (self.input(0)?, self.input(1)?, self.output()?);
         self.packed(data, 3)?;
         self.packed(weights, 2)?;
@@ -243,7 +243,7 @@ impl Site<'_> {
         })
     }
 
-    fn matmul(&self) -> Result<Call, NetworkFault> {
+    fn matmul(&self) -> Result<Call, NetworkError> {
         let (left, right, output) = (self.input(0)?, self.input(1)?, self.output()?);
         let (from, target) = (self.packed(left, 3)?, self.packed(output, 3)?);
         self.packed(right, 3)?;
@@ -264,18 +264,18 @@ impl Site<'_> {
         })
     }
 
-    fn pool(&self, way: u32) -> Result<Call, NetworkFault> {
+    fn pool(&self, way: u32) -> Result<Call, NetworkError> {
         let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
         let [wy, wx] = self.ints("kernel", [2, 2])?;
         self.pool_of(way, [[sy, sx, py, px], [wy, wx, 0, 0], [0; 4], [0; 4]])
     }
 
-    fn global_pool(&self) -> Result<Call, NetworkFault> {
+    fn global_pool(&self) -> Result<Call, NetworkError> {
         let [_, _, h, w] = self.shape(self.input(0)?)?.extent;
         self.pool_of(1, [[1, 1, 0, 0], [h as i32, w as i32, 0, 0], [0; 4], [0; 4]])
     }
 
-    fn pool_of(&self, way: u32, numbers: [[i32; 4]; 4]) -> Result<Call, NetworkFault> {
+    fn pool_of(&self, way: u32, numbers: [[i32; 4]; 4]) -> Result<Call, NetworkError> {
         let (data, output) = (self.input(0)?, self.output()?);
         self.packed(data, 1)?;
         let target = self.packed(output, 1)?;
@@ -290,7 +290,7 @@ impl Site<'_> {
         })
     }
 
-    fn binary(&self, way: u32) -> Result<Call, NetworkFault> {
+    fn binary(&self, way: u32) -> Result<Call, NetworkError> {
         let output = self.output()?;
         let target = self.shape(output)?;
         let Some((axis, count)) = target.lanes else {
@@ -326,7 +326,7 @@ impl Site<'_> {
         })
     }
 
-    fn activate(&self, name: &str) -> Result<Call, NetworkFault> {
+    fn activate(&self, name: &str) -> Result<Call, NetworkError> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         if source.lanes != target.lanes {
@@ -344,7 +344,7 @@ impl Site<'_> {
     }
 
     /// A kernel that goes along one axis, whose elements lie in vectors.
-    fn along(&self, kernel: &str) -> Result<Call, NetworkFault> {
+    fn along(&self, kernel: &str) -> Result<Call, NetworkError> {
         let (input, output) = (self.input(0)?, self.output()?);
         let rank = self.graph.tensor(input).shape.rank() as i64;
         let [axis, _] = self.ints("axis", [-1, -1])?;
@@ -375,7 +375,7 @@ impl Site<'_> {
         })
     }
 
-    fn layer_norm(&self) -> Result<Call, NetworkFault> {
+    fn layer_norm(&self) -> Result<Call, NetworkError> {
         let mut call = self.along("layer_norm")?;
         let parameters = [Operand::Tensor(self.input(1)?), Operand::Tensor(self.input(2)?)];
         call.operands.splice(1..1, parameters);
@@ -388,13 +388,13 @@ impl Site<'_> {
         Ok(call)
     }
 
-    fn copy(&self) -> Result<Call, NetworkFault> {
+    fn copy(&self) -> Result<Call, NetworkError> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         copy_call(input, source, output, target).map_err(|problem| self.fault(problem))
     }
 
-    fn reshape(&self) -> Result<Option<Call>, NetworkFault> {
+    fn reshape(&self) -> Result<Option<Call>, NetworkError> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         if source.lanes.is_none() && target.lanes.is_none() && self.graph.tensor(output).view.is_some() {
@@ -416,7 +416,7 @@ impl Site<'_> {
     }
 
     /// A kernel of the caller's: inputs, then outputs; its numbers from the attribute of that name.
-    fn own(&self, name: &str) -> Result<Call, NetworkFault> {
+    fn own(&self, name: &str) -> Result<Call, NetworkError> {
         let mut numbers = [[0; 4]; 4];
         if let Some(Attribute::Ints(values)) = self.operator.attributes.get("numbers") {
             for (number, value) in numbers.as_flattened_mut().iter_mut().zip(values) {

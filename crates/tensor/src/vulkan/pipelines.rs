@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::kernel::{Kernel, KernelKey, KernelSet};
 use super::scope::Scope;
 use crate::Result;
@@ -43,10 +43,10 @@ impl Pipeline {
         &self,
         made: &super::operators::Call,
         count: usize,
-    ) -> Result<(), NetworkFault> {
+    ) -> Result<(), NetworkError> {
         match self.kernel.operands.len() {
             own if own == count => Ok(()),
-            own => Err(NetworkFault::Kernel {
+            own => Err(NetworkError::Kernel {
                 kernel: made.kernel.clone(),
                 problem: format!("it has {own} operands, and the node {count}"),
             }),
@@ -245,7 +245,7 @@ pub(super) fn checked_groups(
     kernel: &str,
     extent: [u32; 4],
     local: [u32; 3],
-) -> Result<[u32; 3], NetworkFault> {
+) -> Result<[u32; 3], NetworkError> {
     let (groups, most) = (
         groups(extent, local),
         super::measure::limits(inner).max_compute_work_group_count,
@@ -253,7 +253,7 @@ pub(super) fn checked_groups(
     if groups.iter().zip(&most).all(|(count, most)| count <= most) {
         return Ok(groups);
     }
-    Err(NetworkFault::Kernel {
+    Err(NetworkError::Kernel {
         kernel: kernel.to_owned(),
         problem: format!("{groups:?} workgroups for {extent:?} vectors are more than the device's {most:?}"),
     })

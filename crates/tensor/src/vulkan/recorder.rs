@@ -6,7 +6,7 @@ use ash::vk;
 
 use super::decision;
 use super::descriptors::Bound;
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::hazards::{ObjectId, Space, Touch, Tracker};
 use super::invocation::Invocation;
 use super::network::{Network, Recorded, Run};
@@ -172,8 +172,8 @@ impl<'a> Recorder<'a> {
         self.dispatch(node, &made, vec![source, target])
     }
 
-    pub(super) fn fault(&self, node: NodeId, operator: &str, problem: String) -> NetworkFault {
-        NetworkFault::Node {
+    pub(super) fn fault(&self, node: NodeId, operator: &str, problem: String) -> NetworkError {
+        NetworkError::Node {
             node: self.network.graph.node(node).name.clone(),
             operator: operator.to_owned(),
             problem,
@@ -239,7 +239,7 @@ impl<'a> Recorder<'a> {
         let graph = self.network.graph.clone();
         let name = &graph.tensor(tensor).name;
         let Some(given) = self.given(tensor) else {
-            return Err(NetworkFault::unbound(&graph, tensor).into());
+            return Err(NetworkError::unbound(&graph, tensor).into());
         };
         let node = NodeId(0);
         let planned = self.resolve(tensor, node)?;
@@ -252,7 +252,7 @@ impl<'a> Recorder<'a> {
             (planned, caller)
         };
         let made = copy_call(tensor, source.shape, tensor, target.shape);
-        let made = made.map_err(|problem| NetworkFault::Layout {
+        let made = made.map_err(|problem| NetworkError::Layout {
             tensor: name.clone(),
             problem,
         })?;
@@ -336,14 +336,14 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    fn lost(&self, node: NodeId, made: &Call, index: usize) -> NetworkFault {
+    fn lost(&self, node: NodeId, made: &Call, index: usize) -> NetworkError {
         let graph = &self.network.graph;
         let tensor = match made.operands[index] {
             Operand::Tensor(tensor) => graph.tensor(tensor).name.clone(),
             Operand::Zeros(_) => "zeros".to_owned(),
         };
         let node = graph.node(node).name.clone();
-        NetworkFault::Lost { node, tensor }
+        NetworkError::Lost { node, tensor }
     }
 
     fn barrier(

@@ -1,6 +1,6 @@
 //! What kernels have to know of a tensor's layout: what holds it, how its axes become rows and columns, its extent.
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use crate::{Layout, Storage};
 
 /// What holds an operand, as kernels distinguish it when they are compiled.
@@ -71,8 +71,8 @@ impl Shaped {
 }
 
 /// The layout as kernels see it.
-pub(super) fn shaped(name: &str, layout: &Layout) -> Result<Shaped, NetworkFault> {
-    let fault = |problem: String| NetworkFault::Layout {
+pub(super) fn shaped(name: &str, layout: &Layout) -> Result<Shaped, NetworkError> {
+    let fault = |problem: String| NetworkError::Layout {
         tensor: name.to_owned(),
         problem,
     };

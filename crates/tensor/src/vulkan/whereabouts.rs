@@ -3,7 +3,7 @@
 use ash::vk;
 use ash::vk::Handle;
 
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::hazards::{ObjectId, Space};
 use super::network::Network;
 use super::objects::{Objects, Thing};
@@ -34,9 +34,9 @@ impl Recorder<'_> {
             .apply(&graph.tensor(tensor).name, &dims, layout.element)?)
     }
 
-    pub(super) fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkFault> {
+    pub(super) fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkError> {
         let name = &self.network.graph.tensor(tensor).name;
-        let layout = self.layout(tensor).map_err(|error| NetworkFault::Layout {
+        let layout = self.layout(tensor).map_err(|error| NetworkError::Layout {
             tensor: name.clone(),
             problem: error.to_string(),
         })?;
@@ -71,7 +71,7 @@ impl Recorder<'_> {
     ) -> Result<Resolved> {
         let graph = self.network.graph.clone();
         let name = &graph.tensor(of).name;
-        let unplaced = |offset: u64, problem: String| NetworkFault::Place {
+        let unplaced = |offset: u64, problem: String| NetworkError::Place {
             tensor: name.clone(),
             offset: Bytes(offset),
             problem,
@@ -134,10 +134,10 @@ impl Recorder<'_> {
     ) -> Result<Resolved> {
         let graph = self.network.graph.clone();
         let Some(given) = self.given(tensor) else {
-            return Err(NetworkFault::unbound(&graph, tensor).into());
+            return Err(NetworkError::unbound(&graph, tensor).into());
         };
         if layout.rule.storage.is_image() {
-            return Err(NetworkFault::Layout {
+            return Err(NetworkError::Layout {
                 tensor: graph.tensor(of).name.clone(),
                 problem: "it is an image, and the caller gives a buffer: plan it".to_owned(),
             }
@@ -162,7 +162,7 @@ impl Recorder<'_> {
         let needed = layout.bytes();
         if given.size < needed.0 {
             let given = Bytes(given.size);
-            return Err(NetworkFault::TooSmall {
+            return Err(NetworkError::TooSmall {
                 tensor: name,
                 needed,
                 given,

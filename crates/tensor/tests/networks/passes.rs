@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{
-    Before, BufferDesc, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, PassId,
+    BufferDesc, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, PassId,
     ResourceId, Version,
 };
 use tileheap::plan::{Home, PlanOptions};
@@ -117,7 +117,7 @@ fn describe(
     let commands = frame.command_buffer(batch, "all");
     let draw = frame
         .render_pass(commands, "draw")
-        .color(color, Before::Overwrite)
+        .color(color, LoadOp::DontCare)
         .id();
     let desc = NetworkPassesDesc {
         name: "filter".to_owned(),
@@ -137,7 +137,7 @@ fn describe(
     let show = frame
         .render_pass(commands, "show")
         .sampled(filtered)
-        .color(shown, Before::Overwrite)
+        .color(shown, LoadOp::DontCare)
         .id();
     let copy = frame
         .transfer_pass(commands, "copy")

@@ -5,7 +5,7 @@ use super::{ArenaView, ArenasDesc, gauges};
 use crate::policy::Limits;
 use crate::units::Bytes;
 use crate::{
-    BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
+    BlockTable, CacheError, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
     TextureId,
 };
 
@@ -54,7 +54,7 @@ impl FirstAttempt {
         budget: Bytes,
         seed: u64,
         desc: ArenasDesc,
-    ) -> Result<FirstAttempt, CacheFault> {
+    ) -> Result<FirstAttempt, CacheError> {
         let limits = Limits::of(geometry);
         let usable = limits.usable(budget)?;
         let table = BlockTable::per_mip(geometry);
@@ -140,7 +140,7 @@ impl Policy for FirstAttempt {
         self.engine.update(&mut parts);
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
         let end = self.limits.usable(budget)?.0;
         let mut parts = Parts {
             journal,

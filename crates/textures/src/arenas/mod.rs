@@ -30,7 +30,7 @@ pub use temperature::Temperature;
 
 use super::policy::Limits;
 use super::{
-    BlockTable, CacheFault, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
+    BlockTable, CacheError, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
     TextureId,
 };
 use crate::units::Bytes;
@@ -91,7 +91,7 @@ impl Arenas {
         budget: Bytes,
         seed: u64,
         desc: ArenasDesc,
-    ) -> Result<Arenas, CacheFault> {
+    ) -> Result<Arenas, CacheError> {
         Arenas::with_table(BlockTable::new(geometry), geometry, budget, seed, desc)
     }
 
@@ -105,7 +105,7 @@ impl Arenas {
         budget: Bytes,
         seed: u64,
         desc: ArenasDesc,
-    ) -> Result<Arenas, CacheFault> {
+    ) -> Result<Arenas, CacheError> {
         let limits = Limits::of(geometry);
         let usable = limits.usable(budget)?;
         let engine = Engine::new(&table, usable, seed, desc);
@@ -161,7 +161,7 @@ impl Policy for Arenas {
         self.engine.update(&mut Whole(journal));
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
         let end = self.limits.usable(budget)?.0;
         self.engine.set_end(end, &mut Whole(journal));
         Ok(())

@@ -8,7 +8,7 @@ mod window;
 use super::heap::Heap;
 use super::list::{Links, List, NONE};
 use super::policy::Limits;
-use super::{CacheFault, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
+use super::{CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
 use crate::units::Bytes;
 use small::Small;
 
@@ -190,7 +190,7 @@ impl Coherent {
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes, desc: CoherentDesc) -> Result<Coherent, CacheFault> {
+    pub fn new(geometry: &Geometry, budget: Bytes, desc: CoherentDesc) -> Result<Coherent, CacheError> {
         let (unit, limits) = (geometry.unit().get(), Limits::of(geometry));
         Ok(Coherent {
             desc,
@@ -334,7 +334,7 @@ impl Policy for Coherent {
         }
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
         let end = self.limits.usable(budget)?.0;
         while let Some(key) = self.heap.past(end) {
             self.evict(key, Reason::Budget, journal);

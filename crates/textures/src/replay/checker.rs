@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::units::Bytes;
-use crate::{CacheFault, ChainId, Event, Gauges, Geometry, Level, Outcome, Reason, Request, TextureId};
+use crate::{CacheError, ChainId, Event, Gauges, Geometry, Level, Outcome, Reason, Request, TextureId};
 
 /// What a policy did wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReplayFault {
+pub enum ReplayError {
     /// A block past the budget.
     #[error("texture {texture} takes {block} at {offset}, past the budget of {budget}")]
     PastBudget {
@@ -103,7 +103,7 @@ pub enum ReplayFault {
     },
     /// A budget that the policy refuses.
     #[error(transparent)]
-    Cache(#[from] CacheFault),
+    Cache(#[from] CacheError),
     /// The gaps at the walls are larger than they may be.
     #[error("the walls leave {gaps} unused; at most {worst} may be")]
     Gaps {
@@ -159,10 +159,10 @@ impl Checker {
     }
 
     /// Another budget, after the events that it led to.
-    pub(super) fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayFault> {
+    pub(super) fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayError> {
         self.budget = budget;
         match self.blocks.last_key_value() {
-            Some((&offset, block)) if block.end > budget.0 => Err(ReplayFault::PastBudget {
+            Some((&offset, block)) if block.end > budget.0 => Err(ReplayError::PastBudget {
                 texture: block.texture,
                 offset: Bytes(offset),
                 block: Bytes(block.end - offset),
@@ -173,7 +173,7 @@ impl Checker {
     }
 
     /// Applies an event to memory.
-    pub(super) fn apply(&mut self, event: Event) -> Result<(), ReplayFault> {
+    pub(super) fn apply(&mut self, event: Event) -> Result<(), ReplayError> {
         match event {
             Event::Place {
                 texture,
@@ -184,7 +184,7 @@ impl Checker {
                 upload,
             } => {
                 if block < upload {
-                    return Err(ReplayFault::TooSmall {
+                    return Err(ReplayError::TooSmall {
                         texture,
                         upload,
                         block,
@@ -224,7 +224,7 @@ impl Checker {
             } => {
                 let before = self.remove(texture, Level(0), offset, from)?;
                 if level >= before || block > from {
-                    return Err(ReplayFault::Grows { texture, from, block });
+                    return Err(ReplayError::Grows { texture, from, block });
                 }
                 self.insert(texture, Level(0), level, offset, block)
             }
@@ -238,7 +238,7 @@ impl Checker {
         request: Request,
         outcome: Outcome,
         events: &[Event],
-    ) -> Result<(), ReplayFault> {
+    ) -> Result<(), ReplayError> {
         let resident = self
             .residents
             .get(request.texture.index())
@@ -273,7 +273,7 @@ impl Checker {
             Outcome::Bypass => !there,
         };
         if !right {
-            return Err(ReplayFault::Untrue {
+            return Err(ReplayError::Untrue {
                 texture: request.texture,
                 level: request.level,
                 outcome,
@@ -291,7 +291,7 @@ impl Checker {
         });
         let whole = resident.parts == 1 && count == 1 && request.level.0 > 0;
         if whole && bytes != request.size && bytes + kept != request.size {
-            return Err(ReplayFault::Upload {
+            return Err(ReplayError::Upload {
                 texture: request.texture,
                 found: bytes,
                 expected: request.size,
@@ -300,9 +300,9 @@ impl Checker {
         Ok(())
     }
 
-    pub(super) fn gauge(&self, gauges: Gauges) -> Result<(), ReplayFault> {
+    pub(super) fn gauge(&self, gauges: Gauges) -> Result<(), ReplayError> {
         if gauges.wall_gaps > gauges.worst_gaps {
-            return Err(ReplayFault::Gaps {
+            return Err(ReplayError::Gaps {
                 gaps: gauges.wall_gaps,
                 worst: gauges.worst_gaps,
             });
@@ -332,10 +332,10 @@ impl Checker {
         level: Level,
         offset: Bytes,
         block: Bytes,
-    ) -> Result<(), ReplayFault> {
+    ) -> Result<(), ReplayError> {
         let end = offset.0.checked_add(block.0).filter(|&end| end <= self.budget.0);
         let Some(end) = end else {
-            return Err(ReplayFault::PastBudget {
+            return Err(ReplayError::PastBudget {
                 texture,
                 offset,
                 block,
@@ -344,7 +344,7 @@ impl Checker {
         };
         let unit = self.geometry.unit().get();
         if !offset.0.is_multiple_of(unit) {
-            return Err(ReplayFault::Misaligned {
+            return Err(ReplayError::Misaligned {
                 texture,
                 offset,
                 unit: Bytes(unit),
@@ -353,7 +353,7 @@ impl Checker {
         if let Some((_, other)) = self.blocks.range(..end).next_back()
             && other.end > offset.0
         {
-            return Err(ReplayFault::Overlap {
+            return Err(ReplayError::Overlap {
                 a: other.texture,
                 b: texture,
                 offset,
@@ -364,7 +364,7 @@ impl Checker {
         }
         let resident = &mut self.residents[texture.index()];
         if resident.parts >> part.0 & 1 == 1 {
-            return Err(ReplayFault::Twice { texture });
+            return Err(ReplayError::Twice { texture });
         }
         resident.parts |= 1 << part.0;
         if part == Level(0) {
@@ -387,7 +387,7 @@ impl Checker {
         part: Level,
         offset: Bytes,
         block: Bytes,
-    ) -> Result<Level, ReplayFault> {
+    ) -> Result<Level, ReplayError> {
         let found = self.blocks.get(&offset.0).copied();
         match found {
             Some(there)
@@ -398,7 +398,7 @@ impl Checker {
                 self.taken -= block.0;
                 Ok(there.level)
             }
-            _ => Err(ReplayFault::NotThere {
+            _ => Err(ReplayError::NotThere {
                 texture,
                 offset,
                 block,

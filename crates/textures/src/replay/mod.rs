@@ -21,12 +21,12 @@
 mod checker;
 mod figures;
 
-pub use checker::ReplayFault;
+pub use checker::ReplayError;
 pub use figures::{FrameFigures, Levels, Summary};
 
 use super::trace::Entry;
 use super::{
-    ArenaView, CacheFault, Event, Gauges, Geometry, Journal, Outcome, Policy, Reason, Request, TextureId,
+    ArenaView, CacheError, Event, Gauges, Geometry, Journal, Outcome, Policy, Reason, Request, TextureId,
 };
 use crate::units::Bytes;
 use checker::{Checker, chosen};
@@ -104,7 +104,7 @@ impl<P: Policy> Replay<P> {
     /// # Errors
     /// If the policy breaks a rule: blocks that overlap, are misaligned, too small or past the budget; an outcome that is
     /// not true; gaps that are too large.
-    pub fn play(&mut self, entry: Entry) -> Result<(), ReplayFault> {
+    pub fn play(&mut self, entry: Entry) -> Result<(), ReplayError> {
         self.play_seen(entry, |_| {})
     }
 
@@ -112,7 +112,7 @@ impl<P: Policy> Replay<P> {
     ///
     /// # Errors
     /// As [`play`](Replay::play).
-    pub fn play_seen(&mut self, entry: Entry, mut see: impl FnMut(&Event)) -> Result<(), ReplayFault> {
+    pub fn play_seen(&mut self, entry: Entry, mut see: impl FnMut(&Event)) -> Result<(), ReplayError> {
         self.journal.clear();
         if !std::mem::replace(&mut self.in_frame, true) {
             self.policy.begin_frame(&mut self.journal);
@@ -146,7 +146,7 @@ impl<P: Policy> Replay<P> {
     ///
     /// # Errors
     /// If the policy refuses it, or leaves something past it.
-    pub fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayFault> {
+    pub fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayError> {
         self.journal.clear();
         self.policy.set_budget(budget, &mut self.journal)?;
         self.heed()?;
@@ -175,12 +175,12 @@ impl<P: Policy> Replay<P> {
     }
 
     /// Checks and counts the events of the journal.
-    fn heed(&mut self) -> Result<(), ReplayFault> {
+    fn heed(&mut self) -> Result<(), ReplayError> {
         self.heed_of(None)
     }
 
     /// The same of events that a request led to.
-    fn heed_of(&mut self, request: Option<Request>) -> Result<(), ReplayFault> {
+    fn heed_of(&mut self, request: Option<Request>) -> Result<(), ReplayError> {
         let now = self.summary.frames + 1;
         let mut upgraded = false;
         for &event in self.journal.events() {
@@ -243,7 +243,7 @@ impl<P: Policy> Replay<P> {
         }
     }
 
-    fn end_frame(&mut self) -> Result<(), ReplayFault> {
+    fn end_frame(&mut self) -> Result<(), ReplayError> {
         let gauges = self.policy.gauges();
         self.checker.gauge(gauges)?;
         if self.summary.frames.is_multiple_of(16) {
@@ -287,7 +287,7 @@ impl Policy for Box<dyn Policy> {
         (**self).end_frame(journal);
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheFault> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
         (**self).set_budget(budget, journal)
     }
 

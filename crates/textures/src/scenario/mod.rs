@@ -6,7 +6,7 @@ mod camera;
 mod worlds;
 
 use super::trace::{Entry, Record};
-use super::{CacheFault, Chain, ChainId, Geometry, Level, TextureId, Textures};
+use super::{CacheError, Chain, ChainId, Geometry, Level, TextureId, Textures};
 use crate::units::SplitMix64;
 use crate::units::{Alignment, Bytes};
 
@@ -121,11 +121,11 @@ impl Scenario {
 }
 
 impl std::str::FromStr for Scenario {
-    type Err = CacheFault;
+    type Err = CacheError;
 
-    fn from_str(name: &str) -> Result<Scenario, CacheFault> {
+    fn from_str(name: &str) -> Result<Scenario, CacheError> {
         let found = Scenario::ALL.into_iter().find(|scenario| scenario.name() == name);
-        found.ok_or_else(|| CacheFault::UnknownScenario {
+        found.ok_or_else(|| CacheError::UnknownScenario {
             name: name.to_owned(),
             known: Scenario::ALL.map(Scenario::name).join(", "),
         })

@@ -48,7 +48,7 @@
 mod read;
 mod write;
 
-pub use read::{Entry, TraceFault, TraceReader};
+pub use read::{Entry, TraceError, TraceReader};
 pub use write::TraceWriter;
 
 use super::{ChainId, Level, TextureId};

@@ -4,12 +4,12 @@ use std::io::{self, BufRead};
 
 use super::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
 use crate::units::{Alignment, Bytes};
-use crate::{CacheFault, Chain, ChainId, Geometry, Level, Request, TextureId, Textures};
+use crate::{CacheError, Chain, ChainId, Geometry, Level, Request, TextureId, Textures};
 
 /// What is wrong with a trace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum TraceFault {
+pub enum TraceError {
     /// The file cannot be read.
     #[error("the trace cannot be read: {0}")]
     Io(#[from] io::Error),
@@ -50,7 +50,7 @@ pub enum TraceFault {
         /// In which frame.
         frame: u64,
         /// What is wrong.
-        fault: CacheFault,
+        fault: CacheError,
     },
 }
 
@@ -83,7 +83,7 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// If it is none, or its chains are impossible.
-    pub fn new(from: R) -> Result<TraceReader<R>, TraceFault> {
+    pub fn new(from: R) -> Result<TraceReader<R>, TraceError> {
         let one =
             Geometry::new(vec![Chain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
         let mut reader = TraceReader {
@@ -98,16 +98,16 @@ impl<R: BufRead> TraceReader<R> {
         };
         let mut magic = [0; MAGIC.len()];
         match reader.from.read_exact(&mut magic) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(TraceFault::NotATrace),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(TraceError::NotATrace),
             other => other?,
         }
         if magic != MAGIC {
-            return Err(TraceFault::NotATrace);
+            return Err(TraceError::NotATrace);
         }
         reader.at = MAGIC.len() as u64;
         let found = reader.number()?;
         if found != VERSION {
-            return Err(TraceFault::Version {
+            return Err(TraceError::Version {
                 found,
                 known: VERSION,
             });
@@ -131,7 +131,7 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// If the trace is truncated or damaged, or uses textures that are not there.
-    pub fn read(&mut self) -> Result<Option<Record>, TraceFault> {
+    pub fn read(&mut self) -> Result<Option<Record>, TraceError> {
         if self.done {
             return Ok(None);
         }
@@ -177,14 +177,14 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// As [`read`](TraceReader::read), and if an id has two sizes, is not there, or lacks the level.
-    pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFault> {
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceError> {
         loop {
             let Some(record) = self.read()? else {
                 return Ok(None);
             };
             let frame = self.frames;
             let textures = &mut self.textures;
-            let fault = |fault| TraceFault::Textures { frame, fault };
+            let fault = |fault| TraceError::Textures { frame, fault };
             return Ok(Some(match record {
                 Record::Create { texture, chain } => {
                     textures.create(texture, chain).map_err(fault)?;
@@ -214,7 +214,7 @@ impl<R: BufRead> TraceReader<R> {
         }
     }
 
-    fn texture(&mut self, zigzag: u64) -> Result<TextureId, TraceFault> {
+    fn texture(&mut self, zigzag: u64) -> Result<TextureId, TraceError> {
         let step = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
         let id = i64::from(self.last.0).checked_add(step).map(u32::try_from);
         match id {
@@ -226,11 +226,11 @@ impl<R: BufRead> TraceReader<R> {
         }
     }
 
-    fn chain(&mut self) -> Result<ChainId, TraceFault> {
+    fn chain(&mut self) -> Result<ChainId, TraceError> {
         Ok(ChainId(self.small("no chain is", u64::from(u16::MAX))? as u16))
     }
 
-    fn header(&mut self) -> Result<Geometry, TraceFault> {
+    fn header(&mut self) -> Result<Geometry, TraceError> {
         let unit = self.number()?;
         let unit = Alignment::new(unit).ok_or_else(|| self.damaged("no unit is", unit))?;
         let count = self.small("too many chains:", 1 << 16)?;
@@ -246,10 +246,10 @@ impl<R: BufRead> TraceReader<R> {
             }
             chains.push(Chain::new(sizes));
         }
-        Geometry::new(chains, unit).map_err(|fault| TraceFault::Textures { frame: 0, fault })
+        Geometry::new(chains, unit).map_err(|fault| TraceError::Textures { frame: 0, fault })
     }
 
-    fn small(&mut self, what: &'static str, most: u64) -> Result<u64, TraceFault> {
+    fn small(&mut self, what: &'static str, most: u64) -> Result<u64, TraceError> {
         let found = self.number()?;
         if found > most {
             return Err(self.damaged(what, found));
@@ -257,13 +257,13 @@ impl<R: BufRead> TraceReader<R> {
         Ok(found)
     }
 
-    fn number(&mut self) -> Result<u64, TraceFault> {
+    fn number(&mut self) -> Result<u64, TraceError> {
         let (mut number, mut shift) = (0, 0);
         loop {
             let byte = match self.from.fill_buf()?.first() {
                 Some(&byte) => byte,
                 None => {
-                    return Err(TraceFault::Truncated {
+                    return Err(TraceError::Truncated {
                         at: self.at,
                         frame: self.frames,
                     });
@@ -283,8 +283,8 @@ impl<R: BufRead> TraceReader<R> {
         }
     }
 
-    fn damaged(&self, what: &'static str, found: u64) -> TraceFault {
-        TraceFault::Damaged {
+    fn damaged(&self, what: &'static str, found: u64) -> TraceError {
+        TraceError::Damaged {
             at: self.at,
             frame: self.frames,
             what,

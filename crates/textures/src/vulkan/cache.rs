@@ -19,7 +19,7 @@ use crate::{
     Textures,
 };
 use tileheap::runtime::Device;
-use tileheap::runtime::RuntimeFault;
+use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::Called;
 use tileheap::runtime::objects::allocate;
 use tileheap::units::Bytes;
@@ -149,7 +149,7 @@ impl TextureCache {
                 "a texture cache".to_owned(),
                 "no memory type holds all shapes".to_owned(),
             );
-            return Err(RuntimeFault::Unsupported { resource, why }.into());
+            return Err(RuntimeError::Unsupported { resource, why }.into());
         }
         let budget_extension =
             budget::is_there(inner).called("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
@@ -216,7 +216,7 @@ impl TextureCache {
         let heap = &profile.heaps[profile.memory_types[self.memory_type as usize].heap as usize];
         if budget > heap.size {
             let why = format!("its memory heap has {}", heap.size);
-            return Err(RuntimeFault::Unsupported {
+            return Err(RuntimeError::Unsupported {
                 resource: what(),
                 why,
             }

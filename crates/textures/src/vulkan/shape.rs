@@ -6,7 +6,7 @@ use crate::Result;
 use crate::{Chain, Geometry, Level};
 use tileheap::frame::{TexelBlock, texel_block};
 use tileheap::runtime::Device;
-use tileheap::runtime::RuntimeFault;
+use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::Called;
 use tileheap::units::{Alignment, Bytes};
 
@@ -45,7 +45,7 @@ pub(super) struct Shape {
 impl Shape {
     fn new(shape: TextureShape) -> Result<Shape> {
         let TextureShape { format, extent } = shape;
-        let unsupported = |why: &str| RuntimeFault::Unsupported {
+        let unsupported = |why: &str| RuntimeError::Unsupported {
             resource: name(&shape),
             why: why.to_owned(),
         };
@@ -107,7 +107,7 @@ pub(super) fn measure(inner: &Device, shapes: &[TextureShape]) -> Result<Measure
         for level in (0..=shape.shape.finest().0).map(Level) {
             let needs = requirements(inner, &shape, level)?;
             let alignment = Alignment::new(needs.alignment.max(1)).expect("at least 1");
-            unit = unit.lcm(alignment).ok_or_else(|| RuntimeFault::Unsupported {
+            unit = unit.lcm(alignment).ok_or_else(|| RuntimeError::Unsupported {
                 resource: name(&shape.shape),
                 why: format!("an alignment of {alignment} beside one of {unit}"),
             })?;
@@ -139,7 +139,7 @@ fn check_format(inner: &Device, shape: &Shape) -> Result<()> {
             info.flags,
         )
     };
-    let unsupported = |why: String| RuntimeFault::Unsupported {
+    let unsupported = |why: String| RuntimeError::Unsupported {
         resource: name(&shape.shape),
         why,
     };
@@ -178,7 +178,7 @@ fn requirements(inner: &Device, shape: &Shape, level: Level) -> Result<vk::Memor
     if dedicated.requires_dedicated_allocation != 0 {
         let why = "the driver wants an allocation for each image of that kind".to_owned();
         let resource = name(&shape.shape);
-        return Err(RuntimeFault::Unsupported { resource, why }.into());
+        return Err(RuntimeError::Unsupported { resource, why }.into());
     }
     Ok(needs)
 }

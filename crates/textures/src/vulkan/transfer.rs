@@ -5,7 +5,7 @@ use ash::vk;
 use crate::Result;
 use tileheap::runtime::objects::Called;
 use tileheap::runtime::{Capabilities, Device};
-use tileheap::runtime::{DeviceQueue, RuntimeFault};
+use tileheap::runtime::{DeviceQueue, RuntimeError};
 
 /// A queue for uploads beside the one that draws.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl Transfer {
     pub(super) fn make(&mut self, inner: &Device) -> Result<()> {
         let (device, what) = (inner.raw(), || "uploads");
         if !inner.capabilities().contains(Capabilities::TIMELINE_SEMAPHORE) {
-            return Err(RuntimeFault::Lacks {
+            return Err(RuntimeError::Lacks {
                 by: inner.profile().name.clone(),
                 what: "timeline semaphores, which uploads on a queue of their own need".to_owned(),
             }

@@ -1,11 +1,11 @@
 //! Every call that can fail, failing; and what callers can get wrong.
 
 use ash::vk;
-use tileheap::runtime::RuntimeFault;
+use tileheap::runtime::RuntimeError;
 use tileheap_textures::Error;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc};
-use tileheap_textures::{CacheFault, ChainId, Level, PolicyKind, TextureId};
+use tileheap_textures::{CacheError, ChainId, Level, PolicyKind, TextureId};
 
 use crate::fake_driver::Config;
 use crate::rig::{Rig, SHAPES, desc};
@@ -26,7 +26,7 @@ fn impossible_caches_are_refused_by_name() {
     let small = fault(Config::modern(), &desc(Bytes(90_000)));
     assert!(matches!(
         small,
-        Error::Cache(CacheFault::BudgetTooSmall {
+        Error::Cache(CacheError::BudgetTooSmall {
             largest: Bytes(90_112),
             ..
         })
@@ -56,7 +56,7 @@ fn impossible_caches_are_refused_by_name() {
     };
     assert!(matches!(
         fault(Config::modern(), &nothing),
-        Error::Cache(CacheFault::ChainCount { chains: 0 })
+        Error::Cache(CacheError::ChainCount { chains: 0 })
     ));
 }
 
@@ -94,7 +94,7 @@ fn misuse_is_refused_and_changes_nothing() {
     let two_sizes = cache.create(textures[0], ChainId(1)).expect_err("it has a size");
     assert!(matches!(
         two_sizes,
-        Error::Cache(CacheFault::TwoSizes {
+        Error::Cache(CacheError::TwoSizes {
             texture: TextureId(0),
             ..
         })

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::super::fault::NetworkFault;
+use super::super::fault::NetworkError;
 use super::books::{Sides, within};
 use super::{Entry, ScratchPool};
 use crate::Result;
@@ -67,7 +67,7 @@ impl ScratchPool {
                     crate::vulkan::measure::limits(inner).max_image_dimension2_d,
                 );
                 let problem = format!("{extent:?} is over the device's limits (sides of {limit})");
-                return Err(NetworkFault::Layout { tensor, problem }.into());
+                return Err(NetworkError::Layout { tensor, problem }.into());
             }
             // SAFETY: within the device's limits.
             let handle = unsafe { inner.raw().create_image(&info, None) }.called("vkCreateImage", || name)?;
@@ -91,7 +91,7 @@ impl ScratchPool {
         let (held, cap) = (self.held(), self.desc.cap);
         if !within(held, answer.size, cap) {
             let wanted = answer.size;
-            return Err(NetworkFault::Scratch { wanted, held, cap }.into());
+            return Err(NetworkError::Scratch { wanted, held, cap }.into());
         }
         let types = answer.memory_type_bits & inner.profile().ordinary_type_bits();
         let desc = BlockDesc {

@@ -20,7 +20,7 @@ use books::{Choice, Sides, choose};
 pub use books::{Growth, StagingCost};
 
 use super::descriptors::{Bound, Descriptors};
-use super::fault::NetworkFault;
+use super::fault::NetworkError;
 use super::hazards::{ObjectId, Space, Touch, Tracker};
 use super::kernel::KernelSet;
 use super::measure::format;
@@ -303,7 +303,7 @@ impl ScratchPool {
         }
         let Some((_, _, last)) = operands.last() else {
             let (kernel, problem) = (call.kernel.to_owned(), "it was given no operand".to_owned());
-            return Err(NetworkFault::Kernel { kernel, problem }.into());
+            return Err(NetworkError::Kernel { kernel, problem }.into());
         };
         let [a, b, c, d] = last.extent;
         let work = [
@@ -333,7 +333,7 @@ impl ScratchPool {
                 layout: access.kind.layout(false, access.writes),
             })
             .collect();
-        let needed = self.tracker.touch(&touches).map_err(|index| NetworkFault::Lost {
+        let needed = self.tracker.touch(&touches).map_err(|index| NetworkError::Lost {
             node: call.kernel.to_owned(),
             tensor: format!("operand {index}"),
         })?;
@@ -413,7 +413,7 @@ impl ScratchPool {
                 let (needed, given) = (layout.bytes(), Bytes(buffer.size));
                 if given < needed {
                     let tensor = format!("buffer {shape:?}");
-                    return Err(NetworkFault::TooSmall {
+                    return Err(NetworkError::TooSmall {
                         tensor,
                         needed,
                         given,
@@ -524,13 +524,13 @@ fn rule(rank: usize, scope: ScratchScope) -> LayoutRule {
 }
 
 /// A tensor of `[.., 4]` as kernels see it: its lanes are the last axis, whatever holds it.
-fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<Shaped, NetworkFault> {
+fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<Shaped, NetworkError> {
     let held = match layout.rule.storage {
         Storage::Buffer => Held::Buffer,
         Storage::TexelBuffer => Held::Texels,
         _ => return shaped(name, layout),
     };
-    let fault = |problem: &str| NetworkFault::Layout {
+    let fault = |problem: &str| NetworkError::Layout {
         tensor: name.to_owned(),
         problem: problem.to_owned(),
     };
