@@ -1,0 +1,12 @@
+//! Other people's planners, pools and policies, which tests and benches compare with, and generators of problems.
+//!
+//! Each module names its source. Everything here enters by the same public traits as a user's own strategy or policy, so a
+//! baseline is also an example of one. Nothing that is published depends on this crate.
+
+#![forbid(unsafe_code)]
+
+pub mod pack;
+#[cfg(feature = "tensor")]
+pub mod tensor;
+#[cfg(feature = "textures")]
+pub mod textures;

@@ -1,0 +1,1 @@
+//! Packing strategies of other planners, and generators of packing problems.
