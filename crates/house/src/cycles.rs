@@ -1,0 +1,208 @@
+//! Cycles between the files of a crate.
+//!
+//! A file depends on another if it names something that the other *defines*: in a `use`, in a qualified path, through a re-export or
+//! a glob, inside a macro call or a function. `mod` declarations are no dependency, and what is compiled for tests alone does not count.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::module::{Module, Tree};
+
+/// Files that depend on one another, and the names that tie them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// From file, to file, names.
+    pub arrows: Vec<(PathBuf, PathBuf, Vec<String>)>,
+}
+
+impl fmt::Display for Cycle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "a cycle of {} files:", self.files.len())?;
+        for (from, to, names) in &self.arrows {
+            writeln!(
+                f,
+                "  {} -> {}: {}",
+                from.display(),
+                to.display(),
+                names.join(", ")
+            )?;
+        }
+        Ok(())
+    }
+}
+
+type Arrows = BTreeMap<PathBuf, BTreeMap<PathBuf, BTreeSet<String>>>;
+
+/// The cycles of the crate whose root file is `root`.
+///
+/// # Errors
+/// A file that is missing or does not parse.
+pub fn of_crate(root: &Path) -> Result<Vec<Cycle>, String> {
+    of_sources(root, &|path| std::fs::read_to_string(path).ok())
+}
+
+/// The same with files from anywhere.
+///
+/// # Errors
+/// A file that is missing or does not parse.
+pub fn of_sources(root: &Path, read: &dyn Fn(&Path) -> Option<String>) -> Result<Vec<Cycle>, String> {
+    let tree = Tree::read(root, read)?;
+    let arrows = arrows(&tree);
+    let mut cycles: Vec<Cycle> = strongly_connected(&arrows)
+        .into_iter()
+        .filter(|files| files.len() > 1)
+        .map(|files| cycle(files, &arrows))
+        .collect();
+    cycles.sort_by(|a, b| a.files.cmp(&b.files));
+    Ok(cycles)
+}
+
+fn cycle(files: BTreeSet<PathBuf>, arrows: &Arrows) -> Cycle {
+    let inside = arrows.iter().filter(|(from, _)| files.contains(*from));
+    let named = inside.flat_map(|(from, targets)| {
+        targets
+            .iter()
+            .filter(|(to, _)| files.contains(*to))
+            .map(|(to, names)| (from.clone(), to.clone(), names.iter().cloned().collect()))
+    });
+    Cycle {
+        arrows: named.collect(),
+        files: files.into_iter().collect(),
+    }
+}
+
+fn arrows(tree: &Tree) -> Arrows {
+    let mut arrows = Arrows::new();
+    for (index, module) in tree.modules.iter().enumerate() {
+        let imported = module.imports.iter().map(|(_, path)| path);
+        for path in imported.chain(&module.mentions) {
+            if let Some((file, name)) = definition(tree, index, path, 0)
+                && file != module.file
+            {
+                let targets = arrows.entry(module.file.clone()).or_default();
+                targets.entry(file).or_default().insert(name);
+            }
+        }
+    }
+    arrows
+}
+
+/// More steps than any honest chain of re-exports has.
+const DEEPEST: u32 = 32;
+
+/// The file that defines what a path in a module names, and the name; `None` for other crates', locals and modules.
+fn definition(tree: &Tree, from: usize, path: &[String], depth: u32) -> Option<(PathBuf, String)> {
+    let (first, rest) = path.split_first()?;
+    match first.as_str() {
+        "crate" => member(tree, 0, rest, depth),
+        "self" => member(tree, from, rest, depth),
+        "super" => member(tree, tree.modules[from].parent?, rest, depth),
+        "Self" => None,
+        _ => member(tree, from, path, depth).or_else(|| outer_macro(tree, from, path)),
+    }
+}
+
+/// What a path names when looked up in a module.
+fn member(tree: &Tree, at: usize, path: &[String], depth: u32) -> Option<(PathBuf, String)> {
+    if depth > DEEPEST {
+        return None;
+    }
+    let (first, rest) = path.split_first()?;
+    let module = &tree.modules[at];
+    if first == "self" {
+        return member(tree, at, rest, depth);
+    }
+    if first == "super" {
+        return member(tree, module.parent?, rest, depth);
+    }
+    if module.items.contains(first) {
+        return Some((module.file.clone(), first.clone()));
+    }
+    if let Some(&child) = module.children.get(first) {
+        return member(tree, child, rest, depth);
+    }
+    for (_, imported) in module.imports.iter().filter(|(name, _)| name == first) {
+        let whole: Vec<String> = imported.iter().chain(rest).cloned().collect();
+        // An import of the name itself from another crate resolves to nothing here.
+        if imported.first() != Some(first) || imported.len() > 1 {
+            let found = definition(tree, at, &whole, depth + 1);
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+    for glob in &module.globs {
+        let whole: Vec<String> = glob.iter().chain(path).cloned().collect();
+        let found = definition(tree, at, &whole, depth + 1);
+        if found.is_some() {
+            return found;
+        }
+    }
+    (generates(module, first)).then(|| (module.file.clone(), first.clone()))
+}
+
+/// Whether a macro call between a module's items may define a type or constant of this name.
+fn generates(module: &Module, name: &str) -> bool {
+    name.starts_with(|letter: char| letter.is_ascii_uppercase()) && module.generated.contains(name)
+}
+
+/// `macro_rules!` are visible in the modules below the one that defines them.
+fn outer_macro(tree: &Tree, from: usize, path: &[String]) -> Option<(PathBuf, String)> {
+    let [name] = path else { return None };
+    let mut above = tree.modules[from].parent;
+    while let Some(index) = above {
+        let module = &tree.modules[index];
+        if module.macros.contains(name) {
+            return Some((module.file.clone(), name.clone()));
+        }
+        above = module.parent;
+    }
+    None
+}
+
+/// Tarjan's strongly connected components.
+fn strongly_connected(arrows: &Arrows) -> Vec<BTreeSet<PathBuf>> {
+    struct Search<'a> {
+        arrows: &'a Arrows,
+        order: BTreeMap<&'a PathBuf, (usize, usize)>,
+        stack: Vec<&'a PathBuf>,
+        found: Vec<BTreeSet<PathBuf>>,
+    }
+    impl<'a> Search<'a> {
+        fn visit(&mut self, file: &'a PathBuf) -> usize {
+            let index = self.order.len();
+            self.order.insert(file, (index, index));
+            self.stack.push(file);
+            let mut low = index;
+            for target in self.arrows.get(file).into_iter().flat_map(BTreeMap::keys) {
+                let reached = match self.order.get(target) {
+                    None => self.visit(target),
+                    Some(&(at, _)) if self.stack.contains(&target) => at,
+                    Some(_) => continue,
+                };
+                low = low.min(reached);
+            }
+            if low == index {
+                let first = self.stack.iter().position(|&other| other == file);
+                let component = self.stack.drain(first.unwrap_or(0)..);
+                self.found.push(component.cloned().collect());
+            }
+            low
+        }
+    }
+    let mut search = Search {
+        arrows,
+        order: BTreeMap::new(),
+        stack: Vec::new(),
+        found: Vec::new(),
+    };
+    for file in arrows.keys() {
+        if !search.order.contains_key(file) {
+            search.visit(file);
+        }
+    }
+    search.found
+}

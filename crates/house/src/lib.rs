@@ -1,0 +1,10 @@
+//! Checks of a crate's sources that neither the compiler nor clippy makes: cycles between files, retired names, file sizes.
+//!
+//! `cargo run -p tileheap-house` checks the whole repository, `cargo run -p tileheap-house -- crates/pack` one crate.
+#![forbid(unsafe_code)]
+
+pub mod cycles;
+mod module;
+pub mod names;
+mod paths;
+pub mod sources;
