@@ -1,5 +1,5 @@
-//! What the command writes as JSON and reads again: replays, sweeps and tensor plans, and traces of the emulator. (Plans of frames are the
-//! library's.)
+//! The JSON documents that the command writes and reads back: replays, sweeps and tensor plans; and traces of the emulator. (The
+//! library has those of frames and plans.)
 
 use std::collections::BTreeMap;
 
@@ -11,31 +11,21 @@ use serde_json::Value;
 pub(crate) trait Document: DeserializeOwned {
     /// The value of the field `format`.
     const FORMAT: &'static str;
+    /// The value of the field `version`.
+    const VERSION: u64;
 }
 
-/// The version of all of them.
-const VERSION: u64 = 1;
-
-/// A text as the document that its field `format` says it is.
+/// Reads a document.
 ///
 /// # Errors
-/// What is wrong, and where.
+/// The problem and its place.
 pub(crate) fn read<T: Document>(text: &str) -> Result<T, String> {
-    let value: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    if value["version"] != VERSION {
-        let version = &value["version"];
-        return Err(format!(
-            "`version` is {version}, and this tileheap reads version {VERSION}"
-        ));
-    }
-    let largest = largest(&value);
+    let document = tileheap_json::read(text, T::FORMAT, T::VERSION)?;
+    let largest = serde_json::from_str(text).map_or(0, |value| largest(&value));
     if largest > LARGEST {
-        return Err(format!(
-            "it holds the number {largest}, and those of a `{}` go up to {LARGEST}",
-            T::FORMAT
-        ));
+        return Err(format!("the number {largest} exceeds the limit of {LARGEST}"));
     }
-    serde_json::from_str(text).map_err(|error| format!("`{}`: {error}", T::FORMAT))
+    Ok(document)
 }
 
 /// A document as indented text.
@@ -49,13 +39,13 @@ pub(crate) fn write<T: Document + Serialize>(document: &T) -> String {
     }
     let text = serde_json::to_string_pretty(&Headed {
         format: T::FORMAT,
-        version: VERSION,
+        version: T::VERSION,
         document,
     });
     text.expect("a document has string keys") + "\n"
 }
 
-/// 8 TiB: sums of a million such numbers are numbers still.
+/// 8 TiB: sums of a million such numbers do not overflow.
 const LARGEST: u64 = 1 << 43;
 
 fn largest(value: &Value) -> u64 {
@@ -67,7 +57,7 @@ fn largest(value: &Value) -> u64 {
     }
 }
 
-/// A trace of texture requests, played through policies of the texture cache.
+/// A trace of texture requests, replayed through policies of the texture cache.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Replay {
     /// The trace's file.
@@ -79,16 +69,17 @@ pub(crate) struct Replay {
     pub(crate) uses: u64,
     /// Of every frame.
     pub(crate) frame_uses: Vec<u64>,
-    /// Bytes that no policy can go below.
-    pub(crate) bound: Option<Levels>,
+    /// A lower bound on the traffic of any policy.
+    pub(crate) lower_bound: Option<Levels>,
     pub(crate) policies: Vec<Policy>,
 }
 
 impl Document for Replay {
     const FORMAT: &'static str = "tileheap-replay";
+    const VERSION: u64 = 2;
 }
 
-/// Bytes a frame.
+/// Bytes per frame.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Levels {
     pub(crate) mean: u64,
@@ -96,7 +87,7 @@ pub(crate) struct Levels {
     pub(crate) max: u64,
 }
 
-/// What a policy made of a trace.
+/// The figures of a policy on a trace.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Policy {
     pub(crate) policy: String,
@@ -110,22 +101,24 @@ pub(crate) struct Policy {
     pub(crate) uploaded_bytes: u64,
     pub(crate) bypassed_bytes: u64,
     pub(crate) moved_bytes: u64,
-    pub(crate) wrongful: u64,
+    /// Textures evicted in the frame that used them.
+    pub(crate) wrongful_evictions: u64,
     pub(crate) reloads: Reloads,
     pub(crate) fragmentation_thousandths: u64,
     pub(crate) internal_bytes: u64,
     pub(crate) worst_gap_bytes: u64,
     pub(crate) wall_moves: u64,
-    pub(crate) fights: u64,
-    pub(crate) nanoseconds_per_use: f64,
+    /// Wall moves that reversed the one before.
+    pub(crate) wall_reversals: u64,
+    pub(crate) nanoseconds_per_request: f64,
     /// Bytes of every frame.
     pub(crate) frame_bytes: Vec<u64>,
     pub(crate) frame_hits: Vec<u64>,
-    /// Of every frame the end of every arena, in bytes; empty where there are none.
+    /// The end of every arena at the end of every frame, in bytes; empty if the policy has none.
     pub(crate) arena_ends: Vec<Vec<u64>>,
 }
 
-/// Uploads of what was uploaded so few frames before.
+/// Uploads of textures that were uploaded at most so many frames before.
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Reloads {
     #[serde(rename = "1")]
@@ -136,48 +129,49 @@ pub(crate) struct Reloads {
     pub(crate) within_60: u64,
 }
 
-/// A frame's plan at many heap sizes or extents.
+/// A frame planned at many heap sizes or extents.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Swept {
-    pub(crate) over: Over,
-    pub(crate) points: Vec<Point>,
+pub(crate) struct SweepResult {
+    pub(crate) over: SweepOver,
+    pub(crate) points: Vec<SweepPoint>,
 }
 
-impl Document for Swept {
+impl Document for SweepResult {
     const FORMAT: &'static str = "tileheap-sweep";
+    const VERSION: u64 = 1;
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Over {
+pub(crate) enum SweepOver {
     Heap,
     Size,
 }
 
 /// One plan of a sweep.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Point {
-    /// In words.
+pub(crate) struct SweepPoint {
+    /// The size as text.
     pub(crate) at: String,
-    /// Of the heap, in bytes; of the frame, in texels.
+    /// Bytes of the heap, or texels of the base extent.
     pub(crate) size: u64,
     pub(crate) on_chip_bytes: u64,
     pub(crate) eligible_bytes: u64,
-    /// What still goes to memory, of all resources.
+    /// Traffic of all resources to memory per frame.
     pub(crate) dram_bytes: u64,
     pub(crate) proved: Option<bool>,
 }
 
-/// Where the tensors of a network are.
+/// The placements of a network's tensors.
 ///
 /// ```json
 /// {
-///   "format": "tileheap-tensors", "version": 1, "name": "resnet50.jsonl", "strategy": "auto", "policy": "balanced",
-///   "memories": [{ "name": "sram", "size": 1048576, "bound": 1040384, "capacity": 1048576 }],
+///   "format": "tileheap-tensors", "version": 2, "name": "resnet50.jsonl", "strategy": "auto", "policy": "balanced",
+///   "memories": [{ "name": "sram", "size": 1048576, "lower_bound": 1040384, "capacity": 1048576 }],
 ///   "steps": ["conv2d", "relu"], "live_bytes": [524288, 1040384], "peak": 1,
-///   "tensors": [{ "name": "x", "storage": "texture-2d", "home": "planned", "size": 524288, "lives": [[0, 2]],
+///   "tensors": [{ "name": "x", "storage": "texture-2d", "home": "planned", "size": 524288, "lifetimes": [[0, 2]],
 ///                 "regions": [{ "memory": 0, "offset": 0, "size": 524288 }] }],
-///   "strategies": [{ "strategy": "naive", "size": 2097152, "bound": 1040384 }, { "strategy": "exact", "fault": "…" }],
+///   "strategies": [{ "strategy": "naive", "size": 2097152, "lower_bound": 1040384 }, { "strategy": "exact", "error": "…" }],
 ///   "notes": ["12 tensors, 10 in images"]
 /// }
 /// ```
@@ -185,18 +179,17 @@ pub(crate) struct Point {
 pub(crate) struct Tensors {
     pub(crate) name: String,
     pub(crate) strategy: String,
-    /// Whether the strategy takes pools, not offsets.
+    /// Whether the strategy places tensors in pools.
     pub(crate) pools: bool,
     pub(crate) policy: String,
     /// Bytes of all memories.
     pub(crate) size: u64,
-    /// No plan can take fewer.
-    pub(crate) bound: u64,
+    pub(crate) lower_bound: u64,
     pub(crate) memories: Vec<Memory>,
     pub(crate) steps: Vec<String>,
     /// Of every step.
     pub(crate) live_bytes: Vec<u64>,
-    /// The step at which most is alive.
+    /// The step with the most live bytes.
     pub(crate) peak: Option<usize>,
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) strategies: Vec<Compared>,
@@ -205,27 +198,28 @@ pub(crate) struct Tensors {
 
 impl Document for Tensors {
     const FORMAT: &'static str = "tileheap-tensors";
+    const VERSION: u64 = 2;
 }
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Memory {
     pub(crate) name: String,
     pub(crate) size: u64,
-    pub(crate) bound: u64,
+    pub(crate) lower_bound: u64,
     pub(crate) capacity: Option<u64>,
 }
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Tensor {
     pub(crate) name: String,
-    /// None where that is not known.
+    /// `None` if unknown.
     pub(crate) storage: Option<String>,
     pub(crate) home: String,
     pub(crate) size: u64,
-    /// None: it is the caller's, a constant, or a part of another.
+    /// Empty for the caller's tensors, constants, and parts of other tensors.
     pub(crate) regions: Vec<Region>,
     /// Steps, half-open.
-    pub(crate) lives: Vec<(usize, usize)>,
+    pub(crate) lifetimes: Vec<(usize, usize)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -236,49 +230,57 @@ pub(crate) struct Region {
     pub(crate) size: u64,
 }
 
-/// What another strategy takes, or why it cannot.
+/// The bytes of another strategy, or why it failed.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Compared {
-    Planned { strategy: String, size: u64, bound: u64 },
-    Refused { strategy: String, fault: String },
+    Planned {
+        strategy: String,
+        size: u64,
+        lower_bound: u64,
+    },
+    Failed {
+        strategy: String,
+        error: String,
+    },
 }
 
 impl Compared {
     pub(crate) fn strategy(&self) -> &str {
         match self {
-            Compared::Planned { strategy, .. } | Compared::Refused { strategy, .. } => strategy,
+            Compared::Planned { strategy, .. } | Compared::Failed { strategy, .. } => strategy,
         }
     }
 }
 
-/// Every bind, discard and submit of a run on the emulator, in the order in which the application made them.
+/// Every bind, discard and submit of a run on the emulator, in order.
 #[derive(Deserialize)]
 pub(crate) struct Trace {
     pub(crate) profile: String,
     /// Bytes.
     pub(crate) heap: u64,
     pub(crate) events: Vec<Event>,
-    /// How often each message was reported.
+    /// The number of reports of each message.
     pub(crate) messages: BTreeMap<String, u64>,
-    /// The program ended before its device was destroyed.
+    /// The program ended before it destroyed its device.
     #[serde(skip)]
-    pub(crate) is_cut: bool,
+    pub(crate) is_truncated: bool,
 }
 
 impl Document for Trace {
     const FORMAT: &'static str = "tileheap-emulator-trace";
+    const VERSION: u64 = 1;
 }
 
 impl Trace {
-    /// A trace whose program ended before its device was destroyed, up to its last whole event.
-    pub(crate) fn read_cut(text: &str) -> Option<Trace> {
+    /// A trace whose program ended before it destroyed its device, up to the last complete event.
+    pub(crate) fn read_truncated(text: &str) -> Option<Trace> {
         // An event is a line.
         let lines = [text.trim_end(), text.rsplit_once(",\n")?.0];
         let ended = lines.map(|events| format!("{events}\n],\"messages\":{{}}}}"));
         let read = ended.iter().find_map(|text| read(text).ok());
         read.map(|trace: Trace| Trace {
-            is_cut: true,
+            is_truncated: true,
             ..trace
         })
     }
@@ -302,7 +304,7 @@ pub(crate) enum Event {
         queue: String,
         batch: u64,
         command_buffers: Vec<String>,
-        /// Bytes that can be alive after its last action command.
+        /// Bytes that may be live after its last action command.
         live: u64,
     },
 }

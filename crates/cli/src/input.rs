@@ -1,20 +1,17 @@
-//! What comes in: files, sizes, extents, device profiles.
+//! Reading input files.
 
-use std::fmt;
 use std::io::Read;
 use std::path::Path;
-use std::str::FromStr;
 
-use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
-use crate::failure::Failure;
+use crate::error::{Error, Result};
 
-/// No description is larger; a mistaken path (a disk image, a device) need not fill the memory.
+/// Limits what a mistaken path (a disk image, a device) reads.
 const LARGEST_FILE: u64 = 256 << 20;
 
-/// The bytes of a file, or of standard input for `-`. `form` is what the message asks for.
-pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>, Failure> {
+/// The bytes of a file, or of standard input for `-`. `form` is the kind of file that an error requests.
+pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let shown = shown(path);
     let read = if is_stdin(path) {
@@ -26,13 +23,13 @@ pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>,
         std::fs::File::open(path).and_then(|file| file.take(LARGEST_FILE + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| {
-        Failure::new(format!(
-            "cannot read {what} {shown}: {error}: give {form}, or - for standard input"
+        Error::new(format!(
+            "cannot read {what} from {shown}: {error}: give {form}, or - for standard input"
         ))
     })?;
     if bytes.len() as u64 > LARGEST_FILE {
-        return Err(Failure::new(format!(
-            "{what} {shown} is larger than {}: give {form}",
+        return Err(Error::new(format!(
+            "{what} from {shown} is larger than {}: give {form}",
             Bytes(LARGEST_FILE)
         )));
     }
@@ -40,17 +37,17 @@ pub(crate) fn read_bytes(path: &Path, what: &str, form: &str) -> Result<Vec<u8>,
 }
 
 /// The text of a JSON file, or of standard input for `-`.
-pub(crate) fn read_text(path: &Path, what: &str) -> Result<String, Failure> {
+pub(crate) fn read_text(path: &Path, what: &str) -> Result<String> {
     read_text_in(path, what, "a JSON file")
 }
 
 /// The text of a file in another `form`.
-pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String, Failure> {
+pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String> {
     let bytes = read_bytes(path, what, form)?;
     String::from_utf8(bytes).map_err(|error| {
         let text = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + text.iter().filter(|&&byte| byte == b'\n').count();
-        Failure::new(format!(
+        Error::new(format!(
             "{}:{line}: {what} is not UTF-8 text: give {form}",
             shown(path)
         ))
@@ -60,226 +57,12 @@ pub(crate) fn read_text_in(path: &Path, what: &str, form: &str) -> Result<String
 /// A path as messages show it.
 pub(crate) fn shown(path: &Path) -> String {
     if is_stdin(path) {
-        "from standard input".to_owned()
+        "standard input".to_owned()
     } else {
         format!("`{}`", path.display())
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
+pub(crate) fn is_stdin(path: &Path) -> bool {
     path == Path::new("-")
-}
-
-/// A device by name, or from a file.
-pub(crate) fn profile(name_or_file: &str) -> Result<DeviceProfile, Failure> {
-    let path = Path::new(name_or_file);
-    let looks_like_a_file = is_stdin(path) || path.extension().is_some() || path.components().count() > 1;
-    if PRESETS.contains(&name_or_file) || (!looks_like_a_file && !path.exists()) {
-        return Ok(DeviceProfile::preset(name_or_file)?);
-    }
-    let text = read_text(path, "device profile")?;
-    DeviceProfile::from_json(&text).map_err(|error| Failure::of(shown(path), error))
-}
-
-/// `8355840`, `18MiB`, `8.5MB`: bytes, rounded down to whole ones.
-pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
-    const UNITS: [(&str, u64); 8] = [
-        ("", 1),
-        ("b", 1),
-        ("kib", 1 << 10),
-        ("mib", 1 << 20),
-        ("gib", 1 << 30),
-        ("kb", 1_000),
-        ("mb", 1_000_000),
-        ("gb", 1_000_000_000),
-    ];
-    let help = || "write a number of bytes, or one with a unit: 8355840, 18MiB, 8.5MB".to_owned();
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let unit = unit.trim_start().to_ascii_lowercase();
-    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(help)?;
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if whole.is_empty()
-        || (number.contains('.') && fraction.is_empty())
-        || fraction.contains('.')
-        || fraction.len() > 18
-    {
-        return Err(help());
-    }
-    // In 128 bits: 19 digits times a billion do not overflow.
-    let parse = |digits: &str| {
-        if digits.is_empty() {
-            Ok(0u64)
-        } else {
-            digits.parse::<u64>().map_err(|_| help())
-        }
-    };
-    let whole = u128::from(parse(whole)?) * u128::from(*scale);
-    let part = u128::from(parse(fraction)?) * u128::from(*scale) / 10u128.pow(fraction.len() as u32);
-    u64::try_from(whole + part)
-        .map(Bytes)
-        .map_err(|_| "more than 64 bits of bytes".to_owned())
-}
-
-/// `60%`, `62.5`: in thousandths of the whole.
-pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
-    let help = || "write a share from 0% to 100%, with a tenth at most: 60%, 62.5%".to_owned();
-    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
-    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
-    if !digits(whole) || !digits(tenth) || tenth.len() > 1 {
-        return Err(help());
-    }
-    let thousandths = whole.parse::<u32>().ok().and_then(|whole| {
-        let tenth: u32 = tenth.parse().ok()?;
-        whole.checked_mul(10)?.checked_add(tenth)
-    });
-    thousandths.filter(|share| *share <= 1000).ok_or_else(help)
-}
-
-/// Steps of the search; `none` for no limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Budget(pub(crate) u64);
-
-impl FromStr for Budget {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Budget, String> {
-        if text == "none" {
-            return Ok(Budget(u64::MAX));
-        }
-        let help = || "write a number of steps, or `none` for no limit".to_owned();
-        text.parse().map(Budget).map_err(|_| help())
-    }
-}
-
-impl fmt::Display for Budget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            u64::MAX => f.write_str("none"),
-            steps => write!(f, "{steps}"),
-        }
-    }
-}
-
-/// What a sweep goes over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sweep {
-    /// Sizes of the tile heap.
-    Heap(Bytes, Bytes),
-    /// Extents of the frame.
-    Size((u32, u32), (u32, u32)),
-}
-
-impl FromStr for Sweep {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Sweep, String> {
-        let help = || "write heap=2MiB..24MiB or size=640x360..2560x1440".to_owned();
-        let (what, range) = text.split_once('=').ok_or_else(help)?;
-        let (from, to) = range.split_once("..").ok_or_else(help)?;
-        let sweep = match what {
-            "heap" => Sweep::Heap(parse_bytes(from)?, parse_bytes(to)?),
-            "size" => Sweep::Size(parse_extent(from)?, parse_extent(to)?),
-            _ => return Err(help()),
-        };
-        let ascends = match sweep {
-            Sweep::Heap(from, to) => from < to,
-            Sweep::Size(from, to) => from.0 <= to.0 && from.1 <= to.1 && from != to,
-        };
-        if ascends { Ok(sweep) } else { Err(help()) }
-    }
-}
-
-/// `1920x1080`.
-pub(crate) fn parse_extent(text: &str) -> Result<(u32, u32), String> {
-    let help = || "write width and height in texels, both at least 1: 1920x1080".to_owned();
-    let (width, height) = text.split_once(['x', 'X']).ok_or_else(help)?;
-    let side = |digits: &str| {
-        let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
-        digits
-            .parse::<u32>()
-            .ok()
-            .filter(|side| plain && *side > 0)
-            .ok_or_else(help)
-    };
-    Ok((side(width)?, side(height)?))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_have_units_and_fractions() {
-        assert_eq!(parse_bytes("8355840"), Ok(Bytes(8_355_840)));
-        assert_eq!(parse_bytes("18MiB"), Ok(Bytes::mib(18)));
-        assert_eq!(parse_bytes("18 mib"), Ok(Bytes::mib(18)));
-        assert_eq!(parse_bytes("8.5MB"), Ok(Bytes(8_500_000)));
-        assert_eq!(parse_bytes("0.1KiB"), Ok(Bytes(102)));
-        assert_eq!(parse_bytes("0"), Ok(Bytes(0)));
-        for wrong in [
-            "",
-            "MiB",
-            "1.MiB",
-            ".5MiB",
-            "1.2.3",
-            "18M",
-            "-1",
-            "1e6",
-            "99999999999GiB",
-            "18446744073709551616",
-        ] {
-            assert!(parse_bytes(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn shares_have_a_tenth_at_most() {
-        assert_eq!(parse_percent("60%"), Ok(600));
-        assert_eq!(parse_percent("62.5"), Ok(625));
-        assert_eq!(parse_percent("100 %"), Ok(1000));
-        for wrong in ["", "%", "100.1%", "-1", "6.25%", "1e2", "60%%", "99999999999%"] {
-            assert!(parse_percent(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn sweeps_ascend() {
-        let mib = Bytes::mib;
-        assert_eq!("heap=2MiB..24MiB".parse(), Ok(Sweep::Heap(mib(2), mib(24))));
-        assert_eq!("size=64x36..128x72".parse(), Ok(Sweep::Size((64, 36), (128, 72))));
-        for wrong in [
-            "",
-            "heap",
-            "heap=2MiB",
-            "heap=3MiB..2MiB",
-            "size=1x2..1x2",
-            "size=2x2..3x1",
-            "time=1..2",
-        ] {
-            assert!(wrong.parse::<Sweep>().is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn extents_have_two_sides() {
-        assert_eq!(parse_extent("1920x1080"), Ok((1920, 1080)));
-        for wrong in [
-            "",
-            "1920",
-            "1920x",
-            "x1080",
-            "0x1080",
-            "1920x0",
-            "-1x5",
-            "+1x5",
-            "1x2x3",
-            "4294967296x1",
-        ] {
-            assert!(parse_extent(wrong).is_err(), "{wrong}");
-        }
-    }
 }

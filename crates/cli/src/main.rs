@@ -1,76 +1,46 @@
-//! The `tileheap` command: what this machine offers, what the plan of a frame looks like, whether a plan is right.
+//! The `tileheap` command: describes devices, plans frames, tensors and texture caches, and checks, compares and draws the
+//! plans.
 //!
-//! Results go to standard output, errors as one line to standard error. Exit status: 0 done, 1 it could not be done, 2
-//! the command line (or a table to pack) was wrong, 3 a budget of steps ended before an answer.
+//! ```text
+//! commands ──► frames, networks, caches ──► documents ──► report
+//!   options      plan                       JSON          charts, HTML, SVG, PNG
+//! ```
+//! Results go to standard output, errors as one line to standard error. Exit status: 0 success, 1 failure, 2 invalid command
+//! line or table, 3 no answer within a budget of steps.
 #![forbid(unsafe_code)]
 
-mod advise;
-mod arguments;
-mod check;
-mod device;
-mod diff;
+mod caches;
+mod commands;
 mod documents;
-mod failure;
-mod gate;
+mod error;
+mod frames;
 mod input;
+mod networks;
 mod output;
-mod pack;
-mod plan;
-mod profile;
 mod progress;
-mod replay;
 mod report;
-mod sweep;
 mod table;
-mod tensors;
+mod values;
 
 use std::process::ExitCode;
 
 use clap::{ColorChoice, CommandFactory, FromArgMatches};
 
-use arguments::{Arguments, Command};
-use failure::Failure;
-use output::Output;
+use commands::CommandLine;
+use error::Error;
 
 fn main() -> ExitCode {
     // clap alone would colour a dumb terminal where `CI` is set.
-    let colour = if output::unwanted_colours() {
+    let color = if output::is_color_unwanted() {
         ColorChoice::Never
     } else {
         ColorChoice::Auto
     };
-    let matches = Arguments::command().color(colour).try_get_matches();
-    let arguments = match matches.and_then(|matches| Arguments::from_arg_matches(&matches)) {
-        Ok(arguments) => arguments,
-        Err(error) => return failure::usage(&error),
-    };
-    match run(arguments.command) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
+    let matches = CommandLine::command().color(color).try_get_matches();
+    let parsed = matches.and_then(|matches| CommandLine::from_arg_matches(&matches));
+    match parsed.map(CommandLine::run) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => error.report(),
+        Err(usage) => Error::report_usage(&usage),
     }
-}
-
-fn run(command: Command) -> Result<(), Failure> {
-    match command {
-        Command::Device(arguments) => device::run(&arguments),
-        Command::Plan(arguments) => plan::run(&arguments),
-        Command::Advise(arguments) => advise::run(&arguments),
-        Command::Diff(arguments) => diff::run(&arguments),
-        Command::Gate(arguments) => gate::run(&arguments),
-        Command::Report(arguments) => report::run(&arguments),
-        Command::Check(arguments) => check::run(&arguments),
-        Command::Profile(arguments) => profile::run(&arguments),
-        Command::Pack(arguments) => pack::run(&arguments),
-        Command::Tensors(arguments) => tensors::run(&arguments),
-        Command::Replay(arguments) => replay::run(&arguments),
-        Command::Trace(arguments) => replay::generate(&arguments),
-        Command::Completions { shell } => completions(shell),
-    }
-}
-
-fn completions(shell: clap_complete::Shell) -> Result<(), Failure> {
-    // Into memory first: the generator panics where a pipe is closed.
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "tileheap", &mut script);
-    Output::stdout().write(&String::from_utf8_lossy(&script))
 }

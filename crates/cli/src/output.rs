@@ -1,9 +1,9 @@
-//! Where results go, and how they look there.
+//! Writing results to standard output or a file.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::PathBuf;
 
-use crate::failure::Failure;
+use crate::error::{Error, Result};
 
 /// Standard output or a file.
 #[derive(Debug)]
@@ -16,51 +16,51 @@ impl Output {
         Output { file: None }
     }
 
-    /// The file, or standard output without one.
+    /// The file, or standard output for `None`.
     pub(crate) fn to(file: Option<PathBuf>) -> Output {
         Output { file }
     }
 
     /// Writes the text as it is.
-    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn write(&self, text: &str) -> Result<()> {
         self.write_bytes(text.as_bytes())
     }
 
-    /// The same for what is not text.
-    pub(crate) fn write_bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+    /// Writes bytes.
+    pub(crate) fn write_bytes(&self, bytes: &[u8]) -> Result<()> {
         let Some(file) = &self.file else {
             let mut stdout = std::io::stdout().lock();
             let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
             return written.map_err(|error| match error.kind() {
-                ErrorKind::BrokenPipe => Failure::BrokenPipe,
-                _ => Failure::new(format!(
+                ErrorKind::BrokenPipe => Error::BrokenPipe,
+                _ => Error::new(format!(
                     "cannot write to standard output: {error}: give -o a file that can be written"
                 )),
             });
         };
         std::fs::write(file, bytes).map_err(|error| {
-            Failure::new(format!(
+            Error::new(format!(
                 "cannot write `{}`: {error}: give -o another path",
                 file.display()
             ))
         })
     }
 
-    /// Writes a report, its headings bold on a terminal.
-    pub(crate) fn write_report(&self, text: &str) -> Result<(), Failure> {
-        if self.file.is_some() || !colours() {
+    /// Writes a report, with bold headings on a terminal.
+    pub(crate) fn write_report(&self, text: &str) -> Result<()> {
+        if self.file.is_some() || !has_color() {
             return self.write(text);
         }
         self.write(&with_bold_headings(text))
     }
 }
 
-fn colours() -> bool {
-    std::io::stdout().is_terminal() && !unwanted_colours()
+fn has_color() -> bool {
+    std::io::stdout().is_terminal() && !is_color_unwanted()
 }
 
-/// Whether the user wants no colours (<https://no-color.org>), or the terminal has none.
-pub(crate) fn unwanted_colours() -> bool {
+/// Whether the user disabled colors (<https://no-color.org>), or the terminal has none.
+pub(crate) fn is_color_unwanted() -> bool {
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     no_color || std::env::var_os("TERM").is_none_or(|term| term == "dumb")
 }

@@ -1,4 +1,4 @@
-//! How far something is that takes more than a second: on a terminal, on standard error, and gone when it is done.
+//! Progress of operations that take more than a second: on standard error if it is a terminal, cleared at the end.
 
 use std::borrow::Cow;
 use std::sync::mpsc::{Sender, channel};
@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// What is done sooner shows nothing.
+/// Shorter operations show nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A line that says what is done; a bar, where it is known how much that is.
+/// A line that names the operation, with a bar if its length is known.
 pub(crate) struct Progress {
     bar: ProgressBar,
     over: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Progress {
-    /// Of this many units; 0 where that is not known.
+    /// Of `length` units; 0 if unknown.
     pub(crate) fn new(what: &'static str, length: u64) -> Progress {
         // indicatif draws on terminals only, and without colours for `NO_COLOR`.
         let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::hidden());
@@ -43,13 +43,13 @@ impl Progress {
         }
     }
 
-    /// So many units are done.
-    pub(crate) fn at(&self, position: u64) {
+    /// Moves the bar.
+    pub(crate) fn set_position(&self, position: u64) {
         self.bar.set_position(position);
     }
 
-    /// What is going on now.
-    pub(crate) fn say(&self, what: impl Into<Cow<'static, str>>) {
+    /// Names the operation in progress.
+    pub(crate) fn set_message(&self, what: impl Into<Cow<'static, str>>) {
         self.bar.set_message(what);
     }
 }

@@ -3,7 +3,7 @@
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_pack::Item;
 
-/// A table as it was read.
+/// A table of items.
 #[derive(Debug)]
 pub(crate) struct Table<'a> {
     header: Vec<&'a str>,
@@ -18,7 +18,7 @@ pub(crate) struct Table<'a> {
     pub(crate) has_weights: bool,
 }
 
-/// A line, counted from 1, and what is wrong with it.
+/// An invalid line, counted from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct BadLine {
     pub(crate) line: usize,
@@ -26,7 +26,7 @@ pub(crate) struct BadLine {
 }
 
 impl<'a> Table<'a> {
-    /// Reads a table; spans are half-open, `lower` alive and `upper` not.
+    /// Reads a table; spans are half-open, `lower` included and `upper` excluded.
     pub(crate) fn read(text: &'a str) -> Result<Table<'a>, BadLine> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let bad = |line: usize, what: String| BadLine { line, what };
@@ -77,7 +77,10 @@ impl<'a> Table<'a> {
                 row[column].parse::<u64>().ok().filter(|_| plain).ok_or_else(|| {
                     bad(
                         line,
-                        format!("{} `{}` is no number below 2^64", header[column], row[column]),
+                        format!(
+                            "{} `{}` is not an unsigned 64-bit integer",
+                            header[column], row[column]
+                        ),
                     )
                 })
             };
@@ -92,17 +95,17 @@ impl<'a> Table<'a> {
             let aligned = maybe(alignment)?.unwrap_or(1);
             let aligned =
                 Alignment::new(aligned).ok_or_else(|| bad(line, "the alignment is 0".to_owned()))?;
-            let worth = maybe(weight)?.unwrap_or(if weight.is_some() { 0 } else { 1 });
+            let value = maybe(weight)?.unwrap_or(if weight.is_some() { 0 } else { 1 });
             total = total
-                .checked_add(worth)
+                .checked_add(value)
                 .filter(|&total| total <= 1 << 63)
-                .ok_or_else(|| bad(line, "weights sum past 2^63".to_owned()))?;
+                .ok_or_else(|| bad(line, "the sum of the weights exceeds 2^63".to_owned()))?;
             let mut item = Item::new(Span::default(), Bytes(number(size)?), aligned);
             item.fixed = maybe(offset)?.map(Bytes);
             spans.push(span);
             table.ids.push(row[id]);
             table.items.push(item);
-            table.weights.push(worth);
+            table.weights.push(value);
             table.rows.push(row);
             table.lines.push(line);
         }
@@ -110,7 +113,7 @@ impl<'a> Table<'a> {
         Ok(table)
     }
 
-    /// The table with these offsets, in a column of its own if there was none; empty where there is none.
+    /// The table with these offsets, in the column `offset`, which is added if there was none.
     pub(crate) fn with_offsets(&self, offsets: &[Option<Bytes>]) -> String {
         let mut text = self.header.join(",");
         if self.offset_column.is_none() {
@@ -144,9 +147,9 @@ impl<'a> Table<'a> {
     }
 }
 
-const HEADER: &str = "the first line names id,lower,upper,size and perhaps alignment,offset,weight";
+const HEADER: &str = "the header must name id,lower,upper,size and may name alignment,offset,weight";
 
-/// Only the order of steps matters: those that pass 32 bits are numbered anew.
+/// Renumbers steps that exceed 32 bits; only their order matters.
 fn set_spans(items: &mut [Item], spans: &[(u64, u64)]) {
     let mut steps: Vec<u64> = spans.iter().flat_map(|&(lower, upper)| [lower, upper]).collect();
     steps.sort_unstable();

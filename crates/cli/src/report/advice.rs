@@ -1,4 +1,4 @@
-//! What would bring more on chip, as it stands in a plan's field `advice` (see `tileheap advise --json`).
+//! The advice in a plan's field `advice` (see `tileheap advise --json`).
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use super::fields::{bytes, list, text};
 use super::numbers::{Cell, Table};
 use super::words::amount;
 
-/// Changes by the name of the resource that they would bring on chip; `None` where nothing was tried.
+/// The changes that bring each resource on chip; `None` if the plan has no advice.
 pub(super) fn by_resource(plan: &Value) -> Option<BTreeMap<String, Vec<String>>> {
     let advice = plan["advice"].as_object()?;
     let resources = advice.get("resources").map_or(&[][..], list).iter().map(|tried| {
         let changes = list(&tried["changes"]).iter().map(|change| {
             let saves = amount(bytes(&change["saves_bytes"]));
-            format!("{}: saves {saves} a frame", text(&change["change"]))
+            format!("{}: saves {saves} per frame", text(&change["change"]))
         });
         (text(&tried["resource"]).to_owned(), changes.collect())
     });
     Some(resources.collect())
 }
 
-/// Every change that was tried, by what it saves; `None` where none helps.
+/// Every change, by savings; `None` if there is none.
 pub(super) fn table(plan: &Value) -> Option<Table> {
     let advice = &plan["advice"];
     let mut all: Vec<(u64, String, String)> = Vec::new();
@@ -41,8 +41,8 @@ pub(super) fn table(plan: &Value) -> Option<Table> {
         let saves = bytes(&fusion["saves_bytes"]);
         (
             saves,
-            format!("batches {first} to {last} as one"),
-            "longer lives on chip".to_owned(),
+            format!("fuse batches {first} to {last}"),
+            "longer lifetimes on chip".to_owned(),
         )
     }));
     all.extend(list(&advice["merges"]).iter().map(|merge| {
@@ -51,7 +51,7 @@ pub(super) fn table(plan: &Value) -> Option<Table> {
         let what = format!("{} without memory", inside.join(", "));
         (
             bytes(&merge["saves_bytes"]),
-            format!("{first} and {second} as one render pass"),
+            format!("merge render passes {first} and {second}"),
             what,
         )
     }));
@@ -60,8 +60,8 @@ pub(super) fn table(plan: &Value) -> Option<Table> {
         .into_iter()
         .map(|(saves, change, what)| vec![Cell::word(change), Cell::word(what), Cell::bytes(saves)]);
     let table = Table {
-        title: "What would help, each change tried by itself".to_owned(),
-        columns: ["change", "what it brings", "saves a frame"]
+        title: "Advice: single changes that keep more on chip".to_owned(),
+        columns: ["change", "effect", "savings per frame"]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),
@@ -70,12 +70,12 @@ pub(super) fn table(plan: &Value) -> Option<Table> {
     Some(table).filter(|table| !table.rows.is_empty())
 }
 
-/// What a reader of a saved plan for a device with tile memory is told where nothing was tried.
+/// A note for saved plans without advice.
 pub(super) fn note(plan: &Value) -> Option<String> {
-    let untried = plan["advice"].is_null() && plan["profile"]["tile"].is_object();
-    untried.then(|| {
-        "What would bring more on chip was not tried for this plan: tileheap plan --json --advice stores it with a plan, and a \
-         report of the frame tries it."
+    let missing = plan["advice"].is_null() && plan["profile"]["tile"].is_object();
+    missing.then(|| {
+        "This plan was saved without advice: save it with tileheap plan --json --advice, or report the frame instead of \
+         the plan."
             .to_owned()
     })
 }

@@ -1,34 +1,34 @@
-//! What a report shows: memory over steps, curves and tables, as plain data. `page` and `svg` draw it.
+//! A report as plain data: memory over steps, curves and tables. `page` and `svg` draw it.
 //!
 //! ```text
-//! Chart   steps    passes, nodes, events: time across
-//!         lanes    what steps are part of: windows, command buffers, the peak
-//!         panels   one per heap or memory: bytes up
-//!         items    what lives somewhere, with what is to be said of it
+//! Chart   steps    passes, nodes, events: the horizontal axis
+//!         lanes    groups of steps: windows, command buffers
+//!         panels   one per heap or memory: bytes on the vertical axis
+//!         items    resources or tensors, with their facts
 //!         curves   numbers over steps, frames or sizes
-//!         tables   strategies, policies, who is alive at the peak
+//!         tables   strategies, policies, tensors live at the peak
 //! boxes   item × steps × bytes, in a panel
 //! ```
 
 use super::numbers::{Curve, Table};
 
-/// One picture of memory over time, and the words that go with it.
+/// One drawing of memory over time, with its texts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Chart {
     pub(crate) title: String,
-    /// Name and value, for the head of the chart; the most important first.
+    /// Name and value, shown above the chart; the most important first.
     pub(crate) facts: Vec<(String, String)>,
     pub(crate) steps: Vec<Step>,
     pub(crate) lanes: Vec<Lane>,
-    /// Steps that are marked, and why.
+    /// Marked steps, with labels.
     pub(crate) marks: Vec<(usize, String)>,
     pub(crate) panels: Vec<Panel>,
     pub(crate) items: Vec<Item>,
-    /// What items are: `tensors`; resources where it is empty.
+    /// The noun for items: `tensors`; `resources` if empty.
     pub(crate) what: &'static str,
     pub(crate) curves: Vec<Curve>,
     pub(crate) tables: Vec<Table>,
-    /// What the lines of steps are, on demand: a name, and one for each cell.
+    /// The heading of the steps' lines, and of each cell.
     pub(crate) lines: (String, Vec<String>),
     /// Sentences below the chart.
     pub(crate) notes: Vec<String>,
@@ -40,7 +40,7 @@ pub(crate) struct Step {
     pub(crate) name: String,
     /// Name and value.
     pub(crate) facts: Vec<(String, String)>,
-    /// What happens there, on demand; cells as in [`Chart::lines`].
+    /// Details shown on request; cells as in [`Chart::lines`].
     pub(crate) lines: Vec<Vec<String>>,
 }
 
@@ -48,9 +48,9 @@ pub(crate) struct Step {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lane {
     pub(crate) name: String,
-    /// Apart from one another, ascending.
+    /// Disjoint, ascending.
     pub(crate) spans: Vec<LaneSpan>,
-    /// Whether the begin of a span is drawn through the panels.
+    /// Whether the start of each span is drawn through the panels.
     pub(crate) ruled: bool,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct LaneSpan {
 }
 
 impl Lane {
-    /// Steps that follow one another and are part of the same thing are a span; things by number and name.
+    /// Joins consecutive steps of equal number and name into spans.
     pub(crate) fn of(name: &str, ruled: bool, parts: impl Iterator<Item = (u64, String)>) -> Lane {
         let mut spans: Vec<LaneSpan> = Vec::new();
         let mut before = None;
@@ -86,18 +86,18 @@ impl Lane {
     }
 }
 
-/// A range of bytes; or rows, where there are no bytes to be known.
+/// A range of bytes; or rows, for resources of unknown address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Panel {
     pub(crate) name: String,
     /// Bytes from the bottom to the top.
     pub(crate) size: u64,
-    /// Offsets are rows: of what is in the caller's memory.
+    /// Offsets are rows, for the caller's memory.
     pub(crate) rows: bool,
     pub(crate) boxes: Vec<Area>,
-    /// Bytes from 0 that are reserved in each step; empty where nothing is.
+    /// The bound prefix in each step; empty if nothing is bound.
     pub(crate) reserved: Vec<u64>,
-    /// Lines across: where objects begin, the lower bound, the capacity.
+    /// Horizontal lines with labels: the start of objects, the lower bound, the capacity.
     pub(crate) rules: Vec<(u64, String)>,
 }
 
@@ -112,27 +112,27 @@ pub(crate) struct Area {
 }
 
 impl Area {
-    /// Whether two share bytes, at whatever time.
+    /// Whether two overlap in bytes, at any time.
     pub(crate) fn meets(&self, other: &Area) -> bool {
         self.offset < other.offset.saturating_add(other.size)
             && other.offset < self.offset.saturating_add(self.size)
     }
 }
 
-/// Something that lives in memory.
+/// A resource or tensor.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) kind: Kind,
-    /// Bytes, the largest where it has several places.
+    /// Bytes; the largest of several placements.
     pub(crate) size: u64,
-    /// Name and value: its life, its worth, the reason, what would admit it.
+    /// Name and value: lifetime, savings, reason, advice.
     pub(crate) facts: Vec<(String, String)>,
-    /// Another plan beside this one has it elsewhere.
+    /// Placed differently in the other plan.
     pub(crate) changed: bool,
 }
 
-/// What an item is drawn as.
+/// How an item is drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     Tile,
@@ -161,14 +161,14 @@ impl Kind {
             Kind::Tile => "tile memory",
             Kind::Lazy => "lazily allocated",
             Kind::Arena => "arena",
-            Kind::Own => "own or the caller's",
+            Kind::Own => "dedicated or external",
             Kind::Buffer => "buffer",
             Kind::Texture => "texture",
             Kind::Discarded => "discarded",
         }
     }
 
-    /// Fill and edge, on light ground and on dark; the fill takes dark text.
+    /// Fill and edge, for light and dark backgrounds; text on the fill is dark.
     pub(crate) const fn colours(self) -> (&'static str, &'static str) {
         match self {
             Kind::Tile => ("#f2b134", "#8a5a00"),
@@ -183,13 +183,13 @@ impl Kind {
 }
 
 impl Chart {
-    /// The panels in which there is something to see.
+    /// The panels that are not empty.
     pub(crate) fn drawn_panels(&self) -> impl Iterator<Item = &Panel> {
         let seen = |panel: &&Panel| !panel.boxes.is_empty() || panel.reserved.iter().any(|&bytes| bytes > 0);
         self.panels.iter().filter(seen)
     }
 
-    /// Says of every item with whom it takes turns in the same bytes.
+    /// Adds to every item the names of those that share bytes with it.
     pub(crate) fn name_sharers(&mut self) {
         const NAMED: usize = 12;
         let mut sharers: Vec<Vec<usize>> = vec![Vec::new(); self.items.len()];
@@ -197,7 +197,7 @@ impl Chart {
             let mut areas: Vec<&Area> = panel.boxes.iter().collect();
             areas.sort_by_key(|area| area.offset);
             for (index, one) in areas.iter().enumerate() {
-                // Those behind it begin where it ends or later.
+                // Later areas start at or after the end of this one.
                 let behind = areas[index + 1..].iter();
                 for other in behind.take_while(|other| other.offset < one.offset.saturating_add(one.size)) {
                     if one.item != other.item && one.meets(other) {
@@ -224,7 +224,7 @@ impl Chart {
             }
             self.items[item]
                 .facts
-                .push(("takes turns with".to_owned(), words));
+                .push(("shares memory with".to_owned(), words));
         }
     }
 }
@@ -260,8 +260,8 @@ mod tests {
             ..Chart::default()
         };
         chart.name_sharers();
-        let said: Vec<&str> = chart.items.iter().map(|item| item.facts[0].1.as_str()).collect();
-        assert_eq!(said, ["c", "c", "a, b"]);
+        let names: Vec<&str> = chart.items.iter().map(|item| item.facts[0].1.as_str()).collect();
+        assert_eq!(names, ["c", "c", "a, b"]);
     }
 
     #[test]

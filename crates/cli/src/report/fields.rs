@@ -1,4 +1,4 @@
-//! Fields of a plan as JSON, whose form is known to be right.
+//! Fields of a plan as JSON, which is validated before.
 
 use serde_json::Value;
 

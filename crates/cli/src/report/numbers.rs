@@ -2,22 +2,22 @@
 
 use super::words::amount;
 
-/// Numbers over something, each series on ground of its own.
+/// Series of numbers over an axis.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Curve {
     pub(crate) title: String,
-    /// What is across, in a word: `heap`, `frame`.
+    /// The name of the horizontal axis: `heap`, `frame`.
     pub(crate) across: String,
-    /// What each position is.
+    /// The name of each position.
     pub(crate) at: Vec<String>,
     pub(crate) unit: Unit,
     pub(crate) form: Form,
     /// The top of the axis; 0 for the largest value.
     pub(crate) top: u64,
     pub(crate) series: Vec<Series>,
-    /// It is drawn as wide as a chart: positions are its steps.
+    /// Drawn as wide as a chart, whose steps are the positions.
     pub(crate) wide: bool,
-    /// A position that is marked, and why.
+    /// A marked position, with a label.
     pub(crate) mark: Option<(usize, String)>,
 }
 
@@ -27,16 +27,16 @@ pub(crate) struct Series {
     pub(crate) name: String,
     /// As many as there are positions.
     pub(crate) values: Vec<u64>,
-    /// What else is said of it, beside the name.
+    /// Shown beside the name.
     pub(crate) note: String,
 }
 
-/// What numbers are.
+/// The unit of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Unit {
     #[default]
     Bytes,
-    /// Thousandths of a whole.
+    /// Thousandths of a total.
     Share,
 }
 
@@ -52,12 +52,12 @@ impl Unit {
 /// How numbers are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// A line, the ground below it shaded.
+    /// A line, with the area below it shaded.
     #[default]
     Line,
     /// A bar for each.
     Bars,
-    /// All series on one ground: each from where the one before ends to its own value.
+    /// All series stacked: each from the one before to its own value.
     Bands,
 }
 
@@ -67,11 +67,11 @@ pub(crate) struct Table {
     pub(crate) title: String,
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<Vec<Cell>>,
-    /// The row that is drawn above, if one is.
+    /// The row that the chart draws, if any.
     pub(crate) chosen: Option<usize>,
 }
 
-/// A word, or a number with how it is written; numbers sort as such.
+/// A word, or a number with its text; numbers sort by value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
     Word(String),

@@ -1,4 +1,4 @@
-// What is around the charts: facts, legends, tables, curves, the search, and what is said of what is chosen.
+// The page around the charts: facts, legends, tables, curves, search, and the tooltip of the selection.
 const data = JSON.parse(document.getElementById("data").textContent);
 const tip = document.getElementById("tip");
 const search = document.getElementById("search");
@@ -9,7 +9,7 @@ function showTip(title, facts, where) {
   if (!title) return;
   const list = element("dl");
   for (const [name, value] of facts)
-    list.append(element("dt", { textContent: name }), element("dd", { textContent: value, className: name === "would admit it" ? "admit" : "" }));
+    list.append(element("dt", { textContent: name }), element("dd", { textContent: value, className: name === "advice" ? "admit" : "" }));
   tip.replaceChildren(element("b", { textContent: title }), list);
   moveTip(where);
 }
@@ -19,7 +19,7 @@ function moveTip(where) {
   tip.style.top = (where.bottom + 14 + height < innerHeight ? where.bottom + 14 : Math.max(8, where.bottom - height - 20)) + "px";
 }
 
-// Rows of cells, a word or [number, how it is written] each; heads sort. Gives the element and its rows in the order of `rows`.
+// Rows of cells, each a word or [number, text]; headings sort. Returns the element and its rows in the order of `rows`.
 function makeTable(columns, rows, label) {
   const isNumber = columns.map((_, column) => rows.some(row => Array.isArray(row[column])));
   const made = rows.map(row => element("tr", {}, ...row.map((cell, column) => {
@@ -28,10 +28,10 @@ function makeTable(columns, rows, label) {
   })));
   const body = element("tbody", {}, ...made);
   const heads = columns.map((name, column) => {
-    const button = element("button", { type: "button", textContent: name, title: "sort by " + name });
+    const button = element("button", { type: "button", textContent: name, title: "Sort by " + name });
     const head = named(element("th", { className: isNumber[column] && column ? "number" : "" }, button), { scope: "col" });
     button.addEventListener("click", () => {
-      // Numbers first from the largest, words from the first letter.
+      // Numbers descend first, words ascend.
       const down = head.ariaSort ? head.ariaSort === "ascending" : isNumber[column];
       const key = index => Array.isArray(rows[index][column]) ? rows[index][column][0] : isNumber[column] ? -1 : rows[index][column];
       const order = rows.map((_, index) => index).sort((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) * (down ? -1 : 1) || a - b);
@@ -44,7 +44,7 @@ function makeTable(columns, rows, label) {
   const table = named(element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body), { "aria-label": label });
   return { made, frame: named(element("div", { className: "wide", tabIndex: 0 }, table), { role: "group", "aria-label": label }) };
 }
-// A part that is made when it is opened.
+// A section whose content is made when it is opened.
 function folded(title, open, make) {
   const details = element("details", {}, element("summary", { textContent: title }));
   let made = false;
@@ -65,26 +65,26 @@ function makeLegend(view) {
   data.kinds.forEach((kind, index) => {
     if (view.boxes.some(box => chart.items[box.item].kind === index)) entry({ background: kind.fill, borderColor: kind.edge }, kind.name);
   });
-  if (chart.panels.some(panel => panel.reserved.some(bytes => bytes > 0))) entry({ background: "var(--held)", borderColor: "var(--line)" }, "reserved");
-  chart.lanes.filter(lane => lane.ruled).forEach((lane, index) => lane.spans.length > 1 && entry({ borderColor: index ? "var(--soft)" : "var(--mark)" }, `another ${lane.name.replace("commands", "command buffer")} begins`, true));
-  if (chart.items.some(item => item.changed)) entry({ background: "none", borderColor: "var(--mark)" }, "elsewhere in the other plan");
+  if (chart.panels.some(panel => panel.reserved.some(bytes => bytes > 0))) entry({ background: "var(--held)", borderColor: "var(--line)" }, "bound tile memory");
+  chart.lanes.filter(lane => lane.ruled).forEach((lane, index) => lane.spans.length > 1 && entry({ borderColor: index ? "var(--soft)" : "var(--mark)" }, `start of ${lane.name === "commands" ? "command buffer" : lane.name}`, true));
+  if (chart.items.some(item => item.changed)) entry({ background: "none", borderColor: "var(--mark)" }, "placed differently in the other plan");
   return legend;
 }
 
 function makeItems(view) {
   const { chart } = view;
-  const columns = ["life", "why", "worth", "storage", "takes turns with", "would admit it"]
+  const columns = ["lifetime", "reason", "savings", "storage", "shares memory with", "advice"]
     .filter(name => chart.items.some(item => item.facts.some(fact => fact[0] === name)));
   const value = (item, name) => item.facts.filter(fact => fact[0] === name).map(fact => fact[1]).join("; ");
   const rows = chart.items.map(item => [item.name, data.kinds[item.kind].name, [item.size, amount(item.size)], ...columns.map(name => value(item, name))]);
   const title = `${chart.items.length} ${chart.items.length === 1 ? chart.what.slice(0, -1) : chart.what} as a table`;
   return folded(title, chart.items.length <= 40, () => {
-    const { made, frame } = makeTable(["name", "where", "size", ...columns], rows, title);
+    const { made, frame } = makeTable(["name", "placement", "size", ...columns], rows, title);
     frame.removeAttribute("tabindex");
     view.rows = made;
     made.forEach((row, index) => {
       row.className = "item" + (chart.items[index].changed ? " changed" : "");
-      // One stop of the tabulator for all rows: the arrows go on from there.
+      // One tab stop for all rows; arrow keys move between them.
       row.tabIndex = index ? -1 : 0;
       const choose = () => {
         const { left, bottom } = row.getBoundingClientRect();
@@ -109,7 +109,7 @@ function showRows(view) {
   (view.rows || []).forEach((row, index) => { row.hidden = !view.matches(view.chart.items[index]); });
 }
 
-// What happens at each step, of what is searched for.
+// The details of each step that match the search.
 function showLines(view, show) {
   view.lines.replaceChildren();
   view.withLines = show;
@@ -118,17 +118,17 @@ function showLines(view, show) {
   const [title, columns] = view.chart.lines, { wanted } = view;
   const rows = view.chart.steps.flatMap(step => step.lines.map(line => [step.name, ...line]))
     .filter(row => !wanted || row.some(cell => cell.toLowerCase().includes(wanted)));
-  view.lines.append(element("h3", { textContent: `${title || "Lines"}: ${rows.length}` }), makeTable(["at", ...columns], rows, title).frame);
+  view.lines.append(element("h3", { textContent: `${title || "Details"}: ${rows.length}` }), makeTable(["step", ...columns], rows, title).frame);
 }
 
 function makeCurve(curve) {
   const figure = element("figure", { className: curve.wide ? "across" : "" }), count = curve.at.length;
-  // Drawn by the command that made this page, names escaped.
+  // Drawn by the command that wrote this page, names escaped.
   figure.innerHTML = curve.svg;
   const svg = figure.firstElementChild, { left, right, top, bottom } = svg.dataset;
   const shown = value => curve.share ? `${(value / 10).toFixed(1)} %` : amount(value);
   const range = ({ name, values }) => `${name ? name + ": " : ""}${shown(Math.min(...values))} to ${shown(Math.max(...values))}`;
-  named(svg, { tabindex: 0, role: "img", "aria-label": `${curve.title}. ${curve.series.filter(series => series.values.length).map(range).join("; ")}. The arrow keys read it out.` });
+  named(svg, { tabindex: 0, role: "img", "aria-label": `${curve.title}. ${curve.series.filter(series => series.values.length).map(range).join("; ")}. Arrow keys read the values.` });
   const cross = named(document.createElementNS("http://www.w3.org/2000/svg", "line"), { y1: top, y2: bottom, stroke: "var(--ink)", "stroke-width": 1, visibility: "hidden" });
   svg.append(cross);
   let now = -1;
@@ -156,8 +156,8 @@ function makeCurve(curve) {
     if (to !== undefined && count) { show(Math.max(0, Math.min(count - 1, to))); event.preventDefault(); }
     if (event.key === "Escape") show(-1);
   });
-  figure.append(folded("as a table", false, () => {
-    // A thousand rows at most: of several positions the largest.
+  figure.append(folded("Values as a table", false, () => {
+    // At most a thousand rows: the largest of several positions.
     const stride = Math.ceil(count / 1000), rows = [];
     for (let first = 0; first < count; first += stride) {
       const last = Math.min(count, first + stride) - 1;
@@ -180,7 +180,7 @@ function makeSection(chart, number) {
   const body = element("div", { className: "body" });
   section.append(facts, body);
   if (chart.panels.length) {
-    const view = new View(chart, data.kinds, number, said);
+    const view = new View(chart, data.kinds, number, showSelection);
     view.lines = element("div");
     body.append(view.stage, makeLegend(view), view.lines);
     views.push(view);
@@ -204,8 +204,8 @@ function showTable(table) {
   });
 }
 
-// A view has something else chosen; without a place to say it, its row in the table is gone to.
-function said(view, item, step, where, same) {
+// The selection of a view changed; without a position, go to its row in the table.
+function showSelection(view, item, step, where, same) {
   if (where === null) {
     view.details.unfold();
     const row = view.rows[item];
@@ -241,7 +241,7 @@ function filterAll() {
   const items = views.flatMap(view => view.chart.items), found = views.flatMap(view => view.chart.items.filter(item => view.matches(item))).length;
   document.getElementById("found").textContent = wanted ? `${found} of ${items.length}` : "";
 }
-// On paper everything is light and as wide as the sheet.
+// Print in light colors, as wide as the sheet.
 function paper(on) {
   views.forEach(view => { view.paper = on; });
   drawAll();
@@ -253,10 +253,10 @@ side.append(...data.charts.map(makeSection));
 main.append(side);
 if (data.differences) {
   const tables = data.differences.filter(table => table.rows.length);
-  const section = named(element("section", { id: "differences" }, element("h2", { textContent: "What the second plan does differently" })), { "aria-label": "Differences" });
-  section.append(...(tables.length ? tables.map(showTable) : [element("p", { textContent: "The plans put everything in the same places." })]));
+  const section = named(element("section", { id: "differences" }, element("h2", { textContent: "Differences of the second plan" })), { "aria-label": "Differences" });
+  section.append(...(tables.length ? tables.map(showTable) : [element("p", { textContent: "The plans are equal: same placements, bindings and totals." })]));
   main.append(section);
-  const counts = tables.map(table => `${table.rows.length} under “${table.title}”`).join(", ");
+  const counts = tables.map(table => `${table.title} (${table.rows.length})`).join(", ");
   side.before(element("p", { className: "hint" }, element("a", { href: "#differences", textContent: tables.length ? `Differences: ${counts}` : "No differences" })));
 }
 const lines = document.getElementById("lines");

@@ -1,4 +1,4 @@
-//! The page: one file, without a network or another file.
+//! Charts as one self-contained HTML page.
 
 use serde_json::{Value, json};
 
@@ -8,10 +8,10 @@ use super::words::escaped;
 
 const PAGE: &str = include_str!("page.html");
 const STYLE: &str = include_str!("page.css");
-/// The drawing of one chart, and what is around it.
+/// The drawing of one chart, and the rest of the page.
 const SCRIPTS: [&str; 2] = [include_str!("view.js"), include_str!("page.js")];
 
-pub(super) fn page(charts: &[Chart], differences: &[Table]) -> String {
+pub(crate) fn page(charts: &[Chart], differences: &[Table]) -> String {
     let kinds = Kind::ALL
         .map(|kind| json!({ "name": kind.name(), "fill": kind.colours().0, "edge": kind.colours().1 }));
     let document = json!({
@@ -19,11 +19,11 @@ pub(super) fn page(charts: &[Chart], differences: &[Table]) -> String {
         "charts": charts.iter().map(in_json).collect::<Vec<_>>(),
         "differences": (!differences.is_empty()).then(|| differences.iter().map(table_in_json).collect::<Vec<_>>()),
     });
-    // Nothing in a name may end the script.
+    // No name may end the script element.
     let data = document.to_string().replace('<', "\\u003c");
     let title = match charts {
         [chart] => chart.title.as_str(),
-        _ => "Memory, side by side",
+        _ => "Memory plans",
     };
     let script = SCRIPTS.concat();
     let parts = [
@@ -32,7 +32,7 @@ pub(super) fn page(charts: &[Chart], differences: &[Table]) -> String {
         ("data", data),
         ("script", script),
     ];
-    // In one walk: what is put in is not looked at again.
+    // In one pass: inserted text is not scanned.
     let mut page = String::new();
     let mut rest = PAGE;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -97,7 +97,7 @@ fn in_json(chart: &Chart) -> Value {
     })
 }
 
-/// The drawing of a curve, and its numbers as they are read out.
+/// The drawing of a curve, and its numbers for screen readers.
 fn curve_in_json(curve: &Curve) -> Value {
     let series = curve
         .series

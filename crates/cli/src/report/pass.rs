@@ -1,4 +1,4 @@
-//! What is to be said of a pass of a plan: what is bound, what it uses, and its barriers.
+//! The facts of a pass of a plan: bound tile memory, accesses, barriers.
 
 use serde_json::Value;
 
@@ -7,20 +7,20 @@ use super::fields::{bytes, list, text};
 use super::resource::operations;
 use super::words::{amount, plainly};
 
-/// What the cells of a barrier are.
+/// The columns of barriers.
 pub(super) const LINES: [&str; 5] = ["when", "resource", "cause", "stages", "layouts"];
 
 pub(super) fn step(pass: &Value) -> Step {
-    let (bound, alive) = (bytes(&pass["bound_bytes"]), bytes(&pass["live_tile_bytes"]));
+    let (bound, live) = (bytes(&pass["bound_bytes"]), bytes(&pass["live_tile_bytes"]));
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     fact(
-        "reserved",
+        "bound",
         match pass["bound_object"].as_u64() {
             Some(object) => format!(
-                "{} of tile memory, object {object}; {} alive",
+                "{} of tile memory, object {object}; {} live",
                 amount(bound),
-                amount(alive)
+                amount(live)
             ),
             None => "no tile memory".to_owned(),
         },
@@ -42,7 +42,7 @@ pub(super) fn step(pass: &Value) -> Step {
         .map(|access| format!("{}{}", text(&access["resource"]), operations(access)));
     let uses: Vec<String> = uses.collect();
     if !uses.is_empty() {
-        fact("uses", uses.join(", "));
+        fact("accesses", uses.join(", "));
     }
     let (before, after) = (list(&pass["barriers_before"]), list(&pass["barriers_after"]));
     fact(

@@ -1,4 +1,4 @@
-//! Replays of texture caches as a chart: what `tileheap replay --json` writes in, curves over frames and a table of policies out.
+//! Replays of texture caches as a chart: curves over frames, and a table of policies, from the JSON of `tileheap replay`.
 
 use super::chart::Chart;
 use super::numbers::{Cell, Curve, Form, Series, Table, Unit};
@@ -8,26 +8,26 @@ use crate::documents::Replay;
 pub(crate) fn chart(replay: &Replay) -> Chart {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut facts = vec![
-        fact("memory", amount(replay.budget)),
+        fact("memory budget", amount(replay.budget)),
         fact("frames", replay.frames.to_string()),
-        fact("uses", replay.uses.to_string()),
+        fact("requests", replay.uses.to_string()),
     ];
     let policies = &replay.policies;
     let best = policies.iter().min_by_key(|policy| policy.traffic.mean);
     if let Some(best) = best.filter(|_| policies.len() > 1) {
-        let words = format!("{}, {} a frame", best.policy, amount(best.traffic.mean));
-        facts.insert(0, fact("uploads least", words));
+        let words = format!("{}, {} per frame", best.policy, amount(best.traffic.mean));
+        facts.insert(0, fact("least traffic", words));
     }
-    if let Some(bound) = replay.bound {
-        let words = format!("{} a frame", amount(bound.mean));
-        facts.push(fact("no policy can go below", words));
+    if let Some(bound) = replay.lower_bound {
+        let words = format!("{} per frame", amount(bound.mean));
+        facts.push(fact("lower bound", words));
     }
     let path = std::path::Path::new(&replay.trace);
     let name = path
         .file_name()
         .map_or(path.to_string_lossy(), |name| name.to_string_lossy());
     Chart {
-        title: format!("{name} through caches of {}", amount(replay.budget)),
+        title: format!("{name}, texture cache of {}", amount(replay.budget)),
         facts,
         curves: curves(replay),
         tables: vec![table(replay)],
@@ -41,7 +41,7 @@ fn curves(replay: &Replay) -> Vec<Curve> {
         name: policy.policy.clone(),
         values: policy.frame_bytes.clone(),
         note: format!(
-            "mean {}, p99 {}, most {}",
+            "mean {}, p99 {}, max {}",
             amount(policy.traffic.mean),
             amount(policy.traffic.p99),
             amount(policy.traffic.max)
@@ -53,10 +53,10 @@ fn curves(replay: &Replay) -> Vec<Curve> {
         Series {
             name: policy.policy.clone(),
             note: format!(
-                "{} of all uses",
+                "{} of all requests",
                 Unit::Share.shown(share(hits.iter().sum(), uses.iter().sum()))
             ),
-            // A frame that asks for nothing misses nothing.
+            // A frame without requests has no misses.
             values: hits
                 .iter()
                 .zip(uses)
@@ -66,13 +66,13 @@ fn curves(replay: &Replay) -> Vec<Curve> {
     });
     let mut curves = vec![
         Curve {
-            title: "Uploaded or bypassed in each frame".to_owned(),
+            title: "Uploaded or bypassed per frame".to_owned(),
             form: Form::Bars,
             series: traffic.collect(),
             ..Curve::default()
         },
         Curve {
-            title: "Hit rate of each frame".to_owned(),
+            title: "Hit rate per frame".to_owned(),
             unit: Unit::Share,
             top: 1000,
             series: hits.collect(),
@@ -85,7 +85,7 @@ fn curves(replay: &Replay) -> Vec<Curve> {
         if arenas == 0 {
             continue;
         }
-        // The smallest blocks first, as the arenas lie; an arena that is not there yet ends where memory begins.
+        // In the order of the arenas, the smallest blocks first; an arena that does not exist yet ends at 0.
         let end = |ends: &Vec<u64>, arena: usize| ends.get(arena).copied().unwrap_or(0);
         let series = (0..arenas).map(|arena| Series {
             name: format!("arena {arena}"),
@@ -119,16 +119,16 @@ fn share(part: u64, whole: u64) -> u64 {
 fn table(replay: &Replay) -> Table {
     let columns = [
         "policy",
-        "mean a frame",
+        "mean per frame",
         "p99",
-        "most",
+        "max",
         "hits",
         "byte hits",
-        "wrongful",
+        "evicted in use",
         "bypasses",
-        "reloads within 8",
+        "reloads within 8 frames",
         "moved",
-        "ns a use",
+        "ns per request",
     ];
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for policy in &replay.policies {
@@ -139,16 +139,16 @@ fn table(replay: &Replay) -> Table {
             Cell::bytes(policy.traffic.max),
             Cell::share(share(policy.hits, replay.uses)),
             Cell::share(share(policy.hit_bytes, policy.used_bytes)),
-            Cell::count(policy.wrongful),
+            Cell::count(policy.wrongful_evictions),
             Cell::count(policy.bypasses),
             Cell::count(policy.reloads.within_8),
             Cell::bytes(policy.moved_bytes),
-            Cell::count(policy.nanoseconds_per_use as u64),
+            Cell::count(policy.nanoseconds_per_request as u64),
         ]);
     }
-    if let Some(bound) = replay.bound {
+    if let Some(bound) = replay.lower_bound {
         let levels = [bound.mean, bound.p99, bound.max];
-        let mut row = vec![Cell::word("at least")];
+        let mut row = vec![Cell::word("lower bound")];
         row.extend(levels.map(Cell::bytes));
         row.resize(columns.len(), Cell::word(""));
         rows.push(row);

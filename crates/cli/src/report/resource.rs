@@ -1,4 +1,4 @@
-//! What is to be said of a resource of a plan: its life, homes, reason, worth, uses, and what would admit it.
+//! The facts of a resource of a plan: lifetime, placements, reason, savings, accesses, advice.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::chart::{Item, Kind};
 use super::fields::{bytes, list, text};
 use super::words::{amount, plainly};
 
-/// The item of a resource; passes by name; `advice` where it was asked for, and for the resource.
+/// The item of a resource; `passes` by name; `advice` for this resource.
 pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Option<&[String]>) -> Item {
     let places = list(&resource["placements"]);
     let kind = match places.first().map(|place| text(&place["home"])) {
@@ -21,34 +21,32 @@ pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Op
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     if !places.is_empty() {
-        fact("life", life(places));
+        fact("lifetime", lifetime(places));
     }
-    for place in stays(places) {
-        fact("home", place);
+    for placement in placements(places) {
+        fact("placement", placement);
     }
     if kind == Kind::Tile && places.len() > 1 {
         let objects = places.iter().filter_map(|place| place["object"].as_u64());
         let objects: Vec<String> = objects.map(|object| object.to_string()).collect();
         fact(
-            "alias images",
-            format!("one in each of the objects {}", objects.join(", ")),
+            "aliased images",
+            format!("one in each of objects {}", objects.join(", ")),
         );
     }
-    fact("why", text(&resource["reason"]["text"]).to_owned());
-    if let Some(worth) = resource["reason"]["worth"].as_u64() {
-        fact("worth", format!("{} a frame", amount(worth)));
+    fact("reason", text(&resource["reason"]["text"]).to_owned());
+    if let Some(savings) = resource["reason"]["worth"].as_u64() {
+        fact("savings", format!("{} per frame", amount(savings)));
     }
     match advice {
-        Some([]) => fact("would admit it", "no single change that was tried".to_owned()),
-        Some(changes) => changes
-            .iter()
-            .for_each(|change| fact("would admit it", change.clone())),
+        Some([]) => fact("advice", "no single change brings it on chip".to_owned()),
+        Some(changes) => changes.iter().for_each(|change| fact("advice", change.clone())),
         None => {}
     }
-    let uses = list(&resource["accesses"])
+    let accesses = list(&resource["accesses"])
         .iter()
-        .map(|access| used(passes, resource, access));
-    fact("used in", uses.collect::<Vec<_>>().join("; "));
+        .map(|access| described(passes, resource, access));
+    fact("accesses", accesses.collect::<Vec<_>>().join("; "));
     Item {
         name: text(&resource["name"]).to_owned(),
         kind,
@@ -58,51 +56,51 @@ pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Op
     }
 }
 
-/// From the first pass of any stay to the last of any.
-fn life(places: &[Value]) -> String {
+/// From the first pass of any placement to the last.
+fn lifetime(places: &[Value]) -> String {
     let first = places.iter().min_by_key(|place| bytes(&place["first"]));
     let last = places.iter().max_by_key(|place| bytes(&place["end"]));
     let first = first.map_or("", |place| text(&place["first_pass"]));
     let last = last.map_or("", |place| text(&place["last_pass"]));
     match (first, last) {
-        ("", _) => "the whole frame".to_owned(),
+        ("", _) => "whole frame".to_owned(),
         (first, last) if first == last => first.to_owned(),
         (first, last) => format!("{first} … {last}"),
     }
 }
 
-/// Each place once, however many images a ladder has there.
-fn stays(places: &[Value]) -> Vec<String> {
-    let mut said: Vec<String> = Vec::new();
+/// Each placement once, for all images of a ladder.
+fn placements(places: &[Value]) -> Vec<String> {
+    let mut listed: Vec<String> = Vec::new();
     for place in places {
         let home = match (text(&place["home"]), place["object"].as_u64()) {
-            (_, None) => "the caller's memory".to_owned(),
+            (_, None) => "external memory".to_owned(),
             ("tile", _) => "tile memory".to_owned(),
             ("lazy", _) => "lazily allocated".to_owned(),
             ("arena", Some(object)) => format!("arena, object {object}"),
-            (_, Some(object)) => format!("an allocation of its own, object {object}"),
+            (_, Some(object)) => format!("dedicated allocation, object {object}"),
         };
         let (offset, size) = (bytes(&place["offset"]), bytes(&place["size"]));
         let mut words = home;
         if place["object"].is_u64() {
             words += &format!(", {} at offset {offset}", amount(size));
         }
-        if !said.contains(&words) {
-            said.push(words);
+        if !listed.contains(&words) {
+            listed.push(words);
         }
     }
-    said
+    listed
 }
 
 /// `lighting: color attachment (load, store)`.
-fn used(passes: &BTreeMap<&str, &Value>, resource: &Value, access: &Value) -> String {
+fn described(passes: &BTreeMap<&str, &Value>, resource: &Value, access: &Value) -> String {
     let name = text(&access["pass"]);
     let planned = passes.get(name).map_or(&[][..], |pass| list(&pass["accesses"]));
     let planned = planned
         .iter()
         .find(|planned| planned["resource"] == resource["name"]);
     let previous = if access["version"] == "previous" {
-        ", the frame before's"
+        ", of the previous frame"
     } else {
         ""
     };

@@ -1,9 +1,9 @@
-//! A chart as SVG, for documents; and as PNG.
+//! Charts as SVG and PNG.
 
 use super::chart::{Chart, Kind, Lane, Panel};
 use super::curve;
 use super::words::{amount, cut, escaped};
-use crate::failure::Failure;
+use crate::error::{Error, Result};
 
 const LEFT: f64 = 96.0;
 const RIGHT: f64 = 16.0;
@@ -14,19 +14,19 @@ const PANEL: f64 = 220.0;
 const ROW: f64 = 17.0;
 const GAP: f64 = 40.0;
 const LEGEND: f64 = 30.0;
-/// Bytes that are bound.
+/// The color of bound bytes.
 const RESERVED: &str = "#dcdce6";
 
-/// What a drawing is looked at on.
+/// The background of a drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ground {
-    /// The reader's screen, as it is.
-    Readers,
+    /// Follows the viewer's color scheme.
+    Viewer,
     Light,
     Dark,
 }
 
-/// Charts one below the other.
+/// Draws charts one below the other.
 pub(crate) fn draw(charts: &[Chart], ground: Ground) -> String {
     let widest = charts.iter().map(|chart| chart.steps.len()).max().unwrap_or(0);
     let column = (1100.0 / widest.max(1) as f64).clamp(3.0, 90.0);
@@ -48,7 +48,7 @@ pub(crate) fn draw(charts: &[Chart], ground: Ground) -> String {
     )
 }
 
-/// Colours of the drawing, and what takes their place where the reader's screen is dark: those of the page, as in `page.css`.
+/// Colors of the drawing, and their replacements in a dark color scheme, as in `page.css`.
 const DARK: [(&str, &str); 10] = [
     ("#ffffff", "#16161a"),
     ("#1c1c20", "#ececf1"),
@@ -62,20 +62,20 @@ const DARK: [(&str, &str); 10] = [
     ("#2b6cb0", "#7db4ea"),
 ];
 
-/// A style sheet. It is stronger than attributes, and programs that know none draw on white.
+/// A style sheet, which overrides attributes; viewers without style sheets draw on white.
 fn style(ground: Ground) -> String {
     let rules = DARK.map(|(light, dark)| {
         format!("[fill=\"{light}\"] {{ fill: {dark} }} [stroke=\"{light}\"] {{ stroke: {dark} }}")
     });
     let dark = rules.join(" ");
     match ground {
-        Ground::Readers => format!("@media screen and (prefers-color-scheme: dark) {{ {dark} }}"),
+        Ground::Viewer => format!("@media screen and (prefers-color-scheme: dark) {{ {dark} }}"),
         Ground::Light => String::new(),
         Ground::Dark => dark,
     }
 }
 
-/// Draws a chart from `top` on; gives its height.
+/// Draws a chart at `top`, and returns its height.
 fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
     let mut y = top + HEAD;
     *out += &format!(
@@ -97,7 +97,7 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
     }
     y -= GAP - 12.0;
     draw_rules(out, chart, (first, y - 8.0), column);
-    // As many names as there is room for.
+    // As many names as fit.
     let every = (13.0 / column).ceil().max(1.0) as usize;
     for (step, named) in chart.steps.iter().enumerate().step_by(every) {
         let x = LEFT + column * (step as f64 + 0.5);
@@ -116,7 +116,7 @@ fn draw_chart(out: &mut String, chart: &Chart, top: f64, column: f64) -> f64 {
     y + LEGEND - top
 }
 
-/// What steps are part of, as brackets with names.
+/// Draws lanes as brackets with names.
 fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
     *out += &format!(
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#55555c\">{}</text>\n",
@@ -148,10 +148,10 @@ fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
     }
 }
 
-/// Where windows begin, and what is marked.
+/// Draws the start of windows, and marks.
 fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f64) {
     let ruled = chart.lanes.iter().filter(|lane| lane.ruled);
-    // From the last lane to the first: a window's begin is seen over a command buffer's.
+    // The last lane first: the start of a window is drawn over that of a command buffer.
     for (index, lane) in ruled.enumerate().collect::<Vec<_>>().into_iter().rev() {
         let ink = if index == 0 { "#c0392b" } else { "#88888f" };
         for span in lane.spans.iter().skip(1) {
@@ -173,7 +173,7 @@ fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f
     }
 }
 
-/// Draws a panel from `y` on; gives its height.
+/// Draws a panel at `y`, and returns its height.
 fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f64) -> f64 {
     let tall = if panel.rows {
         (ROW * panel.size as f64).min(PANEL)
@@ -229,7 +229,7 @@ fn draw_panel(out: &mut String, chart: &Chart, panel: &Panel, y: f64, column: f6
         );
         let room = ((wide - 6.0) / 6.4).max(0.0) as usize;
         if low - high >= 11.0 && room >= 3 {
-            // Boxes are as light on a dark screen.
+            // Boxes are light in both color schemes.
             *out += &format!(
                 "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"#000000\">{}</text>\n",
                 x + 4.0,
@@ -267,7 +267,7 @@ fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
         .iter()
         .any(|panel| panel.reserved.iter().any(|bytes| *bytes > 0))
     {
-        drawn.push(("reserved", RESERVED, RESERVED));
+        drawn.push(("bound tile memory", RESERVED, RESERVED));
     }
     let mut x = LEFT;
     for (name, fill, edge) in drawn {
@@ -282,9 +282,9 @@ fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
     }
 }
 
-/// An SVG as PNG, twice as large for sharp print.
-pub(crate) fn rasterize(svg: &str) -> Result<Vec<u8>, Failure> {
-    let failed = |what: String| Failure::new(format!("cannot draw the picture: {what}"));
+/// Renders an SVG as PNG, at twice its size for sharp print.
+pub(crate) fn rasterize(svg: &str) -> Result<Vec<u8>> {
+    let failed = |what: String| Error::new(format!("cannot draw the image: {what}"));
     let mut options = resvg::usvg::Options::default();
     options.fontdb_mut().load_system_fonts();
     let tree = resvg::usvg::Tree::from_str(svg, &options).map_err(|error| failed(error.to_string()))?;
@@ -295,7 +295,7 @@ pub(crate) fn rasterize(svg: &str) -> Result<Vec<u8>, Failure> {
         .unwrap_or(tree.size().to_int_size());
     let mut pixels = resvg::tiny_skia::Pixmap::new(size.width(), size.height()).ok_or_else(|| {
         failed(format!(
-            "{} x {} pixels are too many",
+            "{} x {} pixels exceed the limit",
             size.width(),
             size.height()
         ))

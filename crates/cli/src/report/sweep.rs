@@ -1,25 +1,25 @@
-//! A sweep as curves: what `tileheap advise --sweep --json` writes in.
+//! A sweep as curves, from the JSON of `tileheap advise --sweep`.
 
 use super::chart::Chart;
 use super::numbers::{Curve, Form, Series, Unit};
 use super::words::amount;
-use crate::documents::{Over, Point, Swept};
+use crate::documents::{SweepOver, SweepPoint, SweepResult};
 
-/// Of a plan at `here`, which is marked: the size of its heap, or its texels.
-pub(crate) fn curves(swept: &Swept, here: Option<u64>) -> Vec<Curve> {
+/// The curves; `here` marks the plan's own heap size or number of texels.
+pub(crate) fn curves(swept: &SweepResult, here: Option<u64>) -> Vec<Curve> {
     let points = &swept.points;
     let at = points.iter().map(|point| match swept.over {
-        Over::Heap => amount(point.size),
-        Over::Size => point.at.clone(),
+        SweepOver::Heap => amount(point.size),
+        SweepOver::Size => point.at.clone(),
     });
     let at: Vec<String> = at.collect();
-    // The point that is nearest.
+    // The nearest point.
     let nearest =
         here.and_then(|here| (0..points.len()).min_by_key(|&index| points[index].size.abs_diff(here)));
     let mark = nearest.map(|index| (index, format!("this plan, {}", at[index])));
     let what = match swept.over {
-        Over::Heap => "size of the tile heap",
-        Over::Size => "extent",
+        SweepOver::Heap => "tile heap size",
+        SweepOver::Size => "extent",
     };
     let curve = |title: String, unit: Unit, top: u64, values: Vec<u64>| Curve {
         title,
@@ -36,18 +36,18 @@ pub(crate) fn curves(swept: &Swept, here: Option<u64>) -> Vec<Curve> {
         mark: mark.clone(),
         wide: false,
     };
-    let share = |point: &Point| {
+    let share = |point: &SweepPoint| {
         let (kept, eligible) = (point.on_chip_bytes, point.eligible_bytes);
         (u128::from(kept) * 1000 / u128::from(eligible.max(1))) as u64
     };
     let kept = curve(
-        format!("Eligible traffic kept on chip over the {what}"),
+        format!("Eligible traffic on chip by {what}"),
         Unit::Share,
         1000,
         points.iter().map(share).collect(),
     );
     let traffic = curve(
-        format!("Traffic to memory a frame over the {what}"),
+        format!("Traffic to memory per frame by {what}"),
         Unit::Bytes,
         0,
         points.iter().map(|point| point.dram_bytes).collect(),
@@ -55,8 +55,8 @@ pub(crate) fn curves(swept: &Swept, here: Option<u64>) -> Vec<Curve> {
     vec![kept, traffic]
 }
 
-/// A sweep by itself.
-pub(crate) fn chart(swept: &Swept, name: &str) -> Chart {
+/// A sweep without a plan.
+pub(crate) fn chart(swept: &SweepResult, name: &str) -> Chart {
     Chart {
         title: format!("{name}: a sweep"),
         curves: curves(swept, None),

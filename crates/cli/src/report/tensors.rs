@@ -1,5 +1,5 @@
-//! A tensor plan as a chart: what `tileheap tensors --json` writes in; memories with what lives in them, who is alive at the peak, and what
-//! other strategies take, out.
+//! A tensor plan as a chart: memories over steps, the tensors live at the peak, and the bytes of every strategy, from the JSON of
+//! `tileheap tensors`.
 
 use super::chart::{Area, Chart, Item, Kind, Panel, Step};
 use super::numbers::{Cell, Curve, Form, Series, Table};
@@ -8,14 +8,14 @@ use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
 
 pub(crate) fn chart(plan: &Tensors) -> Chart {
     let (tensors, live) = (&plan.tensors, &plan.live_bytes);
-    let steps = live.iter().enumerate().map(|(step, &alive)| Step {
+    let steps = live.iter().enumerate().map(|(step, &live)| Step {
         name: plan
             .steps
             .get(step)
             .map_or_else(|| step.to_string(), String::clone),
         facts: vec![
             ("step".to_owned(), step.to_string()),
-            ("alive".to_owned(), amount(alive)),
+            ("live".to_owned(), amount(live)),
         ],
         lines: Vec::new(),
     });
@@ -26,17 +26,17 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
             let Some(panel) = panels.get_mut(region.memory) else {
                 continue;
             };
-            for life in lives(tensor) {
+            for span in lifetimes(tensor) {
                 panel.boxes.push(Area {
                     item: index,
-                    steps: life,
+                    steps: span,
                     offset: region.offset,
                     size: region.size,
                 });
             }
         }
     }
-    let mut tables = vec![alive_at_peak(plan, &steps)];
+    let mut tables = vec![live_at_peak(plan, &steps)];
     if plan.pools {
         let pools: Vec<Vec<Pool>> = panels.iter().map(pools).collect();
         for (panel, pools) in panels.iter_mut().zip(&pools) {
@@ -54,15 +54,12 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
     let mut chart = Chart {
         title: format!("{} by {}", plan.name, plan.strategy),
         facts: facts(plan),
-        marks: peak
-            .map(|step| (step, "the peak".to_owned()))
-            .into_iter()
-            .collect(),
+        marks: peak.map(|step| (step, "peak".to_owned())).into_iter().collect(),
         panels,
         what: "tensors",
         items: tensors.iter().map(|tensor| item(plan, tensor, &steps)).collect(),
         curves: vec![Curve {
-            title: "Alive at each step".to_owned(),
+            title: "Live bytes per step".to_owned(),
             across: "step".to_owned(),
             at: steps
                 .iter()
@@ -76,7 +73,7 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
                 note: String::new(),
             }],
             wide: true,
-            mark: peak.map(|step| (step, "the peak".to_owned())),
+            mark: peak.map(|step| (step, "peak".to_owned())),
             ..Curve::default()
         }],
         steps,
@@ -102,14 +99,17 @@ fn panel(memory: &Memory) -> Panel {
         .map_or(String::new(), |capacity| format!(" of {}", amount(capacity)));
     Panel {
         name: format!("Memory {}{of}", memory.name),
-        size: memory.size.max(memory.bound),
-        rules: vec![(memory.bound, format!("lower bound {}", amount(memory.bound)))],
+        size: memory.size.max(memory.lower_bound),
+        rules: vec![(
+            memory.lower_bound,
+            format!("lower bound {}", amount(memory.lower_bound)),
+        )],
         ..Panel::default()
     }
 }
 
-fn lives(tensor: &Tensor) -> impl Iterator<Item = (usize, usize)> {
-    tensor.lives.iter().copied().filter(|life| life.0 < life.1)
+fn lifetimes(tensor: &Tensor) -> impl Iterator<Item = (usize, usize)> {
+    tensor.lifetimes.iter().copied().filter(|span| span.0 < span.1)
 }
 
 fn facts(plan: &Tensors) -> Vec<(String, String)> {
@@ -118,12 +118,15 @@ fn facts(plan: &Tensors) -> Vec<(String, String)> {
     let naive: u64 = placed.map(|tensor| tensor.size).sum();
     let mut facts = vec![
         ("bytes".to_owned(), amount(plan.size)),
-        ("lower bound".to_owned(), bound_in_words(plan.size, plan.bound)),
+        (
+            "lower bound".to_owned(),
+            bound_in_words(plan.size, plan.lower_bound),
+        ),
     ];
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-    fact("an allocation for each", amount(naive));
+    fact("without aliasing", amount(naive));
     fact(
-        "alive at the peak",
+        "live at the peak",
         amount(live.iter().copied().max().unwrap_or(0)),
     );
     fact("tensors", format!("{} over {} steps", tensors.len(), live.len()));
@@ -133,13 +136,13 @@ fn facts(plan: &Tensors) -> Vec<(String, String)> {
 
 fn bound_in_words(size: u64, bound: u64) -> String {
     if size == bound {
-        format!("{}, reached", amount(bound))
+        format!("{} (reached)", amount(bound))
     } else {
-        format!("{}, {} of it", amount(bound), ratio(size, bound))
+        format!("{} (ratio {})", amount(bound), ratio(size, bound))
     }
 }
 
-/// `1.234`, rounded up: what is a little more does not look like the same.
+/// `1.234`, rounded up: only equal sizes print as 1.000.
 fn ratio(size: u64, bound: u64) -> String {
     let thousandths = (u128::from(size) * 1000).div_ceil(u128::from(bound.max(1)));
     format!("{}.{:03}", thousandths / 1000, thousandths % 1000)
@@ -156,33 +159,36 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     let step = |index: usize| steps.get(index).map_or(String::new(), |step| at(index, step));
-    for (first, end) in lives(tensor).take(4) {
-        let life = if first + 1 == end {
+    for (first, end) in lifetimes(tensor).take(4) {
+        let lifetime = if first + 1 == end {
             step(first)
         } else {
             format!("{} … {}", step(first), step(end - 1))
         };
-        fact("life", life);
+        fact("lifetime", lifetime);
     }
-    if lives(tensor).count() > 4 {
+    if lifetimes(tensor).count() > 4 {
         fact(
-            "life",
+            "lifetime",
             format!(
-                "and {} more, one for each unrolled round",
-                lives(tensor).count() - 4
+                "and {} more, one for each unrolled iteration",
+                lifetimes(tensor).count() - 4
             ),
         );
     }
     for region in regions {
         let (memory, size) = (memory_of(plan, region), amount(region.size));
-        fact("home", format!("{memory}, {size} at offset {}", region.offset));
+        fact(
+            "placement",
+            format!("{memory}, {size} at offset {}", region.offset),
+        );
     }
     if regions.is_empty() {
         fact(
-            "home",
+            "placement",
             match tensor.home.as_str() {
-                "caller" => "the caller's memory".to_owned(),
-                "constant" => "a constant, outside of the planned memories".to_owned(),
+                "caller" => "external memory".to_owned(),
+                "constant" => "constant, outside the planned memories".to_owned(),
                 other => other.to_owned(),
             },
         );
@@ -204,16 +210,16 @@ fn memory_of<'a>(plan: &'a Tensors, region: &Region) -> &'a str {
     memory.map_or("", |memory| memory.name.as_str())
 }
 
-fn alive_at_peak(plan: &Tensors, steps: &[Step]) -> Table {
+fn live_at_peak(plan: &Tensors, steps: &[Step]) -> Table {
     let Some(peak) = plan.peak else {
         return Table::default();
     };
-    let alive = |tensor: &&Tensor| {
-        !tensor.regions.is_empty() && lives(tensor).any(|(first, end)| first <= peak && peak < end)
+    let is_live = |tensor: &&Tensor| {
+        !tensor.regions.is_empty() && lifetimes(tensor).any(|(first, end)| first <= peak && peak < end)
     };
-    let mut there: Vec<&Tensor> = plan.tensors.iter().filter(alive).collect();
-    there.sort_by_key(|tensor| std::cmp::Reverse(tensor.size));
-    let rows = there.iter().map(|tensor| {
+    let mut live: Vec<&Tensor> = plan.tensors.iter().filter(is_live).collect();
+    live.sort_by_key(|tensor| std::cmp::Reverse(tensor.size));
+    let rows = live.iter().map(|tensor| {
         let region = &tensor.regions[0];
         vec![
             Cell::word(tensor.name.as_str()),
@@ -225,7 +231,7 @@ fn alive_at_peak(plan: &Tensors, steps: &[Step]) -> Table {
     });
     let name = steps.get(peak).map_or(String::new(), |step| at(peak, step));
     Table {
-        title: format!("Alive at the peak, {name}"),
+        title: format!("Live at the peak, {name}"),
         columns: ["tensor", "size", "memory", "offset", "storage"]
             .map(str::to_owned)
             .to_vec(),
@@ -234,14 +240,14 @@ fn alive_at_peak(plan: &Tensors, steps: &[Step]) -> Table {
     }
 }
 
-/// Bytes that are taken as a whole.
+/// A pool of a strategy.
 struct Pool {
     offset: u64,
     end: u64,
-    takers: Vec<usize>,
+    tensors: Vec<usize>,
 }
 
-/// Tensors that share bytes are in one pool, for pools lie apart.
+/// Tensors that share bytes are in one pool, since pools are disjoint.
 fn pools(panel: &Panel) -> Vec<Pool> {
     let mut areas: Vec<&Area> = panel.boxes.iter().filter(|area| area.size > 0).collect();
     areas.sort_by_key(|area| (area.offset, area.item));
@@ -251,84 +257,77 @@ fn pools(panel: &Panel) -> Vec<Pool> {
         match pools.last_mut() {
             Some(pool) if area.offset < pool.end => {
                 pool.end = pool.end.max(end);
-                if !pool.takers.contains(&area.item) {
-                    pool.takers.push(area.item);
+                if !pool.tensors.contains(&area.item) {
+                    pool.tensors.push(area.item);
                 }
             }
             _ => pools.push(Pool {
                 offset: area.offset,
                 end,
-                takers: vec![area.item],
+                tensors: vec![area.item],
             }),
         }
     }
     pools
 }
 
-fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], tensors: &[Tensor]) -> Table {
+fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], all: &[Tensor]) -> Table {
     let mut rows = Vec::new();
     for (panel, pools) in panels.iter().zip(pools) {
         for (index, pool) in pools.iter().enumerate() {
-            let names = pool.takers.iter().map(|&taker| tensors[taker].name.as_str());
+            let names = pool.tensors.iter().map(|&tensor| all[tensor].name.as_str());
             let names: Vec<&str> = names.collect();
             rows.push(vec![
                 Cell::Number(index as u64, format!("pool {index}")),
                 Cell::word(panel.name.as_str()),
                 Cell::Number(pool.offset, pool.offset.to_string()),
                 Cell::bytes(pool.end - pool.offset),
-                Cell::count(pool.takers.len() as u64),
+                Cell::count(pool.tensors.len() as u64),
                 Cell::word(names.join(", ")),
             ]);
         }
     }
     Table {
         title: "Pools".to_owned(),
-        columns: [
-            "pool",
-            "memory",
-            "offset",
-            "size",
-            "tensors",
-            "who takes it in turn",
-        ]
-        .map(str::to_owned)
-        .to_vec(),
+        columns: ["pool", "memory", "offset", "size", "tensors", "used by"]
+            .map(str::to_owned)
+            .to_vec(),
         rows,
         chosen: None,
     }
 }
 
-/// The fewest bytes first.
+/// The smallest first.
 fn strategies(plan: &Tensors) -> Table {
     let mut compared: Vec<&Compared> = plan.strategies.iter().collect();
     compared.sort_by_key(|compared| match compared {
         Compared::Planned { size, .. } => *size,
-        Compared::Refused { .. } => u64::MAX,
+        Compared::Failed { .. } => u64::MAX,
     });
     let rows = compared.iter().map(|compared| match compared {
         Compared::Planned {
             strategy,
             size,
-            bound,
+            lower_bound,
         } => {
-            let thousandths = (u128::from(*size) * 1000).div_ceil(u128::from((*bound).max(1))) as u64;
+            let thousandths = (u128::from(*size) * 1000).div_ceil(u128::from((*lower_bound).max(1))) as u64;
             vec![
                 Cell::word(strategy.as_str()),
                 Cell::bytes(*size),
-                Cell::Number(thousandths, ratio(*size, *bound)),
+                Cell::Number(thousandths, ratio(*size, *lower_bound)),
                 Cell::word(""),
             ]
         }
-        Compared::Refused { strategy, fault } => vec![
+        Compared::Failed { strategy, error } => vec![
             Cell::word(strategy.as_str()),
             Cell::word(""),
             Cell::word(""),
-            Cell::word(fault.as_str()),
+            Cell::word(error.as_str()),
         ],
     });
     Table {
         title: "Bytes by strategy".to_owned(),
-        columns: ["strategy", "bytes", "of the lower bound", "note"]
+        columns: ["strategy", "bytes", "ratio to lower bound", "note"]
             .map(str::to_owned)
             .to_vec(),
         rows: rows.collect(),

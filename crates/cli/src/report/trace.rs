@@ -1,10 +1,10 @@
-//! An emulator's trace as a chart: what is reserved from event to event, and which bytes were lost.
+//! A trace of the emulator as a chart: the bound tile memory, and the bytes discarded.
 
 use super::chart::{Area, Chart, Item, Kind, Lane, Panel, Step};
 use super::words::amount;
 use crate::documents::{Event, Trace};
 
-/// A step is a binding, a discard or a submission, in the order in which the application made them.
+/// Every bind, discard and submission is a step.
 pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
     let mut panel = Panel {
         name: "Tile heap".to_owned(),
@@ -31,7 +31,7 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
                 end,
                 why,
             } => {
-                // A command buffer begins with nothing bound.
+                // A command buffer starts with nothing bound.
                 if command_buffer != commands && !command_buffer.is_empty() {
                     (reserved, commands) = (0, command_buffer);
                 }
@@ -43,7 +43,7 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
                     size,
                 });
                 let about = vec![
-                    ("why".to_owned(), why.clone()),
+                    ("reason".to_owned(), why.clone()),
                     ("command buffer".to_owned(), command_buffer.clone()),
                 ];
                 let mut facts = vec![("bytes".to_owned(), format!("{first} … {end}"))];
@@ -61,7 +61,7 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
             Event::Submit { queue, live, .. } => {
                 submits += 1;
                 reserved = 0;
-                let name = format!("submit, {} alive", amount(*live));
+                let name = format!("submit, {} live", amount(*live));
                 (name, vec![("queue".to_owned(), queue.clone())])
             }
         };
@@ -73,7 +73,7 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
             facts,
             lines: vec![vec![line]],
         });
-        // A submission ends what came before it.
+        // A submission ends the steps before it.
         submissions.push((submitted, format!("submission {submitted}")));
         submitted = submits;
         panel.reserved.push(reserved);
@@ -82,15 +82,15 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
     let mut notes: Vec<String> = reported
         .map(|(id, count)| format!("{id}: reported {count} times"))
         .collect();
-    notes.extend(trace.is_cut.then(|| {
-        "The program ended before its device was destroyed: the last events may be missing, and what was reported.".to_owned()
+    notes.extend(trace.is_truncated.then(|| {
+        "The program ended before it destroyed its device: the last events and the message counts may be missing.".to_owned()
     }));
     let fact = |name: &str, value: String| (name.to_owned(), value);
     Chart {
-        title: format!("{name}: on the emulator as {}", trace.profile),
+        title: format!("{name}: emulator, profile {}", trace.profile),
         facts: vec![
             fact("heap", amount(trace.heap)),
-            fact("bindings", binds.to_string()),
+            fact("binds", binds.to_string()),
             fact("submissions", submits.to_string()),
             fact("bytes discarded", amount(lost)),
         ],

@@ -1,6 +1,6 @@
 "use strict";
-// One chart of memory over steps, on two canvases: what lives where, drawn when that changes; and on glass above it what is
-// chosen, drawn when the mouse moves. Neither draws what is scrolled away, and the mouse asks only the boxes near it.
+// One chart of memory over steps, on two canvases: the placements, drawn when they change; and above them the selection, drawn when
+// the mouse moves. Both draw only the visible part, and hit tests look only at boxes near the mouse.
 const LEFT = 84, RIGHT = 14, PANEL = 230, ROW = 19, GAP = 44, LANE = 19, NAMES = 128, BUCKETS = 256;
 const FONT = "system-ui, 'DejaVu Sans', sans-serif";
 
@@ -20,9 +20,9 @@ function named(made, attributes) {
 }
 
 class View {
-  // `said(view, item, step, where)` is called when something else is chosen.
-  constructor(chart, kinds, number, said) {
-    Object.assign(this, { chart, kinds, said, chosen: -1, step: -1, also: -1, pinned: false, wanted: "", zoom: 1, withLines: false });
+  // `showSelection(view, item, step, where)` is called when the selection changes.
+  constructor(chart, kinds, number, showSelection) {
+    Object.assign(this, { chart, kinds, showSelection, chosen: -1, step: -1, also: -1, pinned: false, wanted: "", zoom: 1, withLines: false });
     this.boxes = [];
     chart.panels.forEach((panel, row) => panel.boxes.forEach(([item, first, end, offset, size]) =>
       this.boxes.push({ row, item, first, end, offset, size })));
@@ -35,7 +35,7 @@ class View {
     this.base = named(element("canvas"), { "aria-hidden": "true" });
     this.canvas = named(element("canvas", { tabIndex: 0, id: "chart-" + number }), {
       role: "application", "aria-roledescription": "memory chart", "aria-describedby": "keys",
-      "aria-label": `${chart.title}: ${chart.steps.length} steps, ${chart.items.length} ${chart.what} in ${chart.panels.length} panels. The table below says the same.`,
+      "aria-label": `${chart.title}: ${chart.steps.length} steps, ${chart.items.length} ${chart.what} in ${chart.panels.length} panels. The table below has the same data.`,
     });
     this.glass = element("div", { className: "glass" }, this.base, this.canvas);
     this.spacer = element("div");
@@ -47,9 +47,9 @@ class View {
     this.canvas.addEventListener("blur", () => this.free());
     this.stage.addEventListener("scroll", () => this.draw());
   }
-  // By panel and stretch of steps, the boxes that are there.
+  // The boxes by panel and range of steps.
   index() {
-    // As high as the longest name needs, turned.
+    // The height of the longest rotated name.
     const g = document.createElement("canvas").getContext("2d");
     g.font = "11px " + FONT;
     const longest = this.chart.steps.reduce((most, step) => step.name.length > most.length ? step.name : most, "");
@@ -89,7 +89,7 @@ class View {
     const high = this.y(box.row, box.offset + box.size);
     return [this.x(box.first), high, this.column * (box.end - box.first), Math.max(1, this.y(box.row, box.offset) - high)];
   }
-  // Steps that are not scrolled away, half-open.
+  // The visible steps, half-open.
   visible() {
     const count = this.chart.steps.length;
     return [Math.max(0, Math.floor((this.from - RIGHT) / this.column)), Math.min(count, Math.ceil((this.from + this.seen - LEFT) / this.column) + 1)];
@@ -140,7 +140,7 @@ class View {
     g.fillStyle = inks.field;
     g.fillRect(LEFT, y, this.column * this.chart.steps.length, tall);
     g.fillStyle = inks.held;
-    // Passes of the same reservation are one field.
+    // Consecutive passes with the same bound memory are one rectangle.
     for (let step = first; step < end;) {
       let next = step + 1;
       while (next < end && panel.reserved[next] === panel.reserved[step]) next++;
@@ -164,7 +164,7 @@ class View {
       g.lineWidth = item.changed ? 2 : Math.min(1, width / 4, height / 4);
       g.strokeRect(x + .5, y + .5, Math.max(0, width - 1), Math.max(0, height - 1));
       if (height >= 12 && width >= 24) {
-        // What is scrolled away at the left takes no part of the name with it.
+        // Names start at the left edge of the visible part.
         const left = Math.max(x, this.from + LEFT);
         g.fillStyle = "#1c1c20";
         g.fillText(this.cut(g, item.name, x + width - left - 8), left + 4, y + height / 2 + 4);
@@ -189,14 +189,14 @@ class View {
       g.lineWidth = 1;
     }));
   }
-  // As much of a name as there is room for; its width is measured once.
+  // A name cut to the available width, which is measured once.
   cut(g, name, room) {
     let width = this.widths.get(name);
     if (width === undefined) this.widths.set(name, width = g.measureText(name).width);
     if (width <= room) return name;
     const fits = Math.floor(name.length * room / width) - 1;
     if (fits < 2) return "";
-    // Of a path the last part, with what is before it if there is room.
+    // Of a path the last part, and more if it fits.
     const last = name.slice(name.lastIndexOf("/") + 1);
     return last !== name && last.length <= fits ? "…" + name.slice(-fits) : last.slice(0, fits) + "…";
   }
@@ -210,7 +210,7 @@ class View {
       g.roundRect(x + 1, y, Math.max(.5, width - 2), LANE - 3, 3);
       g.fill();
       const left = Math.max(x, this.from + LEFT), room = x + width - left - 8;
-      // Where there is no room for `batch 12`, perhaps there is for `12`.
+      // `12` may fit where `batch 12` does not.
       const short = this.cut(g, name, room), last = name.split(" ").pop();
       g.fillStyle = this.inks.ink;
       g.fillText(short.length < 5 && short !== name ? (this.cut(g, last, room) === last ? last : "") : short, left + 5, y + 12);
@@ -224,7 +224,7 @@ class View {
       g.beginPath(); g.moveTo(Math.round(x) + .5, from); g.lineTo(Math.round(x) + .5, this.bottom + 4); g.stroke();
       g.setLineDash([]);
     };
-    // Lines that would be all there is to see are left out: what begins is seen above.
+    // Too many lines would hide the chart; the lanes show the same.
     const ruled = this.chart.lanes.filter((lane, index) => lane.ruled && (index === 0 || this.width / lane.spans.length > 40));
     [...ruled].reverse().forEach(lane => lane.spans.forEach(([from]) => {
       if (from > 0 && from >= first && from < end) line(this.x(from), [5, 3], lane === this.chart.lanes[0] ? this.inks.mark : this.inks.soft);
@@ -257,7 +257,7 @@ class View {
       g.translate(x + 4, this.bottom + 12);
       g.rotate(-Math.PI / 4);
       g.textAlign = "right";
-      // A name that would begin left of the chart loses its end, not its begin.
+      // A name that would start left of the chart is cut at its end.
       g.fillText(this.cut(g, name, Math.min(NAMES, x * Math.SQRT2 - 4)), 0, 0);
       g.restore();
     }
@@ -266,7 +266,7 @@ class View {
     g.fillStyle = this.inks.ink;
     g.font = "bold 12px " + FONT;
     const title = panel.rows ? panel.name : `${panel.name}, ${amount(panel.size)}`;
-    // Lines end where the name stands.
+    // Lines stop at the name.
     g.strokeStyle = this.inks.ground;
     g.lineWidth = 5;
     g.strokeText(title, LEFT, this.tops[row] - 7);
@@ -280,7 +280,7 @@ class View {
       g.fillText(amount(Math.round(panel.size * quarter / 4)), LEFT - 8, this.y(row, panel.size * quarter / 4) + 4);
     g.textAlign = "left";
   }
-  // What is chosen here or, by name, in another chart; and who takes turns with it.
+  // The selection, here or by name in another chart; and the boxes that share its bytes.
   drawGlass() {
     const g = this.ready(this.canvas), item = this.chosen >= 0 ? this.chosen : this.also;
     g.save();
@@ -340,10 +340,10 @@ class View {
       this.walk(this.order[to > last ? 0 : to < 0 ? last : to]);
       event.preventDefault();
     } else if (event.key === "Enter" && this.chosen >= 0) {
-      this.said(this, this.chosen, -1, null);
+      this.showSelection(this, this.chosen, -1, null);
     } else if (event.key === "Escape") this.free();
   }
-  // Chooses an item and brings it into sight.
+  // Selects an item and scrolls to it.
   walk(item) {
     const box = (this.of.get(item) || [])[0];
     if (!box) return false;
@@ -366,7 +366,7 @@ class View {
     this.chosen = item;
     this.step = step;
     if (!same) this.drawGlass();
-    this.said(this, item, step, where, same);
+    this.showSelection(this, item, step, where, same);
   }
   choosesAlso(item) {
     if (item === this.also) return;

@@ -1,13 +1,13 @@
-//! How things are said: bytes, names, text in a page.
+//! Bytes, names and escaped text.
 
 use tileheap::units::Bytes;
 
-/// Bytes with a unit, three digits or so.
+/// Bytes with a unit, rounded.
 pub(crate) fn amount(bytes: u64) -> String {
     format!("{:#}", Bytes(bytes))
 }
 
-/// As much of a name as `room` characters hold: of a path the last part, with what is before it if there is room.
+/// A name cut to `room` characters; of a path the last part, and more if it fits.
 pub(crate) fn cut(name: &str, room: usize) -> String {
     let count = name.chars().count();
     if count <= room {
@@ -30,7 +30,7 @@ pub(super) fn plainly(name: &str, prefix: &str) -> String {
     name.to_lowercase().replace('_', " ")
 }
 
-/// Text as XML and HTML take it.
+/// Escapes text for XML and HTML.
 pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,4 +1,4 @@
-//! A frame's plan as a chart: `tileheap plan --json` in, heaps with what lives in them out.
+//! A frame's plan as a chart: heaps over passes, from the JSON of `tileheap plan`.
 
 use std::collections::BTreeMap;
 
@@ -8,6 +8,7 @@ use super::chart::{Area, Chart, Lane, Panel};
 use super::fields::{bytes, list, text};
 use super::words::amount;
 use super::{advice, pass, resource};
+use crate::values::percent;
 
 /// The chart of a plan as `tileheap plan --json` writes it, with or without `--advice`.
 pub(crate) fn chart(plan: &Value) -> Chart {
@@ -17,7 +18,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
     let mut panels = Panels::of(plan, passes);
     let mut items = Vec::new();
     let mut callers = Panel {
-        name: "The caller's memory".to_owned(),
+        name: "External memory".to_owned(),
         rows: true,
         ..Panel::default()
     };
@@ -36,7 +37,7 @@ pub(crate) fn chart(plan: &Value) -> Chart {
                 Some(&(panel, base)) => {
                     area.offset = area.offset.saturating_add(base);
                     let boxes = &mut panels.all[panel].boxes;
-                    // The images of a ladder are one place.
+                    // The images of a ladder share one placement.
                     if boxes.last() != Some(&area) {
                         boxes.push(area);
                     }
@@ -71,11 +72,11 @@ pub(crate) fn chart(plan: &Value) -> Chart {
     chart
 }
 
-/// One panel for each heap: the tile heap, of which all tile memory objects cover the first bytes; and every other heap with
-/// the plan's objects in it one above the other, arenas first.
+/// One panel for each heap: the tile heap, where every object starts at 0; and each other heap, with the plan's objects one above the
+/// other, arenas first.
 struct Panels {
     all: Vec<Panel>,
-    /// The panel of each object, and where it begins there.
+    /// The panel of each object, and its offset there.
     of: Vec<(usize, u64)>,
 }
 
@@ -105,7 +106,7 @@ impl Panels {
                 let types = &plan["profile"]["memoryTypes"];
                 let heap = types[bytes(&object["memory_type"]) as usize]["heapIndex"].as_u64();
                 let name = match (home, heap) {
-                    ("lazy", _) => "Lazily allocated: needs no memory while it stays on chip".to_owned(),
+                    ("lazy", _) => "Lazily allocated memory".to_owned(),
                     (_, Some(heap)) => format!("Ordinary memory, heap {heap}"),
                     (_, None) => "Ordinary memory".to_owned(),
                 };
@@ -119,7 +120,7 @@ impl Panels {
                 let (arenas, own) = counts.entry(panel).or_default();
                 let rule = match home {
                     "arena" => Some(format!("arena, object {index}")),
-                    "own" if *own == 0 => Some("allocations of their own".to_owned()),
+                    "own" if *own == 0 => Some("dedicated allocations".to_owned()),
                     _ => None,
                 };
                 *(if home == "arena" { arenas } else { own }) += 1;
@@ -130,7 +131,7 @@ impl Panels {
             }
         }
         for (panel, (arenas, own)) in counts {
-            // A panel that is one thing needs no lines.
+            // A panel with a single object needs no lines.
             if arenas + own == 1 {
                 all[panel].rules.clear();
             }
@@ -139,10 +140,10 @@ impl Panels {
     }
 }
 
-/// Where tile contents last, and what is recorded together.
+/// Windows of tile contents, and command buffers.
 fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
     if passes.iter().any(|pass| pass["within"].is_null()) {
-        return Vec::new(); // A plan that was written without.
+        return Vec::new(); // A plan without this information.
     }
     let by_submit = plan["profile"]["tile"]["queueSubmitBoundary"] == true;
     let whole = plan["options"]["windows"] == "whole-frame";
@@ -154,7 +155,7 @@ fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
         let unit = if by_submit { "submit" } else { "batch" };
         let number = bytes(&within[unit]);
         if whole {
-            return (0, "the whole frame".to_owned());
+            return (0, "whole frame".to_owned());
         }
         let on = if queues {
             format!(" on {}", text(&within["queue"]))
@@ -183,19 +184,16 @@ fn facts(plan: &Value) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     if eligible > 0 {
-        fact(
-            "of eligible traffic stays on chip",
-            crate::gate::percent(kept, eligible),
-        );
+        fact("eligible traffic on chip", percent(kept, eligible));
     }
     fact(
-        "eligible traffic saved a frame",
+        "traffic saved per frame",
         format!("{} of {}", amount(kept), amount(eligible)),
     );
-    fact("tile memory bound at most", total("tile_bytes"));
+    fact("largest bound tile memory", total("tile_bytes"));
     fact(
-        "bound, over all passes",
-        format!("{}, {} of it alive", total("reserved_bytes"), total("live_bytes")),
+        "bound, summed over passes",
+        format!("{}, {} of it live", total("reserved_bytes"), total("live_bytes")),
     );
     fact(
         "arenas",
@@ -216,14 +214,14 @@ fn facts(plan: &Value) -> Vec<(String, String)> {
         "barriers",
         format!("{count} in {} passes", list(&plan["passes"]).len()),
     );
-    fact("modelled cost of binding", amount(bytes(&plan["harm_bytes"])));
+    fact("binning cost (model)", amount(bytes(&plan["harm_bytes"])));
     let strategy = text(&plan["options"]["strategy"]);
     let found = &plan["optimality"];
     let how = match found["proved"].as_bool() {
-        Some(true) => format!("{strategy}, proved: no choice is better"),
+        Some(true) => format!("{strategy}, proved optimal"),
         Some(false) => format!(
-            "{strategy}, at least {} of the best possible",
-            crate::gate::percent(bytes(&found["value"]), bytes(&found["bound"]))
+            "{strategy}, at least {} of the optimum",
+            percent(bytes(&found["value"]), bytes(&found["bound"]))
         ),
         None => strategy.to_owned(),
     };

@@ -1,24 +1,65 @@
-//! `tileheap pack`: lives and sizes in, offsets out.
+//! `tileheap pack`.
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::units::Bytes;
-use tileheap_pack::{self, Conflict, Packer, Problem, ProblemDesc, Steps, Verdict, check};
+use tileheap_pack::{Conflict, Packer, Problem, ProblemDesc, Steps, Strategy, Verdict, check};
 
-use crate::arguments::PackArguments;
-use crate::failure::Failure;
+use crate::error::{Error, Result};
 use crate::input::{read_text_in, shown};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::table::Table;
+use crate::values::parse_bytes;
 
-/// What every kind of question comes to.
+/// Pack items with lifetimes and sizes into a block
+///
+/// The file is a CSV table with the columns id,lower,upper,size and optionally alignment,offset,weight. The lifetime of an item is
+/// the half-open span [lower, upper); an item with an offset is fixed there. Minimizes the block, or with --capacity places
+/// every item in it or proves that they do not fit, naming an infeasible subset; with --select, places the items with the
+/// greatest total weight.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit status: 0 packed; 1 proved infeasible; 2 invalid input; 3 neither, within the budget.
+
+Examples:
+  tileheap pack buffers.csv                              the smallest block
+  tileheap pack buffers.csv --capacity 1MiB -o out.csv   in a capacity; write the table with offsets
+  tileheap pack tensors.csv --capacity 2MiB --select     the greatest total weight in a capacity")]
+pub(crate) struct Arguments {
+    /// The table; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    /// The size of the block: 8355840, 18MiB, 8.5MB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
+    capacity: Option<Bytes>,
+    /// How to find offsets
+    #[arg(long, default_value = "auto", value_parser = strategies(), conflicts_with = "select")]
+    strategy: Strategy,
+    /// Limit the search to a number of steps; a million takes a second or two
+    #[arg(long, value_name = "STEPS")]
+    budget: Option<u64>,
+    /// Place the items with the greatest total weight, and omit the others
+    #[arg(long)]
+    select: bool,
+    /// Print JSON instead of a report
+    #[arg(long)]
+    json: bool,
+    /// Write the table with offsets to a file
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+/// The answer of any mode.
 struct Outcome {
     offsets: Option<Vec<Option<Bytes>>>,
     height: Option<Bytes>,
-    /// Of heights, or with `--select` of weights.
+    /// The height, or the total weight with `--select`.
     value: Option<u64>,
     bound: u64,
     verdict: Verdict,
@@ -26,20 +67,19 @@ struct Outcome {
     conflict: Option<Conflict>,
 }
 
-pub(crate) fn run(arguments: &PackArguments) -> Result<(), Failure> {
-    let text = read_text_in(&arguments.file, "table", "a CSV file").map_err(Failure::into_bad_input)?;
-    let table = Table::read(&text).map_err(|bad| {
-        Failure::bad_input(format!("{}:{}: {}", shown(&arguments.file), bad.line, bad.what))
-    })?;
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let text = read_text_in(&arguments.file, "table", "a CSV file").map_err(Error::into_bad_input)?;
+    let table = Table::read(&text)
+        .map_err(|bad| Error::bad_input(format!("{}:{}: {}", shown(&arguments.file), bad.line, bad.what)))?;
     let mut desc = ProblemDesc::new(table.items.clone());
     desc.capacity = arguments.capacity;
-    let problem = desc.build().map_err(|fault| {
-        let line = fault.item().map_or(1, |item| table.line_of(item as usize));
-        Failure::bad_input(format!("{}:{line}: {fault}", shown(&arguments.file)))
+    let problem = desc.build().map_err(|error| {
+        let line = error.item().map_or(1, |item| table.line_of(item as usize));
+        Error::bad_input(format!("{}:{line}: {error}", shown(&arguments.file)))
     })?;
     if arguments.select && (arguments.capacity.is_none() || !table.has_weights) {
-        return Err(Failure::bad_input(
-            "--select chooses by weight what is kept in a capacity: give --capacity and a column `weight`",
+        return Err(Error::bad_input(
+            "--select needs --capacity and a column `weight`",
         ));
     }
     let start = Instant::now();
@@ -56,12 +96,12 @@ pub(crate) fn run(arguments: &PackArguments) -> Result<(), Failure> {
     Output::stdout().write(&report)?;
     match (outcome.offsets.is_some(), outcome.verdict) {
         (true, _) => Ok(()),
-        (false, Verdict::Proved) => Err(Failure::Impossible),
-        (false, _) => Err(Failure::Unknown),
+        (false, Verdict::Proved) => Err(Error::Infeasible),
+        (false, _) => Err(Error::OutOfSteps),
     }
 }
 
-fn solve(arguments: &PackArguments, table: &Table<'_>, problem: &Problem) -> Outcome {
+fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome {
     let mut packer = Packer::default();
     let shown = Progress::new("packing", 0);
     let mut last = Instant::now();
@@ -69,7 +109,7 @@ fn solve(arguments: &PackArguments, table: &Table<'_>, problem: &Problem) -> Out
         if last.elapsed() > Duration::from_millis(100) {
             last = Instant::now();
             let best = progress.best.map_or("-".to_owned(), |best| best.to_string());
-            shown.say(format!(
+            shown.set_message(format!(
                 "{} steps, best {best}, bound {}",
                 progress.steps.0, progress.bound
             ));
@@ -112,7 +152,7 @@ fn solve(arguments: &PackArguments, table: &Table<'_>, problem: &Problem) -> Out
     }
 }
 
-fn in_words(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> String {
+fn in_words(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> String {
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10} {value}\n");
     row("items", table.items.len().to_string());
@@ -124,12 +164,12 @@ fn in_words(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, too
         _ => format!(" ({:.2} %)", value as f64 * 100.0 / of as f64),
     };
     match (outcome.value, outcome.height) {
-        (Some(worth), Some(height)) if arguments.select => {
+        (Some(weight), Some(height)) if arguments.select => {
             let kept = outcome.offsets.iter().flatten().flatten().count();
             row("kept", kept.to_string());
-            row("weight", worth.to_string());
+            row("weight", weight.to_string());
             row("bound", outcome.bound.to_string());
-            let gap = outcome.bound - worth;
+            let gap = outcome.bound - weight;
             row("gap", format!("{gap}{}", fraction(gap, outcome.bound)));
             row("height", height.to_string());
         }
@@ -146,8 +186,8 @@ fn in_words(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, too
     row("time", format!("{:.3} ms", took.as_secs_f64() * 1e3));
     if let Some(conflict) = &outcome.conflict {
         let minimal = match conflict.minimal {
-            true => "leave out any one of them and the rest fits",
-            false => "perhaps fewer",
+            true => "minimal: without any one of them the others fit",
+            false => "not minimal",
         };
         row("conflict", format!("{} items; {minimal}", conflict.items.len()));
         for &item in &conflict.items {
@@ -158,19 +198,19 @@ fn in_words(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, too
     text
 }
 
-fn proof(arguments: &PackArguments, outcome: &Outcome) -> &'static str {
+fn proof(arguments: &Arguments, outcome: &Outcome) -> &'static str {
     match (outcome.verdict, outcome.offsets.is_some()) {
-        (Verdict::Proved, false) => "proved: it does not fit",
-        (Verdict::Proved, true) if arguments.select => "proved: no choice has a greater weight",
+        (Verdict::Proved, false) => "proved: infeasible",
+        (Verdict::Proved, true) if arguments.select => "proved: no selection has a greater weight",
         (Verdict::Proved, true) if arguments.capacity.is_some() => "proved: it fits",
-        (Verdict::Proved, true) => "proved: nothing is lower",
+        (Verdict::Proved, true) => "proved: no packing is lower",
         (Verdict::Interrupted, _) => "none: interrupted",
         (Verdict::OutOfSteps, true) => "none within the budget",
         (Verdict::OutOfSteps, false) => "none within the budget, and no packing either",
     }
 }
 
-fn in_json(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> Value {
+fn in_json(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Duration) -> Value {
     let items = outcome.offsets.as_ref().map(|offsets| {
         let items = table.ids.iter().zip(offsets);
         let items = items.map(|(id, offset)| json!({ "id": id, "offset": offset }));
@@ -182,8 +222,8 @@ fn in_json(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, took
     });
     json!({
         "format": "tileheap-packing",
-        "version": 1,
-        "question": if arguments.select { "select" } else if arguments.capacity.is_some() { "fit" } else { "minimise" },
+        "version": 2,
+        "mode": if arguments.select { "select" } else if arguments.capacity.is_some() { "fit" } else { "minimise" },
         "capacity": arguments.capacity,
         "height": outcome.height,
         "weight": arguments.select.then_some(outcome.value),
@@ -194,4 +234,8 @@ fn in_json(arguments: &PackArguments, table: &Table<'_>, outcome: &Outcome, took
         "conflict": conflict,
         "items": items,
     })
+}
+fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    let names = Strategy::ALL.map(|strategy| PossibleValue::new(strategy.name()));
+    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or_default())
 }

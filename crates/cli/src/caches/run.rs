@@ -1,4 +1,4 @@
-//! One policy on one trace.
+//! One policy, replayed on a trace.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,35 +8,35 @@ use tileheap_textures::replay::{Replay, Summary};
 use tileheap_textures::trace::Entry;
 use tileheap_textures::{CacheError, Event, Geometry, Journal, Policy, PolicyKind};
 
-use super::{Trace, next};
-use crate::failure::Failure;
+use super::trace::{Trace, next};
+use crate::error::{Error, Result};
 
 pub(super) struct Run {
     kind: PolicyKind,
     replay: Replay<Box<dyn Policy>>,
-    /// For a second run, by the clock alone.
-    again: Option<Box<dyn Policy>>,
+    /// For a second, timed run without checks.
+    timed: Option<Box<dyn Policy>>,
     nanoseconds: f64,
     uses: Vec<u64>,
     hits: Vec<u64>,
-    /// End of every arena.
+    /// The end of every arena.
     walls: Vec<u64>,
     wall_history: Vec<Vec<u64>>,
 }
 
-/// What came of it.
-pub(super) struct Report {
-    pub(super) kind: PolicyKind,
-    pub(super) summary: Summary,
-    /// Per request.
-    pub(super) nanoseconds: f64,
-    /// Bytes of every frame.
-    pub(super) traffic: Vec<u64>,
-    /// Requests of every frame, and those that found their texture.
-    pub(super) uses: Vec<u64>,
-    pub(super) hits: Vec<u64>,
-    /// End of every arena in every frame, if it has arenas.
-    pub(super) walls: Vec<Vec<u64>>,
+/// The figures of a policy.
+pub(crate) struct Report {
+    pub(crate) kind: PolicyKind,
+    pub(crate) summary: Summary,
+    /// Mean time per request.
+    pub(crate) nanoseconds: f64,
+    /// Bytes in every frame.
+    pub(crate) traffic: Vec<u64>,
+    /// Requests and hits in every frame.
+    pub(crate) uses: Vec<u64>,
+    pub(crate) hits: Vec<u64>,
+    /// The end of every arena in every frame; empty for policies without arenas.
+    pub(crate) walls: Vec<Vec<u64>>,
 }
 
 impl Run {
@@ -49,7 +49,7 @@ impl Run {
         Ok(Run {
             kind,
             replay: Replay::new(kind.build(geometry, budget, seed)?, geometry, budget),
-            again: Some(kind.build(geometry, budget, seed)?),
+            timed: Some(kind.build(geometry, budget, seed)?),
             nanoseconds: 0.0,
             uses: Vec::new(),
             hits: Vec::new(),
@@ -58,7 +58,7 @@ impl Run {
         })
     }
 
-    pub(super) fn play(&mut self, entry: Entry) -> Result<(), Failure> {
+    pub(super) fn play(&mut self, entry: Entry) -> Result<()> {
         let walls = &mut self.walls;
         let played = self.replay.play_seen(entry, |event| {
             if let Event::Walls { arena, end, .. } = *event {
@@ -69,12 +69,7 @@ impl Run {
                 walls[arena] = end.0;
             }
         });
-        played.map_err(|fault| {
-            Failure::new(format!(
-                "policy {} breaks a rule, which is a defect of it: {fault}",
-                self.kind.name()
-            ))
-        })?;
+        played.map_err(|error| Error::new(format!("policy {} is defective: {error}", self.kind.name())))?;
         if entry == Entry::EndFrame {
             let frame = self.replay.last_frame();
             self.uses.push(frame.uses);
@@ -86,9 +81,9 @@ impl Run {
         Ok(())
     }
 
-    /// Plays the trace once more, whole frames at a time between two looks at the clock.
-    pub(super) fn time(&mut self, mut trace: Trace, path: &Path) -> Result<(), Failure> {
-        let mut policy = self.again.take().expect("it is timed once");
+    /// Replays the trace again, timing whole frames.
+    pub(super) fn time(&mut self, mut trace: Trace, path: &Path) -> Result<()> {
+        let mut policy = self.timed.take().expect("it is timed once");
         let (mut spent, mut uses, mut frame) = (Duration::ZERO, 0_u64, Vec::new());
         let mut journal = Journal::new();
         while let Some(entry) = next(&mut trace, path)? {

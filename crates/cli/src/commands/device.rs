@@ -1,18 +1,33 @@
-//! `tileheap device`: what this machine offers, and what is missing for tile memory.
+//! `tileheap device`.
 
 use ash::vk;
+use clap::Args;
 use serde_json::{Value, json};
 use tileheap::runtime::{Support, Surveyed, survey};
 
-use crate::arguments::DeviceArguments;
-use crate::failure::Failure;
+use crate::error::{Error, Result};
+use crate::frames::profile;
 use crate::output::Output;
-use crate::profile;
 
-pub(crate) fn run(arguments: &DeviceArguments) -> Result<(), Failure> {
+/// Show what this machine's Vulkan devices offer, and what is missing for tile memory
+///
+/// Tile memory needs the extension VK_QCOM_tile_memory_heap, its feature, a heap with the tile flag, a memory type on that heap,
+/// and the function vkCmdBindTileMemoryQCOM. The extension's name alone is not enough.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap device
+  tileheap device --json | jq '.devices[0].profile' > here.json && tileheap plan frame.json --profile here.json")]
+pub(crate) struct Arguments {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let devices = survey()?;
     if arguments.json {
-        let devices: Result<Vec<Value>, Failure> = devices.iter().map(in_json).collect();
+        let devices: Result<Vec<Value>> = devices.iter().map(in_json).collect();
         let document = json!({ "format": "tileheap-devices", "version": 1, "devices": devices? });
         return Output::stdout().write(&format!("{document:#}\n"));
     }
@@ -23,7 +38,7 @@ pub(crate) fn run(arguments: &DeviceArguments) -> Result<(), Failure> {
 fn in_words(device: &Surveyed) -> String {
     let support = match &device.support {
         Ok(support) => support,
-        Err(error) => return format!("{}\n  cannot be used: {error}\n", device.name),
+        Err(error) => return format!("{}\n  not usable: {error}\n", device.name),
     };
     let mut text = profile::text(support.profile());
     text += &format!(
@@ -36,7 +51,7 @@ fn in_words(device: &Surveyed) -> String {
             .emulator()
             .map(|emulator| format!(" (emulated by {emulator})"));
         text += &format!(
-            "\nTile memory can be used{}: `tileheap plan` shows what a frame makes of it.\n",
+            "\nTile memory is supported{}: `tileheap plan` shows what a frame would place there.\n",
             emulated.unwrap_or_default()
         );
         return text;
@@ -45,18 +60,18 @@ fn in_words(device: &Surveyed) -> String {
     for missing in support.missing() {
         text += &format!("  {missing}\n");
     }
-    text += "  So frames are planned into ordinary memory here; `tileheap plan` shows what a device with tile memory gains.\n";
+    text += "  Frames use ordinary memory on this device; `tileheap plan` shows what a device with tile memory would save.\n";
     text
 }
 
-fn in_json(device: &Surveyed) -> Result<Value, Failure> {
+fn in_json(device: &Surveyed) -> Result<Value> {
     let kind = kind(device.kind);
     let support = match &device.support {
         Ok(support) => support,
         Err(error) => return Ok(json!({ "name": device.name, "kind": kind, "error": error.to_string() })),
     };
     let profile: Value = serde_json::from_str(&support.profile().to_json())
-        .map_err(|error| Failure::of("the profile as JSON", error))?;
+        .map_err(|error| Error::of("the profile as JSON", error))?;
     let missing: Vec<String> = support.missing().iter().map(ToString::to_string).collect();
     let offers: Vec<String> = support
         .offers()

@@ -1,22 +1,25 @@
-//! `tileheap profile`: a device in numbers.
+//! Device profiles: reading them, and printing them.
+
+use std::path::Path;
 
 use tileheap::frame::names;
-use tileheap::profile::DeviceProfile;
+use tileheap::profile::{DeviceProfile, PRESETS};
 
-use crate::arguments::ProfileArguments;
-use crate::failure::Failure;
-use crate::input;
-use crate::output::Output;
+use crate::error::{Error, Result};
+use crate::input::{is_stdin, read_text, shown};
 
-pub(crate) fn run(arguments: &ProfileArguments) -> Result<(), Failure> {
-    let profile = input::profile(&arguments.profile)?;
-    if arguments.json {
-        return Output::stdout().write(&profile.to_json());
+/// A device profile by name, or from a file.
+pub(crate) fn read(name_or_file: &str) -> Result<DeviceProfile> {
+    let path = Path::new(name_or_file);
+    let looks_like_a_file = is_stdin(path) || path.extension().is_some() || path.components().count() > 1;
+    if PRESETS.contains(&name_or_file) || (!looks_like_a_file && !path.exists()) {
+        return Ok(DeviceProfile::preset(name_or_file)?);
     }
-    Output::stdout().write_report(&text(&profile))
+    let text = read_text(path, "device profile")?;
+    DeviceProfile::from_json(&text).map_err(|error| Error::of(shown(path), error))
 }
 
-/// The profile for people.
+/// A profile as text.
 pub(crate) fn text(profile: &DeviceProfile) -> String {
     let mut text = format!("{}\n  {}\n", one_line(&profile.name), one_line(&profile.source));
     text += "\nMemory heaps\n";
@@ -79,7 +82,7 @@ pub(crate) fn text(profile: &DeviceProfile) -> String {
     text
 }
 
-/// Flag names without what they share.
+/// Flag names without their common prefix.
 fn short(names: Vec<String>, prefix: &str) -> String {
     let names = names
         .iter()
@@ -87,7 +90,7 @@ fn short(names: Vec<String>, prefix: &str) -> String {
     names.collect::<Vec<_>>().join(" | ")
 }
 
-/// A profile from a file may be named anything.
+/// Names from files may contain anything.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { ' ' } else { c })

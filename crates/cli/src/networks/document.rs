@@ -1,20 +1,21 @@
-//! A tensor plan as JSON: what `tileheap report` draws.
+//! A tensor plan as JSON, which `tileheap report` draws.
 
 use tileheap_tensor::{Home, TensorStrategy};
 
-use super::{Planned, Row, TensorHow};
+use super::options::TensorOptions;
+use super::plan::{Planned, Row};
 use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
 
 pub(super) fn document(
     name: &str,
-    how: &TensorHow,
+    options: &TensorOptions,
     planned: &Planned,
     compared: &[(TensorStrategy, Result<Planned, String>)],
 ) -> Tensors {
     let memories = planned.memories.iter().map(|memory| Memory {
         name: memory.name.clone(),
         size: memory.size.0,
-        bound: memory.bound.0,
+        lower_bound: memory.bound.0,
         capacity: memory.capacity.map(|capacity| capacity.0),
     });
     let strategies = compared.iter().map(|(strategy, planned)| {
@@ -23,22 +24,22 @@ pub(super) fn document(
             Ok(planned) => Compared::Planned {
                 strategy,
                 size: planned.size.0,
-                bound: planned.bound.0,
+                lower_bound: planned.bound.0,
             },
-            Err(fault) => Compared::Refused {
+            Err(error) => Compared::Failed {
                 strategy,
-                fault: fault.clone(),
+                error: error.clone(),
             },
         }
     });
     let timeline = &planned.timeline;
     Tensors {
         name: name.to_owned(),
-        strategy: how.strategy.name().to_owned(),
-        pools: !matches!(how.strategy, TensorStrategy::Offsets(_)),
-        policy: how.policy.name().to_owned(),
+        strategy: options.strategy.name().to_owned(),
+        pools: !matches!(options.strategy, TensorStrategy::Offsets(_)),
+        policy: options.policy.name().to_owned(),
         size: planned.size.0,
-        bound: planned.bound.0,
+        lower_bound: planned.bound.0,
         memories: memories.collect(),
         steps: timeline.steps.clone(),
         live_bytes: timeline.live_bytes().iter().map(|bytes| bytes.0).collect(),
@@ -55,15 +56,15 @@ fn tensor(row: &Row) -> Tensor {
         offset: region.offset.0,
         size: region.size.0,
     });
-    let lives = row
-        .lives
+    let lifetimes = row
+        .lifetimes
         .iter()
-        .map(|life| (life.first.0 as usize, life.end.0 as usize));
+        .map(|span| (span.first.0 as usize, span.end.0 as usize));
     Tensor {
         name: row.name.clone(),
         storage: row.storage.map(str::to_owned),
-        home: match (row.elsewhere, row.home) {
-            (true, _) => "within another",
+        home: match (row.is_within_another, row.home) {
+            (true, _) => "part of another",
             (_, Home::Planned) => "planned",
             (_, Home::Caller) => "caller",
             (_, Home::Constant) => "constant",
@@ -71,6 +72,6 @@ fn tensor(row: &Row) -> Tensor {
         .to_owned(),
         size: row.size.0,
         regions: regions.collect(),
-        lives: lives.collect(),
+        lifetimes: lifetimes.collect(),
     }
 }

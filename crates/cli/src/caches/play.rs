@@ -1,0 +1,82 @@
+//! Replaying a trace of texture requests.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use tileheap::units::Bytes;
+use tileheap_textures::replay::Levels;
+use tileheap_textures::trace::Entry;
+use tileheap_textures::{PolicyKind, floor};
+
+use super::run::{Report, Run};
+use super::trace::{next, open};
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+
+/// The first bytes of every trace.
+const MAGIC: &[u8; 15] = b"tileheap-trace\n";
+
+/// How a trace is replayed.
+pub(crate) struct ReplayOptions {
+    pub(crate) budget: Bytes,
+    pub(crate) kinds: Vec<PolicyKind>,
+    pub(crate) seed: u64,
+    /// Whether to compute the lower bound.
+    pub(crate) lower_bound: bool,
+}
+
+/// A replayed trace.
+pub(crate) struct Played {
+    pub(crate) trace: PathBuf,
+    pub(crate) budget: Bytes,
+    pub(crate) seed: u64,
+    pub(crate) reports: Vec<Report>,
+    pub(crate) lower_bound: Option<Levels>,
+}
+
+/// Whether a file is a trace.
+pub(crate) fn is_trace(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *MAGIC
+}
+
+/// Replays a trace through policies.
+pub(crate) fn play(path: &Path, options: &ReplayOptions) -> Result<Played> {
+    let mut trace = open(path)?;
+    let geometry = trace.geometry().clone();
+    let mut runs = Vec::new();
+    for &kind in &options.kinds {
+        let run = Run::new(kind, &geometry, options.budget, options.seed);
+        runs.push(run.map_err(|error| Error::new(error.to_string()))?);
+    }
+    let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let progress = Progress::new("replaying", length);
+    let mut entries = Vec::new();
+    while let Some(entry) = next(&mut trace, path)? {
+        for run in &mut runs {
+            run.play(entry)?;
+        }
+        if options.lower_bound {
+            entries.push(entry);
+        }
+        if entry == Entry::EndFrame {
+            progress.set_position(trace.position());
+        }
+    }
+    // Again, without the checker between requests.
+    progress.set_message("timing");
+    for run in &mut runs {
+        run.time(open(path)?, path)?;
+    }
+    Ok(Played {
+        trace: path.to_owned(),
+        budget: options.budget,
+        seed: options.seed,
+        reports: runs.into_iter().map(Run::finish).collect(),
+        lower_bound: options
+            .lower_bound
+            .then(|| Levels::of(&floor(&entries, options.budget))),
+    })
+}

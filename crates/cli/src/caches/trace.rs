@@ -1,0 +1,27 @@
+//! Reading traces of texture requests.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use tileheap_textures::trace::{Entry, TraceReader};
+
+use crate::error::{Error, Result};
+
+/// A trace in a file.
+pub(super) type Trace = TraceReader<BufReader<File>>;
+
+/// Opens a trace.
+pub(super) fn open(path: &Path) -> Result<Trace> {
+    let file =
+        File::open(path).map_err(|error| Error::new(format!("cannot read `{}`: {error}", path.display())))?;
+    TraceReader::new(BufReader::with_capacity(1 << 16, file))
+        .map_err(|error| Error::of(path.display(), error))
+}
+
+/// The next entry.
+pub(super) fn next(trace: &mut Trace, path: &Path) -> Result<Option<Entry>> {
+    trace
+        .next_entry()
+        .map_err(|error| Error::of(path.display(), error))
+}

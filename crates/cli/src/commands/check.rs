@@ -1,0 +1,66 @@
+//! `tileheap check`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use tileheap::plan::Plan;
+
+use crate::error::{Error, Result};
+use crate::frames::plan::frame_from;
+use crate::input::{is_stdin, read_text, shown};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::values::parse_extent;
+
+/// Validate a plan
+///
+/// Replays the plan pass by pass against the specification's rules for tile memory, aliasing, synchronization and layouts. The
+/// checker shares no code with the planner. Prints `valid`, or fails with the first error.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  tileheap plan frame.json --json -o plan.json && tileheap check frame.json plan.json")]
+pub(crate) struct Arguments {
+    /// The frame as JSON; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    frame: PathBuf,
+    /// Its plan, as `tileheap plan --json` writes it; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    plan: PathBuf,
+    /// The base extent at which the frame was planned, if not its own
+    #[arg(long, value_name = "WxH", value_parser = parse_extent)]
+    size: Option<(u32, u32)>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if is_stdin(&arguments.frame) && is_stdin(&arguments.plan) {
+        return Err(Error::new(
+            "frame and plan cannot both come from standard input: give one as a file",
+        ));
+    }
+    let text = read_text(&arguments.frame, "frame")?;
+    let frame = frame_from(&arguments.frame, &text, arguments.size)?.frame;
+    let text = read_text(&arguments.plan, "plan")?;
+    let plan = Plan::from_json(&frame, &text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
+    let progress = Progress::new("checking", 0);
+    let errors = plan.faults();
+    drop(progress);
+    if let Some(first) = errors.first() {
+        let more = match errors.len() {
+            1 => String::new(),
+            count => format!(" (and {} more)", count - 1),
+        };
+        return Err(Error::of(
+            format!("{}: the plan is invalid", shown(&arguments.plan)),
+            format!("{first}{more}: plan the frame again"),
+        ));
+    }
+    Output::stdout().write(&format!(
+        "valid: frame `{}` on {}, {} passes, {} resources, {} barriers\n",
+        frame.name(),
+        plan.profile.name,
+        plan.passes.len(),
+        plan.resources.len(),
+        plan.barriers.len()
+    ))
+}

@@ -1,0 +1,79 @@
+//! `tileheap diff`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+use serde_json::Value;
+use tileheap::plan::Plan;
+
+use crate::error::{Error, Result};
+use crate::frames::diff::{Difference, differences};
+use crate::input::{is_stdin, read_text, shown};
+use crate::output::Output;
+
+/// Show the differences between two plans
+///
+/// Compares the placements of resources by name, the tile memory bound in each pass, and totals. The plans may be of different
+/// frames. Exits with 0 whether they differ or not.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  tileheap plan frame.json --json -o 830.json && tileheap plan frame.json --profile x2-85 --json -o x2.json
+  tileheap diff 830.json x2.json")]
+pub(crate) struct Arguments {
+    /// A plan, as `tileheap plan --json` writes it; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    old: PathBuf,
+    /// Another plan
+    #[arg(value_hint = ValueHint::FilePath)]
+    new: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if is_stdin(&arguments.old) && is_stdin(&arguments.new) {
+        return Err(Error::new(
+            "both plans cannot come from standard input: give one as a file",
+        ));
+    }
+    let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
+    Output::stdout().write_report(&report(&old, &new))
+}
+
+/// A plan as JSON, validated without its frame.
+fn read(path: &Path) -> Result<Value> {
+    let text = read_text(path, "plan")?;
+    Plan::check_json(&text).map_err(|error| Error::of(shown(path), error))?;
+    Ok(serde_json::from_str(&text).expect("JSON, for it has a plan's form"))
+}
+
+/// The differences as text.
+fn report(old: &Value, new: &Value) -> String {
+    let mut report = String::new();
+    for (title, differences) in differences(old, new) {
+        section(&mut report, title, &differences);
+    }
+    if report.is_empty() {
+        report = "The plans are equal: same placements, bindings and totals.\n".to_owned();
+    }
+    report
+}
+
+fn section(report: &mut String, title: &str, differences: &[Difference]) {
+    if differences.is_empty() {
+        return;
+    }
+    if !report.is_empty() {
+        report.push('\n');
+    }
+    *report += &format!("{title}\n");
+    for Difference { name, old, new } in differences {
+        *report += &match (old, new) {
+            (Some(before), Some(after)) => {
+                format!("  ~ {name}: {before}\n    {:1$}  {after}\n", "", name.len())
+            }
+            (Some(before), None) => format!("  - {name}: {before}\n"),
+            (None, Some(after)) => format!("  + {name}: {after}\n"),
+            (None, None) => String::new(),
+        };
+    }
+}

@@ -1,0 +1,68 @@
+//! `tileheap gate`.
+
+use clap::{ArgGroup, Args};
+use tileheap::units::Bytes;
+
+use crate::error::{Error, Result};
+use crate::frames::plan::FrameArguments;
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::values::{parse_bytes, parse_percent, percent};
+
+/// Fail if on-chip traffic is below a threshold
+///
+/// For continuous integration: exits with 0 if the plan reaches every threshold given, with 1 if not. A change that makes a
+/// resource ineligible (an image copy, a separate batch) does not lower the percentage; set --min-bytes as well to detect it.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap gate frame.json --min-on-chip 60%
+  tileheap gate frame.json --min-on-chip 60% --min-bytes 50MiB")]
+#[command(group = ArgGroup::new("threshold").args(["min_on_chip", "min_bytes"]).required(true).multiple(true))]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    frame: FrameArguments,
+    /// Minimum share of eligible traffic on chip: 60%, 62.5%; not reached if nothing is eligible
+    #[arg(long, value_name = "PERCENT", value_parser = parse_percent)]
+    min_on_chip: Option<u32>,
+    /// Minimum traffic on chip per frame: 52428800, 50MiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
+    min_bytes: Option<Bytes>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let FrameArguments { options, .. } = &arguments.frame;
+    let imported = arguments.frame.read_frame()?;
+    let progress = Progress::new("planning", 0);
+    let plan = options.plan(&imported, &options.read_profile()?)?;
+    drop(progress);
+    let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
+    let (share, bytes) = (arguments.min_on_chip, arguments.min_bytes);
+    let thresholds: Vec<String> = [
+        share.map(|share| percent(u64::from(share), 1000)),
+        bytes.map(|bytes| bytes.to_string()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let result = format!(
+        "frame `{}` on {}: {kept} of {eligible} of eligible traffic on chip ({}), minimum {}",
+        plan.frame.name(),
+        plan.profile.name,
+        percent(kept.0, eligible.0),
+        thresholds.join(" and "),
+    );
+    let reaches = |share: u32| {
+        let nothing = share > 0 && eligible == Bytes::ZERO;
+        !nothing && u128::from(kept.0) * 1000 >= u128::from(eligible.0) * u128::from(share)
+    };
+    if share.is_none_or(reaches) && bytes.is_none_or(|bytes| kept >= bytes) {
+        return Output::stdout().write(&format!("{result}\n"));
+    }
+    let cause = match (eligible, plan.profile.tile) {
+        (Bytes::ZERO, None) => "the device has no tile memory",
+        (Bytes::ZERO, Some(_)) => "nothing is eligible: run `tileheap plan` for the reasons",
+        _ => "run `tileheap advise` for changes that would help",
+    };
+    Err(Error::new(format!("{result}: {cause}")))
+}

@@ -1,0 +1,119 @@
+//! `tileheap plan`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use tileheap::frame::import::Imported;
+use tileheap::plan::{NotTile, Plan, Reason};
+
+use crate::error::Result;
+use crate::frames::advice;
+use crate::frames::plan::{FrameArguments, Sizes};
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// Plan a frame: the placement of every resource, and why
+///
+/// Lists tile memory, lazily allocated memory, arenas in ordinary memory and dedicated allocations with the size, offset,
+/// object and passes of each resource, the reason, and what would bring it on chip; then what is bound in each pass, a map of
+/// the tile heap, and totals. No GPU is needed: sizes are estimated from the device profile.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap plan frame.json
+  tileheap plan frame.json --profile x2-85 --size 2560x1440
+  tileheap plan frame.json --heap 4MiB --strategy first-come
+  deferred --dump-frame - | tileheap plan - --json | jq .totals
+  tileheap plan frame.json --profile no-tile-memory     without tile memory")]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    frame: FrameArguments,
+    /// Print JSON instead of a report
+    #[arg(long)]
+    json: bool,
+    /// With --json: also search for changes that would keep more on chip, and store them with the plan for reports
+    #[arg(long, requires = "json")]
+    advice: bool,
+    /// Write to a file instead of standard output
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let FrameArguments { options, .. } = &arguments.frame;
+    let imported = arguments.frame.read_frame()?;
+    let profile = options.read_profile()?;
+    let progress = Progress::new("planning", 0);
+    let plan = options.plan(&imported, &profile)?;
+    let output = Output::to(arguments.output.clone());
+    if arguments.json {
+        let document = if arguments.advice {
+            progress.set_message("searching for advice");
+            format!("{:#}\n", advice::with_advice(&plan)?)
+        } else {
+            plan.to_json()
+        };
+        drop(progress);
+        return output.write(&document);
+    }
+    drop(progress);
+    let mut report = plan.to_string();
+    append_list(&mut report, "Guessed or ignored in the file", &imported.notes);
+    if options.sizes == Sizes::Profile {
+        append_list(
+            &mut report,
+            "Claims of the file that contradict the rules",
+            &wrong_claims(&imported, &plan),
+        );
+    }
+    output.write_report(&report)
+}
+
+fn append_list(report: &mut String, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    *report += &format!("\n{title}\n");
+    for line in lines {
+        *report += &format!("  {line}\n");
+    }
+}
+
+/// Resources whose `tile_eligible` in the file contradicts the rules.
+fn wrong_claims(imported: &Imported, plan: &Plan) -> Vec<String> {
+    let frame = &imported.frame;
+    let claims = frame.resource_ids().zip(frame.resources()).zip(&imported.claims);
+    let wrong = claims.filter_map(|((id, resource), claim)| {
+        let eligible = is_eligible(plan.resources[id.index()].reason)?;
+        let claim = (*claim)?;
+        let why = plan.reason_in_words(id);
+        match (claim, eligible) {
+            (true, false) => Some(format!("`{}` is declared eligible: {why}", resource.name)),
+            (false, true) => Some(format!(
+                "`{}` is declared not eligible, but the rules allow it",
+                resource.name
+            )),
+            _ => None,
+        }
+    });
+    wrong.collect()
+}
+
+/// Whether the rules allow a resource in tile memory; `None` if they were not evaluated.
+fn is_eligible(reason: Reason) -> Option<bool> {
+    let why = match reason {
+        // Better than tile memory: inside one render pass.
+        Reason::Unused | Reason::Lazy { .. } => return None,
+        Reason::Tile { .. } => return Some(true),
+        Reason::External => return Some(false),
+        Reason::Arena(why) | Reason::Dedicated(why) => why,
+    };
+    match why {
+        NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => None,
+        NotTile::TooLarge { .. }
+        | NotTile::KeptOff { .. }
+        | NotTile::NoRoom { .. }
+        | NotTile::NotWorth { .. } => Some(true),
+        _ => Some(false),
+    }
+}

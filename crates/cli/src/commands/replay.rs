@@ -1,0 +1,176 @@
+//! `tileheap replay`.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+use tileheap::units::Bytes;
+use tileheap_textures::PolicyKind;
+use tileheap_textures::replay::Levels;
+
+use crate::caches::document::document;
+use crate::caches::options::policies;
+use crate::caches::play::{Played, ReplayOptions, play};
+use crate::documents::{self, Replay};
+use crate::error::{Error, Result};
+use crate::output::Output;
+use crate::report::replay;
+use crate::report::svg::{self, Ground};
+use crate::values::parse_bytes;
+
+/// Replay a trace of texture requests through a cache policy
+///
+/// Checks every step of every policy, and fails on overlapping blocks, false hits and exceeded budgets. Traffic is uploads and
+/// bypasses, since both cross the bus. The trace is streamed, so it may exceed memory (except with --lower-bound), and is read
+/// twice: once with checks, once for timing.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap trace strafe -o strafe.trace && tileheap replay strafe.trace --budget 2MiB --all
+  tileheap replay strafe.trace --budget 2MiB --policy arenas --plot plots
+  tileheap replay strafe.trace --budget 2MiB --all --json | tileheap report - -o strafe.html")]
+pub(crate) struct Arguments {
+    /// The trace, as `tileheap trace` or the library's `TraceWriter` writes it
+    #[arg(value_hint = ValueHint::FilePath)]
+    trace: PathBuf,
+    /// The memory budget of the cache: 2097152, 2MiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
+    budget: Bytes,
+    /// The policy
+    #[arg(long, value_name = "NAME", default_value = PolicyKind::Coherent.name(), value_parser = policies())]
+    policy: PolicyKind,
+    /// Replay all policies
+    #[arg(long, conflicts_with = "policy")]
+    all: bool,
+    /// Also compute a lower bound for any policy; holds the trace in memory
+    #[arg(long, alias = "bound")]
+    lower_bound: bool,
+    /// The seed of randomized policies
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Write an SVG plot for each policy into a directory: bytes, hits and arena walls over frames
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    plot: Option<PathBuf>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let kinds = if arguments.all {
+        PolicyKind::ALL.to_vec()
+    } else {
+        vec![arguments.policy]
+    };
+    let options = ReplayOptions {
+        budget: arguments.budget,
+        kinds,
+        seed: arguments.seed,
+        lower_bound: arguments.lower_bound,
+    };
+    let played = play(&arguments.trace, &options)?;
+    if let Some(folder) = &arguments.plot {
+        write_plots(folder, &played)?;
+    }
+    if arguments.json {
+        return Output::stdout().write(&documents::write(&document(&played)));
+    }
+    Output::stdout().write_report(&text(&played))
+}
+
+/// Writes `<trace>-<policy>.svg` for each policy.
+fn write_plots(folder: &Path, played: &Played) -> Result<()> {
+    let failed = |path: &Path, error: std::io::Error| {
+        Error::new(format!(
+            "cannot write `{}`: {error}: give --plot another directory",
+            path.display()
+        ))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+    let stem = played
+        .trace
+        .file_stem()
+        .unwrap_or(played.trace.as_os_str())
+        .to_string_lossy();
+    let document = document(played);
+    for policy in &document.policies {
+        let alone = Replay {
+            policies: vec![policy.clone()],
+            ..document.clone()
+        };
+        let path = folder.join(format!("{stem}-{}.svg", policy.policy));
+        std::fs::write(&path, svg::draw(&[replay::chart(&alone)], Ground::Viewer))
+            .map_err(|error| failed(&path, error))?;
+    }
+    Ok(())
+}
+
+/// Tables with a row for each policy.
+fn text(played: &Played) -> String {
+    let Played {
+        reports, lower_bound, ..
+    } = played;
+    let frames = reports.first().map_or(0, |report| report.summary.frames);
+    let uses = reports.first().map_or(0, |report| report.summary.total.uses);
+    let mut text = format!(
+        "{}: {frames} frames, {uses} requests, budget {}\n\n",
+        played.trace.display(),
+        played.budget
+    );
+    text += "Bytes per frame, uploaded or bypassed\n";
+    text += "  policy                  mean           p99           max  max/mean   hits  byte hits\n";
+    let row = |name: &str, levels: Levels| {
+        let ratio = levels.max_to_mean() as f64 / 1000.0;
+        format!(
+            "  {name:<16} {:>11} {:>13} {:>13}  {ratio:>8.1}",
+            levels.mean.0, levels.p99.0, levels.max.0
+        )
+    };
+    for report in reports {
+        let summary = &report.summary;
+        let percent = |thousandths: u64| thousandths as f64 / 10.0;
+        text += &row(report.kind.name(), summary.traffic);
+        text += &format!(
+            "  {:>4.1} %     {:>4.1} %\n",
+            percent(summary.hit_rate()),
+            percent(summary.byte_hit_rate())
+        );
+    }
+    if let Some(bound) = lower_bound {
+        text += &row("lower bound", *bound);
+        text.push('\n');
+    }
+    text += "\nEvictions, reloads and cost\n";
+    text += "  policy           in use  bypasses  reloads within 1, 8, 60 frames    holes   padding  moved/frame  ns/request\n";
+    for report in reports {
+        let (summary, total) = (&report.summary, &report.summary.total);
+        let reloads = format!("{}, {}, {}", total.reloads_1, total.reloads_8, total.reloads_60);
+        text += &format!(
+            "  {:<16} {:>6} {:>9}  {reloads:>30}  {:>5.1} % {:>9} {:>12} {:>11.0}\n",
+            report.kind.name(),
+            total.wrongful,
+            total.bypasses,
+            summary.fragmentation as f64 / 10.0,
+            summary.internal.0,
+            total.moved.0 / summary.frames.max(1),
+            report.nanoseconds
+        );
+    }
+    let walled = reports
+        .iter()
+        .filter(|report| report.summary.gauges.worst_gaps.0 > 0);
+    for (index, report) in walled.enumerate() {
+        if index == 0 {
+            text += "\nArena walls\n";
+        }
+        let gauges = report.summary.gauges;
+        text += &format!(
+            "  {:<16} largest gap {} (limit {}), {} moves, {} reversals\n",
+            report.kind.name(),
+            report.summary.worst_gap,
+            gauges.worst_gaps,
+            gauges.wall_moves,
+            gauges.fights
+        );
+    }
+    text
+}

@@ -1,0 +1,350 @@
+//! `tileheap report`.
+//!
+//! ```text
+//! frame ─► plan ───► document ┐
+//! graph ─► plan ───► document ├─► Chart ─► page (HTML), image (SVG, PNG)
+//! trace ─► replay ─► document ┘
+//! ```
+//! Everything is drawn from the JSON document of its own subcommand, so that the report of a saved document is the same.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum, ValueHint};
+use serde_json::Value;
+use tileheap::plan::Plan;
+use tileheap::units::Bytes;
+use tileheap_textures::PolicyKind;
+
+use crate::caches::document::document;
+use crate::caches::options::policies;
+use crate::caches::play::{ReplayOptions, is_trace, play};
+use crate::documents::{self, Document, Replay, SweepResult, Tensors, Trace};
+use crate::error::{Error, Result};
+use crate::frames::advice::with_advice;
+use crate::frames::diff::{differences, moved_resources};
+use crate::frames::plan::{FrameArguments, FrameOptions};
+use crate::frames::sweep::sweep;
+use crate::input::{is_stdin, read_text, shown};
+use crate::networks::input as network;
+use crate::networks::network::Network;
+use crate::networks::options::{
+    TensorOptions, policies as storage_policies, strategies as tensor_strategies,
+};
+use crate::output::Output;
+use crate::progress::Progress;
+use crate::report::chart::Chart;
+use crate::report::numbers::{Cell, Table};
+use crate::report::svg::{self, Ground};
+use crate::report::sweep::{chart as sweep_chart, curves};
+use crate::report::{page, plan, replay, tensors, trace};
+use crate::values::{Sweep, parse_bytes};
+
+/// Draw plans, networks, texture caches and traces as an HTML page
+///
+/// One self-contained HTML file. Frames: a map of every heap over passes, windows, command buffers, bound tile memory, barriers, and
+/// every resource with its lifetime, placement, reason, savings and advice; the share on chip at other heap sizes. Two plans: their
+/// differences. Networks: a map of every memory over steps, tensors live at the peak, bytes by strategy. Texture caches: uploads
+/// and hits per frame, arena walls, policies side by side.
+///
+/// Inputs are detected by content: frames (planned first), the JSON of `plan`, `tensors`, `replay` and `advise --sweep`, tensor
+/// graphs and records (planned first), texture traces (replayed first, with --cache), and traces of the emulator.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap report frame.json -o report.html
+  tileheap report old-plan.json new-plan.json -o diff.html        with their differences
+  tileheap plan frame.json --json --advice | tileheap report - -o plan.html
+  tileheap report frame.json --heap 18MiB --svg heap.svg --png heap.png
+  tileheap report network.jsonl --tensor-strategy litert-best -o network.html
+  tileheap report strafe.trace --cache 2MiB --policy coherent,arenas,lru -o cache.html
+  VK_TILEHEAP_EMULATOR_TRACE=trace.json my-renderer; tileheap report trace.json -o trace.html")]
+pub(crate) struct Arguments {
+    /// Frames, plans, sweeps, tensor graphs, texture traces, replays, traces of the emulator; - for standard input
+    #[arg(required = true, value_hint = ValueHint::FilePath)]
+    inputs: Vec<PathBuf>,
+    /// Write the page to a file; required if standard output is a terminal
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Write the charts as an SVG image
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    svg: Option<PathBuf>,
+    /// Write the charts as a PNG image
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    png: Option<PathBuf>,
+    /// Use dark colors for the PNG; the page and SVG follow the viewer's color scheme
+    #[arg(long, requires = "png")]
+    dark: bool,
+    /// What to compute in addition to the plan: advice, and a sweep over heap sizes
+    #[arg(long, value_enum, default_value_t, help_heading = "Frames")]
+    detail: Detail,
+    /// The sweep: heap=2MiB..24MiB, size=640x360..2560x1440 [default: from a quarter to three times the heap]
+    #[arg(long, value_name = "RANGE", help_heading = "Frames")]
+    sweep: Option<Sweep>,
+    #[command(flatten, next_help_heading = "Frames")]
+    options: FrameOptions,
+    /// How to place tensors (see `tileheap tensors --help`)
+    #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = tensor_strategies(), help_heading = "Tensors")]
+    tensor_strategy: tileheap_tensor::TensorStrategy,
+    /// How to choose between images and buffers
+    #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = storage_policies(), help_heading = "Tensors")]
+    storage: tileheap_tensor::StoragePolicy,
+    /// Memories in order of preference: sram=1MiB,dram
+    #[arg(
+        long,
+        value_name = "NAME=BYTES",
+        value_delimiter = ',',
+        help_heading = "Tensors"
+    )]
+    memory: Vec<String>,
+    /// The memory budget of the texture cache: 2097152, 2MiB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true, help_heading = "Texture caches")]
+    cache: Option<Bytes>,
+    /// The cache policies, by default all: coherent,arenas,lru (see `tileheap replay --help`)
+    #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = policies(), help_heading = "Texture caches")]
+    policy: Vec<PolicyKind>,
+}
+
+/// What a report of a frame computes in addition to the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Detail {
+    /// Everything, for frames of up to 200 resources
+    #[default]
+    Auto,
+    /// Everything, for frames of any size
+    Full,
+    /// Only the plan
+    Plan,
+}
+
+/// Larger frames get only their plan with `--detail auto`.
+const SMALL_FRAME: usize = 200;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let to_terminal = arguments.output.is_none() && std::io::stdout().is_terminal();
+    if to_terminal && arguments.svg.is_none() && arguments.png.is_none() {
+        return Err(Error::bad_input(
+            "standard output is a terminal: write the page to a file with -o, for example -o report.html",
+        ));
+    }
+    let stdin = arguments.inputs.iter().filter(|input| is_stdin(input)).count();
+    if stdin > 1 {
+        return Err(Error::new("only one input can be standard input"));
+    }
+    let mut inputs = Vec::new();
+    for path in &arguments.inputs {
+        inputs.push(read(arguments, path)?);
+    }
+    if let [_, _, ..] = inputs[..] {
+        for (input, path) in inputs.iter_mut().zip(&arguments.inputs) {
+            input.chart.title = format!("{}: {}", path.display(), input.chart.title);
+        }
+    }
+    let differences = mark_differences(&mut inputs);
+    let charts: Vec<Chart> = inputs.into_iter().map(|input| input.chart).collect();
+    if let Some(file) = &arguments.svg {
+        Output::to(Some(file.clone())).write(&svg::draw(&charts, Ground::Viewer))?;
+    }
+    if let Some(file) = &arguments.png {
+        let ground = if arguments.dark {
+            Ground::Dark
+        } else {
+            Ground::Light
+        };
+        Output::to(Some(file.clone())).write_bytes(&svg::rasterize(&svg::draw(&charts, ground))?)?;
+    }
+    if arguments.output.is_some() || (arguments.svg.is_none() && arguments.png.is_none()) {
+        Output::to(arguments.output.clone()).write(&page::page(&charts, &differences))?;
+    }
+    Ok(())
+}
+
+/// A drawn input; with its plan, if it is one.
+struct Input {
+    chart: Chart,
+    plan: Option<Value>,
+}
+
+impl From<Chart> for Input {
+    fn from(chart: Chart) -> Input {
+        Input { chart, plan: None }
+    }
+}
+
+/// Whether a text looks like a table, so that errors are about the table.
+fn is_table(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    !text.starts_with(['{', '[']) && text.lines().next().is_some_and(|line| line.contains(','))
+}
+
+fn read(arguments: &Arguments, path: &Path) -> Result<Input> {
+    if is_trace(path) {
+        return played(arguments, path);
+    }
+    let text = read_text(path, "input")?;
+    let name = || {
+        path.file_stem()
+            .map_or("input".into(), |name| name.to_string_lossy())
+    };
+    // Tables and JSON lines are not JSON.
+    let document: Value = match serde_json::from_str(&text) {
+        Ok(document) => document,
+        Err(_) if is_table(&text) || network::Input::accepts(&text) => {
+            return network(arguments, path, &text);
+        }
+        Err(error) => {
+            let truncated = Trace::read_truncated(&text).map(|trace| trace::chart(&trace, &name()).into());
+            return truncated.ok_or_else(|| Error::of(shown(path), format!("invalid JSON: {error}")));
+        }
+    };
+    match document["format"].as_str() {
+        Some("tileheap-plan") => {
+            Plan::check_json(&text).map_err(|error| Error::of(shown(path), error))?;
+            Ok(Input {
+                chart: plan::chart(&document),
+                plan: Some(document),
+            })
+        }
+        Some(Trace::FORMAT) => Ok(trace::chart(&saved(path, &text)?, &name()).into()),
+        Some(Tensors::FORMAT) => Ok(tensors::chart(&saved(path, &text)?).into()),
+        Some(Replay::FORMAT) => Ok(replay::chart(&saved(path, &text)?).into()),
+        Some(SweepResult::FORMAT) => Ok(sweep_chart(&saved(path, &text)?, &name()).into()),
+        Some("tileheap-graph") => network(arguments, path, &text),
+        Some(other) if other != "tileheap-frame" => Err(Error::of(
+            shown(path),
+            format!(
+                "`{other}` is not supported: give a frame, plan, sweep, tensor graph or plan, texture trace or replay, \
+                 or a trace of the emulator"
+            ),
+        )),
+        None if network::Input::accepts(&text) => network(arguments, path, &text),
+        _ => {
+            let frame = FrameArguments {
+                frame: path.to_owned(),
+                options: arguments.options.clone(),
+            };
+            planned(arguments, &frame, &text)
+        }
+    }
+}
+
+/// A document that the command wrote.
+fn saved<T: Document>(path: &Path, text: &str) -> Result<T> {
+    documents::read(text).map_err(|error| Error::of(shown(path), error))
+}
+
+/// Replays a trace of texture requests.
+fn played(arguments: &Arguments, path: &Path) -> Result<Input> {
+    let Some(budget) = arguments.cache else {
+        return Err(Error::bad_input(format!(
+            "{} is a trace of texture requests: give the memory budget, for example --cache 2MiB",
+            shown(path)
+        )));
+    };
+    let options = ReplayOptions {
+        budget,
+        kinds: if arguments.policy.is_empty() {
+            PolicyKind::ALL.to_vec()
+        } else {
+            arguments.policy.clone()
+        },
+        seed: 1,
+        lower_bound: true,
+    };
+    Ok(replay::chart(&document(&play(path, &options)?)).into())
+}
+
+/// Plans a graph or records, with every strategy.
+fn network(arguments: &Arguments, path: &Path, text: &str) -> Result<Input> {
+    let options = TensorOptions {
+        strategy: arguments.tensor_strategy,
+        policy: arguments.storage,
+        memories: arguments.memory.clone(),
+        in_place: true,
+    };
+    Ok(tensors::chart(&Network::read(text, path, &options)?.document(path, &options)?).into())
+}
+
+/// Plans a frame, searches for advice, and sweeps over heap sizes.
+fn planned(arguments: &Arguments, frame: &FrameArguments, text: &str) -> Result<Input> {
+    let options = &frame.options;
+    let imported = frame.frame_from(text, options.size)?;
+    let progress = Progress::new("planning", 0);
+    let plan = options.plan(&imported, &options.read_profile()?)?;
+    let small = plan.frame.resources().len() <= SMALL_FRAME;
+    let thorough = match arguments.detail {
+        Detail::Auto => small,
+        Detail::Full => true,
+        Detail::Plan => false,
+    };
+    let mut notes = imported.notes;
+    let document = if thorough {
+        progress.set_message("searching for advice");
+        with_advice(&plan)?
+    } else {
+        serde_json::from_str(&plan.to_json())
+            .map_err(|error| Error::new(format!("the plan's JSON: {error}")))?
+    };
+    if !thorough && arguments.detail == Detail::Auto {
+        notes.push(format!(
+            "more than {SMALL_FRAME} resources: give --detail full for advice and other heap sizes"
+        ));
+    }
+    drop(progress);
+    let mut chart = plan::chart(&document);
+    let heap = plan.profile.tile.map(|tile| tile.size);
+    let range = arguments.sweep.or(heap.filter(|_| thorough).map(around));
+    if let Some(over) = range {
+        let here = match over {
+            Sweep::Heap(..) => heap.map(|heap| heap.0),
+            Sweep::Size(..) => {
+                let extent = plan.frame.base_extent();
+                Some(u64::from(extent.width) * u64::from(extent.height))
+            }
+        };
+        chart.curves = curves(&sweep(frame, text, over)?, here);
+    }
+    chart.notes = notes;
+    Ok(Input {
+        chart,
+        plan: Some(document),
+    })
+}
+
+/// From a quarter to three times a heap.
+fn around(heap: Bytes) -> Sweep {
+    Sweep::Heap(Bytes(heap.0 / 4), Bytes(heap.0.saturating_mul(3).max(1)))
+}
+
+/// The differences if there are two plans; the items that differ are marked in both.
+fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
+    let plans: Vec<usize> = (0..inputs.len())
+        .filter(|&index| inputs[index].plan.is_some())
+        .collect();
+    let [first, second] = plans[..] else {
+        return Vec::new();
+    };
+    let (Some(old), Some(new)) = (&inputs[first].plan, &inputs[second].plan) else {
+        return Vec::new();
+    };
+    let moved = moved_resources(old, new);
+    let tables = differences(old, new).into_iter().map(|(title, differences)| {
+        let value = |side: Option<String>| Cell::word(side.unwrap_or_else(|| "–".to_owned()));
+        let rows = differences
+            .into_iter()
+            .map(|one| vec![Cell::word(one.name), value(one.old), value(one.new)]);
+        Table {
+            title: title.to_owned(),
+            columns: ["name", "first plan", "second plan"].map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+            chosen: None,
+        }
+    });
+    let tables = tables.collect();
+    for index in [first, second] {
+        for item in &mut inputs[index].chart.items {
+            item.changed = moved.contains(&item.name);
+        }
+    }
+    tables
+}

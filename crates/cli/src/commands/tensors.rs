@@ -1,0 +1,281 @@
+//! `tileheap tensors`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use tileheap::units::Bytes;
+use tileheap_tensor::tvm::TvmGraph;
+use tileheap_tensor::{Home, MemoryPlan, Region, Timeline};
+
+use crate::documents;
+use crate::error::{Error, Result};
+use crate::input::{read_text_in, shown};
+use crate::networks::input::Input;
+use crate::networks::network::Network;
+use crate::networks::options::{TensorOptions, policies, strategies};
+use crate::networks::plan::{Planned, Row};
+use crate::output::Output;
+use crate::progress::Progress;
+
+/// Plan a network's tensors: placements, bytes by strategy, the lower bound, the peak
+///
+/// The file is a graph as JSON ("format": "tileheap-graph"), a TVM graph JSON, a network as lines of JSON, or a table of lifetimes
+/// (CSV id,lower,upper,size; half-open), detected by content; or an ONNX file (*.onnx). A policy chooses buffers or images; sizes
+/// are estimated from layouts. Every strategy but the default reproduces the planner of some framework.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap tensors network.jsonl                              offsets in one block
+  tileheap tensors graph.json --compare                       every strategy side by side
+  tileheap tensors graph.json --memory sram=1MiB,dram         a small memory first, the rest in dram
+  tileheap tensors records.csv --strategy nnc --dump          placements, and the allocation graph
+  tileheap tensors graph.json --trace trace.json              lifetimes, for chrome://tracing or Perfetto
+  tileheap tensors model.onnx --range batch=1..4              with a range for an open dimension
+  tileheap tensors graph.json --json | tileheap report - -o graph.html   as an HTML page")]
+pub(crate) struct Arguments {
+    /// The graph or records; - for standard input
+    #[arg(value_name = "GRAPH", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+    /// How to place tensors
+    #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
+    strategy: tileheap_tensor::TensorStrategy,
+    /// How to choose between images and buffers
+    #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = policies())]
+    policy: tileheap_tensor::StoragePolicy,
+    /// Memories in order of preference: sram=1MiB,dram
+    #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',')]
+    memory: Vec<String>,
+    /// Never reuse an operand's memory for the output of the same operator
+    #[arg(long)]
+    no_in_place: bool,
+    /// List every tensor with its placement and lifetimes, and the allocation graph
+    #[arg(long)]
+    dump: bool,
+    /// Compare all strategies
+    #[arg(long, conflicts_with_all = ["dump", "trace", "scopes"])]
+    compare: bool,
+    /// Print JSON: placements, lifetimes, and the bytes of every strategy
+    #[arg(long, conflicts_with_all = ["dump", "compare", "trace", "scopes"])]
+    json: bool,
+    /// Write lifetimes to a file as Chrome trace events
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    trace: Option<PathBuf>,
+    /// Write the TVM graph with the storage scopes that the policy chose
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    scopes: Option<PathBuf>,
+    /// Write the graph as JSON ("format": "tileheap-graph")
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    graph: Option<PathBuf>,
+    /// The range of an open dimension of an ONNX file, both ends included: batch=1..4
+    #[cfg(feature = "onnx")]
+    #[arg(long, value_name = "NAME=MIN..MAX", value_delimiter = ',')]
+    range: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let options = TensorOptions {
+        strategy: arguments.strategy,
+        policy: arguments.policy,
+        memories: arguments.memory.clone(),
+        in_place: !arguments.no_in_place,
+    };
+    let file = &arguments.file;
+    let network = if file.extension().is_some_and(|extension| extension == "onnx") {
+        Network::of(read_onnx(arguments)?, file, &options)?
+    } else {
+        let text = read_text_in(file, "graph", "a graph as JSON or records as CSV")
+            .map_err(Error::into_bad_input)?;
+        Network::read(&text, file, &options)?
+    };
+    if let Some(file) = &arguments.graph {
+        let (Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. })) = &network.input else {
+            return Err(Error::bad_input(
+                "--graph needs a graph, and the file has records only",
+            ));
+        };
+        Output::to(Some(file.clone())).write(&graph.to_json())?;
+    }
+    if arguments.json {
+        let document = network.document(file, &options)?;
+        return Output::stdout().write(&documents::write(&document));
+    }
+    let mut report = String::new();
+    if arguments.compare {
+        report += &format!("{:<22} {:>18} {:>8}\n", "strategy", "bytes", "ratio");
+        for (strategy, planned) in network.compare(&options) {
+            report += &match planned {
+                Ok(planned) => {
+                    format!(
+                        "{:<22} {:>18} {:>8}\n",
+                        strategy,
+                        planned.size.to_string(),
+                        ratio(planned.size, planned.bound)
+                    )
+                }
+                Err(error) => format!("{strategy:<22} {error}\n"),
+            };
+        }
+        return Output::stdout().write(&report);
+    }
+    let progress = Progress::new("planning", 0);
+    let planned = network.plan(&options, options.strategy);
+    let planned = planned.map_err(|error| Error::new(error.to_string()))?;
+    drop(progress);
+    if let Some(file) = &arguments.trace {
+        Output::to(Some(file.clone())).write(&planned.timeline.chrome_trace())?;
+    }
+    if let (Some(file), Some(choice)) = (&arguments.scopes, &network.choice) {
+        let Input::Tvm(of) = &network.input else {
+            return Err(Error::bad_input("--scopes needs a TVM graph"));
+        };
+        Output::to(Some(file.clone())).write(&of.write(|id| choice.scope(id).to_owned()))?;
+    }
+    report += &format!(
+        "{} with strategy {}\n",
+        shown(&arguments.file),
+        arguments.strategy
+    );
+    for memory in &planned.memories {
+        let MemoryPlan {
+            name, size, bound, ..
+        } = memory;
+        let capacity = memory
+            .capacity
+            .map_or(String::new(), |capacity| format!(", of {capacity}"));
+        report += &format!(
+            "  memory {name:<12} {size:>18}   bound {bound}, ratio {}{capacity}\n",
+            ratio(*size, *bound)
+        );
+    }
+    report += &format!(
+        "  total               {:>18}   bound {}, ratio {}\n",
+        planned.size.to_string(),
+        planned.bound,
+        ratio(planned.size, planned.bound)
+    );
+    for note in &planned.notes {
+        report += &format!("  {note}\n");
+    }
+    report += &chart(&planned.timeline);
+    if let Some((step, bytes, live)) = planned.timeline.peak() {
+        report += &format!("Live at the peak, step {}: {bytes}\n", step.0);
+        let several = planned.memories.len() > 1;
+        for occupant in live.iter().take(20) {
+            let Region { memory, offset, size } = occupant.region;
+            let memory = &planned.memories[memory.0 as usize].name;
+            report += &format!(
+                "  {:>16} {}at {:>16}  {}\n",
+                size.to_string(),
+                if several {
+                    format!("{memory:<12} ")
+                } else {
+                    String::new()
+                },
+                offset.to_string(),
+                occupant.name
+            );
+        }
+        if live.len() > 20 {
+            report += &format!("  and {} more\n", live.len() - 20);
+        }
+    }
+    if arguments.dump {
+        report += &dump(&planned);
+    }
+    Output::stdout().write_report(&report)
+}
+
+/// Reads a model, with the ranges of its open dimensions.
+#[cfg(feature = "onnx")]
+fn read_onnx(arguments: &Arguments) -> Result<Input> {
+    use tileheap_tensor::onnx::{OnnxOptions, read_onnx};
+    let bytes = crate::input::read_bytes(&arguments.file, "model", "an ONNX file")?;
+    let mut options = OnnxOptions::default();
+    for form in &arguments.range {
+        let parsed = form.split_once('=').and_then(|(name, range)| {
+            let (min, max) = range.split_once("..").unwrap_or((range, range));
+            Some((name.to_owned(), (min.parse().ok()?, max.parse().ok()?)))
+        });
+        let (name, range) = parsed.ok_or_else(|| {
+            Error::bad_input(format!("--range {form}: write NAME=MIN..MAX, both ends included"))
+        })?;
+        options.ranges.insert(name, range);
+    }
+    let graph = read_onnx(&bytes, &options);
+    graph
+        .map(Input::Graph)
+        .map_err(|error| Error::bad_input(format!("{}: {error}", shown(&arguments.file))))
+}
+
+#[cfg(not(feature = "onnx"))]
+fn read_onnx(arguments: &Arguments) -> Result<Input> {
+    Err(Error::bad_input(format!(
+        "{} is an ONNX file: this build lacks the feature `onnx`",
+        shown(&arguments.file)
+    )))
+}
+
+/// Every tensor with its placement and lifetimes, then the allocation graph of each memory.
+fn dump(planned: &Planned) -> String {
+    let columns: Vec<[String; 3]> = planned.tensors.iter().map(|row| columns(row, planned)).collect();
+    let widths = [0, 1].map(|column| columns.iter().map(|row| row[column].len()).max().unwrap_or(0));
+    let mut text = "Tensors\n".to_owned();
+    for (row, [place, lifetimes, reason]) in planned.tensors.iter().zip(&columns) {
+        text += &format!(
+            "  {:>16} {:<12} {place:<places$}  {lifetimes:<spans$}  {}{reason}\n",
+            row.size.to_string(),
+            row.storage.unwrap_or(""),
+            row.name,
+            places = widths[0],
+            spans = widths[1],
+        );
+    }
+    text.extend(planned.flows.iter().map(ToString::to_string));
+    text
+}
+
+/// Placement, lifetimes, and the reason for the storage.
+fn columns(row: &Row, planned: &Planned) -> [String; 3] {
+    let place = match (&row.regions[..], row.home) {
+        ([], Home::Planned) => "part of another".to_owned(),
+        ([], home) => format!("{home:?}").to_lowercase(),
+        (regions, _) => {
+            let at = regions.iter().map(|region| {
+                let memory = &planned.memories[region.memory.0 as usize].name;
+                format!("{memory} at {}", region.offset)
+            });
+            at.collect::<Vec<_>>().join(", then ")
+        }
+    };
+    let lifetimes: Vec<String> = row.lifetimes.iter().map(ToString::to_string).collect();
+    let reason = row.reason.as_ref();
+    let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
+    [place, lifetimes.join(" "), reason]
+}
+
+fn ratio(size: Bytes, bound: Bytes) -> String {
+    match bound.0 {
+        0 => "-".to_owned(),
+        _ => format!("{:.3}", size.0 as f64 / bound.0 as f64),
+    }
+}
+
+/// Live bytes over steps, in at most 64 columns.
+fn chart(timeline: &Timeline) -> String {
+    let live = timeline.live_bytes();
+    let most = live.iter().copied().max().unwrap_or(Bytes::ZERO).0.max(1);
+    if live.is_empty() {
+        return String::new();
+    }
+    let columns = live.len().min(64);
+    let bars = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let line: String = (0..columns)
+        .map(|column| {
+            let part = &live[column * live.len() / columns
+                ..((column + 1) * live.len() / columns).max(column * live.len() / columns + 1)];
+            let top = part.iter().copied().max().unwrap_or(Bytes::ZERO).0;
+            bars[((u128::from(top) * 7).div_ceil(u128::from(most)) as usize).min(7)]
+        })
+        .collect();
+    format!("Live bytes over {} steps\n  {line}\n", live.len())
+}

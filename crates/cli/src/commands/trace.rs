@@ -1,0 +1,64 @@
+//! `tileheap trace`.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueHint};
+use tileheap_textures::scenario::Scenario;
+use tileheap_textures::trace::TraceWriter;
+
+use crate::error::{Error, Result};
+use crate::progress::Progress;
+
+/// Generate a trace of texture requests of a moving camera
+///
+/// The same scenario, seed and number of frames give the same trace on every machine.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  tileheap trace strafe -o strafe.trace && tileheap replay strafe.trace --budget 2MiB --all
+  tileheap trace flight --frames 2000 --seed 7 -o flight.trace")]
+pub(crate) struct Arguments {
+    /// The scenario
+    #[arg(value_parser = scenarios())]
+    scenario: Scenario,
+    /// The number of frames
+    #[arg(long, default_value_t = 600)]
+    frames: u32,
+    /// The seed of the generator
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The file to write
+    #[arg(short, long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let path = &arguments.output;
+    let failed = |error: std::io::Error| {
+        Error::new(format!(
+            "cannot write `{}`: {error}: give -o another path",
+            path.display()
+        ))
+    };
+    let scenario = arguments.scenario;
+    let progress = Progress::new("writing", 0);
+    let file = BufWriter::new(File::create(path).map_err(failed)?);
+    let mut writer = TraceWriter::new(file, &scenario.geometry()).map_err(failed)?;
+    let mut written = Ok(());
+    scenario.generate(arguments.seed, arguments.frames, |record| {
+        if written.is_ok() {
+            written = writer.write(record);
+        }
+    });
+    let finished = written.and_then(|()| writer.finish());
+    drop(progress);
+    finished.map(drop).map_err(failed)
+}
+
+fn scenarios() -> impl TypedValueParser<Value = Scenario> {
+    PossibleValuesParser::new(Scenario::ALL.map(Scenario::name))
+        .map(|name| name.parse().expect("a known name"))
+}

@@ -1,0 +1,117 @@
+//! Errors: one line on standard error, and an exit status.
+
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// The result of a subcommand.
+pub(crate) type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a subcommand did not succeed.
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// Whatever reads standard output closed it: nothing is wrong.
+    BrokenPipe,
+    /// The cause, and what to do about it.
+    Message(String),
+    /// The same, for invalid input: exits as an invalid command line does.
+    BadInput(String),
+    /// Proved infeasible; already printed.
+    Infeasible,
+    /// No answer within the budget; already printed.
+    OutOfSteps,
+}
+
+impl Error {
+    pub(crate) fn new(message: impl Into<String>) -> Error {
+        Error::Message(message.into())
+    }
+
+    pub(crate) fn bad_input(message: impl Into<String>) -> Error {
+        Error::BadInput(message.into())
+    }
+
+    /// Makes a message one about invalid input.
+    pub(crate) fn into_bad_input(self) -> Error {
+        match self {
+            Error::Message(message) => Error::BadInput(message),
+            other => other,
+        }
+    }
+
+    /// An error of a named file or option.
+    pub(crate) fn of(name: impl fmt::Display, error: impl fmt::Display) -> Error {
+        Error::Message(format!("{name}: {error}"))
+    }
+
+    /// Prints the error, if there is something to print.
+    pub(crate) fn report(self) -> ExitCode {
+        match self {
+            Error::BrokenPipe => ExitCode::SUCCESS,
+            Error::Message(message) => {
+                print(&message);
+                ExitCode::from(1)
+            }
+            Error::BadInput(message) => {
+                print(&message);
+                ExitCode::from(2)
+            }
+            Error::Infeasible => ExitCode::from(1),
+            Error::OutOfSteps => ExitCode::from(3),
+        }
+    }
+
+    /// Prints help where it was requested, and otherwise one line about the invalid command line.
+    pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+        if error.exit_code() == 0
+            || error.kind() == clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        {
+            // A closed pipe is not an error.
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+        // clap writes paragraphs: the error, tips, usage, a pointer to --help.
+        let text = error.render().to_string();
+        let paragraphs = text
+            .split("\n\n")
+            .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+        let kept = paragraphs.filter(|text| {
+            !text.is_empty() && !text.starts_with("Usage:") && !text.starts_with("For more information")
+        });
+        let message = kept.collect::<Vec<_>>().join("; ");
+        print(&format!(
+            "{}: see --help",
+            message.strip_prefix("error: ").unwrap_or(&message)
+        ));
+        ExitCode::from(2)
+    }
+}
+
+macro_rules! from_errors {
+    ($($error:ty),*) => {$(
+        impl From<$error> for Error {
+            fn from(error: $error) -> Error {
+                Error::Message(error.to_string())
+            }
+        }
+    )*};
+}
+
+from_errors!(
+    tileheap::Error,
+    tileheap_device::ProfileError,
+    tileheap_pack::PackError,
+    tileheap_tensor::Error,
+    tileheap_tensor::TensorError,
+    tileheap_textures::Error,
+    tileheap_textures::CacheError
+);
+
+/// One line on standard error, whatever the message contains.
+fn print(message: &str) {
+    let mut line = String::from("tileheap: ");
+    line.extend(message.chars().map(|c| if c.is_control() { ' ' } else { c }));
+    line.push('\n');
+    // There is no other place to report a closed standard error.
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}

@@ -1,0 +1,111 @@
+//! The differences between two plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+/// A value that differs; `None` in the plan that lacks it.
+pub(crate) struct Difference {
+    pub(crate) name: String,
+    pub(crate) old: Option<String>,
+    pub(crate) new: Option<String>,
+}
+
+/// All differences, grouped under headings.
+pub(crate) fn differences(old: &Value, new: &Value) -> [(&'static str, Vec<Difference>); 3] {
+    [
+        ("Resources", differing(&placements(old), &placements(new))),
+        ("Bound in passes", differing(&bindings(old), &bindings(new))),
+        ("Totals", differing(&totals(old), &totals(new))),
+    ]
+}
+
+/// The resources that are placed differently, or are in one of the plans only.
+pub(crate) fn moved_resources(old: &Value, new: &Value) -> BTreeSet<String> {
+    let (old, new) = (placements(old), placements(new));
+    let names = old.keys().chain(new.keys());
+    names
+        .filter(|name| old.get(*name) != new.get(*name))
+        .cloned()
+        .collect()
+}
+
+/// The placements of each resource.
+fn placements(plan: &Value) -> BTreeMap<String, String> {
+    let object_size = |index: &Value| {
+        let object = index
+            .as_u64()
+            .and_then(|index| plan["objects"].get(index as usize));
+        object.map_or(String::new(), |object| format!(" of {} B", object["size"]))
+    };
+    let resources = entries(&plan["resources"]);
+    let placed = resources.map(|(name, resource)| {
+        let places = resource["placements"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|place| {
+                format!(
+                    "{} at {}{}, {} … {}",
+                    text(&place["home"]),
+                    place["offset"],
+                    object_size(&place["object"]),
+                    text(&place["first_pass"]),
+                    text(&place["last_pass"]),
+                )
+            });
+        let places: Vec<String> = places.collect();
+        let place = if places.is_empty() {
+            "not placed".to_owned()
+        } else {
+            places.join(", then ")
+        };
+        (name, place)
+    });
+    placed.collect()
+}
+
+/// The tile memory bound in each pass.
+fn bindings(plan: &Value) -> BTreeMap<String, String> {
+    let passes = entries(&plan["passes"]);
+    let bound = passes.map(|(name, pass)| {
+        let bytes = match pass["bound_bytes"].as_u64() {
+            Some(bytes) if bytes > 0 => format!("{bytes} B"),
+            _ => "nothing".to_owned(),
+        };
+        (name, bytes)
+    });
+    bound.collect()
+}
+
+fn totals(plan: &Value) -> BTreeMap<String, String> {
+    let totals = plan["totals"].as_object().into_iter().flatten();
+    totals
+        .map(|(name, bytes)| (name.clone(), format!("{bytes}")))
+        .collect()
+}
+
+fn entries(list: &Value) -> impl Iterator<Item = (String, &Value)> {
+    let list = list.as_array().into_iter().flatten();
+    list.map(|entry| (text(&entry["name"]), entry))
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Names that are in one map only, or have different values; those of `old` first.
+fn differing(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> Vec<Difference> {
+    let difference = |name: &String| Difference {
+        name: name.clone(),
+        old: old.get(name).cloned(),
+        new: new.get(name).cloned(),
+    };
+    let changed = old.iter().filter(|(name, before)| new.get(*name) != Some(before));
+    let added = new.keys().filter(|name| !old.contains_key(*name));
+    changed
+        .map(|(name, _)| name)
+        .chain(added)
+        .map(difference)
+        .collect()
+}

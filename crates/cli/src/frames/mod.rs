@@ -1,0 +1,7 @@
+//! Frames: device profiles, plans, advice, sweeps, and differences between plans.
+
+pub(crate) mod advice;
+pub(crate) mod diff;
+pub(crate) mod plan;
+pub(crate) mod profile;
+pub(crate) mod sweep;

@@ -1,0 +1,199 @@
+//! Reading and planning a frame as the options say.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ash::vk;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum, ValueHint};
+use tileheap::frame::import::{self, Imported};
+use tileheap::frame::{ResourceId, Weights};
+use tileheap::measure::{estimate, raw};
+use tileheap::plan::{BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule};
+use tileheap::profile::DeviceProfile;
+use tileheap::units::Bytes;
+
+use super::profile;
+use crate::error::{Error, Result};
+use crate::input::{read_text, shown};
+use crate::values::{Budget, parse_bytes, parse_extent};
+
+/// A frame, and how it is planned.
+#[derive(Debug, Args)]
+pub(crate) struct FrameArguments {
+    /// The frame as JSON, native ("format": "tileheap-frame") or loose; - for standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) frame: PathBuf,
+    #[command(flatten)]
+    pub(crate) options: FrameOptions,
+}
+
+/// How a frame is planned, and for which device.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct FrameOptions {
+    /// The device: a name (see `tileheap profile --help`) or a profile as JSON
+    #[arg(long, default_value = "adreno-830", value_name = "NAME|FILE")]
+    pub(crate) profile: String,
+    /// The size of the tile heap: 8355840, 18MiB, 8.5MB
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
+    pub(crate) heap: Option<Bytes>,
+    /// The base extent, which scaled images follow, instead of the frame's own
+    #[arg(long, value_name = "WxH", value_parser = parse_extent)]
+    pub(crate) size: Option<(u32, u32)>,
+    /// How to choose the resources that are placed in tile memory
+    #[arg(long, default_value = Strategy::Optimal.name(), value_parser = strategies())]
+    pub(crate) strategy: Strategy,
+    /// How to compute the sizes of resources
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) sizes: Sizes,
+    /// Limit the search to a number of steps; `none` searches until the plan is proved optimal
+    #[arg(long, value_name = "STEPS|none", default_value_t = Budget(BUDGET))]
+    pub(crate) budget: Budget,
+    /// Binning cost of one more bin in a render pass, in bytes of traffic per frame; 0 with --sizes raw
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    pub(crate) bin_cost: Option<Bytes>,
+    /// When to bind several tile memory objects of rising size (a ladder); `always` with --sizes raw
+    #[arg(long, value_parser = ladders())]
+    pub(crate) ladder: Option<Ladder>,
+    /// Split lifetimes: keep the first part in tile memory where that saves more than the store after it costs
+    #[arg(long)]
+    pub(crate) split: bool,
+    /// Measured savings per access, instead of the model's, as JSON ("format": "tileheap-weights")
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) weights: Option<PathBuf>,
+    /// Require a resource in tile memory, or fail with the rule that forbids it; may be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    pub(crate) pin: Vec<String>,
+    /// Keep a resource out of tile memory; may be repeated
+    #[arg(long, value_name = "RESOURCE")]
+    pub(crate) keep_off: Vec<String>,
+}
+
+/// How the sizes of resources are computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sizes {
+    /// The device profile's estimates
+    #[default]
+    Profile,
+    /// Width x height x bytes per texel, eligibility as the file says, the whole frame as one window: as in published tables
+    Raw,
+}
+
+impl FrameArguments {
+    /// The frame, at another base extent if one is given.
+    pub(crate) fn read_frame(&self) -> Result<Imported> {
+        self.frame_from(&read_text(&self.frame, "frame")?, self.options.size)
+    }
+
+    /// The same from the file's text.
+    pub(crate) fn frame_from(&self, text: &str, extent: Option<(u32, u32)>) -> Result<Imported> {
+        self.options.apply(frame_from(&self.frame, text, extent)?)
+    }
+}
+
+impl FrameOptions {
+    /// The device profile.
+    pub(crate) fn read_profile(&self) -> Result<DeviceProfile> {
+        let profile = profile::read(&self.profile)?;
+        Ok(match self.heap {
+            Some(size) => profile.with_tile_heap_size(size)?,
+            None => profile,
+        })
+    }
+
+    /// Plans a frame.
+    pub(crate) fn plan(&self, imported: &Imported, profile: &DeviceProfile) -> Result<Plan> {
+        let frame = &imported.frame;
+        let options = PlanOptions {
+            strategy: self.strategy,
+            budget: self.budget.0,
+            split: self.split,
+            ..PlanOptions::default()
+        };
+        let (needs, options) = match self.sizes {
+            Sizes::Profile => (estimate(frame, profile)?, options),
+            Sizes::Raw => {
+                let options = PlanOptions {
+                    windows: WindowRule::WholeFrame,
+                    lazy: false,
+                    bin_cost: Bytes::ZERO,
+                    ladder: Ladder::Always,
+                    ..options
+                };
+                let needs = raw(frame, profile, &imported.claims, &imported.raw_texel_bytes)?;
+                (needs, options)
+            }
+        };
+        let options = PlanOptions {
+            bin_cost: self.bin_cost.unwrap_or(options.bin_cost),
+            ladder: self.ladder.unwrap_or(options.ladder),
+            ..options
+        };
+        let profile = Arc::new(profile.clone());
+        Ok(tileheap::plan::plan(frame, &Arc::new(needs), &profile, &options)?)
+    }
+
+    /// Applies weights, `--pin` and `--keep-off` to a frame.
+    fn apply(&self, mut imported: Imported) -> Result<Imported> {
+        if let Some(path) = &self.weights {
+            let weights = Weights::from_json(&read_text(path, "weights")?);
+            let weighed = weights.and_then(|weights| imported.frame.weighed(&weights));
+            imported.frame = weighed.map_err(|error| Error::of(shown(path), error))?;
+        }
+        let find_all = |option: &str, names: &[String]| -> Result<Vec<ResourceId>> {
+            let find = |name: &String| {
+                let known = imported.frame.resource_named(name);
+                known.ok_or_else(|| {
+                    Error::bad_input(format!("{option} {name}: the frame has no such resource"))
+                })
+            };
+            names.iter().map(find).collect()
+        };
+        let pinned = find_all("--pin", &self.pin)?;
+        let kept_off = find_all("--keep-off", &self.keep_off)?;
+        if let Some(name) = self.pin.iter().find(|name| self.keep_off.contains(name)) {
+            let message = format!("`{name}` cannot have both --pin and --keep-off");
+            return Err(Error::bad_input(message));
+        }
+        imported.frame = imported.frame.with_pinned(&pinned).with_kept_off(&kept_off);
+        Ok(imported)
+    }
+}
+
+/// The frame in a text, native or loose, at another base extent if one is given.
+pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) -> Result<Imported> {
+    let extent = extent.map(|(width, height)| vk::Extent2D { width, height });
+    import::read(text, extent).map_err(|error| Error::of(shown(path), error))
+}
+
+fn ladders() -> impl TypedValueParser<Value = Ladder> {
+    let values = Ladder::ALL.map(|ladder| {
+        PossibleValue::new(ladder.name()).help(match ladder {
+            Ladder::Off => "One object for all lifetimes that overlap",
+            Ladder::WherePays => "Where the model estimates a lower binning cost",
+            Ladder::Always => "Wherever that binds fewer bytes",
+        })
+    });
+    PossibleValuesParser::new(values).map(|name| {
+        let known = Ladder::ALL.into_iter().find(|ladder| ladder.name() == name);
+        known.expect("clap lets no other name through")
+    })
+}
+
+fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    let values = Strategy::ALL.map(|strategy| {
+        PossibleValue::new(strategy.name()).help(match strategy {
+            Strategy::Optimal => "Maximum savings, by a search that proves optimality or reports a bound",
+            Strategy::Greedy => "Greedy by savings per byte and step, the best of several orders",
+            Strategy::Fast => "Greedy in a single order",
+            Strategy::FirstCome => {
+                "As in the vendor's sample: in order of declaration, the whole heap always bound"
+            }
+            Strategy::Off => "No tile memory",
+        })
+    });
+    PossibleValuesParser::new(values).map(|name| {
+        let known = Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
+        known.unwrap_or_default()
+    })
+}

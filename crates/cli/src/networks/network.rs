@@ -1,0 +1,92 @@
+//! A network with the storage of its tensors chosen.
+
+use std::path::Path;
+
+use tileheap_tensor::tvm::TvmGraph;
+use tileheap_tensor::{MemoryDesc, StorageChoice, StorageOptions, TensorError, TensorStrategy, choose};
+
+use super::document;
+use super::input::Input;
+use super::options::TensorOptions;
+use super::plan::{Planned, of_graph, of_records};
+use crate::documents::Tensors;
+use crate::error::{Error, Result};
+use crate::input::shown;
+use crate::progress::Progress;
+
+/// A network with the storage of its tensors chosen.
+pub(crate) struct Network {
+    pub(crate) input: Input,
+    /// `None` for records.
+    pub(crate) choice: Option<StorageChoice>,
+    memories: Vec<MemoryDesc>,
+}
+
+impl Network {
+    /// Reads a graph or records.
+    pub(crate) fn read(text: &str, path: &Path, options: &TensorOptions) -> Result<Network> {
+        let input =
+            Input::parse(text).map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?;
+        Network::of(input, path, options)
+    }
+
+    /// Chooses the storage.
+    pub(crate) fn of(input: Input, path: &Path, options: &TensorOptions) -> Result<Network> {
+        let choice = match &input {
+            Input::Graph(graph) | Input::Tvm(TvmGraph { graph, .. }) => {
+                let storage = StorageOptions {
+                    policy: options.policy,
+                    ..StorageOptions::default()
+                };
+                Some(
+                    choose(graph, &storage)
+                        .map_err(|error| Error::bad_input(format!("{}: {error}", shown(path))))?,
+                )
+            }
+            Input::Records(_) => None,
+        };
+        Ok(Network {
+            input,
+            choice,
+            memories: options.memories()?,
+        })
+    }
+
+    /// Plans with a strategy.
+    pub(crate) fn plan(
+        &self,
+        options: &TensorOptions,
+        strategy: TensorStrategy,
+    ) -> Result<Planned, TensorError> {
+        match (&self.input, &self.choice) {
+            (Input::Records(items), _) => of_records(items, &self.memories, strategy),
+            (_, Some(choice)) => of_graph(choice, &self.memories, strategy, options),
+            _ => unreachable!("graphs have a storage choice"),
+        }
+    }
+
+    /// The plan, and the bytes of every strategy, as `tileheap tensors --json` writes them.
+    pub(crate) fn document(&self, path: &Path, options: &TensorOptions) -> Result<Tensors> {
+        let planned = self.plan(options, options.strategy);
+        let planned = planned.map_err(|error| Error::of(shown(path), error))?;
+        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+        Ok(document::document(
+            &name,
+            options,
+            &planned,
+            &self.compare(options),
+        ))
+    }
+
+    /// Plans with every strategy.
+    pub(crate) fn compare(&self, options: &TensorOptions) -> Vec<(TensorStrategy, Result<Planned, String>)> {
+        let strategies = TensorStrategy::all();
+        let progress = Progress::new("planning with every strategy", strategies.len() as u64);
+        let planned = strategies.into_iter().enumerate().map(|(done, strategy)| {
+            progress.set_position(done as u64);
+            let planned = self.plan(options, strategy);
+            (strategy, planned.map_err(|error| error.to_string()))
+        });
+        planned.collect()
+    }
+}

@@ -1,0 +1,147 @@
+//! The plan of a network by one strategy.
+
+use tileheap::units::{Alignment, Bytes, Span};
+use tileheap_tensor::{
+    Flow, Home, MemoryDesc, MemoryPlan, Reason, Region, Space, SpaceItem, StorageChoice, TensorError,
+    TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, flows, place, plan,
+};
+
+use super::options::TensorOptions;
+
+/// The plan of a network.
+pub(crate) struct Planned {
+    pub(crate) size: Bytes,
+    pub(crate) bound: Bytes,
+    pub(crate) memories: Vec<MemoryPlan>,
+    pub(crate) tensors: Vec<Row>,
+    pub(crate) timeline: Timeline,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// The placement of a tensor.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// `None` if unknown.
+    pub(crate) storage: Option<&'static str>,
+    /// Why its storage is not what the policy chose.
+    pub(crate) reason: Option<String>,
+    pub(crate) home: Home,
+    pub(crate) size: Bytes,
+    /// Its regions, in order of time.
+    pub(crate) regions: Vec<Region>,
+    /// Part of another tensor, or the result of a loop.
+    pub(crate) is_within_another: bool,
+    pub(crate) lifetimes: Vec<Span>,
+}
+
+/// Plans records.
+pub(super) fn of_records(
+    items: &[SpaceItem],
+    memories: &[MemoryDesc],
+    strategy: TensorStrategy,
+) -> Result<Planned, TensorError> {
+    let one = [MemoryDesc::new("device")];
+    let memories = if memories.is_empty() { &one } else { memories };
+    let Space { regions, memories } = place(items, memories, strategy)?;
+    let rows = items.iter().zip(&regions).map(|(item, region)| Row {
+        name: item.name.clone(),
+        storage: None,
+        reason: None,
+        home: Home::Planned,
+        size: item.size,
+        regions: vec![*region],
+        is_within_another: false,
+        lifetimes: item.lives.clone(),
+    });
+    let timeline = Timeline::of_records(items, &regions);
+    let flows = flows(&timeline.occupants, &memories)?;
+    Ok(Planned {
+        size: memories.iter().map(|memory| memory.size).sum(),
+        bound: memories.iter().map(|memory| memory.bound).sum(),
+        tensors: rows.collect(),
+        memories,
+        timeline,
+        flows,
+        notes: vec![format!("{} tensors", items.len())],
+    })
+}
+
+/// Plans a graph whose storage is chosen.
+pub(super) fn of_graph(
+    choice: &StorageChoice,
+    memories: &[MemoryDesc],
+    strategy: TensorStrategy,
+    options: &TensorOptions,
+) -> Result<Planned, TensorError> {
+    let pitch = Alignment::new(64).expect("not 0");
+    let needs: Vec<TensorRequirements> = choice
+        .layouts
+        .iter()
+        .map(|layout| TensorRequirements::of_layout(layout, pitch))
+        .collect();
+    let plan_options = TensorPlanOptions {
+        strategy,
+        memories: memories.to_vec(),
+        in_place: options.in_place,
+        ..TensorPlanOptions::default()
+    };
+    let plan: TensorPlan = plan(&choice.graph, &choice.layouts, &needs, &plan_options)?;
+    let images = choice
+        .layouts
+        .iter()
+        .filter(|layout| layout.rule.storage.is_image())
+        .count();
+    let mut notes = vec![format!(
+        "{} tensors, {images} in images, {} conversions, {} memory reuses, {} copies (policy {})",
+        choice.graph.tensors().len(),
+        choice.conversions.len(),
+        plan.handovers.len(),
+        plan.copies.len(),
+        options.policy,
+    )];
+    let otherwise = choice.reasons.iter().filter(|reason| **reason != Reason::Asked);
+    match otherwise.count() {
+        0 => {}
+        count => notes.push(format!(
+            "{count} tensors exceed the image limits and are stored differently: see --dump"
+        )),
+    }
+    for (node, copies) in &plan.unrolled {
+        notes.push(format!(
+            "loop `{}`: unrolled {copies} times",
+            choice.graph.node(*node).name
+        ));
+    }
+    let rows = choice.graph.tensor_ids().map(|id| {
+        let (tensor, placed) = (choice.graph.tensor(id), plan.tensor(id));
+        let mut regions: Vec<Region> = Vec::new();
+        for region in placed.place.iter().flat_map(|place| place.regions()) {
+            if !regions.contains(&region) {
+                regions.push(region);
+            }
+        }
+        Row {
+            name: tensor.name.clone(),
+            storage: Some(placed.layout.rule.storage.name()),
+            reason: Some(&choice.reasons[id.index()])
+                .filter(|reason| **reason != Reason::Asked)
+                .map(Reason::to_string),
+            home: placed.home,
+            size: placed.size,
+            is_within_another: placed.place.is_some() && regions.is_empty(),
+            regions,
+            lifetimes: placed.lives.clone(),
+        }
+    });
+    let flows = flows(&plan.slots, &plan.memories)?;
+    Ok(Planned {
+        size: plan.size(),
+        bound: plan.bound(),
+        tensors: rows.collect(),
+        timeline: Timeline::of_plan(&choice.graph, &plan),
+        flows,
+        memories: plan.memories,
+        notes,
+    })
+}

@@ -1,0 +1,215 @@
+//! Values of options: sizes, extents, shares, budgets, sweeps.
+
+use std::fmt;
+use std::str::FromStr;
+
+use tileheap::units::Bytes;
+
+/// `8355840`, `18MiB`, `8.5MB`: bytes, rounded down to whole ones.
+pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {
+    const UNITS: [(&str, u64); 8] = [
+        ("", 1),
+        ("b", 1),
+        ("kib", 1 << 10),
+        ("mib", 1 << 20),
+        ("gib", 1 << 30),
+        ("kb", 1_000),
+        ("mb", 1_000_000),
+        ("gb", 1_000_000_000),
+    ];
+    let help = || "write a size in bytes or with a unit: 8355840, 18MiB, 8.5MB".to_owned();
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let unit = unit.trim_start().to_ascii_lowercase();
+    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(help)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty()
+        || (number.contains('.') && fraction.is_empty())
+        || fraction.contains('.')
+        || fraction.len() > 18
+    {
+        return Err(help());
+    }
+    // In 128 bits: 19 digits times a billion do not overflow.
+    let parse = |digits: &str| {
+        if digits.is_empty() {
+            Ok(0u64)
+        } else {
+            digits.parse::<u64>().map_err(|_| help())
+        }
+    };
+    let whole = u128::from(parse(whole)?) * u128::from(*scale);
+    let part = u128::from(parse(fraction)?) * u128::from(*scale) / 10u128.pow(fraction.len() as u32);
+    u64::try_from(whole + part)
+        .map(Bytes)
+        .map_err(|_| "the size exceeds 64 bits".to_owned())
+}
+
+/// A share with a tenth of a percent, rounded down: a share just below a threshold does not print as the threshold.
+pub(crate) fn percent(part: u64, whole: u64) -> String {
+    let tenths = u128::from(part) * 1000 / u128::from(whole.max(1));
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+/// `60%`, `62.5`: in thousandths of the whole.
+pub(crate) fn parse_percent(text: &str) -> Result<u32, String> {
+    let help = || "write a percentage from 0% to 100% with at most one decimal: 60%, 62.5%".to_owned();
+    let number = text.strip_suffix('%').unwrap_or(text).trim_end();
+    let (whole, tenth) = number.split_once('.').unwrap_or((number, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|digit| digit.is_ascii_digit());
+    if !digits(whole) || !digits(tenth) || tenth.len() > 1 {
+        return Err(help());
+    }
+    let thousandths = whole.parse::<u32>().ok().and_then(|whole| {
+        let tenth: u32 = tenth.parse().ok()?;
+        whole.checked_mul(10)?.checked_add(tenth)
+    });
+    thousandths.filter(|share| *share <= 1000).ok_or_else(help)
+}
+
+/// Search steps; `none` for no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Budget(pub(crate) u64);
+
+impl FromStr for Budget {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Budget, String> {
+        if text == "none" {
+            return Ok(Budget(u64::MAX));
+        }
+        let help = || "write a number of steps, or `none` for no limit".to_owned();
+        text.parse().map(Budget).map_err(|_| help())
+    }
+}
+
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            u64::MAX => f.write_str("none"),
+            steps => write!(f, "{steps}"),
+        }
+    }
+}
+
+/// The range of a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sweep {
+    /// Sizes of the tile heap.
+    Heap(Bytes, Bytes),
+    /// Extents of the frame.
+    Size((u32, u32), (u32, u32)),
+}
+
+impl FromStr for Sweep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Sweep, String> {
+        let help = || "write heap=2MiB..24MiB or size=640x360..2560x1440".to_owned();
+        let (what, range) = text.split_once('=').ok_or_else(help)?;
+        let (from, to) = range.split_once("..").ok_or_else(help)?;
+        let sweep = match what {
+            "heap" => Sweep::Heap(parse_bytes(from)?, parse_bytes(to)?),
+            "size" => Sweep::Size(parse_extent(from)?, parse_extent(to)?),
+            _ => return Err(help()),
+        };
+        let ascends = match sweep {
+            Sweep::Heap(from, to) => from < to,
+            Sweep::Size(from, to) => from.0 <= to.0 && from.1 <= to.1 && from != to,
+        };
+        if ascends { Ok(sweep) } else { Err(help()) }
+    }
+}
+
+/// `1920x1080`.
+pub(crate) fn parse_extent(text: &str) -> Result<(u32, u32), String> {
+    let help = || "write width and height in texels, both at least 1: 1920x1080".to_owned();
+    let (width, height) = text.split_once(['x', 'X']).ok_or_else(help)?;
+    let side = |digits: &str| {
+        let plain = digits.bytes().all(|digit| digit.is_ascii_digit());
+        digits
+            .parse::<u32>()
+            .ok()
+            .filter(|side| plain && *side > 0)
+            .ok_or_else(help)
+    };
+    Ok((side(width)?, side(height)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_units_and_fractions() {
+        assert_eq!(parse_bytes("8355840"), Ok(Bytes(8_355_840)));
+        assert_eq!(parse_bytes("18MiB"), Ok(Bytes::mib(18)));
+        assert_eq!(parse_bytes("18 mib"), Ok(Bytes::mib(18)));
+        assert_eq!(parse_bytes("8.5MB"), Ok(Bytes(8_500_000)));
+        assert_eq!(parse_bytes("0.1KiB"), Ok(Bytes(102)));
+        assert_eq!(parse_bytes("0"), Ok(Bytes(0)));
+        for wrong in [
+            "",
+            "MiB",
+            "1.MiB",
+            ".5MiB",
+            "1.2.3",
+            "18M",
+            "-1",
+            "1e6",
+            "99999999999GiB",
+            "18446744073709551616",
+        ] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn shares_have_a_tenth_at_most() {
+        assert_eq!(parse_percent("60%"), Ok(600));
+        assert_eq!(parse_percent("62.5"), Ok(625));
+        assert_eq!(parse_percent("100 %"), Ok(1000));
+        for wrong in ["", "%", "100.1%", "-1", "6.25%", "1e2", "60%%", "99999999999%"] {
+            assert!(parse_percent(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn sweeps_ascend() {
+        let mib = Bytes::mib;
+        assert_eq!("heap=2MiB..24MiB".parse(), Ok(Sweep::Heap(mib(2), mib(24))));
+        assert_eq!("size=64x36..128x72".parse(), Ok(Sweep::Size((64, 36), (128, 72))));
+        for wrong in [
+            "",
+            "heap",
+            "heap=2MiB",
+            "heap=3MiB..2MiB",
+            "size=1x2..1x2",
+            "size=2x2..3x1",
+            "time=1..2",
+        ] {
+            assert!(wrong.parse::<Sweep>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn extents_have_two_sides() {
+        assert_eq!(parse_extent("1920x1080"), Ok((1920, 1080)));
+        for wrong in [
+            "",
+            "1920",
+            "1920x",
+            "x1080",
+            "0x1080",
+            "1920x0",
+            "-1x5",
+            "+1x5",
+            "1x2x3",
+            "4294967296x1",
+        ] {
+            assert!(parse_extent(wrong).is_err(), "{wrong}");
+        }
+    }
+}
