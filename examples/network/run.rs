@@ -142,7 +142,7 @@ impl<'a> Bench<'a> {
         let device = self.context.device();
         for (_, host) in self.hosts {
             // SAFETY: every run was waited for.
-            unsafe { host.destroy(self.context.tile()) };
+            unsafe { host.destroy() };
         }
         // SAFETY: every run was waited for.
         unsafe { self.network.destroy() };

@@ -7,7 +7,7 @@ use ash::vk;
 
 use super::DeviceQueue;
 use super::bound::Place;
-use super::create::whole;
+use super::create::full_subresource_range;
 use super::functions::Functions;
 use super::legacy;
 use crate::frame::{Lifetime, PassId};
@@ -262,7 +262,7 @@ impl Two {
                     .src_queue_family_index(from)
                     .dst_queue_family_index(to)
                     .image(image)
-                    .subresource_range(whole(resource.aspects())),
+                    .subresource_range(full_subresource_range(resource.aspects())),
             );
             self.images.len() - 1
         } else {

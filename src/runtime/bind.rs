@@ -7,13 +7,14 @@ use ash::vk;
 use super::attachment::{Attachment, Attachments};
 use super::barrier::Barriers;
 use super::bound::{BoundFrame, Parity, Place, Tables};
-use super::device::Inner;
-use super::names::c_name;
+use super::device_state::{DeviceState, c_name};
 use super::owned::{Guard, OwnedObjects};
+use super::planning::DevicePlanner;
 use super::progress::Progress;
 use super::render_pass::{self, PassObject};
 use super::rendering::{Dynamic, Rendering};
 use super::resources::{self, Created};
+use super::retire::RetiredFrames;
 use super::submit::Submission;
 use super::tiles::{Tiles, bound_bytes, check_shading};
 use super::turn::Slot;
@@ -26,23 +27,29 @@ use crate::plan::Plan;
 /// How often a frame is planned anew because requirements grew, before it is given up.
 const ATTEMPTS: usize = 3;
 
-pub(super) fn bind(inner: &Arc<Inner>, plan: &Arc<Plan>, queues: Vec<DeviceQueue>) -> Result<BoundFrame> {
+pub(super) fn bind(
+    state: &Arc<DeviceState>,
+    planner: &DevicePlanner,
+    retired: &Arc<RetiredFrames>,
+    plan: &Arc<Plan>,
+    queues: Vec<DeviceQueue>,
+) -> Result<BoundFrame> {
     let _span = tracing::info_span!("bind", frame = plan.frame.name()).entered();
-    if plan.profile != inner.profile {
-        let (planned, device) = (plan.profile.name.clone(), inner.profile.name.clone());
+    if plan.profile != state.profile {
+        let (planned, device) = (plan.profile.name.clone(), state.profile.name.clone());
         return Err(RuntimeError::OtherDevice { planned, device }.into());
     }
-    check_shading(inner, plan)?;
+    check_shading(state, plan)?;
     check_stores(plan)?;
     let mut plan = plan.clone();
     for attempt in 1.. {
-        let mut guard = Guard::new(inner);
-        match resources::create(inner, &plan, &mut guard.owned)? {
-            Created::All(places) => return complete(inner, plan, queues, guard, places),
+        let mut guard = Guard::new(state.clone());
+        match resources::create(state, &plan, &mut guard.owned)? {
+            Created::All(places) => return complete(state, retired.clone(), plan, queues, guard, places),
             Created::Grown { requirements, fault } if attempt < ATTEMPTS => {
                 tracing::info!(reason = %fault, "planning anew");
                 let requirements = Arc::new(described(&plan, requirements));
-                plan = inner.plan(plan.described(), &requirements, &plan.options)?;
+                plan = planner.plan(plan.described(), &requirements, &plan.options)?;
             }
             Created::Grown { fault, .. } => return Err(fault.into()),
         }
@@ -80,14 +87,15 @@ fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
 
 /// Everything after the resources themselves.
 fn complete(
-    inner: &Arc<Inner>,
+    state: &Arc<DeviceState>,
+    retired: Arc<RetiredFrames>,
     plan: Arc<Plan>,
     queues: Vec<DeviceQueue>,
-    mut guard: Guard<'_>,
+    mut guard: Guard,
     places: Vec<Place>,
 ) -> Result<BoundFrame> {
     let owned = &mut guard.owned;
-    let passes = render_passes(inner, &plan, owned)?;
+    let passes = render_passes(state, &plan, owned)?;
     let parities = if has_previous(&plan) { 2 } else { 1 };
     let mut tables = Vec::with_capacity(parities);
     for parity in Parity::BOTH.into_iter().take(parities) {
@@ -97,9 +105,9 @@ fn complete(
                 &plan,
                 &places,
                 &queues,
-                inner.functions.synchronization_2.is_some(),
+                state.functions.synchronization_2.is_some(),
             ),
-            renderings: renderings(inner, &plan, owned, &passes, &places)?,
+            renderings: renderings(state, &plan, owned, &passes, &places)?,
             places,
         });
     }
@@ -107,11 +115,11 @@ fn complete(
         .iter()
         .map(|pass| pass.as_ref().map(|(_, target)| target))
         .collect();
-    let stores = store::create(inner, &plan, owned, &targets, &tables)?;
-    let progress = Progress::new(inner, &plan, owned)?;
-    let submission = Submission::new(inner, &plan, &progress, owned)?;
-    history::clear(inner, &plan, &queues, &places)?;
-    let labels = if inner.functions.debug_utils.is_some() {
+    let stores = store::create(state, &plan, owned, &targets, &tables)?;
+    let progress = Progress::new(state, &plan, owned)?;
+    let submission = Submission::new(state, &plan, &progress, owned)?;
+    history::clear(state, &plan, &queues, &places)?;
+    let labels = if state.functions.debug_utils.is_some() {
         plan.frame
             .passes()
             .iter()
@@ -120,7 +128,7 @@ fn complete(
     } else {
         Vec::new()
     };
-    let memory = owned.blocks.iter().map(|block| block.place().0).collect();
+    let memory = owned.blocks.iter().map(|block| block.location().0).collect();
     let slots = plan
         .frame
         .command_buffers()
@@ -139,7 +147,8 @@ fn complete(
             .into_iter()
             .map(|pass| pass.map(|(_, target)| target))
             .collect(),
-        inner: inner.clone(),
+        state: state.clone(),
+        retired,
         queues,
         memory,
         tables,
@@ -192,7 +201,7 @@ fn in_parity(plan: &Plan, places: &[Place], parity: Parity) -> Vec<Place> {
 
 /// The render pass objects (null where rendering is dynamic) and targets.
 fn render_passes(
-    inner: &Inner,
+    state: &DeviceState,
     plan: &Plan,
     owned: &mut OwnedObjects,
 ) -> Result<Vec<Option<(vk::RenderPass, Target)>>> {
@@ -201,7 +210,7 @@ fn render_passes(
             return Ok(None);
         }
         let attachments = Attachments::of(plan, id);
-        let dynamic = inner.functions.dynamic_rendering.is_some() && attachments.inputs.is_empty();
+        let dynamic = state.functions.dynamic_rendering.is_some() && attachments.inputs.is_empty();
         let render_pass = if dynamic {
             vk::RenderPass::null()
         } else {
@@ -211,7 +220,7 @@ fn render_passes(
                 "input attachments"
             };
             tracing::debug!(pass = pass.name, reason, "recorded as a render pass object");
-            render_pass::create(inner, owned, pass, &attachments, bound_bytes(plan, id))?
+            render_pass::create(state, owned, pass, &attachments, bound_bytes(plan, id))?
         };
         Ok(Some((render_pass, Target::new(pass, &attachments, render_pass))))
     };
@@ -223,7 +232,7 @@ fn render_passes(
 }
 
 fn renderings(
-    inner: &Inner,
+    state: &DeviceState,
     plan: &Plan,
     owned: &mut OwnedObjects,
     passes: &[Option<(vk::RenderPass, Target)>],
@@ -236,12 +245,12 @@ fn renderings(
         let pass = plan.frame.pass(id);
         let attachments = Attachments::of(plan, id);
         if *render_pass == vk::RenderPass::null() {
-            let tiles = Tiles::new(inner, pass, bound_bytes(plan, id));
+            let tiles = Tiles::new(state, pass, bound_bytes(plan, id));
             let dynamic = Dynamic::new(attachments, tiles, pass.area, pass.layers, places);
             return Ok(Some(Rendering::Dynamic(dynamic)));
         }
         let mut object = PassObject::new(*render_pass, &attachments, pass.area, pass.layers);
-        object.refresh(inner, owned, places, pass)?;
+        object.refresh(state, owned, places, pass)?;
         Ok(Some(Rendering::Object(object)))
     };
     plan.frame.pass_ids().zip(passes).map(create).collect()

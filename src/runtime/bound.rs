@@ -7,11 +7,11 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::barrier::Barriers;
-use super::device::Inner;
+use super::device_state::DeviceState;
 use super::owned::OwnedObjects;
 use super::progress::Progress;
 use super::rendering::Rendering;
-use super::retire::Retired;
+use super::retire::{RetiredFrame, RetiredFrames};
 use super::store::StorePass;
 use super::submit::Submission;
 use super::turn::Slot;
@@ -39,7 +39,7 @@ impl Parity {
     }
 }
 
-/// An image and its views. OwnedObjects by the [`BoundFrame`] (or, of an external resource, by the caller).
+/// An image and its views. Owned by the [`BoundFrame`] (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     /// The image.
@@ -52,7 +52,7 @@ pub struct Image {
     pub attachment: vk::ImageView,
 }
 
-/// A buffer. OwnedObjects by the [`BoundFrame`] (or, of an external resource, by the caller).
+/// A buffer. Owned by the [`BoundFrame`] (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// The buffer.
@@ -111,7 +111,8 @@ pub(super) struct Tables {
 /// # Ok(()) }
 /// ```
 pub struct BoundFrame {
-    pub(super) inner: Arc<Inner>,
+    pub(super) state: Arc<DeviceState>,
+    pub(super) retired: Arc<RetiredFrames>,
     pub(super) plan: Arc<Plan>,
     /// Per queue of the frame.
     pub(super) queues: Vec<DeviceQueue>,
@@ -222,7 +223,7 @@ impl BoundFrame {
     /// # Errors
     /// When the device is lost.
     pub fn completed(&self) -> Result<Option<FrameNumber>> {
-        self.progress.completed(&self.inner)
+        self.progress.completed(&self.state)
     }
 
     /// Waits until `frame` is complete on the device, for at most `timeout` nanoseconds; false if time ran out.
@@ -230,7 +231,7 @@ impl BoundFrame {
     /// # Errors
     /// When the device is lost, or the frame was not submitted.
     pub fn wait(&self, frame: FrameNumber, timeout: u64) -> Result<bool> {
-        self.progress.wait(&self.inner, frame, timeout)
+        self.progress.wait(&self.state, frame, timeout)
     }
 
     /// Forgets what is cached for an external image view, before the caller destroys the view. Only passes that are
@@ -252,7 +253,7 @@ impl BoundFrame {
                 for framebuffer in object.forget(view) {
                     owned.framebuffers.retain(|other| *other != framebuffer);
                     // SAFETY: the caller's duty; both lists have forgotten it.
-                    unsafe { self.inner.device.destroy_framebuffer(framebuffer, None) };
+                    unsafe { self.state.device.destroy_framebuffer(framebuffer, None) };
                 }
             }
         }
@@ -262,7 +263,7 @@ impl BoundFrame {
     pub fn retire(mut self) {
         if let Some(owned) = self.owned.take() {
             let progress = std::mem::take(&mut self.progress);
-            self.inner.retire(Retired { owned, progress });
+            self.retired.push(RetiredFrame { owned, progress });
         }
     }
 
@@ -273,7 +274,7 @@ impl BoundFrame {
     pub unsafe fn destroy(mut self) {
         if let Some(mut owned) = self.owned.take() {
             // SAFETY: the caller's duty.
-            unsafe { owned.destroy(&self.inner.device, &self.inner.memory) };
+            unsafe { owned.destroy() };
         }
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use ash::vk;
 
-use super::fault::Called;
+use super::error::VkResultExt;
 use super::instance::Instance;
 use super::support::text_of;
 use super::{Capabilities, ContextDesc, DeviceQueue, RuntimeError, Support};
@@ -61,7 +61,7 @@ pub(super) struct Candidate {
 pub(super) fn choose(instance: &Instance, desc: &ContextDesc<'_>) -> Result<Candidate> {
     // SAFETY: the instance is alive.
     let devices = unsafe { instance.raw.enumerate_physical_devices() }
-        .called("vkEnumeratePhysicalDevices", || "the instance")?;
+        .with_call("vkEnumeratePhysicalDevices", || "the instance")?;
     let mut names = Vec::new();
     let mut best: Option<(u32, Candidate)> = None;
     for (index, &physical_device) in devices.iter().enumerate() {
@@ -203,8 +203,8 @@ pub(super) fn create_device(
     let capabilities = enable.capabilities();
     let info = enable.info(&info);
     // SAFETY: extensions and features were looked up; one queue of each family.
-    let device =
-        unsafe { instance.raw.create_device(*physical_device, &info, None) }.called("vkCreateDevice", by)?;
+    let device = unsafe { instance.raw.create_device(*physical_device, &info, None) }
+        .with_call("vkCreateDevice", by)?;
     Ok((device, capabilities))
 }
 

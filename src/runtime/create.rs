@@ -85,8 +85,8 @@ pub(super) const ATTACHED: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
         | vk::ImageUsageFlags::INPUT_ATTACHMENT.as_raw(),
 );
 
-/// Every level and layer.
-pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
+/// Every mip level and array layer of an image.
+pub fn full_subresource_range(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
     vk::ImageSubresourceRange {
         aspect_mask: aspects,
         base_mip_level: 0,
@@ -135,10 +135,12 @@ pub(super) fn view_infos(
     let view = vk::ImageViewCreateInfo::default()
         .image(image)
         .format(info.format);
-    let reading = view.view_type(shaped).subresource_range(whole(read));
+    let reading = view
+        .view_type(shaped)
+        .subresource_range(full_subresource_range(read));
     let level_0 = vk::ImageSubresourceRange {
         level_count: 1,
-        ..whole(aspects)
+        ..full_subresource_range(aspects)
     };
     let attachment = view.view_type(plain).subresource_range(level_0);
     let differ = read != aspects || shaped != plain || info.mip_levels > 1;

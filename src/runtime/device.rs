@@ -1,32 +1,27 @@
 //! The runtime on one device.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use ash::vk;
 
+use super::bind::bind;
+use super::bound::BoundFrame;
+use super::device_queue::DeviceQueue;
+use super::device_state::DeviceState;
+use super::error::RuntimeError;
 use super::functions::Functions;
-use super::measure::Answer;
-use super::memory::Memory;
-use super::retire::Retired;
-use super::support::plan_features;
-use super::{BoundFrame, Capabilities, Missing, RuntimeError, Support, store};
+use super::memory::MemoryAllocator;
+use super::planning::DevicePlanner;
+use super::retire::RetiredFrames;
+use super::support::{Capabilities, Missing, Support, plan_features};
 use crate::Result;
 use crate::frame::Frame;
 use crate::measure::Requirements;
-use crate::plan::{Plan, PlanOptions, Planner, plan};
+#[cfg(doc)]
+use crate::plan::Planner;
+use crate::plan::{Plan, PlanOptions};
 use crate::profile::DeviceProfile;
-
-/// A queue of the caller's device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DeviceQueue {
-    /// The queue.
-    pub handle: vk::Queue,
-    /// Its family.
-    pub family: u32,
-    /// What the family can do.
-    pub capabilities: vk::QueueFlags,
-}
 
 /// What [`Device::new`] is told about the caller's device.
 #[derive(Clone, Default)]
@@ -48,26 +43,20 @@ pub struct DeviceDesc {
 /// The runtime on one device. Cloning gives another handle to the same.
 #[derive(Clone)]
 pub struct Device {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
 }
 
-/// Everything that bound plans need of a device.
-pub(super) struct Inner {
-    pub(super) instance: ash::Instance,
-    pub(super) physical_device: vk::PhysicalDevice,
-    pub(super) device: ash::Device,
-    pub(super) functions: Functions,
-    pub(super) profile: Arc<DeviceProfile>,
+/// What the handles of a [`Device`] share.
+struct Shared {
+    state: Arc<DeviceState>,
     missing: Vec<Missing>,
-    pub(super) capabilities: Capabilities,
     queues: Vec<DeviceQueue>,
-    pub(super) memory: Memory,
-    planner: Mutex<Planner>,
-    pub(super) retired: Mutex<Vec<Retired>>,
+    planner: DevicePlanner,
+    retired: Arc<RetiredFrames>,
 }
 
 impl Device {
-    /// Takes up work on a device of the caller.
+    /// Wraps a device that the caller created.
     ///
     /// ```no_run
     /// # use ash::vk;
@@ -123,115 +112,66 @@ impl Device {
         profile.tile = profile.tile.filter(|_| missing.is_empty());
         profile.features = plan_features(capabilities);
         let device_address = capabilities.contains(Capabilities::BUFFER_DEVICE_ADDRESS);
-        let memory = Memory::new(instance, physical_device, device, desc.allocator, device_address)?;
-        let inner = Inner {
+        let memory = MemoryAllocator::new(instance, physical_device, device, desc.allocator, device_address)?;
+        let profile = Arc::new(profile);
+        let state = DeviceState {
             instance: instance.clone(),
             physical_device,
             device: device.clone(),
             functions,
-            profile: Arc::new(profile),
-            missing,
+            profile: profile.clone(),
             capabilities,
-            queues: desc.queues,
             memory,
-            planner: Mutex::default(),
-            retired: Mutex::default(),
+        };
+        let shared = Shared {
+            state: Arc::new(state),
+            missing,
+            queues: desc.queues,
+            planner: DevicePlanner::new(profile),
+            retired: Arc::default(),
         };
         Ok(Device {
-            inner: Arc::new(inner),
+            shared: Arc::new(shared),
         })
     }
 
-    /// What other parts of the runtime share.
+    pub(super) fn state(&self) -> &Arc<DeviceState> {
+        &self.shared.state
+    }
+
     /// The instance that the device belongs to.
     pub fn instance(&self) -> &ash::Instance {
-        &self.inner.instance
+        &self.shared.state.instance
     }
 
     /// The physical device.
     pub fn physical_device(&self) -> vk::PhysicalDevice {
-        self.inner.physical_device
-    }
-
-    /// Device memory: the runtime's only allocations, open to crates with resources of their own.
-    pub fn memory(&self) -> &Memory {
-        &self.inner.memory
-    }
-
-    /// A queue with compute.
-    ///
-    /// # Errors
-    /// If the device has none.
-    pub fn compute_queue(&self) -> Result<DeviceQueue> {
-        self.inner.compute_queue()
-    }
-
-    /// What a created image needs of memory; `tile` says that it has the tile usage bit.
-    pub fn image_needs(&self, image: vk::Image, tile: bool) -> Answer {
-        self.inner.ask_created_image(image, tile)
-    }
-
-    /// What a created buffer needs of memory; `tile` says that it has the tile usage bit.
-    pub fn buffer_needs(&self, buffer: vk::Buffer, tile: bool) -> Answer {
-        self.inner.ask_created_buffer(buffer, tile)
-    }
-
-    /// What an image would need of memory.
-    ///
-    /// # Errors
-    /// If the driver fails.
-    pub fn ask_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<Answer> {
-        self.inner.ask_image(name, info)
-    }
-
-    /// What a buffer would need of memory.
-    ///
-    /// # Errors
-    /// If the driver fails.
-    pub fn ask_buffer(&self, name: &str, info: &vk::BufferCreateInfo<'_>) -> Result<Answer> {
-        self.inner.ask_buffer(name, info)
-    }
-
-    /// Names an object for tools (`VK_EXT_debug_utils`), where that is enabled.
-    pub fn set_name(&self, handle: impl vk::Handle, name: &str) {
-        self.inner.name(handle, name);
-    }
-
-    /// Whether the device can create such an image.
-    ///
-    /// # Errors
-    /// If the driver fails.
-    pub fn image_fits(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
-        self.inner.image_fits(name, info)
-    }
-
-    pub(super) fn inner(&self) -> &Arc<Inner> {
-        &self.inner
+        self.shared.state.physical_device
     }
 
     /// The device in numbers, as it was enabled: what plans are made for.
     pub fn profile(&self) -> &Arc<DeviceProfile> {
-        &self.inner.profile
+        &self.shared.state.profile
     }
 
     /// What keeps this device from using tile memory; empty where it does.
     pub fn missing(&self) -> &[Missing] {
-        &self.inner.missing
+        &self.shared.missing
     }
 
     /// What the runtime uses: enabled, and not forced off.
     pub fn capabilities(&self) -> Capabilities {
-        self.inner.capabilities
+        self.shared.state.capabilities
     }
 
     /// The caller's device.
     pub fn raw(&self) -> &ash::Device {
-        &self.inner.device
+        &self.shared.state.device
     }
 
     /// The queues that frames may be submitted to.
     pub fn queues(&self) -> &[DeviceQueue] {
-        &self.inner.queues
+        &self.shared.queues
     }
 
     /// Asks the driver what every resource of `frame` needs of memory.
@@ -239,7 +179,7 @@ impl Device {
     /// # Errors
     /// When an image's format, usage or size is not supported, naming it, or the driver fails.
     pub fn measure(&self, frame: &Frame) -> Result<Arc<Requirements>> {
-        Ok(Arc::new(self.inner.measure(frame)?))
+        Ok(Arc::new(self.shared.state.measure(frame)?))
     }
 
     /// Measures and plans `frame`; a lookup if that was done before.
@@ -247,12 +187,12 @@ impl Device {
     /// # Errors
     /// As [`Device::measure`] and [`plan`](crate::plan::plan).
     pub fn plan(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Plan>> {
-        let options = &self.inner.possible(options);
-        if let Some(plan) = self.inner.planner().known(frame, &self.inner.profile, options) {
-            return Ok(plan);
+        let options = &DevicePlanner::supported(options);
+        let planner = &self.shared.planner;
+        match planner.known(frame, options) {
+            Some(plan) => Ok(plan),
+            None => planner.plan(frame, &self.measure(frame)?, options),
         }
-        let requirements = self.measure(frame)?;
-        self.inner.plan(frame, &requirements, options)
     }
 
     /// As [`Device::plan`], but at once: where no plan is at hand, an older one of much the same frame is repaired, or the fast mode
@@ -261,26 +201,18 @@ impl Device {
     /// # Errors
     /// As [`Device::plan`].
     pub fn plan_now(&self, frame: &Frame, options: &PlanOptions) -> Result<Arc<Plan>> {
-        let options = &self.inner.possible(options);
-        if let Some(plan) = self.inner.planner().known(frame, &self.inner.profile, options) {
-            return Ok(plan);
+        let options = &DevicePlanner::supported(options);
+        let planner = &self.shared.planner;
+        match planner.known(frame, options) {
+            Some(plan) => Ok(plan),
+            None => planner.plan_now(frame, &self.measure(frame)?, options),
         }
-        let requirements = self.measure(frame)?;
-        let profile = &self.inner.profile;
-        let plan = self
-            .inner
-            .planner()
-            .plan_now(frame, &requirements, profile, options)?;
-        if cfg!(debug_assertions) {
-            plan.check()?;
-        }
-        Ok(plan)
     }
 
     /// Takes a plan that was made elsewhere, or shipped with the program, for this device: from now on it is the one for its inputs.
     /// See [`Planner::adopt`].
     pub fn adopt(&self, plan: Arc<Plan>) -> bool {
-        self.inner.planner().adopt(plan)
+        self.shared.planner.adopt(plan)
     }
 
     /// Creates and binds everything that `plan` asks for.
@@ -292,7 +224,7 @@ impl Device {
     /// # Errors
     /// When memory runs out, the device is lost, or no queue fits; whatever was created is destroyed again.
     pub fn bind(&self, plan: &Arc<Plan>) -> Result<BoundFrame> {
-        let queues = self.inner.choose_queues(&plan.frame)?;
+        let queues = self.shared.choose_queues(&plan.frame)?;
         self.bind_on(plan, &queues)
     }
 
@@ -304,8 +236,15 @@ impl Device {
     /// # Panics
     /// If there is no such device queue.
     pub fn bind_on(&self, plan: &Arc<Plan>, queues: &[usize]) -> Result<BoundFrame> {
-        let queues = queues.iter().map(|&index| self.inner.queues[index]).collect();
-        super::bind::bind(&self.inner, plan, queues)
+        let Shared {
+            state,
+            queues: all,
+            planner,
+            retired,
+            ..
+        } = &*self.shared;
+        let queues = queues.iter().map(|&index| all[index]).collect();
+        bind(state, planner, retired, plan, queues)
     }
 
     /// Destroys what was retired and is no longer in use on the device; returns how many [`BoundFrame`]s still wait.
@@ -313,7 +252,7 @@ impl Device {
     /// # Errors
     /// When the device is lost.
     pub fn collect(&self) -> Result<usize> {
-        self.inner.collect()
+        self.shared.retired.collect(&self.shared.state)
     }
 
     /// Destroys everything that was retired, and the runtime's own allocator.
@@ -323,66 +262,27 @@ impl Device {
     /// clones of this handle are not used afterwards.
     pub unsafe fn destroy(self) {
         // SAFETY: the caller's duty.
-        unsafe { self.inner.destroy_retired() };
+        unsafe { self.shared.retired.destroy() };
         // SAFETY: the caller's duty.
-        unsafe { self.inner.memory.destroy() };
+        unsafe { self.shared.state.memory.destroy() };
     }
 }
 
 impl fmt::Debug for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Device")
-            .field("profile", &self.inner.profile.name)
-            .field("capabilities", &self.inner.capabilities)
+            .field("profile", &self.shared.state.profile.name)
+            .field("capabilities", &self.shared.state.capabilities)
             .finish_non_exhaustive()
     }
 }
 
-impl Inner {
-    /// Plans, and remembers the plan.
-    pub(super) fn plan(
-        &self,
-        frame: &Frame,
-        requirements: &Arc<Requirements>,
-        options: &PlanOptions,
-    ) -> Result<Arc<Plan>> {
-        let _span = tracing::info_span!("plan", frame = frame.name()).entered();
-        // Not under the lock: another thread may want a plan at once meanwhile.
-        let plan = Arc::new(plan(frame, requirements, &self.profile, options)?);
-        if cfg!(debug_assertions) {
-            plan.check()?;
-        }
-        self.planner().adopt(plan.clone());
-        Ok(plan)
-    }
-
-    /// The plans at hand.
-    fn planner(&self) -> MutexGuard<'_, Planner> {
-        self.planner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The options, less what this build cannot do.
-    fn possible(&self, options: &PlanOptions) -> PlanOptions {
-        let split = options.split && store::available();
-        if options.split && !split {
-            tracing::info!(reason = "built without the feature `shaders`", "no life is split");
-        }
-        PlanOptions { split, ..*options }
-    }
-
-    /// The first queue that computes.
-    pub(super) fn compute_queue(&self) -> Result<DeviceQueue> {
-        let needs = vk::QueueFlags::COMPUTE;
-        let found = self.queues.iter().find(|queue| covers(queue.capabilities, needs));
-        let queue = "networks".to_owned();
-        Ok(*found.ok_or(RuntimeError::NoQueue { queue, needs })?)
-    }
-
+impl Shared {
     /// A device queue for each queue of the frame.
     fn choose_queues(&self, frame: &Frame) -> Result<Vec<usize>> {
         let mut taken = vec![false; self.queues.len()];
         let choose = |queue: &crate::frame::Queue| {
-            let capable = |index: &usize| covers(self.queues[*index].capabilities, queue.capabilities);
+            let capable = |index: &usize| self.queues[*index].supports(queue.capabilities);
             let free = (0..self.queues.len()).find(|index| !taken[*index] && capable(index));
             let Some(index) = free.or_else(|| (0..self.queues.len()).find(capable)) else {
                 let (queue, needs) = (queue.name.clone(), queue.capabilities);
@@ -393,21 +293,4 @@ impl Inner {
         };
         frame.queues().iter().map(choose).collect()
     }
-}
-
-impl Drop for Inner {
-    fn drop(&mut self) {
-        self.memory.leak();
-    }
-}
-
-/// Whether a family of `offered` capabilities can run what `needed` says. Graphics and compute families can always copy.
-fn covers(offered: vk::QueueFlags, needed: vk::QueueFlags) -> bool {
-    let copies = offered.intersects(vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
-    let offered = if copies {
-        offered | vk::QueueFlags::TRANSFER
-    } else {
-        offered
-    };
-    offered.contains(needed)
 }

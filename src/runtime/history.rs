@@ -6,8 +6,8 @@ use super::DeviceQueue;
 use super::RuntimeError;
 use super::barrier::families_of;
 use super::bound::Place;
-use super::create::whole;
-use super::device::Inner;
+use super::create::full_subresource_range;
+use super::device_state::DeviceState;
 use super::one_shot::OneShotCommands;
 use crate::Result;
 use crate::frame::{Lifetime, PassId, Resource, ResourceId, Version};
@@ -25,7 +25,12 @@ struct Copy<'a> {
 }
 
 /// Clears both copies of every history resource of which the previous version is read, and waits for it.
-pub(super) fn clear(inner: &Inner, plan: &Plan, queues: &[DeviceQueue], places: &[Place]) -> Result<()> {
+pub(super) fn clear(
+    state: &DeviceState,
+    plan: &Plan,
+    queues: &[DeviceQueue],
+    places: &[Place],
+) -> Result<()> {
     let copies: Vec<Copy<'_>> = plan
         .frame
         .resource_ids()
@@ -40,11 +45,13 @@ pub(super) fn clear(inner: &Inner, plan: &Plan, queues: &[DeviceQueue], places: 
             .collect();
         if !mine.is_empty() {
             tracing::debug!(copies = mine.len(), "clearing history");
-            let mut commands_once = OneShotCommands::new(&inner.device, *queue, "clearing history")?;
+            // SAFETY: the queue is the device's.
+            let once = unsafe { OneShotCommands::begin(&state.device, *queue, "clearing history") }?;
             for copy in mine {
-                clear_one(inner, commands_once.commands, copy)?;
+                clear_one(state, once.command_buffer(), copy)?;
             }
-            commands_once.run()?;
+            // SAFETY: no other thread uses the queue (`Device::bind` says so), and the resources are alive.
+            unsafe { once.submit_and_wait() }?;
         }
     }
     Ok(())
@@ -104,9 +111,9 @@ fn entry_of(plan: &Plan, previous: PlacementId) -> Option<&Barrier> {
 }
 
 /// Records: to the layout for clearing, clear, to the layout for the first frame.
-fn clear_one(inner: &Inner, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Result<()> {
+fn clear_one(state: &DeviceState, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Result<()> {
     use vk::{AccessFlags as A, PipelineStageFlags as S};
-    let device = &inner.device;
+    let device = &state.device;
     // A release makes available only; what acquires makes visible.
     let released = copy.families.0 != vk::QUEUE_FAMILY_IGNORED;
     let visible = if released {
@@ -133,7 +140,7 @@ fn clear_one(inner: &Inner, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Res
                 }
                 .into());
             }
-            let range = whole(aspects);
+            let range = full_subresource_range(aspects);
             let into = vk::ImageMemoryBarrier::default()
                 .dst_access_mask(A::TRANSFER_WRITE)
                 .old_layout(vk::ImageLayout::UNDEFINED)
@@ -142,7 +149,7 @@ fn clear_one(inner: &Inner, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Res
                 .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
                 .image(image.handle)
                 .subresource_range(range);
-            barrier(inner, commands, (S::TOP_OF_PIPE, S::TRANSFER), &[], &[into]);
+            barrier(state, commands, (S::TOP_OF_PIPE, S::TRANSFER), &[], &[into]);
             let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
             if colour {
                 let zero = vk::ClearColorValue { uint32: [0; 4] };
@@ -165,7 +172,7 @@ fn clear_one(inner: &Inner, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Res
                 .new_layout(copy.layout)
                 .src_queue_family_index(from)
                 .dst_queue_family_index(to);
-            barrier(inner, commands, (S::TRANSFER, S::ALL_COMMANDS), &[], &[out]);
+            barrier(state, commands, (S::TRANSFER, S::ALL_COMMANDS), &[], &[out]);
         }
         Place::Buffer(buffer) => {
             // SAFETY: recording; history buffers have TRANSFER_DST usage; the size's rest below 4 bytes is left out.
@@ -177,7 +184,7 @@ fn clear_one(inner: &Inner, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Res
                 .dst_queue_family_index(to)
                 .buffer(buffer.handle)
                 .size(vk::WHOLE_SIZE);
-            barrier(inner, commands, (S::TRANSFER, S::ALL_COMMANDS), &[out], &[]);
+            barrier(state, commands, (S::TRANSFER, S::ALL_COMMANDS), &[out], &[]);
         }
         Place::Nothing => {}
     }
@@ -185,7 +192,7 @@ fn clear_one(inner: &Inner, commands: vk::CommandBuffer, copy: &Copy<'_>) -> Res
 }
 
 fn barrier(
-    inner: &Inner,
+    state: &DeviceState,
     commands: vk::CommandBuffer,
     (src, dst): (vk::PipelineStageFlags, vk::PipelineStageFlags),
     buffers: &[vk::BufferMemoryBarrier<'_>],
@@ -194,7 +201,7 @@ fn barrier(
     let none = vk::DependencyFlags::empty();
     // SAFETY: recording outside render passes; the handles are alive.
     unsafe {
-        inner
+        state
             .device
             .cmd_pipeline_barrier(commands, src, dst, none, &[], buffers, images)
     };

@@ -53,7 +53,7 @@ pub struct ImportedSemaphore {
 impl BoundFrame {
     pub(super) fn import_resources(&mut self, imports: &Imports<'_>, parity: Parity) -> Result<()> {
         let BoundFrame {
-            inner,
+            state,
             plan,
             tables,
             owned,
@@ -105,7 +105,7 @@ impl BoundFrame {
             match &mut tables.renderings[pass.index()] {
                 Some(Rendering::Dynamic(dynamic)) => dynamic.refresh(&tables.places),
                 Some(Rendering::Object(object)) => {
-                    object.refresh(inner, owned, &tables.places, frame.pass(pass))?;
+                    object.refresh(state, owned, &tables.places, frame.pass(pass))?;
                 }
                 None => {}
             }

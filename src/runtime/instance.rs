@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use ash::vk;
 
 use super::context::{ContextDesc, SurfaceMaker};
-use super::fault::Called;
+use super::error::VkResultExt;
 use super::support::{c_text_of, version_text};
 use super::{Capabilities, RuntimeError};
 use crate::Result;
@@ -104,7 +104,7 @@ impl Instance {
         let raw = match unsafe { entry.create_instance(&create, None) } {
             // What the loader says where no driver is installed.
             Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => return Err(no_device().into()),
-            raw => raw.called("vkCreateInstance", || desc.application.as_str())?,
+            raw => raw.with_call("vkCreateInstance", || desc.application.as_str())?,
         };
         let mut instance = Instance {
             entry,
@@ -130,13 +130,13 @@ impl Instance {
         let info = messenger_info(&self.messages);
         // SAFETY: the extension is enabled; the list of messages lives as long as the messenger.
         let messenger = unsafe { debug.create_debug_utils_messenger(&info, None) }
-            .called("vkCreateDebugUtilsMessengerEXT", || "the instance")?;
+            .with_call("vkCreateDebugUtilsMessengerEXT", || "the instance")?;
         self.messenger = Some((debug, messenger));
         Ok(())
     }
 
     pub(super) fn make_surface(&mut self, maker: SurfaceMaker<'_>) -> Result<()> {
-        let surface = maker(&self.entry, &self.raw).called("vkCreate…SurfaceKHR", || "the window")?;
+        let surface = maker(&self.entry, &self.raw).with_call("vkCreate…SurfaceKHR", || "the window")?;
         self.surface = Some((ash::khr::surface::Instance::new(&self.entry, &self.raw), surface));
         Ok(())
     }
@@ -160,7 +160,7 @@ impl Instance {
         // SAFETY: device and surface are the instance's.
         let presents =
             unsafe { functions.get_physical_device_surface_support(physical_device, family, *surface) };
-        Ok(presents.called("vkGetPhysicalDeviceSurfaceSupportKHR", || "the window")?)
+        Ok(presents.with_call("vkGetPhysicalDeviceSurfaceSupportKHR", || "the window")?)
     }
 
     pub(super) fn messages(&self) -> Vec<Message> {
@@ -223,7 +223,7 @@ pub(super) fn no_device() -> RuntimeError {
 fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     // SAFETY: the loader is loaded.
     let version = unsafe { entry.try_enumerate_instance_version() }
-        .called("vkEnumerateInstanceVersion", || "the loader")?
+        .with_call("vkEnumerateInstanceVersion", || "the loader")?
         .unwrap_or(vk::API_VERSION_1_0);
     let most = if desc.api_version == 0 {
         vk::API_VERSION_1_3
@@ -285,7 +285,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
 fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
     // SAFETY: the loader is loaded.
     let layers = unsafe { entry.enumerate_instance_layer_properties() }
-        .called("vkEnumerateInstanceLayerProperties", || "the loader")?;
+        .with_call("vkEnumerateInstanceLayerProperties", || "the loader")?;
     let layer = layers
         .iter()
         .find(|layer| c_text_of(&layer.layer_name).as_c_str() == VALIDATION);
@@ -316,7 +316,7 @@ fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
 fn extensions(entry: &ash::Entry, layer: Option<&CStr>) -> Result<Vec<CString>> {
     // SAFETY: the loader is loaded, and the layer listed.
     let listed = unsafe { entry.enumerate_instance_extension_properties(layer) }
-        .called("vkEnumerateInstanceExtensionProperties", || "the loader")?;
+        .with_call("vkEnumerateInstanceExtensionProperties", || "the loader")?;
     Ok(listed.iter().map(|one| c_text_of(&one.extension_name)).collect())
 }
 

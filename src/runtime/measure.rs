@@ -4,8 +4,8 @@ use ash::vk;
 
 use super::RuntimeError;
 use super::create::{ATTACHED, buffer_info, image_info};
-use super::device::Inner;
-use super::fault::Called;
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
 use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
@@ -16,14 +16,18 @@ use crate::plan::Home;
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
-/// What the driver says about one creation info.
-#[derive(Clone, Copy)]
-pub struct Answer {
+/// What an image or a buffer requires of memory, as the driver reports it (`VkMemoryRequirements2` and what extends it).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryRequirements {
+    /// Size in ordinary memory.
     pub size: Bytes,
+    /// Alignment in ordinary memory.
     pub alignment: Alignment,
+    /// The memory types that it can be bound to, a bit each.
     pub memory_type_bits: u32,
+    /// Whether the driver wants an allocation for it alone.
     pub dedicated: Dedicated,
-    /// Asked only for resources with the tile usage bit.
+    /// What it requires of tile memory; `None` without the tile usage bit, and where the driver refuses it.
     pub tile: Option<TileRequirements>,
 }
 
@@ -37,7 +41,7 @@ const NOTHING: ResourceRequirements = ResourceRequirements {
     lazy_type_bits: 0,
 };
 
-impl Inner {
+impl DeviceState {
     /// Asks about every resource of the frame.
     pub(super) fn measure(&self, frame: &Frame) -> Result<Requirements> {
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();
@@ -63,11 +67,11 @@ impl Inner {
     fn measure_one(&self, resource: &Resource) -> Result<ResourceRequirements> {
         let answer = if let Some(info) = image_info(resource, Home::Arena, false) {
             self.image_is_supported(resource, &info)?;
-            self.ask_image(&resource.name, &info)?
+            self.image_requirements(&resource.name, &info)?
         } else {
             let info = buffer_info(resource, Home::Arena).expect("a resource is an image or a buffer");
             self.addresses_are_supported(resource, &info)?;
-            self.ask_buffer(&resource.name, &info)?
+            self.buffer_requirements(&resource.name, &info)?
         };
         Ok(ResourceRequirements {
             size: answer.size,
@@ -87,17 +91,17 @@ impl Inner {
         let answer = if let Some(info) = image_info(resource, Home::Tile, false) {
             // Asked even within the set of parameters that the extension guarantees: a driver may refuse a format, and an image
             // that it refuses must not be created, nor asked about (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
-            if !self.image_fits(&resource.name, &info)? {
+            if !self.supports_image(&resource.name, &info)? {
                 return Ok(None);
             }
-            self.ask_image(&resource.name, &info)?
+            self.image_requirements(&resource.name, &info)?
         } else {
             let info = buffer_info(resource, Home::Tile).expect("a resource is an image or a buffer");
             // What the extension does not permit must not even be asked for (VUID-VkBufferCreateInfo-usage-10764).
             if tile.buffer(&info).is_none() {
                 return Ok(None);
             }
-            self.ask_buffer(&resource.name, &info)?
+            self.buffer_requirements(&resource.name, &info)?
         };
         Ok(answer
             .tile
@@ -112,14 +116,14 @@ impl Inner {
         };
         // VUID-VkImageCreateInfo-usage-00963
         let attachment_only = (ATTACHED | vk::ImageUsageFlags::TRANSIENT_ATTACHMENT).contains(info.usage);
-        if !attachment_only || !self.image_fits(&resource.name, &info)? {
+        if !attachment_only || !self.supports_image(&resource.name, &info)? {
             return Ok(0);
         }
-        Ok(self.ask_image(&resource.name, &info)?.memory_type_bits & lazy)
+        Ok(self.image_requirements(&resource.name, &info)?.memory_type_bits & lazy)
     }
 
     /// Whether the device can create images of this kind, this large.
-    pub(super) fn image_fits(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
+    pub(super) fn supports_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
         let question = vk::PhysicalDeviceImageFormatInfo2::default()
             .format(info.format)
             .ty(info.image_type)
@@ -138,7 +142,7 @@ impl Inner {
         if asked == Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) {
             return Ok(false);
         }
-        asked.called("vkGetPhysicalDeviceImageFormatProperties2", || name)?;
+        asked.with_call("vkGetPhysicalDeviceImageFormatProperties2", || name)?;
         let (limits, wanted) = (answer.image_format_properties, info.extent);
         let most = limits.max_extent;
         Ok(wanted.width <= most.width
@@ -155,7 +159,7 @@ impl Inner {
         resource: &Resource,
         info: &vk::ImageCreateInfo<'_>,
     ) -> Result<()> {
-        if self.image_fits(&resource.name, info)? {
+        if self.supports_image(&resource.name, info)? {
             return Ok(());
         }
         let vk::Extent3D { width, height, depth } = info.extent;
@@ -189,11 +193,15 @@ impl Inner {
     }
 
     /// What an image created so needs; the image itself is created only where the driver must see it.
-    pub(super) fn ask_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<Answer> {
+    pub(super) fn image_requirements(
+        &self,
+        name: &str,
+        info: &vk::ImageCreateInfo<'_>,
+    ) -> Result<MemoryRequirements> {
         let tile = info.usage.contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
         if let Some(functions) = &self.functions.maintenance_4 {
             let question = vk::DeviceImageMemoryRequirements::default().create_info(info);
-            return Ok(Answer::ask(tile, |answer| {
+            return Ok(MemoryRequirements::ask(tile, |answer| {
                 // SAFETY: the device has maintenance4; the creation info is valid (its limits were asked for).
                 unsafe {
                     (functions.get_device_image_memory_requirements_khr)(
@@ -205,19 +213,23 @@ impl Inner {
             }));
         }
         // SAFETY: the creation info is valid (its limits were asked for).
-        let image = unsafe { self.device.create_image(info, None) }.called("vkCreateImage", || name)?;
-        let answer = self.ask_created_image(image, tile);
+        let image = unsafe { self.device.create_image(info, None) }.with_call("vkCreateImage", || name)?;
+        let answer = self.requirements_of_image(image, info.usage);
         // SAFETY: just created, and used by nothing.
         unsafe { self.device.destroy_image(image, None) };
         Ok(answer)
     }
 
     /// What a buffer created so needs.
-    pub(super) fn ask_buffer(&self, name: &str, info: &vk::BufferCreateInfo<'_>) -> Result<Answer> {
+    pub(super) fn buffer_requirements(
+        &self,
+        name: &str,
+        info: &vk::BufferCreateInfo<'_>,
+    ) -> Result<MemoryRequirements> {
         let tile = info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
         if let Some(functions) = &self.functions.maintenance_4 {
             let question = vk::DeviceBufferMemoryRequirements::default().create_info(info);
-            return Ok(Answer::ask(tile, |answer| {
+            return Ok(MemoryRequirements::ask(tile, |answer| {
                 // SAFETY: the device has maintenance4; the creation info is valid.
                 unsafe {
                     (functions.get_device_buffer_memory_requirements_khr)(
@@ -229,34 +241,44 @@ impl Inner {
             }));
         }
         // SAFETY: the creation info is valid.
-        let buffer = unsafe { self.device.create_buffer(info, None) }.called("vkCreateBuffer", || name)?;
-        let answer = self.ask_created_buffer(buffer, tile);
+        let buffer = unsafe { self.device.create_buffer(info, None) }.with_call("vkCreateBuffer", || name)?;
+        let answer = self.requirements_of_buffer(buffer, info.usage);
         // SAFETY: just created, and used by nothing.
         unsafe { self.device.destroy_buffer(buffer, None) };
         Ok(answer)
     }
 
-    /// What a created image needs; `tile` says that it has the tile usage bit.
-    pub(super) fn ask_created_image(&self, image: vk::Image, tile: bool) -> Answer {
+    /// What a created image requires; `usage` as it was created.
+    pub(super) fn requirements_of_image(
+        &self,
+        image: vk::Image,
+        usage: vk::ImageUsageFlags,
+    ) -> MemoryRequirements {
+        let tile = usage.contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM);
         let question = vk::ImageMemoryRequirementsInfo2::default().image(image);
-        Answer::ask(tile, |answer| {
+        MemoryRequirements::ask(tile, |answer| {
             // SAFETY: the image is alive.
             unsafe { self.device.get_image_memory_requirements2(&question, answer) };
         })
     }
 
-    /// What a created buffer needs; `tile` says that it has the tile usage bit.
-    pub(super) fn ask_created_buffer(&self, buffer: vk::Buffer, tile: bool) -> Answer {
+    /// What a created buffer requires; `usage` as it was created.
+    pub(super) fn requirements_of_buffer(
+        &self,
+        buffer: vk::Buffer,
+        usage: vk::BufferUsageFlags,
+    ) -> MemoryRequirements {
+        let tile = usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM);
         let question = vk::BufferMemoryRequirementsInfo2::default().buffer(buffer);
-        Answer::ask(tile, |answer| {
+        MemoryRequirements::ask(tile, |answer| {
             // SAFETY: the buffer is alive.
             unsafe { self.device.get_buffer_memory_requirements2(&question, answer) };
         })
     }
 }
 
-impl Answer {
-    fn ask(with_tile: bool, ask: impl FnOnce(&mut vk::MemoryRequirements2<'_>)) -> Answer {
+impl MemoryRequirements {
+    fn ask(with_tile: bool, ask: impl FnOnce(&mut vk::MemoryRequirements2<'_>)) -> MemoryRequirements {
         let mut tile = TileMemoryRequirementsQCOM::default();
         let mut dedicated = vk::MemoryDedicatedRequirements::default();
         let mut answer = vk::MemoryRequirements2::default().push_next(&mut dedicated);
@@ -278,7 +300,7 @@ impl Answer {
         };
         // Size and alignment 0: refused.
         let alignment = Alignment::new(tile.alignment).filter(|_| tile.size > 0);
-        Answer {
+        MemoryRequirements {
             size: Bytes(needs.size),
             alignment: Alignment::new(needs.alignment).unwrap_or(Alignment::ONE),
             memory_type_bits: needs.memory_type_bits,

@@ -59,8 +59,10 @@ mod choose;
 mod context;
 mod create;
 mod device;
+mod device_queue;
+mod device_state;
 mod enable;
-mod fault;
+mod error;
 mod functions;
 mod history;
 mod import;
@@ -68,9 +70,10 @@ mod instance;
 mod legacy;
 mod measure;
 mod memory;
-mod names;
+pub mod objects;
 mod one_shot;
 mod owned;
+mod planning;
 mod progress;
 mod record;
 mod render_pass;
@@ -85,22 +88,13 @@ mod target;
 mod tiles;
 mod turn;
 
-/// What crates with resources of their own on a runtime's device need: memory, owned objects, commands that run once.
-pub mod objects {
-    pub use super::create::whole;
-    pub use super::fault::Called;
-    pub use super::measure::Answer;
-    pub use super::memory::{Block, BlockDesc, Dedication, Memory, allocate};
-    pub use super::one_shot::OneShotCommands;
-    pub use super::owned::OwnedObjects;
-}
-
 pub use bound::{BoundFrame, Buffer, Image, Parity};
 pub use choose::DeviceChoice;
 pub use context::{Context, ContextDesc, SurfaceMaker};
-pub use device::{Device, DeviceDesc, DeviceQueue};
+pub use device::{Device, DeviceDesc};
+pub use device_queue::DeviceQueue;
 pub use enable::Enable;
-pub use fault::RuntimeError;
+pub use error::RuntimeError;
 pub use import::{ImportedBuffer, ImportedImage, ImportedSemaphore, Imports};
 pub use instance::Message;
 pub use record::{Commands, PassCommands};

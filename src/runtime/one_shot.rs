@@ -1,79 +1,110 @@
-//! A command buffer that is submitted once and waited for.
+//! Commands that are submitted once and waited for.
 
 use ash::vk;
 
 use super::DeviceQueue;
-use super::fault::Called;
+use super::error::VkResultExt;
 use crate::Result;
 
-/// Recording from its creation on; destroyed with all that it holds when dropped.
+/// A command buffer in the recording state, for one submission; it is freed with its pool on drop.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::runtime::Device;
+/// # use tileheap::runtime::objects::OneShotCommands;
+/// # fn f(device: &Device, from: vk::Buffer, to: vk::Buffer, copies: &[vk::BufferCopy]) -> tileheap::Result<()> {
+/// // SAFETY: the queue is the device's.
+/// let commands = unsafe { OneShotCommands::begin(device.raw(), device.queues()[0], "upload") }?;
+/// // SAFETY: recording; both buffers are as large as the copies, with the usages of a copy.
+/// unsafe { device.raw().cmd_copy_buffer(commands.command_buffer(), from, to, copies) };
+/// // SAFETY: no other thread uses the queue; the buffers live until it returns.
+/// unsafe { commands.submit_and_wait() }?;
+/// # Ok(()) }
+/// ```
 pub struct OneShotCommands<'a> {
     device: &'a ash::Device,
     queue: DeviceQueue,
-    what: &'static str,
+    name: &'static str,
     pool: vk::CommandPool,
     fence: vk::Fence,
-    pub commands: vk::CommandBuffer,
+    command_buffer: vk::CommandBuffer,
 }
 
 impl<'a> OneShotCommands<'a> {
-    /// Begins to record.
-    pub fn new(
+    /// Begins to record commands for `queue`; `name` is for error messages.
+    ///
+    /// # Errors
+    /// When memory runs out.
+    ///
+    /// # Safety
+    /// `queue` is one of the device's.
+    pub unsafe fn begin(
         device: &'a ash::Device,
         queue: DeviceQueue,
-        what: &'static str,
+        name: &'static str,
     ) -> Result<OneShotCommands<'a>> {
-        let called = || what;
-        let mut commands_once = OneShotCommands {
+        let what = || name;
+        let mut once = OneShotCommands {
             device,
             queue,
-            what,
+            name,
             pool: vk::CommandPool::null(),
             fence: vk::Fence::null(),
-            commands: vk::CommandBuffer::null(),
+            command_buffer: vk::CommandBuffer::null(),
         };
         let info = vk::CommandPoolCreateInfo::default()
             .flags(vk::CommandPoolCreateFlags::TRANSIENT)
             .queue_family_index(queue.family);
-        // SAFETY: the family is one that the device has queues of (the caller's `DeviceDesc`).
-        commands_once.pool =
-            unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool", called)?;
-        // SAFETY: nothing is asked for but a fence.
-        commands_once.fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }
-            .called("vkCreateFence", called)?;
+        // SAFETY: the device has queues of the family (the caller's duty).
+        once.pool =
+            unsafe { device.create_command_pool(&info, None) }.with_call("vkCreateCommandPool", what)?;
+        // SAFETY: the creation info is the default one.
+        once.fence = unsafe { device.create_fence(&vk::FenceCreateInfo::default(), None) }
+            .with_call("vkCreateFence", what)?;
         let info = vk::CommandBufferAllocateInfo::default()
-            .command_pool(commands_once.pool)
+            .command_pool(once.pool)
             .command_buffer_count(1);
         // SAFETY: the pool was just created.
-        commands_once.commands =
-            unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers", called)?[0];
+        once.command_buffer =
+            unsafe { device.allocate_command_buffers(&info) }.with_call("vkAllocateCommandBuffers", what)?[0];
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: just allocated.
-        unsafe { device.begin_command_buffer(commands_once.commands, &info) }
-            .called("vkBeginCommandBuffer", called)?;
-        Ok(commands_once)
+        unsafe { device.begin_command_buffer(once.command_buffer, &info) }
+            .with_call("vkBeginCommandBuffer", what)?;
+        Ok(once)
     }
 
-    /// Submits and waits.
-    pub fn run(&mut self) -> Result<()> {
+    /// The command buffer to record into.
+    pub fn command_buffer(&self) -> vk::CommandBuffer {
+        self.command_buffer
+    }
+
+    /// Ends the recording, submits it, and waits until it is complete.
+    ///
+    /// # Errors
+    /// When memory runs out or the device is lost. Nothing of it is in use on the device afterwards either way.
+    ///
+    /// # Safety
+    /// No other thread uses the queue meanwhile; what was recorded is valid, and everything it uses is alive.
+    pub unsafe fn submit_and_wait(self) -> Result<()> {
         let device = self.device;
-        let called = || self.what;
-        // SAFETY: recording was begun by `new`.
-        unsafe { device.end_command_buffer(self.commands) }.called("vkEndCommandBuffer", called)?;
-        let commands = [self.commands];
+        let what = || self.name;
+        // SAFETY: recording was begun by `begin`.
+        unsafe { device.end_command_buffer(self.command_buffer) }.with_call("vkEndCommandBuffer", what)?;
+        let commands = [self.command_buffer];
         let info = vk::SubmitInfo::default().command_buffers(&commands);
-        // SAFETY: nobody else uses the queue (`Device::bind` says so).
+        // SAFETY: no other thread uses the queue (the caller's duty).
         unsafe { device.queue_submit(self.queue.handle, &[info], self.fence) }
-            .called("vkQueueSubmit", called)?;
+            .with_call("vkQueueSubmit", what)?;
         // SAFETY: the fence was just submitted.
         let waited = unsafe { device.wait_for_fences(&[self.fence], true, u64::MAX) };
         if waited.is_err() {
             // What the commands use is destroyed next, and a wait can fail for want of memory: one more, which needs less. If
             // that fails too, the device is lost or as good as lost.
-            // SAFETY: nobody else uses the queue.
+            // SAFETY: no other thread uses the queue.
             let _ = unsafe { device.queue_wait_idle(self.queue.handle) };
         }
-        waited.called("vkWaitForFences", called)?;
+        waited.with_call("vkWaitForFences", what)?;
         Ok(())
     }
 }

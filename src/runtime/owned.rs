@@ -1,34 +1,168 @@
-//! What a bound plan owns, and its destruction.
+//! Vulkan objects with one owner, and their destruction.
+
+use std::sync::Arc;
 
 use ash::vk;
 
-use super::device::Inner;
-use super::memory::{Block, Memory};
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
+use super::measure::MemoryRequirements;
+use super::memory::{MemoryBlock, MemoryDesc};
+use crate::Result;
 
-/// Vulkan objects in the order of their creation; destroyed in the reverse order of these fields.
-#[derive(Default)]
+/// Images, buffers, views and memory that are destroyed together: [`Device::owned_objects`](super::Device::owned_objects).
+///
+/// Nothing is destroyed on drop; what was not destroyed by [`OwnedObjects::destroy`] leaks.
+///
+/// ```no_run
+/// # use ash::vk;
+/// # use tileheap::runtime::Device;
+/// # use tileheap::runtime::objects::MemoryDesc;
+/// # fn f(device: &Device) -> tileheap::Result<()> {
+/// let mut objects = device.owned_objects();
+/// let info = vk::BufferCreateInfo::default().size(4096).usage(vk::BufferUsageFlags::STORAGE_BUFFER);
+/// // SAFETY: the creation info is valid.
+/// let (buffer, requirements) = unsafe { objects.create_buffer("particles", &info) }?;
+/// let types = requirements.memory_type_bits & device.profile().ordinary_type_bits();
+/// let memory_type = types.trailing_zeros();
+/// let desc = MemoryDesc::new("particles", memory_type, requirements.size, requirements.alignment);
+/// let (memory, offset) = objects.allocate(&desc)?.location();
+/// // SAFETY: the buffer is not bound yet; the block has the size, alignment and type that it requires.
+/// unsafe { device.raw().bind_buffer_memory(buffer, memory, offset) }.unwrap();
+/// // SAFETY: nothing was submitted that uses it.
+/// unsafe { objects.destroy() };
+/// # Ok(()) }
+/// ```
+///
+/// Order of destruction: fences, semaphores, pipelines, layouts, pools, framebuffers, render passes, views, buffers, images, memory.
 pub struct OwnedObjects {
-    pub images: Vec<vk::Image>,
-    pub buffers: Vec<vk::Buffer>,
-    /// One for each object of the plan.
-    pub blocks: Vec<Block>,
-    pub views: Vec<vk::ImageView>,
-    pub render_passes: Vec<vk::RenderPass>,
-    pub framebuffers: Vec<vk::Framebuffer>,
-    pub set_layouts: Vec<vk::DescriptorSetLayout>,
-    pub descriptor_pools: Vec<vk::DescriptorPool>,
-    pub pipeline_layouts: Vec<vk::PipelineLayout>,
-    pub pipelines: Vec<vk::Pipeline>,
-    pub semaphores: Vec<vk::Semaphore>,
-    pub fences: Vec<vk::Fence>,
+    state: Arc<DeviceState>,
+    pub(super) images: Vec<vk::Image>,
+    pub(super) buffers: Vec<vk::Buffer>,
+    /// Of a bound frame, one for each object of the plan.
+    pub(super) blocks: Vec<MemoryBlock>,
+    pub(super) views: Vec<vk::ImageView>,
+    pub(super) render_passes: Vec<vk::RenderPass>,
+    pub(super) framebuffers: Vec<vk::Framebuffer>,
+    pub(super) set_layouts: Vec<vk::DescriptorSetLayout>,
+    pub(super) descriptor_pools: Vec<vk::DescriptorPool>,
+    pub(super) pipeline_layouts: Vec<vk::PipelineLayout>,
+    pub(super) pipelines: Vec<vk::Pipeline>,
+    pub(super) semaphores: Vec<vk::Semaphore>,
+    pub(super) fences: Vec<vk::Fence>,
 }
 
 impl OwnedObjects {
-    /// Destroys everything.
+    pub(super) fn new(state: Arc<DeviceState>) -> OwnedObjects {
+        OwnedObjects {
+            state,
+            images: Vec::new(),
+            buffers: Vec::new(),
+            blocks: Vec::new(),
+            views: Vec::new(),
+            render_passes: Vec::new(),
+            framebuffers: Vec::new(),
+            set_layouts: Vec::new(),
+            descriptor_pools: Vec::new(),
+            pipeline_layouts: Vec::new(),
+            pipelines: Vec::new(),
+            semaphores: Vec::new(),
+            fences: Vec::new(),
+        }
+    }
+
+    /// Creates an image without memory; returns what it requires of memory.
+    ///
+    /// # Errors
+    /// If `vkCreateImage` fails.
     ///
     /// # Safety
-    /// Nothing of it is in use on the device, and nobody uses the handles afterwards.
-    pub unsafe fn destroy(&mut self, device: &ash::Device, memory: &Memory) {
+    /// `info` is valid, and within the device's limits for such images.
+    pub unsafe fn create_image(
+        &mut self,
+        name: &str,
+        info: &vk::ImageCreateInfo<'_>,
+    ) -> Result<(vk::Image, MemoryRequirements)> {
+        // SAFETY: the caller's duty.
+        let image =
+            unsafe { self.state.device.create_image(info, None) }.with_call("vkCreateImage", || name)?;
+        self.images.push(image);
+        self.state.set_name(image, name);
+        Ok((image, self.state.requirements_of_image(image, info.usage)))
+    }
+
+    /// Creates a buffer without memory; returns what it requires of memory.
+    ///
+    /// # Errors
+    /// If `vkCreateBuffer` fails.
+    ///
+    /// # Safety
+    /// `info` is valid.
+    pub unsafe fn create_buffer(
+        &mut self,
+        name: &str,
+        info: &vk::BufferCreateInfo<'_>,
+    ) -> Result<(vk::Buffer, MemoryRequirements)> {
+        // SAFETY: the caller's duty.
+        let buffer =
+            unsafe { self.state.device.create_buffer(info, None) }.with_call("vkCreateBuffer", || name)?;
+        self.buffers.push(buffer);
+        self.state.set_name(buffer, name);
+        Ok((buffer, self.state.requirements_of_buffer(buffer, info.usage)))
+    }
+
+    /// Creates a view.
+    ///
+    /// # Errors
+    /// If `vkCreateImageView` fails.
+    ///
+    /// # Safety
+    /// `info` is valid; its image has memory, and outlives these objects unless it is one of them.
+    pub unsafe fn create_image_view(
+        &mut self,
+        name: &str,
+        info: &vk::ImageViewCreateInfo<'_>,
+    ) -> Result<vk::ImageView> {
+        // SAFETY: the caller's duty.
+        let view = unsafe { self.state.device.create_image_view(info, None) }
+            .with_call("vkCreateImageView", || name)?;
+        self.views.push(view);
+        self.state.set_name(view, name);
+        Ok(view)
+    }
+
+    /// Allocates a block of memory.
+    ///
+    /// # Errors
+    /// When memory runs out.
+    pub fn allocate(&mut self, desc: &MemoryDesc<'_>) -> Result<&mut MemoryBlock> {
+        let DeviceState {
+            device,
+            profile,
+            memory,
+            ..
+        } = &*self.state;
+        let block = memory.allocate(device, profile, desc)?;
+        self.blocks.push(block);
+        Ok(self.blocks.last_mut().expect("just pushed"))
+    }
+
+    /// The blocks of memory, in the order of their allocation.
+    pub fn blocks(&self) -> &[MemoryBlock] {
+        &self.blocks
+    }
+
+    /// The blocks of memory, to write their contents.
+    pub fn blocks_mut(&mut self) -> &mut [MemoryBlock] {
+        &mut self.blocks
+    }
+
+    /// Destroys everything; more can be created afterwards.
+    ///
+    /// # Safety
+    /// None of the objects is in use on the device, and their handles are not used afterwards.
+    pub unsafe fn destroy(&mut self) {
+        let DeviceState { device, memory, .. } = &*self.state;
         /// Drains a list, calling the device's destructor on each handle.
         macro_rules! drain {
             ($($list:ident: $destroy:ident),*) => {$(
@@ -58,30 +192,29 @@ impl OwnedObjects {
     }
 }
 
-/// Owns what is being created; destroys it all unless creation comes to its end.
-pub(super) struct Guard<'a> {
+/// Objects that are being created: destroyed on drop, unless [kept](Guard::keep).
+pub(super) struct Guard {
     pub(super) owned: OwnedObjects,
-    inner: &'a Inner,
 }
 
-impl<'a> Guard<'a> {
-    pub(super) fn new(inner: &'a Inner) -> Guard<'a> {
+impl Guard {
+    pub(super) fn new(state: Arc<DeviceState>) -> Guard {
         Guard {
-            owned: OwnedObjects::default(),
-            inner,
+            owned: OwnedObjects::new(state),
         }
     }
 
-    /// Creation came to its end.
+    /// Creation succeeded.
     pub(super) fn keep(mut self) -> OwnedObjects {
-        std::mem::take(&mut self.owned)
+        let empty = OwnedObjects::new(self.owned.state.clone());
+        std::mem::replace(&mut self.owned, empty)
     }
 }
 
-impl Drop for Guard<'_> {
+impl Drop for Guard {
     fn drop(&mut self) {
         // SAFETY: nothing was submitted with it: the only submission during creation (of history's first contents) is waited
         // for, whether it succeeds or not.
-        unsafe { self.owned.destroy(&self.inner.device, &self.inner.memory) };
+        unsafe { self.owned.destroy() };
     }
 }

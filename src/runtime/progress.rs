@@ -2,8 +2,8 @@
 
 use ash::vk;
 
-use super::device::Inner;
-use super::fault::Called;
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
 use super::owned::OwnedObjects;
 use super::{FrameNumber, RuntimeError};
 use crate::Result;
@@ -38,15 +38,15 @@ impl Default for Counting {
 const FENCED_FRAMES: usize = 4;
 
 impl Progress {
-    pub(super) fn new(inner: &Inner, plan: &Plan, owned: &mut OwnedObjects) -> Result<Progress> {
+    pub(super) fn new(state: &DeviceState, plan: &Plan, owned: &mut OwnedObjects) -> Result<Progress> {
         let mut used = vec![false; plan.frame.queues().len()];
         for submit in plan.frame.submits() {
             used[submit.queue.index()] |= !submit.batches.is_empty();
         }
-        let counting = if inner.functions.timeline_semaphore.is_some() {
+        let counting = if state.functions.timeline_semaphore.is_some() {
             let create = |&used: &bool| {
                 if used {
-                    semaphore(inner, owned, true)
+                    semaphore(state, owned, true)
                 } else {
                     Ok(Default::default())
                 }
@@ -58,7 +58,7 @@ impl Progress {
             for fences in &mut frames {
                 let create = |&used: &bool| {
                     if used {
-                        fence(inner, owned)
+                        fence(state, owned)
                     } else {
                         Ok(Default::default())
                     }
@@ -108,20 +108,20 @@ impl Progress {
     }
 
     /// Makes the next frame's fences ready, if fences count; waits for the oldest frame if none is free.
-    pub(super) fn prepare(&self, inner: &Inner) -> Result<()> {
+    pub(super) fn prepare(&self, state: &DeviceState) -> Result<()> {
         let Counting::Fences(frames) = &self.counting else {
             return Ok(());
         };
         let Some(oldest) = self.submitted.checked_sub(FENCED_FRAMES as u64) else {
             return Ok(());
         };
-        self.wait(inner, FrameNumber(oldest), u64::MAX)?;
+        self.wait(state, FrameNumber(oldest), u64::MAX)?;
         for fence in frames[oldest as usize % FENCED_FRAMES]
             .iter()
             .filter(|fence| **fence != vk::Fence::null())
         {
             // SAFETY: it was waited for, so no submission uses it.
-            unsafe { inner.device.reset_fences(&[*fence]) }.called("vkResetFences", || "a frame")?;
+            unsafe { state.device.reset_fences(&[*fence]) }.with_call("vkResetFences", || "a frame")?;
         }
         Ok(())
     }
@@ -151,20 +151,20 @@ impl Progress {
     }
 
     /// Whether every frame submitted is complete. Never, once a submission has failed halfway.
-    pub(super) fn is_idle(&self, inner: &Inner) -> Result<bool> {
+    pub(super) fn is_idle(&self, state: &DeviceState) -> Result<bool> {
         if self.failed.is_some() {
             return Ok(false);
         }
-        Ok(self.completed(inner)?.map_or(0, |frame| frame.0 + 1) == self.submitted)
+        Ok(self.completed(state)?.map_or(0, |frame| frame.0 + 1) == self.submitted)
     }
 
     /// The newest complete frame.
-    pub(super) fn completed(&self, inner: &Inner) -> Result<Option<FrameNumber>> {
+    pub(super) fn completed(&self, state: &DeviceState) -> Result<Option<FrameNumber>> {
         let count = match &self.counting {
             Counting::Timeline(semaphores) => {
                 let mut least = self.submitted;
                 for semaphore in semaphores.iter().filter(|one| **one != vk::Semaphore::null()) {
-                    least = least.min(counter_value(inner, *semaphore)?);
+                    least = least.min(counter_value(state, *semaphore)?);
                 }
                 least
             }
@@ -173,7 +173,7 @@ impl Progress {
                 let mut count = oldest;
                 for frame in oldest..self.submitted {
                     for fence in &frames[frame as usize % FENCED_FRAMES] {
-                        if *fence != vk::Fence::null() && !is_signalled(inner, *fence)? {
+                        if *fence != vk::Fence::null() && !is_signalled(state, *fence)? {
                             return Ok(count.checked_sub(1).map(FrameNumber));
                         }
                     }
@@ -186,23 +186,23 @@ impl Progress {
     }
 
     /// Waits for a frame; false if time ran out.
-    pub(super) fn wait(&self, inner: &Inner, frame: FrameNumber, timeout: u64) -> Result<bool> {
+    pub(super) fn wait(&self, state: &DeviceState, frame: FrameNumber, timeout: u64) -> Result<bool> {
         let (number, submitted) = (frame.0, self.submitted);
         if number >= submitted {
             return Err(RuntimeError::NotSubmitted { number, submitted }.into());
         }
         let waited = match &self.counting {
-            Counting::Timeline(semaphores) => wait_for_value(inner, semaphores, number + 1, timeout),
+            Counting::Timeline(semaphores) => wait_for_value(state, semaphores, number + 1, timeout),
             // Its fences count a later frame already, which waited for this one.
             Counting::Fences(_) if number + (FENCED_FRAMES as u64) < submitted => Ok(()),
             Counting::Fences(frames) => {
-                wait_for_fences(inner, &frames[number as usize % FENCED_FRAMES], timeout)
+                wait_for_fences(state, &frames[number as usize % FENCED_FRAMES], timeout)
             }
         };
         match waited {
             Ok(()) => Ok(true),
             Err(vk::Result::TIMEOUT) => Ok(false),
-            Err(result) => Err(result).called("vkWaitSemaphores or vkWaitForFences", || {
+            Err(result) => Err(result).with_call("vkWaitSemaphores or vkWaitForFences", || {
                 format!("frame {number}")
             })?,
         }
@@ -211,12 +211,12 @@ impl Progress {
 
 /// One after the other: the values are those of one frame, and waiting needs no list then.
 fn wait_for_value(
-    inner: &Inner,
+    state: &DeviceState,
     semaphores: &[vk::Semaphore],
     value: u64,
     timeout: u64,
 ) -> ash::prelude::VkResult<()> {
-    let functions = inner
+    let functions = state
         .functions
         .timeline_semaphore
         .as_ref()
@@ -227,22 +227,22 @@ fn wait_for_value(
             .semaphores(&semaphores)
             .values(&values);
         // SAFETY: the semaphore is alive, and the frame that signals the value is submitted.
-        let result = unsafe { (functions.wait_semaphores_khr)(inner.device.handle(), &info, timeout) };
+        let result = unsafe { (functions.wait_semaphores_khr)(state.device.handle(), &info, timeout) };
         result.result()?;
     }
     Ok(())
 }
 
-fn wait_for_fences(inner: &Inner, fences: &[vk::Fence], timeout: u64) -> ash::prelude::VkResult<()> {
+fn wait_for_fences(state: &DeviceState, fences: &[vk::Fence], timeout: u64) -> ash::prelude::VkResult<()> {
     for fence in fences.iter().filter(|one| **one != vk::Fence::null()) {
         // SAFETY: the fence is alive and submitted.
-        unsafe { inner.device.wait_for_fences(&[*fence], true, timeout) }?;
+        unsafe { state.device.wait_for_fences(&[*fence], true, timeout) }?;
     }
     Ok(())
 }
 
-fn counter_value(inner: &Inner, semaphore: vk::Semaphore) -> Result<u64> {
-    let functions = inner
+fn counter_value(state: &DeviceState, semaphore: vk::Semaphore) -> Result<u64> {
+    let functions = state
         .functions
         .timeline_semaphore
         .as_ref()
@@ -250,20 +250,24 @@ fn counter_value(inner: &Inner, semaphore: vk::Semaphore) -> Result<u64> {
     let mut value = 0;
     // SAFETY: the semaphore is alive and a timeline.
     let result =
-        unsafe { (functions.get_semaphore_counter_value_khr)(inner.device.handle(), semaphore, &mut value) };
+        unsafe { (functions.get_semaphore_counter_value_khr)(state.device.handle(), semaphore, &mut value) };
     Ok(result
         .result_with_success(value)
-        .called("vkGetSemaphoreCounterValue", || "frames complete")?)
+        .with_call("vkGetSemaphoreCounterValue", || "frames complete")?)
 }
 
-fn is_signalled(inner: &Inner, fence: vk::Fence) -> Result<bool> {
+fn is_signalled(state: &DeviceState, fence: vk::Fence) -> Result<bool> {
     // SAFETY: the fence is alive.
-    let status = unsafe { inner.device.get_fence_status(fence) };
-    Ok(status.called("vkGetFenceStatus", || "a frame")?)
+    let status = unsafe { state.device.get_fence_status(fence) };
+    Ok(status.with_call("vkGetFenceStatus", || "a frame")?)
 }
 
 /// Creates a semaphore: a timeline from 0, or a binary one.
-pub(super) fn semaphore(inner: &Inner, owned: &mut OwnedObjects, timeline: bool) -> Result<vk::Semaphore> {
+pub(super) fn semaphore(
+    state: &DeviceState,
+    owned: &mut OwnedObjects,
+    timeline: bool,
+) -> Result<vk::Semaphore> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let mut info = vk::SemaphoreCreateInfo::default();
     if timeline {
@@ -271,15 +275,15 @@ pub(super) fn semaphore(inner: &Inner, owned: &mut OwnedObjects, timeline: bool)
     }
     // SAFETY: timelines are asked for where the feature is on.
     let semaphore =
-        unsafe { inner.device.create_semaphore(&info, None) }.called("vkCreateSemaphore", || "a frame")?;
+        unsafe { state.device.create_semaphore(&info, None) }.with_call("vkCreateSemaphore", || "a frame")?;
     owned.semaphores.push(semaphore);
     Ok(semaphore)
 }
 
-fn fence(inner: &Inner, owned: &mut OwnedObjects) -> Result<vk::Fence> {
+fn fence(state: &DeviceState, owned: &mut OwnedObjects) -> Result<vk::Fence> {
     let info = vk::FenceCreateInfo::default();
     // SAFETY: nothing is asked for but a fence.
-    let fence = unsafe { inner.device.create_fence(&info, None) }.called("vkCreateFence", || "a frame")?;
+    let fence = unsafe { state.device.create_fence(&info, None) }.with_call("vkCreateFence", || "a frame")?;
     owned.fences.push(fence);
     Ok(fence)
 }

@@ -9,7 +9,7 @@ use ash::vk;
 
 use super::barrier::Side;
 use super::bound::{BoundFrame, Place, Tables};
-use super::fault::Called;
+use super::error::VkResultExt;
 use super::store::StorePass;
 use super::{Buffer, Image, Parity, RuntimeError};
 use crate::Result;
@@ -110,7 +110,7 @@ impl<'a> Commands<'a> {
             // SAFETY: the caller's duty; the render pass was begun for secondary contents.
             unsafe {
                 self.bound
-                    .inner
+                    .state
                     .device
                     .cmd_execute_commands(self.handle, contents)
             };
@@ -143,8 +143,8 @@ impl<'a> Commands<'a> {
             .into());
         }
         // SAFETY: begun by `FrameRecorder::record`, outside render passes, which `pass` ends.
-        unsafe { self.bound.inner.device.end_command_buffer(self.handle) }
-            .called("vkEndCommandBuffer", || declared.name.as_str())?;
+        unsafe { self.bound.state.device.end_command_buffer(self.handle) }
+            .with_call("vkEndCommandBuffer", || declared.name.as_str())?;
         self.bound.slots[self.id.index()].done();
         Ok(())
     }
@@ -195,38 +195,38 @@ impl<'a> Commands<'a> {
             };
             self.before(pass, false);
             // SAFETY: `before` began the pass, with its barriers.
-            unsafe { store.record(&self.bound.inner, self.handle, self.parity.index()) };
+            unsafe { store.record(&self.bound.state, self.handle, self.parity.index()) };
             self.after(pass);
         }
     }
 
     fn before(&self, pass: PassId, secondary: bool) {
-        let BoundFrame { inner, plan, .. } = self.bound;
+        let BoundFrame { state, plan, .. } = self.bound;
         self.begin_label(pass);
         self.bind_tile(plan.passes[pass.index()].bound);
         // SAFETY: the command buffer is recording, outside render passes.
         unsafe {
             self.tables
                 .barriers
-                .record(&inner.device, &inner.functions, self.handle, pass, Side::LoadOp);
+                .record(&state.device, &state.functions, self.handle, pass, Side::LoadOp);
         }
         if let Some(rendering) = &self.tables.renderings[pass.index()] {
             // SAFETY: recording outside render passes; the barriers brought every attachment to its layout.
-            unsafe { rendering.begin(&inner.device, &inner.functions, self.handle, secondary) };
+            unsafe { rendering.begin(&state.device, &state.functions, self.handle, secondary) };
         }
     }
 
     fn after(&mut self, pass: PassId) {
-        let inner = &self.bound.inner;
+        let state = &self.bound.state;
         if let Some(rendering) = &self.tables.renderings[pass.index()] {
             // SAFETY: `before` began it.
-            unsafe { rendering.end(&inner.device, &inner.functions, self.handle) };
+            unsafe { rendering.end(&state.device, &state.functions, self.handle) };
         }
         // SAFETY: the command buffer is recording, outside render passes.
         unsafe {
             self.tables
                 .barriers
-                .record(&inner.device, &inner.functions, self.handle, pass, Side::After);
+                .record(&state.device, &state.functions, self.handle, pass, Side::After);
         }
         self.end_label();
         self.next += 1;
@@ -234,7 +234,7 @@ impl<'a> Commands<'a> {
 
     /// Binds what a pass runs with, if something else is bound.
     fn bind_tile(&self, object: Option<ObjectId>) {
-        if self.tile.get() == TileBinding::Known(object) || self.bound.inner.functions.tile_memory.is_none() {
+        if self.tile.get() == TileBinding::Known(object) || self.bound.state.functions.tile_memory.is_none() {
             return;
         }
         // SAFETY: recording, outside render passes.
@@ -243,7 +243,7 @@ impl<'a> Commands<'a> {
     }
 
     fn begin_label(&self, pass: PassId) {
-        if let Some(debug) = &self.bound.inner.functions.debug_utils {
+        if let Some(debug) = &self.bound.state.functions.debug_utils {
             let label = vk::DebugUtilsLabelEXT::default().label_name(&self.bound.labels[pass.index()]);
             // SAFETY: the command buffer is recording.
             unsafe { debug.cmd_begin_debug_utils_label(self.handle, &label) };
@@ -251,7 +251,7 @@ impl<'a> Commands<'a> {
     }
 
     fn end_label(&self) {
-        if let Some(debug) = &self.bound.inner.functions.debug_utils {
+        if let Some(debug) = &self.bound.state.functions.debug_utils {
             // SAFETY: the command buffer is recording, and `begin_label` began one.
             unsafe { debug.cmd_end_debug_utils_label(self.handle) };
         }
@@ -273,7 +273,7 @@ impl BoundFrame {
     /// # Safety
     /// `commands` is recording, outside a render pass.
     pub(super) unsafe fn bind_tile_memory(&self, commands: vk::CommandBuffer, object: Option<ObjectId>) {
-        let Some(tile) = &self.inner.functions.tile_memory else {
+        let Some(tile) = &self.state.functions.tile_memory else {
             return;
         };
         let memory = object.map(|object| self.memory[object.index()]);
@@ -298,7 +298,7 @@ impl PassCommands<'_> {
 
     /// The caller's device.
     pub fn device(&self) -> &ash::Device {
-        &self.commands.bound.inner.device
+        &self.commands.bound.state.device
     }
 
     /// The render area of a render pass.
@@ -384,7 +384,7 @@ impl PassCommands<'_> {
             return;
         }
         // SAFETY: the caller's duty; outside render passes.
-        unsafe { bound.inner.device.cmd_execute_commands(*handle, secondaries) };
+        unsafe { bound.state.device.cmd_execute_commands(*handle, secondaries) };
         self.commands.tile.set(TileBinding::Unknown);
         self.commands
             .bind_tile(bound.plan.passes[self.pass.index()].bound);

@@ -10,8 +10,8 @@ use ash::vk;
 use super::RuntimeError;
 use super::attachment::{Attachment, Attachments};
 use super::bound::Place;
-use super::device::Inner;
-use super::fault::Called;
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
 use super::owned::OwnedObjects;
 use super::tiles::Tiles;
 use crate::Result;
@@ -60,7 +60,7 @@ impl PassObject {
     /// Looks up the framebuffer of the attachments' views, or creates it.
     pub(super) fn refresh(
         &mut self,
-        inner: &Inner,
+        state: &DeviceState,
         owned: &mut OwnedObjects,
         places: &[Place],
         pass: &Pass,
@@ -83,10 +83,10 @@ impl PassObject {
             .height(self.area.height)
             .layers(self.layers);
         // SAFETY: the render pass and the views are alive, and match by construction.
-        let framebuffer = unsafe { inner.device.create_framebuffer(&info, None) }
-            .called("vkCreateFramebuffer", || format!("pass `{}`", pass.name))?;
+        let framebuffer = unsafe { state.device.create_framebuffer(&info, None) }
+            .with_call("vkCreateFramebuffer", || format!("pass `{}`", pass.name))?;
         owned.framebuffers.push(framebuffer);
-        inner.name(framebuffer, &pass.name);
+        state.set_name(framebuffer, &pass.name);
         self.known.push((self.views.clone(), framebuffer));
         self.framebuffer = framebuffer;
         Ok(())
@@ -136,7 +136,7 @@ fn each_once(attachments: &Attachments) -> Vec<Attachment> {
 
 /// Creates the render pass object of a pass, during which `bound` bytes of tile memory are bound.
 pub(super) fn create(
-    inner: &Inner,
+    state: &DeviceState,
     owned: &mut OwnedObjects,
     pass: &Pass,
     attachments: &Attachments,
@@ -202,7 +202,7 @@ pub(super) fn create(
         .attachments(&descriptions)
         .subpasses(&subpasses)
         .dependencies(&dependencies);
-    let mut tiles = Tiles::new(inner, pass, bound);
+    let mut tiles = Tiles::new(state, pass, bound);
     if let Some(size) = &mut tiles.size {
         info = info.push_next(size);
     }
@@ -210,10 +210,10 @@ pub(super) fn create(
         info = info.push_next(shading);
     }
     // SAFETY: every reference is to an attachment of the list.
-    let render_pass = unsafe { inner.device.create_render_pass(&info, None) }
-        .called("vkCreateRenderPass", || format!("pass `{}`", pass.name))?;
+    let render_pass = unsafe { state.device.create_render_pass(&info, None) }
+        .with_call("vkCreateRenderPass", || format!("pass `{}`", pass.name))?;
     owned.render_passes.push(render_pass);
-    inner.name(render_pass, &pass.name);
+    state.set_name(render_pass, &pass.name);
     Ok(render_pass)
 }
 

@@ -5,15 +5,15 @@ use ash::vk;
 use super::RuntimeError;
 use super::bound::{Buffer, Image, Place};
 use super::create::{buffer_info, image_info, view_infos};
-use super::device::Inner;
-use super::fault::Called;
-use super::measure::Answer;
-use super::memory::{BlockDesc, Dedication};
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
+use super::measure::MemoryRequirements;
+use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
 use crate::Result;
 use crate::frame::{Lifetime, Resource};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
-use crate::plan::{Home, Object, Placement, Plan};
+use crate::plan::{Home, Placement, Plan};
 use crate::units::{Alignment, Bytes};
 
 /// What became of creating a plan's resources.
@@ -33,12 +33,12 @@ pub(super) enum Created {
 #[derive(Clone, Copy)]
 enum Bare {
     External,
-    Image(vk::Image, Answer),
-    Buffer(vk::Buffer, Answer),
+    Image(vk::Image, MemoryRequirements),
+    Buffer(vk::Buffer, MemoryRequirements),
 }
 
 impl Bare {
-    fn answer(&self) -> Option<&Answer> {
+    fn answer(&self) -> Option<&MemoryRequirements> {
         match self {
             Bare::External => None,
             Bare::Image(_, answer) | Bare::Buffer(_, answer) => Some(answer),
@@ -47,8 +47,8 @@ impl Bare {
 }
 
 /// Creates everything into `owned`.
-pub(super) fn create(inner: &Inner, plan: &Plan, owned: &mut OwnedObjects) -> Result<Created> {
-    let work = Work { inner, plan };
+pub(super) fn create(state: &DeviceState, plan: &Plan, owned: &mut OwnedObjects) -> Result<Created> {
+    let work = Work { state, plan };
     let bare: Vec<Bare> = plan
         .placements
         .iter()
@@ -67,7 +67,7 @@ pub(super) fn create(inner: &Inner, plan: &Plan, owned: &mut OwnedObjects) -> Re
 }
 
 struct Work<'a> {
-    inner: &'a Inner,
+    state: &'a DeviceState,
     plan: &'a Plan,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Work<'a> {
 
     fn create_bare(&self, placement: &Placement, owned: &mut OwnedObjects) -> Result<Bare> {
         let resource = self.resource(placement);
-        let (inner, device) = (self.inner, &self.inner.device);
+        let state = self.state;
         if matches!(resource.lifetime, Lifetime::External(_)) {
             return Ok(Bare::External);
         }
@@ -99,23 +99,17 @@ impl<'a> Work<'a> {
         if let Some(info) = self.image_info(placement) {
             if !tile {
                 // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
-                inner.image_is_supported(resource, &info)?;
+                state.image_is_supported(resource, &info)?;
             }
             // SAFETY: within the device's limits for such images.
-            let image =
-                unsafe { device.create_image(&info, None) }.called("vkCreateImage", || &resource.name)?;
-            owned.images.push(image);
-            inner.name(image, &resource.name);
-            return Ok(Bare::Image(image, inner.ask_created_image(image, tile)));
+            let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
+            return Ok(Bare::Image(image, answer));
         }
         let info = buffer_info(resource, placement.home).expect("a resource is an image or a buffer");
-        inner.addresses_are_supported(resource, &info)?;
+        state.addresses_are_supported(resource, &info)?;
         // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
-        let buffer =
-            unsafe { device.create_buffer(&info, None) }.called("vkCreateBuffer", || &resource.name)?;
-        owned.buffers.push(buffer);
-        inner.name(buffer, &resource.name);
-        Ok(Bare::Buffer(buffer, inner.ask_created_buffer(buffer, tile)))
+        let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
+        Ok(Bare::Buffer(buffer, answer))
     }
 
     /// The requirements to plan with anew, if anything needs more than its placement gives.
@@ -146,7 +140,7 @@ impl<'a> Work<'a> {
     }
 
     /// What a created resource needs, if its placement does not give it.
-    fn needs_more(&self, placement: &Placement, answer: &Answer) -> Option<String> {
+    fn needs_more(&self, placement: &Placement, answer: &MemoryRequirements) -> Option<String> {
         let object = placement
             .object
             .map(|object| &self.plan.objects[object.index()])?;
@@ -175,33 +169,27 @@ impl<'a> Work<'a> {
         for (index, object) in self.plan.objects.iter().enumerate() {
             let placements = self.plan.placements.iter().zip(bare);
             let residents = placements.filter(|(one, _)| one.object.is_some_and(|id| id.index() == index));
-            let (mut alignment, mut device_address, mut count) = (1, false, 0);
+            let (mut alignment, mut device_address, mut count) = (Alignment::ONE, false, 0);
             let mut last = None;
             for (placement, bare) in residents {
                 let answer = bare.answer().expect("external resources have no object");
-                alignment = alignment.max(answer.alignment.get());
+                alignment = alignment.max(answer.alignment);
                 device_address |= has_address(self.resource(placement));
                 count += 1;
                 last = Some((placement, bare, answer));
             }
-            let mut desc = BlockDesc {
-                name: &format!("{:?} {index} of frame `{}`", object.home, frame.name()),
-                object: *object,
-                alignment,
-                dedication: Dedication::None,
+            let name = format!("{:?} {index} of frame `{}`", object.home, frame.name());
+            let mut desc = MemoryDesc {
+                own_object: matches!(object.home, Home::Tile | Home::Lazy),
                 device_address,
+                ..MemoryDesc::new(&name, object.memory_type, object.size, alignment)
             };
             if let Some((placement, bare, answer)) = last.filter(|_| count == 1) {
                 adapt_to_only(&mut desc, placement, bare, answer);
             }
-            let block = self
-                .inner
-                .memory
-                .allocate(&self.inner.device, &self.inner.profile, &desc)?;
-            if let super::memory::Block::Raw(memory) = &block {
-                self.inner.name(*memory, desc.name);
+            if let Some(memory) = owned.allocate(&desc)?.own_object() {
+                self.state.set_name(memory, desc.name);
             }
-            owned.blocks.push(block);
         }
         Ok(())
     }
@@ -210,8 +198,8 @@ impl<'a> Work<'a> {
         let Some(object) = placement.object else {
             return Ok(());
         };
-        let device = &self.inner.device;
-        let (memory, start) = owned.blocks[object.index()].place();
+        let device = &self.state.device;
+        let (memory, start) = owned.blocks[object.index()].location();
         let offset = start + placement.offset.0;
         let what = || {
             let name = &self.resource(placement).name;
@@ -222,12 +210,12 @@ impl<'a> Work<'a> {
             Bare::Image(image, _) => {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
                 unsafe { device.bind_image_memory(image, memory, offset) }
-                    .called("vkBindImageMemory", what)?;
+                    .with_call("vkBindImageMemory", what)?;
             }
             Bare::Buffer(buffer, _) => {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
                 unsafe { device.bind_buffer_memory(buffer, memory, offset) }
-                    .called("vkBindBufferMemory", what)?;
+                    .with_call("vkBindBufferMemory", what)?;
             }
         }
         Ok(())
@@ -243,11 +231,7 @@ impl<'a> Work<'a> {
                 let (view, attachment) = view_infos(resource, &info, image);
                 let mut create = |info: vk::ImageViewCreateInfo<'static>| -> Result<vk::ImageView> {
                     // SAFETY: the image is alive and bound, and its usage goes through views.
-                    let view = unsafe { self.inner.device.create_image_view(&info, None) }
-                        .called("vkCreateImageView", || &resource.name)?;
-                    owned.views.push(view);
-                    self.inner.name(view, &resource.name);
-                    Ok(view)
+                    unsafe { owned.create_image_view(&resource.name, &info) }
                 };
                 let view = view.map(&mut create).transpose()?.unwrap_or_default();
                 let attachment = attachment.map(&mut create).transpose()?.unwrap_or(view);
@@ -277,31 +261,28 @@ impl<'a> Work<'a> {
     }
 
     fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
-        let functions = self.inner.functions.buffer_device_address.as_ref();
+        let functions = self.state.functions.buffer_device_address.as_ref();
         let functions = functions.expect("asked for before the buffer was created");
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
-        let device = self.inner.device.handle();
+        let device = self.state.device.handle();
         // SAFETY: the feature is on; the buffer has the usage and memory with the flag.
         unsafe { (functions.get_buffer_device_address_khr)(device, &info) }
     }
 }
 
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
-fn adapt_to_only(desc: &mut BlockDesc<'_>, placement: &Placement, bare: &Bare, answer: &Answer) {
+fn adapt_to_only(desc: &mut MemoryDesc<'_>, placement: &Placement, bare: &Bare, answer: &MemoryRequirements) {
     if placement.home == Home::Lazy {
-        desc.object.size = Ord::max(desc.object.size, answer.size);
+        desc.size = Ord::max(desc.size, answer.size);
     }
     if placement.home != Home::Own || answer.dedicated == Dedicated::No {
         return;
     }
-    desc.object = Object {
-        size: answer.size,
-        ..desc.object
-    };
-    desc.dedication = match *bare {
-        Bare::Image(image, _) => Dedication::Image(image),
-        Bare::Buffer(buffer, _) => Dedication::Buffer(buffer),
-        Bare::External => Dedication::None,
+    desc.size = answer.size;
+    desc.dedicated_to = match *bare {
+        Bare::Image(image, _) => Some(DedicatedTo::Image(image)),
+        Bare::Buffer(buffer, _) => Some(DedicatedTo::Buffer(buffer)),
+        Bare::External => None,
     };
 }
 
@@ -312,7 +293,7 @@ fn has_address(resource: &Resource) -> bool {
 }
 
 /// Raises what was planned with to what is needed.
-fn grow(planned: &mut ResourceRequirements, home: Home, answer: &Answer) {
+fn grow(planned: &mut ResourceRequirements, home: Home, answer: &MemoryRequirements) {
     let more = |size: &mut Bytes, alignment: &mut Alignment, new: (Bytes, Alignment)| {
         *size = Ord::max(*size, new.0);
         *alignment = alignment.lcm(new.1).unwrap_or(new.1);

@@ -1,35 +1,36 @@
-//! What was given up and waits for the device to be done with it.
+//! Retired frames: destroyed when the device has completed their last submission.
 
-use std::sync::PoisonError;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::device::Inner;
+use super::device_state::DeviceState;
 use super::owned::OwnedObjects;
 use super::progress::Progress;
 use crate::Result;
 
-/// A bound plan after [`BoundFrame::retire`](super::Bound::retire).
-pub(super) struct Retired {
+/// The objects of a frame after [`BoundFrame::retire`](super::BoundFrame::retire).
+pub(super) struct RetiredFrame {
     pub(super) owned: OwnedObjects,
     pub(super) progress: Progress,
 }
 
-impl Inner {
-    pub(super) fn retire(&self, retired: Retired) {
-        self.retired
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(retired);
+/// The retired frames of a device.
+#[derive(Default)]
+pub(super) struct RetiredFrames(Mutex<Vec<RetiredFrame>>);
+
+impl RetiredFrames {
+    pub(super) fn push(&self, frame: RetiredFrame) {
+        self.lock().push(frame);
     }
 
-    /// Destroys what is complete; returns how many are not.
-    pub(super) fn collect(&self) -> Result<usize> {
-        let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Destroys what is complete; returns how many frames are not.
+    pub(super) fn collect(&self, state: &DeviceState) -> Result<usize> {
+        let mut retired = self.lock();
         let mut index = 0;
         while index < retired.len() {
-            if retired[index].progress.is_idle(self)? {
-                let mut done = retired.remove(index);
-                // SAFETY: every frame it submitted is complete, and giving it up took the caller's handle.
-                unsafe { done.owned.destroy(&self.device, &self.memory) };
+            if retired[index].progress.is_idle(state)? {
+                let mut frame = retired.remove(index);
+                // SAFETY: every frame it submitted is complete, and retiring it consumed the caller's handle.
+                unsafe { frame.owned.destroy() };
             } else {
                 index += 1;
             }
@@ -37,15 +38,18 @@ impl Inner {
         Ok(retired.len())
     }
 
-    /// Destroys everything that was retired.
+    /// Destroys everything.
     ///
     /// # Safety
     /// None of it is in use on the device.
-    pub(super) unsafe fn destroy_retired(&self) {
-        let mut retired = self.retired.lock().unwrap_or_else(PoisonError::into_inner);
-        for mut one in retired.drain(..) {
+    pub(super) unsafe fn destroy(&self) {
+        for mut frame in self.lock().drain(..) {
             // SAFETY: the caller's duty.
-            unsafe { one.owned.destroy(&self.device, &self.memory) };
+            unsafe { frame.owned.destroy() };
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<RetiredFrame>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

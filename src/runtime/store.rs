@@ -11,8 +11,8 @@ use ash::vk;
 
 use super::Target;
 use super::bound::{Place, Tables};
-use super::device::Inner;
-use super::fault::Called;
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
 use super::owned::OwnedObjects;
 use crate::Result;
 use crate::frame::{Contents, PassId, ResourceKind, Texels, texels_of};
@@ -53,7 +53,7 @@ const MOST_GROUPS: u64 = 65_535;
 
 /// Everything that the stores of a plan are recorded with.
 pub(super) fn create(
-    inner: &Inner,
+    state: &DeviceState,
     plan: &Plan,
     owned: &mut OwnedObjects,
     targets: &[Option<&Target>],
@@ -67,7 +67,7 @@ pub(super) fn create(
     if stores.is_empty() {
         return Ok(Vec::new());
     }
-    let pool = create_pool(inner, owned, (stores.len() * tables.len()) as u32)?;
+    let pool = create_pool(state, owned, (stores.len() * tables.len()) as u32)?;
     let mut made = Vec::with_capacity(stores.len());
     for pass in stores {
         let resource = frame.resource(frame.accesses_of(pass)[0].resource);
@@ -82,16 +82,16 @@ pub(super) fn create(
             }
         };
         let name = || frame.pass(pass).name.clone();
-        let (set_layout, layout) = create_layouts(inner, owned, program, name)?;
+        let (set_layout, layout) = create_layouts(state, owned, program, name)?;
         let pipeline = match program {
             Program::Draw(texels) => {
                 let target = targets[pass.index()].expect("images are stored in render passes");
-                draw_pipeline(inner, owned, texels, target, layout, name)?
+                draw_pipeline(state, owned, texels, target, layout, name)?
             }
-            Program::Dispatch => dispatch_pipeline(inner, owned, layout, name)?,
+            Program::Dispatch => dispatch_pipeline(state, owned, layout, name)?,
         };
-        inner.name(pipeline, &frame.pass(pass).name);
-        let set = |tables: &Tables| write_set(inner, plan, pass, pool, set_layout, tables);
+        state.set_name(pipeline, &frame.pass(pass).name);
+        let set = |tables: &Tables| write_set(state, plan, pass, pool, set_layout, tables);
         made.push(StorePass {
             pass,
             pipeline,
@@ -114,8 +114,8 @@ impl StorePass {
     ///
     /// # Safety
     /// `commands` is recording in the store's pass, begun with its barriers recorded.
-    pub(super) unsafe fn record(&self, inner: &Inner, commands: vk::CommandBuffer, parity: usize) {
-        let device = &inner.device;
+    pub(super) unsafe fn record(&self, state: &DeviceState, commands: vk::CommandBuffer, parity: usize) {
+        let device = &state.device;
         let set = self.sets[parity % self.sets.len()];
         let point = match self.groups {
             Some(_) => vk::PipelineBindPoint::COMPUTE,
@@ -134,7 +134,7 @@ impl StorePass {
     }
 }
 
-fn create_pool(inner: &Inner, owned: &mut OwnedObjects, sets: u32) -> Result<vk::DescriptorPool> {
+fn create_pool(state: &DeviceState, owned: &mut OwnedObjects, sets: u32) -> Result<vk::DescriptorPool> {
     use vk::DescriptorType as T;
     // As many as there are of either kind, if all stores were of that kind.
     let sizes = [(T::SAMPLED_IMAGE, 1), (T::STORAGE_BUFFER, 2)].map(|(ty, each)| vk::DescriptorPoolSize {
@@ -145,14 +145,14 @@ fn create_pool(inner: &Inner, owned: &mut OwnedObjects, sets: u32) -> Result<vk:
         .max_sets(sets)
         .pool_sizes(&sizes);
     // SAFETY: no size is 0.
-    let pool = unsafe { inner.device.create_descriptor_pool(&info, None) };
-    let pool = pool.called("vkCreateDescriptorPool", || "stores")?;
+    let pool = unsafe { state.device.create_descriptor_pool(&info, None) };
+    let pool = pool.with_call("vkCreateDescriptorPool", || "stores")?;
     owned.descriptor_pools.push(pool);
     Ok(pool)
 }
 
 fn create_layouts(
-    inner: &Inner,
+    state: &DeviceState,
     owned: &mut OwnedObjects,
     program: Program,
     name: impl Fn() -> String,
@@ -180,21 +180,21 @@ fn create_layouts(
         .collect();
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
     // SAFETY: the bindings are the shader's.
-    let set_layout = unsafe { inner.device.create_descriptor_set_layout(&info, None) }
-        .called("vkCreateDescriptorSetLayout", &name)?;
+    let set_layout = unsafe { state.device.create_descriptor_set_layout(&info, None) }
+        .with_call("vkCreateDescriptorSetLayout", &name)?;
     owned.set_layouts.push(set_layout);
     let set_layouts = [set_layout];
     let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&set_layouts);
     // SAFETY: the set layout is alive.
-    let layout = unsafe { inner.device.create_pipeline_layout(&info, None) }
-        .called("vkCreatePipelineLayout", &name)?;
+    let layout = unsafe { state.device.create_pipeline_layout(&info, None) }
+        .with_call("vkCreatePipelineLayout", &name)?;
     owned.pipeline_layouts.push(layout);
     Ok((set_layout, layout))
 }
 
 /// A set with what the store reads and, of buffers, what it writes.
 fn write_set(
-    inner: &Inner,
+    state: &DeviceState,
     plan: &Plan,
     pass: PassId,
     pool: vk::DescriptorPool,
@@ -206,8 +206,8 @@ fn write_set(
         .descriptor_pool(pool)
         .set_layouts(&set_layouts);
     // SAFETY: pool and layout are alive, and the pool has room for all sets.
-    let sets = unsafe { inner.device.allocate_descriptor_sets(&info) };
-    let set = sets.called("vkAllocateDescriptorSets", || "a store")?[0];
+    let sets = unsafe { state.device.allocate_descriptor_sets(&info) };
+    let set = sets.with_call("vkAllocateDescriptorSets", || "a store")?[0];
     for (binding, planned) in (0..).zip(plan.accesses_of(pass)) {
         let AccessPlan {
             placement, layout, ..
@@ -241,13 +241,13 @@ fn write_set(
             Place::Nothing => continue,
         };
         // SAFETY: the set is new, of a layout with this binding; views and buffers are the plan's.
-        unsafe { inner.device.update_descriptor_sets(&[write], &[]) };
+        unsafe { state.device.update_descriptor_sets(&[write], &[]) };
     }
     Ok(set)
 }
 
 fn draw_pipeline(
-    inner: &Inner,
+    state: &DeviceState,
     owned: &mut OwnedObjects,
     texels: Texels,
     target: &Target,
@@ -255,8 +255,8 @@ fn draw_pipeline(
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
     let [vertex, fragment] = draw_words(texels);
-    let vertex = Module::new(inner, vertex, &name)?;
-    let fragment = Module::new(inner, fragment, &name)?;
+    let vertex = Module::new(state, vertex, &name)?;
+    let fragment = Module::new(state, fragment, &name)?;
     let stages = [
         vertex.stage(vk::ShaderStageFlags::VERTEX),
         fragment.stage(vk::ShaderStageFlags::FRAGMENT),
@@ -304,7 +304,7 @@ fn draw_pipeline(
     let info = target.attach(info, &mut rendering);
     // SAFETY: the shaders are the crate's own, with the layout's one binding; the target is the pass's.
     let made = unsafe {
-        inner
+        state
             .device
             .create_graphics_pipelines(vk::PipelineCache::null(), &[info], None)
     };
@@ -312,18 +312,18 @@ fn draw_pipeline(
 }
 
 fn dispatch_pipeline(
-    inner: &Inner,
+    state: &DeviceState,
     owned: &mut OwnedObjects,
     layout: vk::PipelineLayout,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
-    let module = Module::new(inner, dispatch_words(), &name)?;
+    let module = Module::new(state, dispatch_words(), &name)?;
     let info = vk::ComputePipelineCreateInfo::default()
         .stage(module.stage(vk::ShaderStageFlags::COMPUTE))
         .layout(layout);
     // SAFETY: the shader is the crate's own, with the layout's two bindings.
     let made = unsafe {
-        inner
+        state
             .device
             .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
     };
@@ -338,24 +338,24 @@ fn keep(
     call: &'static str,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
-    let made = made.map_err(|(_, result)| result).called(call, name)?;
+    let made = made.map_err(|(_, result)| result).with_call(call, name)?;
     owned.pipelines.push(made[0]);
     Ok(made[0])
 }
 
 /// A shader module, destroyed when its pipeline is made.
 struct Module<'a> {
-    inner: &'a Inner,
+    state: &'a DeviceState,
     handle: vk::ShaderModule,
 }
 
 impl<'a> Module<'a> {
-    fn new(inner: &'a Inner, words: &[u32], name: impl Fn() -> String) -> Result<Module<'a>> {
+    fn new(state: &'a DeviceState, words: &[u32], name: impl Fn() -> String) -> Result<Module<'a>> {
         let info = vk::ShaderModuleCreateInfo::default().code(words);
         // SAFETY: the words are the crate's own, valid for Vulkan 1.1.
-        let handle =
-            unsafe { inner.device.create_shader_module(&info, None) }.called("vkCreateShaderModule", name)?;
-        Ok(Module { inner, handle })
+        let handle = unsafe { state.device.create_shader_module(&info, None) }
+            .with_call("vkCreateShaderModule", name)?;
+        Ok(Module { state, handle })
     }
 
     fn stage(&self, stage: vk::ShaderStageFlags) -> vk::PipelineShaderStageCreateInfo<'static> {
@@ -369,7 +369,7 @@ impl<'a> Module<'a> {
 impl Drop for Module<'_> {
     fn drop(&mut self) {
         // SAFETY: pipelines keep nothing of it.
-        unsafe { self.inner.device.destroy_shader_module(self.handle, None) };
+        unsafe { self.state.device.destroy_shader_module(self.handle, None) };
     }
 }
 

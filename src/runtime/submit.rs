@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 use ash::vk;
 
 use super::bound::BoundFrame;
-use super::device::Inner;
-use super::fault::Called;
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
 use super::legacy::OlderBatch;
 use super::owned::OwnedObjects;
 use super::progress::{Progress, semaphore};
@@ -67,20 +67,20 @@ pub struct SubmitCall<'a> {
 
 impl Submission {
     pub(super) fn new(
-        inner: &Inner,
+        state: &DeviceState,
         plan: &Plan,
         progress: &Progress,
         owned: &mut OwnedObjects,
     ) -> Result<Submission> {
         let frame = &plan.frame;
-        let timeline = inner.functions.timeline_semaphore.is_some();
+        let timeline = state.functions.timeline_semaphore.is_some();
         let mut semaphores = Vec::with_capacity(frame.semaphores().len());
         for declared in frame.semaphores() {
             // External ones are the caller's: nothing to create or to name.
             let mut handle = vk::Semaphore::null();
             if !declared.external {
-                handle = semaphore(inner, owned, timeline)?;
-                inner.name(handle, &declared.name);
+                handle = semaphore(state, owned, timeline)?;
+                state.set_name(handle, &declared.name);
             }
             semaphores.push(Signal { handle, value: 0 });
         }
@@ -97,7 +97,7 @@ impl Submission {
             for (index, pair) in around.iter_mut().enumerate() {
                 let (from, to) = (index / queues, index % queues);
                 if from != to && progress.uses(from) && progress.uses(to) {
-                    *pair = [semaphore(inner, owned, false)?, semaphore(inner, owned, false)?];
+                    *pair = [semaphore(state, owned, false)?, semaphore(state, owned, false)?];
                 }
             }
         }
@@ -166,9 +166,9 @@ impl BoundFrame {
     /// Submits the frame's every submit by `call`.
     pub(super) fn submit_by(
         &mut self,
-        mut call: impl FnMut(&Inner, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
+        mut call: impl FnMut(&DeviceState, &SubmitCall<'_>) -> ash::prelude::VkResult<()>,
     ) -> Result<FrameNumber> {
-        self.progress.prepare(&self.inner)?;
+        self.progress.prepare(&self.state)?;
         let submits = self.plan.frame.submits().len() as u32;
         let mut result = Ok(());
         for submit in (0..submits).map(SubmitId) {
@@ -187,7 +187,7 @@ impl BoundFrame {
                 fence,
             };
             let what = || format!("submit {} of frame `{}`", submit.index(), self.plan.frame.name());
-            result = call(&self.inner, &one).called(function_of(&self.inner), what);
+            result = call(&self.state, &one).with_call(function_of(&self.state), what);
             if result.is_err() {
                 break;
             }
@@ -288,8 +288,8 @@ fn signal_info(signal: Signal, stages: vk::PipelineStageFlags2) -> vk::Semaphore
 }
 
 /// The function that submits on this device.
-fn function_of(inner: &Inner) -> &'static str {
-    if inner.functions.synchronization_2.is_some() {
+fn function_of(state: &DeviceState) -> &'static str {
+    if state.functions.synchronization_2.is_some() {
         "vkQueueSubmit2"
     } else {
         "vkQueueSubmit"
@@ -300,15 +300,15 @@ fn function_of(inner: &Inner) -> &'static str {
 ///
 /// # Safety
 /// As `vkQueueSubmit2`: handles alive, command buffers executable, the queue used by nobody else.
-pub(super) unsafe fn call(inner: &Inner, call: &SubmitCall<'_>) -> ash::prelude::VkResult<()> {
+pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::prelude::VkResult<()> {
     let queue = call.queue.handle;
-    if let Some(functions) = &inner.functions.synchronization_2 {
+    if let Some(functions) = &state.functions.synchronization_2 {
         let count = call.batches.len() as u32;
         // SAFETY: the caller's duty.
         return unsafe { (functions.queue_submit2_khr)(queue, count, call.batches.as_ptr(), call.fence) }
             .result();
     }
-    let timeline = inner.functions.timeline_semaphore.is_some();
+    let timeline = state.functions.timeline_semaphore.is_some();
     let older = call.batches.iter().map(|batch| {
         // SAFETY: `Lists::point` made the pointers from slices that live as long as the call.
         unsafe { OlderBatch::new(batch) }
@@ -321,7 +321,7 @@ pub(super) unsafe fn call(inner: &Inner, call: &SubmitCall<'_>) -> ash::prelude:
         .map(|(batch, values)| batch.info(timeline.then_some(values)))
         .collect();
     // SAFETY: the caller's duty.
-    unsafe { inner.device.queue_submit(queue, &infos, call.fence) }
+    unsafe { state.device.queue_submit(queue, &infos, call.fence) }
 }
 
 impl BoundFrame {

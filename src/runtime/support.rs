@@ -9,7 +9,7 @@ use ash::vk;
 use bitflags::bitflags;
 
 use super::RuntimeError;
-use super::fault::Called;
+use super::error::VkResultExt;
 use crate::Result;
 use crate::ffi::{self, tile_memory_heap, tile_properties, tile_shading};
 use crate::profile::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileBlock, TileHeap};
@@ -130,7 +130,7 @@ impl Support {
         }
         // SAFETY: as above.
         let extensions = unsafe { instance.enumerate_device_extension_properties(physical_device) }
-            .called("vkEnumerateDeviceExtensionProperties", || device.as_str())?;
+            .with_call("vkEnumerateDeviceExtensionProperties", || device.as_str())?;
         let extensions: BTreeSet<CString> = extensions
             .iter()
             .map(|one| c_text_of(&one.extension_name))
@@ -376,13 +376,14 @@ impl Question<'_> {
             self.instance
                 .get_physical_device_tool_properties_len(self.physical_device)
         };
-        let mut found = vec![vk::PhysicalDeviceToolProperties::default(); count.called(tools, String::new)?];
+        let mut found =
+            vec![vk::PhysicalDeviceToolProperties::default(); count.with_call(tools, String::new)?];
         // SAFETY: as above; there is room for all of them.
         unsafe {
             self.instance
                 .get_physical_device_tool_properties(self.physical_device, &mut found)
         }
-        .called(tools, String::new)?;
+        .with_call(tools, String::new)?;
         let emulator = found
             .iter()
             .find(|tool| c_text_of(&tool.layer).as_c_str() == ffi::EMULATOR_LAYER_NAME);

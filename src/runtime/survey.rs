@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::fault::Called;
+use super::error::VkResultExt;
 use super::instance::{Instance, load, no_device};
 use super::support::text_of;
 use super::{ContextDesc, Support};
@@ -38,7 +38,7 @@ pub fn survey() -> Result<Vec<Surveyed>> {
     let instance = Instance::new(load()?, &ContextDesc::from_env("tileheap"))?;
     // SAFETY: the instance is alive.
     let devices = unsafe { instance.raw.enumerate_physical_devices() }
-        .called("vkEnumeratePhysicalDevices", || "the instance")?;
+        .with_call("vkEnumeratePhysicalDevices", || "the instance")?;
     if devices.is_empty() {
         return Err(no_device().into());
     }

@@ -5,8 +5,8 @@
 //! cannot get out of step.
 
 use super::bound::BoundFrame;
-use super::device::Inner;
-use super::fault::Called;
+use super::device_state::DeviceState;
+use super::error::VkResultExt;
 use super::rendering::Rendering;
 use super::{Capabilities, FrameRecorder, RuntimeError};
 use crate::Result;
@@ -28,9 +28,9 @@ pub(super) struct Tiles {
 
 impl Tiles {
     /// For a pass during which `bound` bytes are bound.
-    pub(super) fn new(inner: &Inner, pass: &Pass, bound: Bytes) -> Tiles {
-        let properties = inner.capabilities.contains(Capabilities::TILE_PROPERTIES);
-        let shaded = pass.tile_shading && inner.capabilities.contains(Capabilities::TILE_SHADING);
+    pub(super) fn new(state: &DeviceState, pass: &Pass, bound: Bytes) -> Tiles {
+        let properties = state.capabilities.contains(Capabilities::TILE_PROPERTIES);
+        let shaded = pass.tile_shading && state.capabilities.contains(Capabilities::TILE_SHADING);
         let size = TileMemorySizeInfoQCOM::default().size(bound.0);
         let enable =
             RenderPassTileShadingCreateInfoQCOM::default().flags(TileShadingRenderPassFlagsQCOM::ENABLE);
@@ -48,8 +48,8 @@ pub(super) fn bound_bytes(plan: &Plan, pass: PassId) -> Bytes {
 }
 
 /// An error if a pass is marked for tile shading on a device without it.
-pub(super) fn check_shading(inner: &Inner, plan: &Plan) -> Result<()> {
-    let there = inner.capabilities.contains(Capabilities::TILE_SHADING);
+pub(super) fn check_shading(state: &DeviceState, plan: &Plan) -> Result<()> {
+    let there = state.capabilities.contains(Capabilities::TILE_SHADING);
     match plan
         .frame
         .passes()
@@ -82,7 +82,7 @@ impl FrameRecorder<'_> {
         let rendering = bound.tables(self.parity()).renderings[pass.index()].as_ref();
         let name = || format!("pass `{}`", frame.pass(pass).name);
         let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));
-        let Some(functions) = &bound.inner.functions.tile_properties else {
+        let Some(functions) = &bound.state.functions.tile_properties else {
             return Ok(None);
         };
         let mut properties = [TilePropertiesQCOM::default()];
@@ -92,11 +92,11 @@ impl FrameRecorder<'_> {
                     // SAFETY: the views are alive, the plan's or imported for this turn; the feature is on.
                     unsafe { functions.get_dynamic_rendering_tile_properties(info, &mut properties[0]) }
                 })
-                .called("vkGetDynamicRenderingTilePropertiesQCOM", name)?,
+                .with_call("vkGetDynamicRenderingTilePropertiesQCOM", name)?,
             Rendering::Object(object) => {
                 // SAFETY: the framebuffer is alive, made for this turn's views; it has one subpass; the feature is on.
                 unsafe { functions.get_framebuffer_tile_properties(object.framebuffer, &mut properties) }
-                    .called("vkGetFramebufferTilePropertiesQCOM", name)?;
+                    .with_call("vkGetFramebufferTilePropertiesQCOM", name)?;
             }
         }
         let [properties] = properties;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use ash::vk;
 
 use super::bound::BoundFrame;
-use super::fault::Called;
+use super::error::VkResultExt;
 use super::rendering::Rendering;
 use super::submit::{SubmitCall, call};
 use super::tiles::Tiles;
@@ -168,14 +168,14 @@ impl FrameRecorder<'_> {
         // SAFETY: the caller's duty.
         let begun = unsafe {
             self.bound
-                .inner
+                .state
                 .device
                 .begin_command_buffer(command_buffer, &info)
         };
         if begun.is_err() {
             slot.free();
         }
-        begun.called("vkBeginCommandBuffer", name)?;
+        begun.with_call("vkBeginCommandBuffer", name)?;
         Ok(Commands::new(self.bound, self.parity, command_buffer, id))
     }
 
@@ -197,7 +197,7 @@ impl FrameRecorder<'_> {
             // SAFETY: the caller's duty.
             unsafe {
                 self.bound
-                    .inner
+                    .state
                     .device
                     .begin_command_buffer(command_buffer, &info)
             }
@@ -208,7 +208,7 @@ impl FrameRecorder<'_> {
                 self.bound.plan.described().pass(pass).name
             )
         };
-        Ok(begun.called("vkBeginCommandBuffer", what)?)
+        Ok(begun.with_call("vkBeginCommandBuffer", what)?)
     }
 
     /// Calls `with` with the inheritance that secondary command buffers of a render pass need.
@@ -238,7 +238,7 @@ impl FrameRecorder<'_> {
         }
         // Of tile shading, the secondary says what the render pass says.
         let pass_of_frame = self.bound.plan.frame.pass(pass);
-        let mut tiles = Tiles::new(&self.bound.inner, pass_of_frame, Bytes::ZERO);
+        let mut tiles = Tiles::new(&self.bound.state, pass_of_frame, Bytes::ZERO);
         if let Some(shading) = &mut tiles.shading {
             info = info.push_next(shading);
         }
@@ -277,9 +277,9 @@ impl FrameRecorder<'_> {
     pub unsafe fn submit(self) -> Result<FrameNumber> {
         let _span = tracing::trace_span!("submit", number = self.number.0).entered();
         self.bound.check_recorded()?;
-        self.bound.submit_by(|inner, one| {
+        self.bound.submit_by(|state, one| {
             // SAFETY: the caller's duty; the command buffers were recorded to their ends in this turn.
-            unsafe { call(inner, one) }
+            unsafe { call(state, one) }
         })
     }
 

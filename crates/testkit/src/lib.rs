@@ -40,6 +40,16 @@ pub fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
+/// A file or folder of `tests/data`, the data that is part of the repository.
+///
+/// # Panics
+/// If it is not there.
+pub fn data(path: &str) -> PathBuf {
+    let path = workspace().join("tests/data").join(path);
+    assert!(path.exists(), "{} is not there", path.display());
+    path
+}
+
 /// A file or folder of a test's own. Runs that go on at the same time have folders of their own, named by `TILEHEAP_TEST_FOLDER`.
 ///
 /// # Panics

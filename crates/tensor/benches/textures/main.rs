@@ -143,7 +143,7 @@ fn measure(context: &Context, window: i64, element: ElementType) -> tileheap_ten
         println!("  {each:10.1} us {:6.2} x  {name}", least.as_secs_f64() / base);
         for host in hosts {
             // SAFETY: every run was waited for.
-            unsafe { host.destroy(context.tile()) };
+            unsafe { host.destroy() };
         }
         // SAFETY: every run was waited for.
         unsafe { network.destroy() };

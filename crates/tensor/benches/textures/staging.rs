@@ -100,7 +100,7 @@ pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap_tenso
     // SAFETY: everything was waited for.
     unsafe { pool.destroy() };
     // SAFETY: everything was waited for.
-    unsafe { host.destroy(context.tile()) };
+    unsafe { host.destroy() };
     Ok(())
 }
 

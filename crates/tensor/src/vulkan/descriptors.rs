@@ -9,7 +9,7 @@ use super::objects::Thing;
 use super::pipelines::Pipeline;
 use crate::Result;
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::Called;
+use tileheap::runtime::objects::VkResultExt;
 
 /// An operand of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +99,7 @@ impl Descriptors {
             .set_layouts(&layouts);
         // SAFETY: pool and layout are alive.
         let sets = unsafe { inner.raw().allocate_descriptor_sets(&info) };
-        let set = sets.called("vkAllocateDescriptorSets", what)?[0];
+        let set = sets.with_call("vkAllocateDescriptorSets", what)?[0];
         self.pools[pool].1 -= 1;
         Ok((set, pool))
     }
@@ -140,7 +140,7 @@ impl Descriptors {
             .range(size);
         // SAFETY: the buffer is alive, with the usages of texel buffers; offset and size are multiples of a texel.
         let view = unsafe { inner.raw().create_buffer_view(&info, None) }
-            .called("vkCreateBufferView", || "a tensor")?;
+            .with_call("vkCreateBufferView", || "a tensor")?;
         self.texel_views.insert(key, view);
         Ok(view)
     }
@@ -181,5 +181,5 @@ fn new_pool(inner: &Device) -> Result<vk::DescriptorPool> {
         .pool_sizes(&sizes);
     // SAFETY: sizes are not 0.
     let pool = unsafe { inner.raw().create_descriptor_pool(&info, None) };
-    Ok(pool.called("vkCreateDescriptorPool", || "kernels' operands")?)
+    Ok(pool.with_call("vkCreateDescriptorPool", || "kernels' operands")?)
 }

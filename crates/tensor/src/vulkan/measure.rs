@@ -116,7 +116,7 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
     };
     for extent in layout.images() {
         let info = image_info(format, extent, IMAGE_USAGE);
-        if !device.image_fits(name, &info)? {
+        if !device.supports_image(name, &info)? {
             let ImageExtent {
                 width,
                 height,
@@ -127,7 +127,8 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
             let resource = name.to_owned();
             return Err(RuntimeError::Unsupported { resource, why }.into());
         }
-        let answer = device.ask_image(name, &info)?;
+        // SAFETY: valid, and supported.
+        let answer = unsafe { device.image_requirements(name, &info) }?;
         all.size = all.size.align_up(answer.alignment) + answer.size;
         all.alignment = all.alignment.lcm(answer.alignment).unwrap_or(answer.alignment);
         all.memory_type_bits &= answer.memory_type_bits;
@@ -138,7 +139,8 @@ fn measure_tensor(device: &Device, name: &str, layout: &Layout) -> Result<Tensor
 fn measure_buffer(device: &Device, name: &str, layout: &Layout) -> Result<TensorRequirements> {
     let size = layout.bytes().0.max(1);
     let info = vk::BufferCreateInfo::default().size(size).usage(BUFFER_USAGE);
-    let answer = device.ask_buffer(name, &info)?;
+    // SAFETY: the size is not 0.
+    let answer = unsafe { device.buffer_requirements(name, &info) }?;
     let limits = limits(device);
     // It is a part of its memory's one buffer, which descriptors begin at.
     let offset = limits

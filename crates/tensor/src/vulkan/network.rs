@@ -16,7 +16,6 @@ use super::pipelines::Pipelines;
 use super::recorder::Recorder;
 use crate::Result;
 use crate::{Graph, NodeId, TensorId, TensorPlan};
-use tileheap::runtime::objects::OwnedObjects;
 use tileheap::runtime::{Buffer, Device};
 use tileheap::units::Bytes;
 
@@ -113,13 +112,13 @@ impl Network {
         );
         let constants = constants::prepare(graph, &|id| &plan.tensor(id).layout, values)?;
         let inner = device;
-        let mut objects = Objects::default();
+        let mut objects = Objects::new(inner);
         let made = objects
             .create(inner, graph, plan)
             .and_then(|()| objects.upload(inner, constants));
         if let Err(error) = made {
             // SAFETY: the upload, the only thing submitted with them, was waited for.
-            unsafe { objects.owned.destroy(inner.raw(), inner.memory()) };
+            unsafe { objects.owned.destroy() };
             return Err(error);
         }
         Ok(Network {
@@ -188,7 +187,7 @@ impl Network {
             // SAFETY: the caller's duty.
             unsafe { self.pipelines.destroy(&self.inner) };
             // SAFETY: the caller's duty.
-            unsafe { objects.owned.destroy(self.inner.raw(), self.inner.memory()) };
+            unsafe { objects.owned.destroy() };
         }
     }
 
@@ -213,14 +212,12 @@ impl fmt::Debug for Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        if let Some(objects) = self.objects.take() {
+        if self.objects.is_some() {
             let graph = self.graph.name();
             tracing::warn!(
                 graph,
                 "Network dropped without Network::destroy: its objects leak"
             );
-            let Objects { owned, .. } = objects;
-            std::mem::forget::<OwnedObjects>(owned);
         }
     }
 }

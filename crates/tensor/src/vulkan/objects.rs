@@ -11,15 +11,10 @@ use super::host::HostBuffer;
 use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info};
 use crate::Result;
 use crate::{ElementType, Graph, Home, ImageExtent, Layout, Region, Storage, TensorId, TensorPlan};
-use tileheap::plan::{Home as BlockHome, Object};
-use tileheap::runtime::Device;
-use tileheap::runtime::RuntimeError;
-use tileheap::runtime::objects::Answer;
-use tileheap::runtime::objects::Called;
-use tileheap::runtime::objects::OneShotCommands;
-use tileheap::runtime::objects::OwnedObjects;
-use tileheap::runtime::objects::whole;
-use tileheap::runtime::objects::{BlockDesc, Dedication};
+use tileheap::runtime::objects::{
+    MemoryDesc, MemoryRequirements, OneShotCommands, OwnedObjects, VkResultExt, full_subresource_range,
+};
+use tileheap::runtime::{Device, DeviceQueue, RuntimeError};
 use tileheap::units::{Alignment, Bytes};
 
 /// What a kernel's operand is bound to.
@@ -53,7 +48,6 @@ pub(super) struct Constant {
 }
 
 /// Everything that a network's memory consists of.
-#[derive(Default)]
 pub(super) struct Objects {
     pub(super) owned: OwnedObjects,
     /// Per memory of the plan, the buffer over all of it, where a tensor in it is a buffer.
@@ -90,6 +84,16 @@ fn image_key(region: Region, layout: &Layout) -> ImageKey {
 }
 
 impl Objects {
+    pub(super) fn new(device: &Device) -> Objects {
+        Objects {
+            owned: device.owned_objects(),
+            buffers: Vec::new(),
+            images: BTreeMap::new(),
+            constants: BTreeMap::new(),
+            zeros: None,
+        }
+    }
+
     /// What holds a tensor of `layout` at `region`.
     pub(super) fn at(&self, region: Region, layout: &Layout) -> Option<Thing> {
         if layout.rule.storage.is_image() {
@@ -134,11 +138,7 @@ impl Objects {
                     IMAGE_USAGE,
                 );
                 // SAFETY: it was measured, and is within the device's limits.
-                let image = unsafe { inner.raw().create_image(&info, None) }
-                    .called("vkCreateImage", || &tensor.name)?;
-                self.owned.images.push(image);
-                inner.set_name(image, &tensor.name);
-                let answer = inner.image_needs(image, false);
+                let (image, answer) = unsafe { self.owned.create_image(&tensor.name, &info) }?;
                 fits(&tensor.name, region, &answer)?;
                 needs.take(&answer);
                 bare.insert(key, (image, tensor.name.clone()));
@@ -150,11 +150,8 @@ impl Objects {
                     .size(memory.size.0.next_multiple_of(16))
                     .usage(BUFFER_USAGE);
                 // SAFETY: the size is not 0.
-                let buffer = unsafe { inner.raw().create_buffer(&info, None) }
-                    .called("vkCreateBuffer", || &memory.name)?;
-                self.owned.buffers.push(buffer);
-                inner.set_name(buffer, &memory.name);
-                needs.take(&inner.buffer_needs(buffer, false));
+                let (buffer, answer) = unsafe { self.owned.create_buffer(&memory.name, &info) }?;
+                needs.take(&answer);
                 self.buffers[index] = Some(buffer);
             }
         }
@@ -170,7 +167,7 @@ impl Objects {
             if let Some(buffer) = self.buffers[index] {
                 // SAFETY: created above and not bound yet; the block is as large, and of a type it takes.
                 unsafe { inner.raw().bind_buffer_memory(buffer, memory_object, start) }
-                    .called("vkBindBufferMemory", || &memory.name)?;
+                    .with_call("vkBindBufferMemory", || &memory.name)?;
             }
             for (key, (image, name)) in bare.iter().filter(|(key, _)| key.memory as usize == index) {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
@@ -179,8 +176,8 @@ impl Objects {
                         .raw()
                         .bind_image_memory(*image, memory_object, start + key.offset)
                 }
-                .called("vkBindImageMemory", || name.as_str())?;
-                let view = self.view(inner, name, *image, key.array, key.half)?;
+                .with_call("vkBindImageMemory", || name.as_str())?;
+                let view = self.view(name, *image, key.array, key.half)?;
                 let thing = Thing::Image { handle: *image, view };
                 self.images.insert(*key, thing);
             }
@@ -204,31 +201,12 @@ impl Objects {
             let memory = name.to_owned();
             return Err(NetworkError::MemoryType { memory }.into());
         }
-        let desc = BlockDesc {
-            name,
-            object: Object {
-                home: BlockHome::Arena,
-                memory_type: if local == 0 { possible } else { local }.trailing_zeros(),
-                size,
-            },
-            alignment: needs.alignment.get(),
-            dedication: Dedication::None,
-            device_address: false,
-        };
-        let block = inner.memory().allocate(inner.raw(), inner.profile(), &desc)?;
-        let place = block.place();
-        self.owned.blocks.push(block);
-        Ok(place)
+        let memory_type = if local == 0 { possible } else { local }.trailing_zeros();
+        let desc = MemoryDesc::new(name, memory_type, size, needs.alignment);
+        Ok(self.owned.allocate(&desc)?.location())
     }
 
-    fn view(
-        &mut self,
-        inner: &Device,
-        name: &str,
-        image: vk::Image,
-        array: bool,
-        half: bool,
-    ) -> Result<vk::ImageView> {
+    fn view(&mut self, name: &str, image: vk::Image, array: bool, half: bool) -> Result<vk::ImageView> {
         let info = vk::ImageViewCreateInfo::default()
             .image(image)
             .view_type(if array {
@@ -241,12 +219,9 @@ impl Objects {
             } else {
                 vk::Format::R32G32B32A32_SFLOAT
             })
-            .subresource_range(whole(vk::ImageAspectFlags::COLOR));
+            .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR));
         // SAFETY: the image is alive and bound, and is sampled or stored to.
-        let view =
-            unsafe { inner.raw().create_image_view(&info, None) }.called("vkCreateImageView", || name)?;
-        self.owned.views.push(view);
-        Ok(view)
+        Ok(unsafe { self.owned.create_image_view(name, &info) }?)
     }
 
     /// Creates constants and uploads them.
@@ -274,10 +249,10 @@ impl Objects {
             staged += (bytes.len() as u64).next_multiple_of(16);
         }
         let (memory, start) = self.allocate(inner, "constants", &needs, end)?;
-        let mut staging = HostBuffer::on(inner, staged)?;
+        let mut staging = HostBuffer::new(inner, staged)?;
         let done = self.upload_into(inner, constants, &made, (memory, start), &mut staging);
         // SAFETY: the upload was waited for, or not submitted.
-        unsafe { staging.destroy_on(inner) };
+        unsafe { staging.destroy() };
         done
     }
 
@@ -287,21 +262,18 @@ impl Objects {
         name: &str,
         layout: &Layout,
         size: u64,
-    ) -> Result<(Thing, Answer)> {
+    ) -> Result<(Thing, MemoryRequirements)> {
         let missing = vk::ImageView::null();
         if layout.rule.storage.is_image() {
             let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
             let info = image_info(format(name, layout.element)?, layout.extent, usage);
-            if !inner.image_fits(name, &info)? {
+            if !inner.supports_image(name, &info)? {
                 let why = format!("its {:?} is more than it offers", layout.extent);
                 let resource = name.to_owned();
                 return Err(RuntimeError::Unsupported { resource, why }.into());
             }
             // SAFETY: within the device's limits.
-            let handle = unsafe { inner.raw().create_image(&info, None) }.called("vkCreateImage", || name)?;
-            self.owned.images.push(handle);
-            inner.set_name(handle, name);
-            let answer = inner.image_needs(handle, false);
+            let (handle, answer) = unsafe { self.owned.create_image(name, &info) }?;
             return Ok((
                 Thing::Image {
                     handle,
@@ -314,10 +286,7 @@ impl Objects {
             .size(size.max(16))
             .usage(BUFFER_USAGE | vk::BufferUsageFlags::TRANSFER_DST);
         // SAFETY: the size is not 0.
-        let handle = unsafe { inner.raw().create_buffer(&info, None) }.called("vkCreateBuffer", || name)?;
-        self.owned.buffers.push(handle);
-        inner.set_name(handle, name);
-        let answer = inner.buffer_needs(handle, false);
+        let (handle, answer) = unsafe { self.owned.create_buffer(name, &info) }?;
         let thing = Thing::Buffer {
             handle,
             offset: 0,
@@ -339,8 +308,9 @@ impl Objects {
             all[*at as usize..][..upload.bytes.len()].copy_from_slice(&upload.bytes);
         }
         staging.write(&all);
-        let queue = inner.compute_queue()?;
-        let mut commands_once = OneShotCommands::new(inner.raw(), queue, "uploading constants")?;
+        let queue = compute_queue(inner)?;
+        // SAFETY: the queue is the device's.
+        let once = unsafe { OneShotCommands::begin(inner.raw(), queue, "uploading constants") }?;
         for (upload, &(thing, offset, at)) in constants.into_iter().zip(made) {
             let Upload {
                 tensor,
@@ -352,10 +322,10 @@ impl Objects {
                 Thing::Image { handle, .. } => {
                     // SAFETY: just created; the block was made for all constants.
                     unsafe { inner.raw().bind_image_memory(handle, memory, start + offset) }
-                        .called("vkBindImageMemory", || name.as_str())?;
+                        .with_call("vkBindImageMemory", || name.as_str())?;
                     upload_image(
                         inner,
-                        commands_once.commands,
+                        once.command_buffer(),
                         staging.buffer().handle,
                         at,
                         handle,
@@ -363,13 +333,13 @@ impl Objects {
                     );
                     let array = layout.rule.storage == Storage::ImageArray;
                     let half = layout.element == ElementType::Float16;
-                    let view = self.view(inner, &name, handle, array, half)?;
+                    let view = self.view(&name, handle, array, half)?;
                     Thing::Image { handle, view }
                 }
                 Thing::Buffer { handle, .. } => {
                     // SAFETY: just created; the block was made for all constants.
                     unsafe { inner.raw().bind_buffer_memory(handle, memory, start + offset) }
-                        .called("vkBindBufferMemory", || name.as_str())?;
+                        .with_call("vkBindBufferMemory", || name.as_str())?;
                     let copies = [vk::BufferCopy {
                         src_offset: at,
                         dst_offset: 0,
@@ -381,7 +351,7 @@ impl Objects {
                         unsafe {
                             inner
                                 .raw()
-                                .cmd_copy_buffer(commands_once.commands, from, handle, &copies)
+                                .cmd_copy_buffer(once.command_buffer(), from, handle, &copies)
                         };
                     }
                     thing
@@ -398,7 +368,7 @@ impl Objects {
         // SAFETY: recording.
         unsafe {
             inner.raw().cmd_pipeline_barrier(
-                commands_once.commands,
+                once.command_buffer(),
                 vk::PipelineStageFlags::TRANSFER,
                 vk::PipelineStageFlags::COMPUTE_SHADER,
                 vk::DependencyFlags::empty(),
@@ -407,8 +377,22 @@ impl Objects {
                 &[],
             );
         }
-        Ok(commands_once.run()?)
+        // SAFETY: no other thread uses the queue; staging buffer and constants live until it returns.
+        Ok(unsafe { once.submit_and_wait() }?)
     }
+}
+
+/// The first queue with compute.
+fn compute_queue(device: &Device) -> Result<DeviceQueue, RuntimeError> {
+    let needs = vk::QueueFlags::COMPUTE;
+    let found = device
+        .queues()
+        .iter()
+        .find(|queue| queue.capabilities.contains(needs));
+    found.copied().ok_or_else(|| RuntimeError::NoQueue {
+        queue: "networks".to_owned(),
+        needs,
+    })
 }
 
 fn upload_image(
@@ -429,7 +413,7 @@ fn upload_image(
             .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
             .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
             .image(image)
-            .subresource_range(whole(vk::ImageAspectFlags::COLOR))];
+            .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))];
         let none = vk::DependencyFlags::empty();
         // SAFETY: recording outside render passes; the image is alive.
         unsafe {
@@ -493,7 +477,7 @@ impl Default for Needs {
 }
 
 impl Needs {
-    fn take(&mut self, answer: &Answer) {
+    fn take(&mut self, answer: &MemoryRequirements) {
         self.type_bits &= answer.memory_type_bits;
         self.alignment = self.alignment.lcm(answer.alignment).unwrap_or(answer.alignment);
         self.least = self.least.max(answer.size);
@@ -501,7 +485,7 @@ impl Needs {
 }
 
 /// Whether a created image is as the plan has it.
-fn fits(name: &str, region: Region, answer: &Answer) -> Result<(), NetworkError> {
+fn fits(name: &str, region: Region, answer: &MemoryRequirements) -> Result<(), NetworkError> {
     if answer.size <= region.size && region.offset.is_aligned(answer.alignment) {
         return Ok(());
     }

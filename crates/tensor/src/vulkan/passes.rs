@@ -153,7 +153,7 @@ impl NetworkPasses {
             steps: Vec::new(),
             pipelines: Pipelines::new(desc.kernels.clone()),
             descriptors: Descriptors::default(),
-            objects: Some(Objects::default()),
+            objects: Some(Objects::new(device)),
         };
         let made = passes.upload_and_declare(frame, commands, &desc, uploads);
         match made {
@@ -221,7 +221,7 @@ impl NetworkPasses {
             // SAFETY: the caller's duty.
             unsafe { self.pipelines.destroy(&self.inner) };
             // SAFETY: the caller's duty.
-            unsafe { objects.owned.destroy(self.inner.raw(), self.inner.memory()) };
+            unsafe { objects.owned.destroy() };
         }
     }
 }
@@ -284,14 +284,12 @@ impl std::fmt::Debug for NetworkPasses {
 
 impl Drop for NetworkPasses {
     fn drop(&mut self) {
-        if let Some(objects) = self.objects.take() {
+        if self.objects.is_some() {
             let name = self.name.as_str();
             tracing::warn!(
                 name,
                 "NetworkPasses dropped without NetworkPasses::destroy: its objects leak"
             );
-            let Objects { owned, .. } = objects;
-            std::mem::forget(owned);
         }
     }
 }

@@ -10,7 +10,7 @@ use super::kernel::{Kernel, KernelKey, KernelSet};
 use super::scope::Scope;
 use crate::Result;
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::Called;
+use tileheap::runtime::objects::VkResultExt;
 
 /// Everything that a pipeline is made for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,7 +127,7 @@ impl Pipelines {
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: one binding per operand.
         let set_layout = unsafe { inner.raw().create_descriptor_set_layout(&info, None) }
-            .called("vkCreateDescriptorSetLayout", what)?;
+            .with_call("vkCreateDescriptorSetLayout", what)?;
         let ranges = [vk::PushConstantRange {
             stage_flags: vk::ShaderStageFlags::COMPUTE,
             offset: 0,
@@ -143,7 +143,7 @@ impl Pipelines {
             // SAFETY: just created, and used by nothing.
             unsafe { inner.raw().destroy_descriptor_set_layout(set_layout, None) };
         }
-        let layout = layout.called("vkCreatePipelineLayout", what)?;
+        let layout = layout.with_call("vkCreatePipelineLayout", what)?;
         self.layouts.insert(types, (set_layout, layout));
         Ok((set_layout, layout))
     }
@@ -194,7 +194,7 @@ fn make(
     let info = vk::ShaderModuleCreateInfo::default().code(&kernel.words);
     // SAFETY: the words were read as a module, with the entry point `main`.
     let module =
-        unsafe { inner.raw().create_shader_module(&info, None) }.called("vkCreateShaderModule", what)?;
+        unsafe { inner.raw().create_shader_module(&info, None) }.with_call("vkCreateShaderModule", what)?;
     let stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
         .module(module)
@@ -213,8 +213,9 @@ fn make(
     unsafe { inner.raw().destroy_shader_module(module, None) };
     let made = made
         .map_err(|(_, result)| result)
-        .called("vkCreateComputePipelines", what)?;
-    inner.set_name(made[0], &key.kernel);
+        .with_call("vkCreateComputePipelines", what)?;
+    // SAFETY: just created.
+    unsafe { inner.set_name(made[0], &key.kernel) };
     Ok(made[0])
 }
 

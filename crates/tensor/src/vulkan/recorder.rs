@@ -17,7 +17,7 @@ use super::scope::{Shaped, shaped};
 use crate::Result;
 use crate::{BlockId, CopyTime, ElementType, Home, Loop, NodeId, NodeKind, TensorId};
 use tileheap::frame::AccessKind;
-use tileheap::runtime::objects::whole;
+use tileheap::runtime::objects::full_subresource_range;
 
 pub(super) struct Recorder<'a> {
     pub(super) network: &'a mut Network,
@@ -309,7 +309,7 @@ impl<'a> Recorder<'a> {
                         .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
                         .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
                         .image(handle)
-                        .subresource_range(whole(vk::ImageAspectFlags::COLOR))
+                        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))
                 })
                 .collect();
             self.barrier(stage, stage, vk::AccessFlags::empty(), &images);

@@ -120,7 +120,7 @@ fn what_is_not_given_or_does_not_fit_is_named() {
     );
     for host in [a, b, small] {
         // SAFETY: nothing was submitted.
-        unsafe { host.destroy(&tile) };
+        unsafe { host.destroy() };
     }
     // SAFETY: nothing was submitted.
     unsafe { network.destroy() };
@@ -145,7 +145,7 @@ fn a_buffer_of_an_input_that_is_still_read_backs_no_output() {
     assert!(said.contains("`x`") && said.contains("`y`"), "{said}");
     for host in hosts {
         // SAFETY: nothing was submitted.
-        unsafe { host.destroy(&tile) };
+        unsafe { host.destroy() };
     }
     // SAFETY: nothing was submitted.
     unsafe { network.destroy() };
@@ -173,7 +173,7 @@ fn an_operator_without_a_kernel_is_named() {
     assert!(said.contains("cumulate"), "{said}");
     for host in hosts {
         // SAFETY: nothing was submitted.
-        unsafe { host.destroy(&tile) };
+        unsafe { host.destroy() };
     }
     // SAFETY: nothing was submitted.
     unsafe { network.destroy() };

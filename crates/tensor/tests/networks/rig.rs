@@ -202,7 +202,7 @@ pub fn run(
         // SAFETY: idle.
         unsafe { network.forget(host.buffer().handle) };
         // SAFETY: idle.
-        unsafe { host.destroy(&tile) };
+        unsafe { host.destroy() };
     }
     (outputs, recorded)
 }

@@ -112,7 +112,7 @@ fn run_in_frame(
     let outputs = outputs.collect();
     for (_, _, host) in hosts {
         // SAFETY: idle.
-        unsafe { host.destroy(&tile) };
+        unsafe { host.destroy() };
     }
     (outputs, named)
 }

@@ -113,7 +113,7 @@ fn add_one_through_every_scope_in_textures_that_are_recycled() {
     );
     for host in ys.into_iter().chain([x]) {
         // SAFETY: waited for.
-        unsafe { host.destroy(&tile) };
+        unsafe { host.destroy() };
     }
     // SAFETY: waited for.
     unsafe { pool.destroy() };
@@ -205,7 +205,7 @@ fn a_buffer_is_staged_where_its_reads_outweigh_the_copy() {
     assert!(said.is_err());
     pool.free(fresh);
     // SAFETY: waited for.
-    unsafe { x.destroy(&tile) };
+    unsafe { x.destroy() };
     // SAFETY: waited for.
     unsafe { pool.destroy() };
     gpu.finish();

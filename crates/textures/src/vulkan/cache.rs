@@ -20,8 +20,7 @@ use crate::{
 };
 use tileheap::runtime::Device;
 use tileheap::runtime::RuntimeError;
-use tileheap::runtime::objects::Called;
-use tileheap::runtime::objects::allocate;
+use tileheap::runtime::objects::{VkResultExt, allocate_memory};
 use tileheap::units::Bytes;
 
 /// What a [`TextureCache`] is made of.
@@ -151,8 +150,8 @@ impl TextureCache {
             );
             return Err(RuntimeError::Unsupported { resource, why }.into());
         }
-        let budget_extension =
-            budget::is_there(inner).called("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
+        let budget_extension = budget::is_there(inner)
+            .with_call("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
         let levelled = Levelled::new(policy, &measured.geometry, desc.uploads);
         let largest = measured.geometry.largest();
         let mut cache = TextureCache {
@@ -211,18 +210,18 @@ impl TextureCache {
 
     /// An allocation for the whole cache.
     pub(super) fn allocate(&self, budget: Bytes) -> Result<vk::DeviceMemory> {
-        let what = || format!("a texture cache of {budget}");
         let profile = self.inner.profile();
         let heap = &profile.heaps[profile.memory_types[self.memory_type as usize].heap as usize];
         if budget > heap.size {
             let why = format!("its memory heap has {}", heap.size);
             return Err(RuntimeError::Unsupported {
-                resource: what(),
+                resource: format!("a texture cache of {budget}"),
                 why,
             }
             .into());
         }
-        Ok(allocate(self.inner.raw(), budget, self.memory_type, what)?)
+        // SAFETY: a type of the device, and not above its heap.
+        Ok(unsafe { allocate_memory(self.inner.raw(), budget, self.memory_type, "a texture cache") }?)
     }
 
     /// What the driver asks of memory, by shape and level.

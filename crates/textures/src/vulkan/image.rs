@@ -8,8 +8,8 @@ use super::shape::{Shape, name};
 use crate::Level;
 use crate::Result;
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::Called;
-use tileheap::runtime::objects::whole;
+use tileheap::runtime::objects::VkResultExt;
+use tileheap::runtime::objects::full_subresource_range;
 
 /// An image with what the renderer needs of it.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ impl Images {
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&binding);
         // SAFETY: one binding of one image.
         let layout = unsafe { device.create_descriptor_set_layout(&info, None) };
-        self.set_layout = layout.called("vkCreateDescriptorSetLayout", || "a texture cache")?;
+        self.set_layout = layout.with_call("vkCreateDescriptorSetLayout", || "a texture cache")?;
         Ok(())
     }
 
@@ -74,8 +74,8 @@ impl Images {
             .max_sets(SETS as u32)
             .pool_sizes(&sizes);
         // SAFETY: sizes are not 0.
-        let pool =
-            unsafe { device.create_descriptor_pool(&info, None) }.called("vkCreateDescriptorPool", what)?;
+        let pool = unsafe { device.create_descriptor_pool(&info, None) }
+            .with_call("vkCreateDescriptorPool", what)?;
         self.pools.push(pool);
         let layouts = [self.set_layout; SETS];
         let info = vk::DescriptorSetAllocateInfo::default()
@@ -83,7 +83,7 @@ impl Images {
             .set_layouts(&layouts);
         // SAFETY: pool and layout are alive, and the pool holds as many.
         let sets =
-            unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets", what)?;
+            unsafe { device.allocate_descriptor_sets(&info) }.with_call("vkAllocateDescriptorSets", what)?;
         self.free_sets.reserve(self.pools.len() * SETS);
         self.free_sets.extend(sets);
         Ok(())
@@ -104,8 +104,8 @@ impl Images {
         }
         let what = || name(&shape.shape);
         // SAFETY: checked when the shape was measured.
-        let image =
-            unsafe { device.create_image(&shape.image_info(level), None) }.called("vkCreateImage", what)?;
+        let image = unsafe { device.create_image(&shape.image_info(level), None) }
+            .with_call("vkCreateImage", what)?;
         match view_of(device, shape, image, memory, offset) {
             Ok(view) => {
                 let set = self.free_sets.pop().expect("a pool was added");
@@ -192,15 +192,15 @@ fn view_of(
 ) -> Result<vk::ImageView> {
     let what = || name(&shape.shape);
     // SAFETY: the image is new; the offset is a multiple of every alignment that was measured, the block as large as measured.
-    unsafe { device.bind_image_memory(image, memory, offset) }.called("vkBindImageMemory", what)?;
+    unsafe { device.bind_image_memory(image, memory, offset) }.with_call("vkBindImageMemory", what)?;
     let info = vk::ImageViewCreateInfo::default()
         .image(image)
         .view_type(vk::ImageViewType::TYPE_2D)
         .format(shape.shape.format)
-        .subresource_range(whole(vk::ImageAspectFlags::COLOR));
+        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR));
     // SAFETY: the image is bound, of that format and two dimensions.
     let view = unsafe { device.create_image_view(&info, None) };
-    Ok(view.called("vkCreateImageView", what)?)
+    Ok(view.with_call("vkCreateImageView", what)?)
 }
 
 fn write(device: &ash::Device, set: vk::DescriptorSet, view: vk::ImageView) {

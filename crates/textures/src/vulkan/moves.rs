@@ -16,8 +16,7 @@ use super::upload::{barrier, copy, image_barrier};
 use crate::Result;
 use crate::{Level, TextureId};
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::Called;
-use tileheap::runtime::objects::allocate;
+use tileheap::runtime::objects::{VkResultExt, allocate_memory};
 use tileheap::units::Bytes;
 
 /// A texture on its way.
@@ -65,7 +64,7 @@ impl Moves {
             .size(size.0)
             .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST);
         // SAFETY: the size is not 0.
-        self.buffer = unsafe { device.create_buffer(&info, None) }.called("vkCreateBuffer", what)?;
+        self.buffer = unsafe { device.create_buffer(&info, None) }.with_call("vkCreateBuffer", what)?;
         // SAFETY: just created.
         let needs = unsafe { device.get_buffer_memory_requirements(self.buffer) };
         let profile = inner.profile();
@@ -76,10 +75,12 @@ impl Moves {
         } else {
             allowed & local
         };
-        self.memory = allocate(device, Bytes(needs.size), preferred.trailing_zeros(), what)?;
+        // SAFETY: a type that the buffer can be bound to, and the size that it requires.
+        self.memory =
+            unsafe { allocate_memory(device, Bytes(needs.size), preferred.trailing_zeros(), &what()) }?;
         // SAFETY: of the size and type that the buffer asked for, and both are new.
         unsafe { device.bind_buffer_memory(self.buffer, self.memory, 0) }
-            .called("vkBindBufferMemory", what)?;
+            .with_call("vkBindBufferMemory", what)?;
         self.size = size.0;
         Ok(())
     }

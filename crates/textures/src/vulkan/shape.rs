@@ -7,7 +7,7 @@ use crate::{Chain, Geometry, Level};
 use tileheap::frame::{TexelBlock, texel_block};
 use tileheap::runtime::Device;
 use tileheap::runtime::RuntimeError;
-use tileheap::runtime::objects::Called;
+use tileheap::runtime::objects::VkResultExt;
 use tileheap::units::{Alignment, Bytes};
 
 /// A kind of textures: one format, one extent, a full mip chain.
@@ -149,7 +149,7 @@ fn check_format(inner: &Device, shape: &Shape) -> Result<()> {
         )
         .into()),
         Err(result) => {
-            Err(result).called("vkGetPhysicalDeviceImageFormatProperties", || name(&shape.shape))?
+            Err(result).with_call("vkGetPhysicalDeviceImageFormatProperties", || name(&shape.shape))?
         }
         Ok(properties) => {
             let most = properties.max_extent;
@@ -166,7 +166,7 @@ fn requirements(inner: &Device, shape: &Shape, level: Level) -> Result<vk::Memor
     let device = inner.raw();
     // SAFETY: format, usage and extent were checked, and levels are those of the extent.
     let image = unsafe { device.create_image(&shape.image_info(level), None) }
-        .called("vkCreateImage", || name(&shape.shape))?;
+        .with_call("vkCreateImage", || name(&shape.shape))?;
     let mut dedicated = vk::MemoryDedicatedRequirements::default();
     let mut needs = vk::MemoryRequirements2::default().push_next(&mut dedicated);
     let info = vk::ImageMemoryRequirementsInfo2::default().image(image);

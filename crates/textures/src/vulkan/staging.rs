@@ -12,8 +12,7 @@ use ash::vk;
 
 use crate::Result;
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::Called;
-use tileheap::runtime::objects::allocate;
+use tileheap::runtime::objects::{VkResultExt, allocate_memory};
 use tileheap::units::Bytes;
 
 /// The bookkeeping of a ring: positions count on for ever, offsets are positions modulo the size.
@@ -91,7 +90,7 @@ impl Staging {
             .size(size.0)
             .usage(vk::BufferUsageFlags::TRANSFER_SRC);
         // SAFETY: the size is not 0.
-        self.buffer = unsafe { device.create_buffer(&info, None) }.called("vkCreateBuffer", what)?;
+        self.buffer = unsafe { device.create_buffer(&info, None) }.with_call("vkCreateBuffer", what)?;
         // SAFETY: just created.
         let needs = unsafe { device.get_buffer_memory_requirements(self.buffer) };
         use vk::MemoryPropertyFlags as P;
@@ -100,14 +99,15 @@ impl Staging {
         let types = profile.type_bits(|kind| kind.flags.contains(wanted) && !kind.flags.intersects(guarded));
         // Every device has one for buffers (Vulkan specification, "Device Memory").
         let memory_type = (types & needs.memory_type_bits & !profile.tile_type_bits()).trailing_zeros();
-        self.memory = allocate(device, Bytes(needs.size), memory_type, what)?;
+        // SAFETY: a type that the buffer can be bound to, and the size that it requires.
+        self.memory = unsafe { allocate_memory(device, Bytes(needs.size), memory_type, &what()) }?;
         // SAFETY: of the size and type that the buffer asked for, and both are new.
         unsafe { device.bind_buffer_memory(self.buffer, self.memory, 0) }
-            .called("vkBindBufferMemory", what)?;
+            .with_call("vkBindBufferMemory", what)?;
         let all = vk::MemoryMapFlags::empty();
         // SAFETY: host visible, and mapped once.
         let bytes = unsafe { device.map_memory(self.memory, 0, vk::WHOLE_SIZE, all) };
-        self.bytes = bytes.called("vkMapMemory", what)?.cast();
+        self.bytes = bytes.with_call("vkMapMemory", what)?.cast();
         self.ring.size = size.0;
         self.ring.frames.reserve(frames);
         Ok(())

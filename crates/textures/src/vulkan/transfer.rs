@@ -3,7 +3,7 @@
 use ash::vk;
 
 use crate::Result;
-use tileheap::runtime::objects::Called;
+use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::{Capabilities, Device};
 use tileheap::runtime::{DeviceQueue, RuntimeError};
 
@@ -53,11 +53,13 @@ impl Transfer {
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
             .queue_family_index(self.queue.queue.family);
         // SAFETY: the caller's device has the queue, and so the family.
-        self.pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool", what)?;
+        self.pool =
+            unsafe { device.create_command_pool(&info, None) }.with_call("vkCreateCommandPool", what)?;
         let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
         // SAFETY: timelines are enabled.
-        self.uploaded = unsafe { device.create_semaphore(&info, None) }.called("vkCreateSemaphore", what)?;
+        self.uploaded =
+            unsafe { device.create_semaphore(&info, None) }.with_call("vkCreateSemaphore", what)?;
         Ok(())
     }
 
@@ -79,14 +81,14 @@ impl Transfer {
                 // SAFETY: the pool is alive.
                 let made = unsafe { device.allocate_command_buffers(&info) };
                 self.commands
-                    .push((made.called("vkAllocateCommandBuffers", what)?[0], 0));
+                    .push((made.with_call("vkAllocateCommandBuffers", what)?[0], 0));
                 self.commands.len() - 1
             }
         };
         let (commands, last) = &mut self.commands[index];
         let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: its last frame is complete, and the pool lets beginning reset it.
-        unsafe { device.begin_command_buffer(*commands, &info) }.called("vkBeginCommandBuffer", what)?;
+        unsafe { device.begin_command_buffer(*commands, &info) }.with_call("vkBeginCommandBuffer", what)?;
         *last = frame;
         Ok(*commands)
     }
@@ -100,7 +102,7 @@ impl Transfer {
     ) -> Result<(vk::Semaphore, u64)> {
         let what = || format!("the uploads of frame {frame}");
         // SAFETY: recording.
-        unsafe { device.end_command_buffer(commands) }.called("vkEndCommandBuffer", what)?;
+        unsafe { device.end_command_buffer(commands) }.with_call("vkEndCommandBuffer", what)?;
         let (waits, values) = ([self.queue.frames], [frame - 1]);
         let (signals, signalled) = ([self.uploaded], [frame]);
         let (stages, buffers) = ([vk::PipelineStageFlags::TRANSFER], [commands]);
@@ -115,7 +117,7 @@ impl Transfer {
             .push_next(&mut timeline);
         // SAFETY: everything named is alive; the queue is the caller's for this.
         unsafe { device.queue_submit(self.queue.queue.handle, &[info], vk::Fence::null()) }
-            .called("vkQueueSubmit", what)?;
+            .with_call("vkQueueSubmit", what)?;
         Ok((self.uploaded, frame))
     }
 

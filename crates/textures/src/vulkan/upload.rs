@@ -5,7 +5,7 @@ use ash::vk;
 use super::cache::{Slot, TextureCache};
 use crate::Result;
 use crate::{Level, TextureId};
-use tileheap::runtime::objects::whole;
+use tileheap::runtime::objects::full_subresource_range;
 
 /// Where texels come from.
 ///
@@ -273,7 +273,7 @@ pub(super) fn image_barrier(
         .dst_access_mask(after)
         .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
         .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .subresource_range(whole(vk::ImageAspectFlags::COLOR))
+        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))
 }
 
 /// The older kind of barriers, which every device has: nothing here needs more.

@@ -30,7 +30,7 @@ use super::scope::{Held, Scope, Shaped, shaped};
 use crate::Result;
 use crate::{Convention, ElementType, Generation, ImageExtent, Layout, LayoutRule, Pack, Storage};
 use tileheap::runtime::objects::OwnedObjects;
-use tileheap::runtime::objects::whole;
+use tileheap::runtime::objects::full_subresource_range;
 use tileheap::runtime::{Buffer, Device};
 use tileheap::units::Bytes;
 
@@ -355,7 +355,7 @@ impl ScratchPool {
                             .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
                             .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
                             .image(handle)
-                            .subresource_range(whole(vk::ImageAspectFlags::COLOR)),
+                            .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR)),
                     )
                 })
                 .collect();
@@ -466,7 +466,7 @@ impl ScratchPool {
         }
         for mut entry in gone {
             // SAFETY: the caller's duty.
-            unsafe { entry.owned.destroy(self.inner.raw(), self.inner.memory()) };
+            unsafe { entry.owned.destroy() };
         }
     }
 

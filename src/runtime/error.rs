@@ -160,15 +160,21 @@ pub enum RuntimeError {
     },
 }
 
-/// Gives a failed Vulkan call its name and the thing it was called for.
-pub trait Called<T> {
-    /// Names the call; `what` is asked for on failure only.
-    fn called<W: Into<String>>(self, call: &'static str, what: impl FnOnce() -> W)
-    -> Result<T, RuntimeError>;
+/// Turns the result of a Vulkan call into a [`RuntimeError`].
+pub trait VkResultExt<T> {
+    /// Adds the name of the call and of its object to a failure: `.with_call("vkCreateImage", || "albedo")`.
+    ///
+    /// # Errors
+    /// [`RuntimeError::Vulkan`], if the call failed.
+    fn with_call<W: Into<String>>(
+        self,
+        call: &'static str,
+        what: impl FnOnce() -> W,
+    ) -> Result<T, RuntimeError>;
 }
 
-impl<T> Called<T> for ash::prelude::VkResult<T> {
-    fn called<W: Into<String>>(
+impl<T> VkResultExt<T> for ash::prelude::VkResult<T> {
+    fn with_call<W: Into<String>>(
         self,
         call: &'static str,
         what: impl FnOnce() -> W,

@@ -1,0 +1,49 @@
+//! The state of a device that everything bound on it shares: handles, functions, profile, memory.
+
+use std::ffi::CString;
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::functions::Functions;
+use super::memory::MemoryAllocator;
+use super::support::Capabilities;
+use crate::profile::DeviceProfile;
+
+/// Invariant: the handles belong together and outlive this.
+pub(super) struct DeviceState {
+    pub(super) instance: ash::Instance,
+    pub(super) physical_device: vk::PhysicalDevice,
+    pub(super) device: ash::Device,
+    pub(super) functions: Functions,
+    pub(super) profile: Arc<DeviceProfile>,
+    pub(super) capabilities: Capabilities,
+    pub(super) memory: MemoryAllocator,
+}
+
+impl DeviceState {
+    /// Names an object through `VK_EXT_debug_utils`, where that is enabled. Failures are ignored.
+    pub(super) fn set_name(&self, handle: impl vk::Handle, name: &str) {
+        let Some(debug) = &self.functions.debug_utils else {
+            return;
+        };
+        let name = c_name(name);
+        let info = vk::DebugUtilsObjectNameInfoEXT::default()
+            .object_handle(handle)
+            .object_name(&name);
+        // SAFETY: the handle was just created by this device, and no other thread has it yet.
+        let _ = unsafe { debug.set_debug_utils_object_name(&info) };
+    }
+}
+
+impl Drop for DeviceState {
+    fn drop(&mut self) {
+        self.memory.leak();
+    }
+}
+
+/// Text as a C string, without its zero bytes.
+pub(super) fn c_name(name: &str) -> CString {
+    let bytes: Vec<u8> = name.bytes().filter(|&byte| byte != 0).collect();
+    CString::new(bytes).expect("zeros are filtered out")
+}

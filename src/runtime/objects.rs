@@ -1,0 +1,74 @@
+//! For crates that create resources of their own on a [`Device`]: memory, objects with one owner, commands that run once.
+//!
+//! ```text
+//! Device::owned_objects ──► OwnedObjects ──► create_image, create_buffer ──► MemoryRequirements
+//!                                        ──► allocate(MemoryDesc) ─────────► MemoryBlock ──► bind, map
+//!                                        ──► destroy
+//! ```
+//! Memory comes from the runtime's allocator (or the caller's, [`DeviceDesc::allocator`](super::DeviceDesc::allocator)), never from
+//! tile memory types unless the caller says so. Submitting is the caller's own, or [`OneShotCommands`] for uploads.
+
+use ash::vk;
+
+use super::Device;
+use crate::Result;
+
+pub use super::create::full_subresource_range;
+pub use super::error::VkResultExt;
+pub use super::measure::MemoryRequirements;
+pub use super::memory::{DedicatedTo, MemoryBlock, MemoryDesc, allocate_memory};
+pub use super::one_shot::OneShotCommands;
+pub use super::owned::OwnedObjects;
+
+impl Device {
+    /// An empty set of objects.
+    pub fn owned_objects(&self) -> OwnedObjects {
+        OwnedObjects::new(self.state().clone())
+    }
+
+    /// Whether the device can create such an image: its format, usage, size, levels, layers and samples.
+    ///
+    /// # Errors
+    /// If the driver fails.
+    pub fn supports_image(&self, name: &str, info: &vk::ImageCreateInfo<'_>) -> Result<bool> {
+        self.state().supports_image(name, info)
+    }
+
+    /// What an image requires of memory, before it is created.
+    ///
+    /// # Errors
+    /// If the driver fails.
+    ///
+    /// # Safety
+    /// `info` is valid, and [supported](Device::supports_image).
+    pub unsafe fn image_requirements(
+        &self,
+        name: &str,
+        info: &vk::ImageCreateInfo<'_>,
+    ) -> Result<MemoryRequirements> {
+        self.state().image_requirements(name, info)
+    }
+
+    /// What a buffer requires of memory, before it is created.
+    ///
+    /// # Errors
+    /// If the driver fails.
+    ///
+    /// # Safety
+    /// `info` is valid.
+    pub unsafe fn buffer_requirements(
+        &self,
+        name: &str,
+        info: &vk::BufferCreateInfo<'_>,
+    ) -> Result<MemoryRequirements> {
+        self.state().buffer_requirements(name, info)
+    }
+
+    /// Names an object for debuggers (`VK_EXT_debug_utils`), where that is enabled.
+    ///
+    /// # Safety
+    /// The object is alive, this device's, and not used by another thread meanwhile.
+    pub unsafe fn set_name(&self, handle: impl vk::Handle, name: &str) {
+        self.state().set_name(handle, name);
+    }
+}
