@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Renders a frame of examples/deferred on this machine's driver, or on lavapipe where there is none: in ordinary memory, and in
-# tile memory, emulated where the driver has none. The pictures (target/demo) are the same; the plans are printed.
+# tile memory, emulated where the driver has none. The two pictures (target/demo) are the same; the plans are printed.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -9,18 +9,20 @@ need_vulkan
 mkdir -p target/demo
 
 say "Building (the first time takes a few minutes)"
-cargo build --example deferred --bins
-tileheap=${CARGO_TARGET_DIR:-target}/debug/tileheap
-bash scripts/stage-emulator.sh
+# In one go, so that what two of them need is built once.
+cargo build --package tileheap-examples --example deferred --package tileheap-cli --bin tileheap --package tileheap-emulator \
+    --no-default-features
+built=${CARGO_TARGET_DIR:-target}/debug
+bash scripts/stage-emulator.sh --built
 say "Rendering, and the plan for this machine's driver"
-cargo run --quiet --example deferred -- --output target/demo/ordinary.png --dump-frame target/demo/frame.json
+"$built/examples/deferred" --output target/demo/ordinary.png --dump-frame target/demo/frame.json
 say "Rendering in tile memory (emulated, unless the driver has it), and the plan for that"
 VK_ADD_LAYER_PATH=$root/target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator \
-    cargo run --quiet --example deferred -- --output target/demo/frame.png
+    "$built/examples/deferred" --output target/demo/frame.png
 cmp target/demo/ordinary.png target/demo/frame.png || die "the two pictures differ"
 say "The same frame's plan for the profile adreno-830, sizes estimated"
-"$tileheap" plan target/demo/frame.json --profile adreno-830
-"$tileheap" report target/demo/frame.json --profile adreno-830 -o target/demo/report.html
+"$built/tileheap" plan target/demo/frame.json --profile adreno-830
+"$built/tileheap" report target/demo/frame.json --profile adreno-830 -o target/demo/report.html
 say "The pictures are the same: $root/target/demo/frame.png"
 say "The plan as a page to look at: file://$root/target/demo/report.html"
 say_rust

@@ -22,6 +22,24 @@ as_root() {
     fi
 }
 
+# apt-get, which waits up to ten minutes while another process holds a lock of the package system.
+apt() {
+    local deadline=$((SECONDS + 600)) log status
+    log=$(mktemp)
+    while true; do
+        status=0
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 "$@" </dev/null >"$log" 2>&1 || status=$?
+        if [ "$status" = 0 ] || ! grep -qE 'Could not get lock|Unable to lock|is another process using it' "$log" ||
+            [ "$SECONDS" -ge "$deadline" ]; then
+            break
+        fi
+        sleep 2
+    done
+    [ "$status" = 0 ] || cat "$log" >&2
+    rm -f "$log"
+    return "$status"
+}
+
 # Installs the named Debian packages that are missing.
 need_packages() {
     local name missing=()
@@ -34,8 +52,10 @@ need_packages() {
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     say "Installing ${missing[*]}"
-    as_root apt-get update -qq || true # A source that is down may not be one that is needed.
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "${missing[@]}" </dev/null
+    # The machine's package lists may be older than its mirror. A source that is down may not be one that is needed.
+    apt install -qq -y --no-install-recommends "${missing[@]}" 2>/dev/null && return
+    apt update -qq || true
+    apt install -qq -y --no-install-recommends "${missing[@]}"
 }
 
 # Puts a Rust that is new enough on the path: the machine's, else rustup's, else one unpacked for this checkout alone.
@@ -84,9 +104,9 @@ rust_is_at_least() {
     [ -n "$found" ] && [ "$(printf '%s\n%s\n' "$1" "$found" | sort -V | head -n 1)" = "$1" ]
 }
 
-# A C++ compiler for glslang, the loader, and a driver for machines without a GPU.
+# A C compiler to link with, a shader compiler, the loader, and a driver for machines without a GPU.
 need_vulkan() {
-    need_packages g++ libvulkan1 mesa-vulkan-drivers
+    need_packages g++ glslang-tools libvulkan1 mesa-vulkan-drivers
     need_rust
 }
 

@@ -1,11 +1,27 @@
 #!/usr/bin/env bash
-# Proves tileheap right: the pure part alone, then everything on this machine's lavapipe, then everything that touches
-# Vulkan under core and synchronization validation: on the newest lavapipe, and in emulated tile memory of every kind on both.
-# Runs all that can run, lists what was skipped and why, and closes with "N passed, N failed, N skipped". Logs stay in
-# target/test-logs.
+# test.sh [--all]: runs the tests: everything on this machine's lavapipe, then what touches Vulkan again under core and
+# synchronization validation, on the newest lavapipe and in emulated tile memory. Lists what was skipped and why, and closes with
+# "N passed, N failed, N skipped". Logs stay in target/test-logs.
+#
+# --all adds: the emulator's other profiles, the emulator's own tests below validation, the wrong order of layers, Debian's programs on the
+# emulator, a minute of fuzzing, the comparison with other planners, and the pure library alone.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+all=false
+case ${1:-} in
+    "") ;;
+    --all) all=true ;;
+    -h | --help)
+        sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"
+        exit
+        ;;
+    *)
+        echo "error: \`$1\` is no option; see --help" >&2
+        exit 2
+        ;;
+esac
 
 need_vulkan
 # A browser for reports, a screen for the test of the window, and the libraries that a window loads by name.
@@ -92,17 +108,22 @@ on_testbed() {
     "$@"
 }
 
-# emulated PROFILE: the same on the emulator with a profile, below validation, over both drivers at once: little of it keeps two
-# cores busy.
+# emulated PROFILE DRIVER PROFILE DRIVER: what uses a driver, on the emulator below validation, with a profile over a driver each; two at
+# once, for little of it keeps two cores busy. A driver that this machine lacks is listed as skipped.
 emulated() {
-    local profile=$1 name names=("$1") command=(cargo test --no-fail-fast "${drivers[@]}") runs
-    say "$profile: ${command[*]}"
-    over_driver "$newest" "$profile" "$profile" "${command[@]}" &
-    runs=($!)
-    if [ -e "${machines[0]}" ]; then
-        over_driver "${machines[0]}" "$profile" "$profile-here" "${command[@]}" &
-        runs+=($!) names+=("$profile-here")
-    fi
+    local name names=() runs=() command=(cargo test --workspace --no-fail-fast "${drivers[@]}")
+    while [ $# -gt 0 ]; do
+        if [ -e "${2:-}" ]; then
+            name=$1
+            [ "$2" = "$newest" ] || name=$1-here
+            over_driver "$2" "$1" "$name" "${command[@]}" &
+            runs+=($!) names+=("$name")
+        else
+            leave_out "$1" "every test" "this machine has no lavapipe of its own"
+        fi
+        shift 2
+    done
+    say "${names[*]}: ${command[*]}"
     wait "${runs[@]}" # Not for the log's reader.
     for name in "${names[@]}"; do
         say "$name"
@@ -122,16 +143,8 @@ over_driver() {
 # validation each mistake earns, any other being a failure: so no profile and no log.
 own_tests_validated() {
     local -x VK_DRIVER_FILES=$newest TILEHEAP_EMULATOR=$root/target/emulator
-    local validation_log="" test tests=()
-    for test in emulator/tests/*.rs emulator/tests/*/main.rs; do
-        test=${test#emulator/tests/} test=${test%/main.rs} test=${test%.rs}
-        case $test in
-            faults) leave_out emulator-validated "$test" "the layer stands without a loader there, and so without validation above it" ;;
-            house) leave_out emulator-validated "$test" "it reads sources and uses no driver" ;;
-            *) tests+=("--test=$test") ;;
-        esac
-    done
-    on_testbed run emulator-validated cargo test --no-fail-fast --package tileheap-emulator "${tests[@]}"
+    local validation_log=""
+    on_testbed run emulator-validated cargo test --workspace --no-fail-fast --test layer
 }
 
 # Validation below the emulator, the wrong order: the emulator says so, and what it records itself is in order all the same.
@@ -172,39 +185,47 @@ judge_validation_log() {
     check validation-log awk -f scripts/judge-validation.awk tests/support/false_positives.txt "$logs/validation.log"
 }
 
-# Its other tests run with the driver's below; that they build alone is for clippy (.ci/run).
-run pure cargo test --no-fail-fast --package tileheap --no-default-features --features onnx --lib --benches
-# The fuzzer takes one core.
-say "pack-fuzz, beside the next two"
-bash scripts/fuzz.sh 60 </dev/null >"$logs/pack-fuzz.log" 2>&1 &
-fuzzer=$!
-check emulator-builds bash scripts/stage-emulator.sh
-check compare bash scripts/compare.sh --quick
-finish pack-fuzz "$fuzzer"
-on_lavapipe run lavapipe cargo test --no-fail-fast
-on_lavapipe run emulator cargo test --no-fail-fast --package tileheap-emulator
+# Everything is built once, with one set of features.
+say "Building"
+cargo build --workspace </dev/null
+check emulator-staged bash scripts/stage-emulator.sh --workspace
+on_lavapipe run machine cargo test --workspace --no-fail-fast
+
+if $all; then
+    run pure cargo test --no-fail-fast --package tileheap --no-default-features --lib --test pure
+    say "pack-fuzz, beside the next"
+    bash scripts/fuzz.sh 60 </dev/null >"$logs/pack-fuzz.log" 2>&1 &
+    fuzzer=$!
+    check compare bash scripts/compare.sh --quick
+    finish pack-fuzz "$fuzzer"
+fi
 
 check testbed need_testbed
 if [ -e "$TILEHEAP_TESTBED/complete" ]; then
-    # The tests that use a driver; the others have nothing to say to it.
-    mapfile -t drivers < <(grep -l 'feature = "runtime"' tests/*.rs tests/*/main.rs |
-        sed 's|^tests/||; s|/main\.rs$||; s|\.rs$||; s|^|--test=|')
+    # The programs that use a driver; the others have nothing to say to it.
+    drivers=(--test vulkan --test examples)
     newest=$TILEHEAP_TESTBED/usr/share/vulkan/icd.d/lvp_icd.json
-    check programs bash scripts/check-programs.sh
-    check wrong-order wrong_order
-    open_validation_log
-    on_testbed run validated cargo test --no-fail-fast "${drivers[@]}"
-    own_tests_validated
     machines=(/usr/share/vulkan/icd.d/lvp_icd*.json)
-    for profile in adreno-830 adreno-840 x2-85 validation-icd hostile generous; do
-        emulated "$profile"
-    done
+    open_validation_log
+    on_testbed run validated cargo test --workspace --no-fail-fast "${drivers[@]}"
+    # Every profile and every driver, in pairs that cover both, not each with each.
+    emulated adreno-830 "$newest" hostile "${machines[0]}"
+    if $all; then
+        emulated adreno-840 "${machines[0]}" validation-icd "$newest"
+        emulated x2-85 "${machines[0]}" generous "$newest"
+    fi
     judge_validation_log
+    if $all; then
+        own_tests_validated
+        check wrong-order wrong_order
+        check programs bash scripts/check-programs.sh
+    fi
 fi
 
 say "Skipped"
-sort -u "$logs/skipped"
+[ ! -e "$logs/skipped" ] || sort -u "$logs/skipped"
 say "All runs (logs in ${logs#"$root"/})"
 cat "$logs/summary"
+$all || echo "Left to --all: other profiles of the emulator, its own tests below validation, the wrong order of layers, Debian's programs, fuzzing, comparison, the pure library alone."
 printf '\n%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" = 0 ]
