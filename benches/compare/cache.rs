@@ -1,10 +1,11 @@
 //! What texture caches upload, by every policy.
 
 use tileheap::units::Bytes;
-use tileheap_textures::replay::{Levels, Replay};
+use tileheap_baselines::textures::{ALL, HeapCache, Order, next_uses};
+use tileheap_textures::Policy;
+use tileheap_textures::replay::{Distribution, Replay, lower_bound};
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::trace::Entry;
-use tileheap_textures::{HeapCache, Order, Policy, PolicyKind, floor, next_uses};
 
 use crate::rows::{Better, Rows, Side, Table, Unit};
 
@@ -39,7 +40,7 @@ pub(crate) fn compare(rows: &mut Rows) {
             );
             let bytes = working_set(&entries, geometry.unit()).0 * budget / 100;
             let bytes = Bytes(bytes.max(geometry.largest().0));
-            let bound = Levels::of(&floor(&entries, bytes)).mean;
+            let bound = Distribution::of(&lower_bound(&entries, bytes)).mean;
             rows.add(&case, "bound", Side::Bound, Some(bound.0 as f64));
             let belady = HeapCache::new(&geometry, bytes, Order::Belady(next_uses(&entries)), 0);
             let belady = belady.expect("the budget holds a texture").compacting();
@@ -49,18 +50,18 @@ pub(crate) fn compare(rows: &mut Rows) {
                 Side::Bound,
                 Some(play(belady, scenario, bytes, &entries)),
             );
-            for kind in PolicyKind::ALL {
-                let side = if matches!(kind, PolicyKind::Coherent | PolicyKind::CoherentStill) {
+            for desc in ALL {
+                let side = if matches!(desc.name, "coherent" | "coherent-still") {
                     Side::Ours
                 } else {
                     Side::Baseline
                 };
-                let policy = kind
-                    .build(&geometry, bytes, 0)
+                let policy = desc
+                    .create(&geometry, bytes, 0)
                     .expect("the budget holds a texture");
                 rows.add(
                     &case,
-                    kind.name(),
+                    desc.name,
                     side,
                     Some(play(policy, scenario, bytes, &entries)),
                 );

@@ -69,9 +69,3 @@ pub fn create_file(path: &Path) -> Result<File> {
     }
     File::create(path).map_err(|error| file(path, error))
 }
-
-impl From<tileheap_textures::CacheError> for Fault {
-    fn from(error: tileheap_textures::CacheError) -> Fault {
-        Fault::Textures(error.into())
-    }
-}

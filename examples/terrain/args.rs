@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use ash::vk;
 use clap::{Parser, ValueEnum};
 use tileheap::units::Bytes;
-use tileheap_textures::PolicyKind;
+use tileheap_baselines::textures::ALL as POLICIES;
+use tileheap_textures::PolicyDesc;
 
 use crate::support::sizes::parse_bytes;
 
@@ -13,10 +14,10 @@ use crate::support::sizes::parse_bytes;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "terrain")]
 pub(crate) struct Args {
-    /// Who goes when the cache is full: arenas, coherent, coherent-still, lru, lru-compacting, clock, random, frame-mru,
+    /// The policy of the cache: arenas, coherent, coherent-still, lru, lru-compacting, clock, random, frame-mru,
     /// ring, slab or slab-rebalancing
     #[arg(long, value_name = "NAME", default_value = "arenas", value_parser = parse_policy)]
-    pub(crate) policy: PolicyKind,
+    pub(crate) policy: PolicyDesc<'static>,
     /// Memory for textures: bytes, or with K, M or G behind
     #[arg(long, value_name = "BYTES", default_value = "24M", value_parser = parse_bytes)]
     pub(crate) budget: Bytes,
@@ -72,14 +73,12 @@ pub(crate) enum Texels {
     Mixed,
 }
 
-fn parse_policy(name: &str) -> Result<PolicyKind, String> {
-    let kind: PolicyKind = name
-        .parse()
-        .map_err(|fault: tileheap_textures::CacheError| fault.to_string())?;
-    if kind.uploads_whole() {
-        return Ok(kind);
+fn parse_policy(name: &str) -> Result<PolicyDesc<'static>, String> {
+    let policy = PolicyDesc::find(&POLICIES, name).map_err(|error| error.to_string())?;
+    if policy.uploads_whole {
+        return Ok(policy);
     }
-    Err("it uploads single levels, and a texture is one image here, which is filled at once".to_owned())
+    Err("it uploads single levels, but a texture is one image, which is uploaded whole".to_owned())
 }
 
 fn parse_size(text: &str) -> Result<vk::Extent2D, String> {
@@ -98,7 +97,7 @@ mod tests {
 
     #[test]
     fn sizes_and_policies_are_read_or_refused() {
-        assert_eq!(parse_policy("lru"), Ok(PolicyKind::Lru));
+        assert_eq!(parse_policy("lru").map(|policy| policy.name), Ok("lru"));
         assert!(parse_policy("first-attempt").is_err() && parse_policy("best").is_err());
         assert!(parse_size("15x20").is_err() && parse_size("20").is_err());
     }

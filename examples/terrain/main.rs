@@ -38,7 +38,8 @@ use std::time::Instant;
 
 use tileheap::runtime::{Context, ContextDesc, Device, DeviceChoice, Message};
 use tileheap::units::Bytes;
-use tileheap_textures::PolicyKind;
+use tileheap_baselines::textures::HeapCache;
+use tileheap_textures::PolicyDesc;
 
 use crate::args::Args;
 use crate::renderer::{Renderer, World};
@@ -156,7 +157,7 @@ fn fly(args: &Args, tile: &Device) -> Result<()> {
     let took = start.elapsed().as_secs_f64() * 1e3 / f64::from(frames);
     let streamer = &mut flight.renderer.streamer;
     streamer.finish_trace()?;
-    let title = format!("{}, budget {}", args.policy.name(), args.budget);
+    let title = format!("{}, budget {}", args.policy.name, args.budget);
     let path = args.output.join("uploads.svg");
     plot::write(&path, &title, &streamer.records, args.budget, args.uploads)?;
     println!("{}", path.display());
@@ -190,7 +191,7 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
     );
     println!(
         "{}: {} a frame, p99 {}, at most {}; coarser for {:.2} % of {requests} requests, nothing for {plain}",
-        args.policy.name(),
+        args.policy.name,
         Bytes(sum / count as u64),
         Bytes(bytes.get(count * 99 / 100).copied().unwrap_or(0)),
         Bytes(bytes.last().copied().unwrap_or(0)),
@@ -198,8 +199,8 @@ fn summary(args: &Args, tile: &Device, records: &[FrameRecord], textures: usize,
     );
 }
 
-/// Who has the cache with room for everything.
-const REFERENCE: PolicyKind = PolicyKind::Lru;
+/// The policy of the reference cache, which has room for everything.
+const REFERENCE: PolicyDesc<'static> = HeapCache::LRU;
 
 /// How many frames a picture may take to catch up.
 const PATIENCE: u32 = 600;

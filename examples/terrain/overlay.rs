@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::units::Bytes;
-use tileheap_textures::{ArenaView, Temperature};
+use tileheap_textures::arenas::{ArenaView, Temperature};
 
 use crate::support::sheet::{Area, Colour, GLYPH, Sheet, Weight, cut, width_of};
 
@@ -212,7 +212,7 @@ fn heat(temperature: Temperature) -> Colour {
 
 #[cfg(test)]
 mod tests {
-    use tileheap_textures::Side;
+    use tileheap_textures::arenas::Side;
 
     use super::*;
     use crate::support::sheet::SHAPE_BYTES;

@@ -5,7 +5,7 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{BoundFrame, Device, FrameNumber, Imports};
 use tileheap::units::Bytes;
-use tileheap_textures::ArenaView;
+use tileheap_textures::arenas::ArenaView;
 
 use crate::args::Args;
 use crate::camera::Camera;
@@ -115,7 +115,7 @@ impl Renderer {
             at: args.start,
             moving: true,
             overlay: !args.no_overlay,
-            policy: args.policy.name(),
+            policy: args.policy.name,
             uploads,
             seen: Vec::new(),
             blocks: Vec::new(),
@@ -298,7 +298,7 @@ fn overlay(
     streamer.blocks(blocks);
     arenas.clear();
     arenas.extend(streamer.arenas());
-    let figures = streamer.cache.figures();
+    let figures = streamer.cache.uploads();
     let budget = streamer.cache.budget();
     let mut history = streamer.history.clone();
     history.push(figures.uploaded.0);
@@ -307,9 +307,9 @@ fn overlay(
         format!("cache {budget:#}, {} blocks", blocks.len()),
         format!(
             "in view {}, coarser {}, none {}",
-            figures.whole + figures.coarser + figures.nothing,
+            figures.whole + figures.coarser + figures.missing,
             figures.coarser,
-            figures.nothing
+            figures.missing
         ),
         format!("textures so far {}", streamer.count()),
     ];

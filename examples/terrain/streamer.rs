@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use ash::vk;
 use tileheap::runtime::Device;
 use tileheap::units::Bytes;
+use tileheap_textures::arenas::ArenaView;
 use tileheap_textures::trace::{Record, TraceWriter};
-use tileheap_textures::vulkan::{Recorded, Texture, TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ArenaView, ChainId, Level, TextureId};
+use tileheap_textures::vulkan::{RecordedUploads, Texture, TextureCache, TextureCacheDesc, TextureShape};
+use tileheap_textures::{ChainId, Level, TextureId};
 
 use crate::args::{Args, Texels};
 use crate::overlay::Block;
@@ -151,7 +152,7 @@ impl Streamer {
         &mut self,
         commands: vk::CommandBuffer,
         painter: &mut Painter,
-    ) -> tileheap_textures::Result<Recorded> {
+    ) -> tileheap_textures::Result<RecordedUploads> {
         let (nodes, texels_of) = (&self.nodes, self.texels);
         let mixed = |node: Node| texels_of == Texels::Mixed && node.depth < MIXED_DEPTH;
         let mut paint = |texture: TextureId, level: Level, texels: &mut [u8]| {
@@ -176,14 +177,14 @@ impl Streamer {
     /// Ends the frame.
     pub(crate) fn end(&mut self, seen: &[Seen]) {
         let plain = seen.iter().filter(|one| self.texture(one.node).is_none()).count();
-        let figures = self.cache.figures();
+        let figures = self.cache.uploads();
         self.cache.end();
         self.history.push(figures.uploaded.0);
         self.records.push(FrameRecord {
             uploaded: figures.uploaded.0,
             walls: self.arenas().map(|arena| arena.end.0).collect(),
-            requests: figures.whole + figures.coarser + figures.nothing,
-            coarser: figures.coarser + figures.nothing,
+            requests: figures.whole + figures.coarser + figures.missing,
+            coarser: figures.coarser + figures.missing,
             plain: plain as u32,
         });
     }

@@ -10,7 +10,6 @@ use std::process::Output;
 
 use support::{example, own_file};
 use tileheap::units::Bytes;
-use tileheap_textures::PolicyKind;
 use tileheap_textures::replay::Replay;
 use tileheap_textures::trace::{Entry, TraceReader};
 
@@ -96,13 +95,13 @@ fn replay_all(trace: &Path) {
     let frames = entries.iter().filter(|entry| **entry == Entry::EndFrame).count();
     assert_eq!(frames, 24);
     let geometry = reader.geometry().clone();
-    for kind in PolicyKind::ALL {
+    for desc in tileheap_baselines::textures::ALL {
         let budget = Bytes::mib(4);
-        let policy = kind.build(&geometry, budget, 1).expect("4 MiB");
+        let policy = desc.create(&geometry, budget, 1).expect("4 MiB");
         let mut replay = Replay::new(policy, &geometry, budget);
         for &entry in &entries {
             if let Err(fault) = replay.play(entry) {
-                panic!("{}: {fault}", kind.name());
+                panic!("{}: {fault}", desc.name);
             }
         }
         assert!(replay.finish().total.uses > 2000);

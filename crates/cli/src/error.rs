@@ -103,8 +103,7 @@ from_errors!(
     tileheap_pack::PackError,
     tileheap_tensor::Error,
     tileheap_tensor::TensorError,
-    tileheap_textures::Error,
-    tileheap_textures::CacheError
+    tileheap_textures::Error
 );
 
 /// One line on standard error, whatever the message contains.

@@ -10,9 +10,9 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-
+use tileheap_baselines::textures::ALL;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{Geometry, Journal, Level, Policy, PolicyKind, Request, TextureId, Textures};
+use tileheap_textures::{Geometry, Journal, Level, Policy, PolicyDesc, Request, TextureId, Textures};
 
 const RESIDENT: u32 = 10_000;
 /// What is to be stayed below, per request.
@@ -30,11 +30,11 @@ fn requests(count: u32) -> Vec<Request> {
 }
 
 /// A policy that is full, after some frames.
-fn full(kind: PolicyKind, requests: &[Request], frames: u32) -> Box<dyn Policy> {
+fn full(kind: PolicyDesc<'static>, requests: &[Request], frames: u32) -> Box<dyn Policy> {
     // For arenas some more, since other classes keep some blocks.
     let budget = Bytes(u64::from(RESIDENT) * 1368 * 21 / 20 + 1_000_000);
     let mut policy = kind
-        .build(&Geometry::wulfram(), budget, 1)
+        .create(&Geometry::wulfram(), budget, 1)
         .expect("a large budget");
     let mut journal = Journal::new();
     for _ in 0..frames {
@@ -101,8 +101,8 @@ fn main() {
     let still = &all[..RESIDENT as usize];
     let frames: Vec<&[Request]> = all.chunks(RESIDENT as usize / 10).collect();
     println!("ns at {RESIDENT} resident     hit   p99.9  slowest    miss   p99.9  slowest");
-    for kind in PolicyKind::ALL {
-        if name.is_some_and(|name| name != kind.name()) {
+    for kind in ALL {
+        if name.is_some_and(|name| name != kind.name) {
             continue;
         }
         let mut policy = full(kind, &all, warm);
@@ -119,11 +119,7 @@ fn main() {
         };
         println!(
             "{:<20} {hit:>9} {:>7} {:>8} {miss:>7} {:>7} {:>8}{over}",
-            kind.name(),
-            hits.0,
-            hits.1,
-            misses.0,
-            misses.1
+            kind.name, hits.0, hits.1, misses.0, misses.1
         );
     }
 }

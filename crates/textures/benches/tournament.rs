@@ -4,20 +4,17 @@
 //! [--frames N] [--policies NAME,NAME]`. `docs/cache_tournament.md` is what it writes. There is no clock in it: the same on every
 //! machine.
 
-#[path = "../tests/support/contest.rs"]
-mod contest;
-
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-use contest::{BELADY, BUDGETS, Cell, FLOOR, Field};
-use tileheap_textures::PolicyKind;
+use tileheap_baselines::textures::ALL;
+use tileheap_baselines::textures::contest::{BELADY, BUDGETS, Cell, FLOOR, Field};
 use tileheap_textures::scenario::Scenario;
+use tileheap_textures::{Coherent, PolicyDesc};
 
 /// Ours: which moves textures; which keeps levels besides; for who cannot move any.
-const OURS: PolicyKind = PolicyKind::Coherent;
-const LEVELS: PolicyKind = PolicyKind::CoherentLevels;
-const STILL: PolicyKind = PolicyKind::CoherentStill;
+const OURS: PolicyDesc<'static> = Coherent::DESC;
+const LEVELS: PolicyDesc<'static> = Coherent::KEEPING_LEVELS;
+const STILL: PolicyDesc<'static> = Coherent::WITHOUT_RELOCATION;
 
 type Cells = BTreeMap<&'static str, Cell>;
 
@@ -25,7 +22,7 @@ struct Options {
     write: Option<String>,
     scenarios: Vec<Scenario>,
     budgets: Vec<u64>,
-    kinds: Vec<PolicyKind>,
+    policies: Vec<PolicyDesc<'static>>,
     seeds: u64,
     frames: u32,
 }
@@ -33,7 +30,7 @@ struct Options {
 fn main() {
     let options = options();
     let field = Field {
-        kinds: &options.kinds,
+        policies: &options.policies,
         belady: true,
         seeds: options.seeds,
         frames: options.frames,
@@ -59,7 +56,7 @@ fn options() -> Options {
         write: None,
         scenarios: Scenario::ALL.to_vec(),
         budgets: BUDGETS.to_vec(),
-        kinds: PolicyKind::ALL.to_vec(),
+        policies: ALL.to_vec(),
         seeds: 10,
         frames: 240,
     };
@@ -82,8 +79,9 @@ fn options() -> Options {
             "--seeds" => options.seeds = value().parse().expect("a number of seeds"),
             "--frames" => options.frames = value().parse().expect("a number of frames"),
             "--policies" => {
-                let kind = |name: &str| name.parse().unwrap_or_else(|fault| panic!("{fault}"));
-                options.kinds = value().split(',').map(kind).collect();
+                let kind =
+                    |name: &str| PolicyDesc::find(&ALL, name).unwrap_or_else(|error| panic!("{error}"));
+                options.policies = value().split(',').map(kind).collect();
             }
             other => panic!("no option {other}: see the head of benches/tournament.rs"),
         }
@@ -101,13 +99,17 @@ fn ratio(cell: &Cell, cells: &Cells) -> f64 {
 }
 
 /// The best of the policies that are not ours, by a figure: of those that do not do what `ours` does not do either.
-fn best(cells: &Cells, ours: PolicyKind, figure: impl Fn(&Cell) -> u64) -> Option<(&'static str, u64)> {
-    let peers = PolicyKind::ALL.into_iter().filter(|kind| {
-        ![OURS, LEVELS, STILL].contains(kind)
-            && (kind.uploads_whole() || !ours.uploads_whole())
-            && (kind.keeps_places() || !ours.keeps_places())
+fn best(
+    cells: &Cells,
+    ours: PolicyDesc<'static>,
+    figure: impl Fn(&Cell) -> u64,
+) -> Option<(&'static str, u64)> {
+    let peers = ALL.into_iter().filter(|kind| {
+        ![OURS, LEVELS, STILL].iter().any(|ours| ours.name == kind.name)
+            && (kind.uploads_whole || !ours.uploads_whole)
+            && (!kind.relocates || ours.relocates)
     });
-    let found = peers.filter_map(|kind| Some((kind.name(), figure(cells.get(kind.name())?))));
+    let found = peers.filter_map(|kind| Some((kind.name, figure(cells.get(kind.name)?))));
     found.min_by_key(|&(_, figure)| figure)
 }
 
@@ -121,7 +123,7 @@ fn against(own: u64, best: Option<(&str, u64)>) -> String {
 }
 
 /// Mean and 99th percentile against the best of the others.
-fn contested(kind: PolicyKind, ours: &Cell, cells: &Cells) -> (String, String) {
+fn contested(kind: PolicyDesc<'static>, ours: &Cell, cells: &Cells) -> (String, String) {
     (
         against(ours.mean, best(cells, kind, |cell| cell.mean)),
         against(ours.p99, best(cells, kind, |cell| cell.p99)),
@@ -137,12 +139,12 @@ fn over_belady(ours: &Cell, cells: &Cells) -> f64 {
 fn verdict(scenario: Scenario, budget: u64, cells: &Cells) -> String {
     let mut text = format!("{:<12} {budget:>4}", scenario.name());
     for kind in [OURS, LEVELS, STILL] {
-        let Some(ours) = cells.get(kind.name()) else {
+        let Some(ours) = cells.get(kind.name) else {
             continue;
         };
         let (mean, p99) = contested(kind, ours, cells);
         let (bound, belady) = (ratio(ours, cells), over_belady(ours, cells));
-        let name = kind.name();
+        let name = kind.name;
         write!(
             text,
             "   {name}: {bound:.3} of the bound, {belady:.3} of belady, mean {mean}, p99 {p99}"
@@ -173,9 +175,9 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
     text += "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
     for (scenario, budget, cells) in rows {
         let (Some(ours), Some(levels), Some(still)) = (
-            cells.get(OURS.name()),
-            cells.get(LEVELS.name()),
-            cells.get(STILL.name()),
+            cells.get(OURS.name),
+            cells.get(LEVELS.name),
+            cells.get(STILL.name),
         ) else {
             continue;
         };
@@ -205,7 +207,7 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
         .expect("a string");
     }
     let names: Vec<&str> = std::iter::once(BELADY)
-        .chain(options.kinds.iter().map(|kind| kind.name()))
+        .chain(options.policies.iter().map(|kind| kind.name))
         .collect();
     type Figure = fn(&Cell, &Cells) -> String;
     let figures: [(&str, Figure); 6] = [

@@ -2,13 +2,13 @@
 
 /// A set of numbers in `[0, capacity)`: a tree of 64-bit words. Every operation is O(log64 capacity) and allocates nothing.
 #[derive(Clone, Debug)]
-pub(super) struct Bits {
+pub(crate) struct Bits {
     /// From the leaves to the root; a bit of a higher layer says that the word below has one.
     layers: Vec<Box<[u64]>>,
 }
 
 impl Bits {
-    pub(super) fn new(capacity: u64) -> Bits {
+    pub(crate) fn new(capacity: u64) -> Bits {
         let mut layers = Vec::new();
         let mut words = capacity.max(1).div_ceil(64) as usize;
         loop {
@@ -20,7 +20,7 @@ impl Bits {
         }
     }
 
-    pub(super) fn insert(&mut self, number: u32) {
+    pub(crate) fn insert(&mut self, number: u32) {
         let mut index = number as usize;
         for layer in &mut self.layers {
             layer[index / 64] |= 1 << (index % 64);
@@ -28,7 +28,7 @@ impl Bits {
         }
     }
 
-    pub(super) fn remove(&mut self, number: u32) {
+    pub(crate) fn remove(&mut self, number: u32) {
         let mut index = number as usize;
         for layer in &mut self.layers {
             layer[index / 64] &= !(1 << (index % 64));
@@ -45,7 +45,7 @@ impl Bits {
     }
 
     /// The smallest member that is not below `from`.
-    pub(super) fn first_from(&self, from: u32) -> Option<u32> {
+    pub(crate) fn first_from(&self, from: u32) -> Option<u32> {
         let mut index = from as usize;
         for height in 0..self.layers.len() {
             let word = *self.layers[height].get(index / 64)?;
@@ -60,7 +60,7 @@ impl Bits {
     }
 
     /// The largest member below `end`.
-    pub(super) fn last_below(&self, end: u32) -> Option<u32> {
+    pub(crate) fn last_below(&self, end: u32) -> Option<u32> {
         let mut end = end as usize;
         for height in 0..self.layers.len() {
             if end == 0 {

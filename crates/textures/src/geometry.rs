@@ -1,31 +1,8 @@
-//! How large textures are: chains of levels, and the classes of blocks that hold them.
+//! Sizes of textures: mip chains, and the unit that blocks are rounded up to.
 
-use std::fmt;
-
-use super::CacheError;
+use crate::error::{Error, Result};
+use crate::ids::{ChainId, Level};
 use crate::units::{Alignment, Bytes};
-
-/// A mip level as the paper counts: 0 is 1 x 1, n is 2^n x 2^n. A texture at level n has all levels from 0 to n.
-///
-/// Vulkan counts the other way: a texture of `k` levels in all whose finest wanted is Vulkan's level `m` is at `k - 1 - m`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Level(pub u8);
-
-impl fmt::Display for Level {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// Which chain of a [`Geometry`] a texture has: its index.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ChainId(pub u16);
-
-impl fmt::Display for ChainId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// The size of a texture at each of its levels.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,9 +54,9 @@ impl Geometry {
     ///
     /// # Errors
     /// For no chains or too many, and for a chain whose sizes fall or are 0.
-    pub fn new(chains: Vec<Chain>, unit: Alignment) -> Result<Geometry, CacheError> {
+    pub fn new(chains: Vec<Chain>, unit: Alignment) -> Result<Geometry> {
         if chains.is_empty() || chains.len() > 1 << 16 {
-            return Err(CacheError::ChainCount { chains: chains.len() });
+            return Err(Error::ChainCount { chains: chains.len() });
         }
         for (index, chain) in chains.iter().enumerate() {
             check_chain(index, chain.sizes(), unit)?;
@@ -127,9 +104,9 @@ impl Geometry {
 
 const EIGHT: Alignment = Alignment::new(8).unwrap();
 
-fn check_chain(chain: usize, sizes: &[Bytes], unit: Alignment) -> Result<(), CacheError> {
+fn check_chain(chain: usize, sizes: &[Bytes], unit: Alignment) -> Result<()> {
     let fault = |level, size, before| {
-        Err(CacheError::Chain {
+        Err(Error::InvalidChain {
             chain,
             level,
             size,
@@ -147,108 +124,4 @@ fn check_chain(chain: usize, sizes: &[Bytes], unit: Alignment) -> Result<(), Cac
         before = size;
     }
     Ok(())
-}
-
-/// One class of blocks: all of one size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BlockClass {
-    /// The largest texture that the class is meant for.
-    pub texture: Bytes,
-    /// What a block takes: a multiple of the unit, not below `texture`.
-    pub block: Bytes,
-}
-
-/// Classes of blocks by ascending size.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct BlockTable {
-    classes: Vec<BlockClass>,
-    unit: Alignment,
-}
-
-impl BlockTable {
-    /// A class for every size that a texture can have. Of the paper's geometry: its figure 6, with two classes of 8 bytes.
-    pub fn per_size(geometry: &Geometry) -> BlockTable {
-        let sizes = geometry
-            .chains
-            .iter()
-            .flat_map(|chain| chain.sizes().iter().copied());
-        BlockTable::of(sizes.collect(), geometry.unit)
-    }
-
-    /// A class for every size that a block can have.
-    pub fn per_block(geometry: &Geometry) -> BlockTable {
-        let mut table = BlockTable::per_size(geometry);
-        table.classes.dedup_by(|next, class| {
-            let same = next.block == class.block;
-            if same {
-                class.texture = next.texture;
-            }
-            same
-        });
-        table
-    }
-
-    /// What the policies take by default: [`per_size`](BlockTable::per_size) of one chain, as in the paper; of more chains
-    /// [`per_block`](BlockTable::per_block), for classes that differ in nothing only split memory.
-    pub fn new(geometry: &Geometry) -> BlockTable {
-        match geometry.chains() {
-            [_] => BlockTable::per_size(geometry),
-            _ => BlockTable::per_block(geometry),
-        }
-    }
-
-    /// A class for every size of a single level, without the levels below: the paper's first attempt.
-    pub fn per_mip(geometry: &Geometry) -> BlockTable {
-        let sizes = geometry.chains.iter().flat_map(|chain| {
-            let below = std::iter::once(Bytes::ZERO).chain(chain.sizes().iter().copied());
-            let single = chain.sizes().iter().zip(below).map(|(&size, below)| size - below);
-            // A level that adds nothing still needs a block to stand for it.
-            single.map(|size| size.max(Bytes(1)))
-        });
-        BlockTable::of(sizes.collect(), geometry.unit)
-    }
-
-    fn of(mut sizes: Vec<Bytes>, unit: Alignment) -> BlockTable {
-        sizes.sort_unstable();
-        sizes.dedup();
-        let class = |texture: Bytes| BlockClass {
-            texture,
-            block: texture.align_up(unit),
-        };
-        BlockTable {
-            classes: sizes.into_iter().map(class).collect(),
-            unit,
-        }
-    }
-
-    /// The classes by ascending size.
-    pub fn classes(&self) -> &[BlockClass] {
-        &self.classes
-    }
-
-    /// What every block is a multiple of.
-    pub fn unit(&self) -> Alignment {
-        self.unit
-    }
-
-    /// The class of the smallest block that holds `size` bytes; `None` if none does. O(log classes).
-    ///
-    /// Of several classes with that block, the first that is meant for the size, or else the last.
-    pub fn class_of(&self, size: Bytes) -> Option<usize> {
-        let block = self.classes.partition_point(|class| class.block < size);
-        let fitting = self.classes.get(block)?.block;
-        let meant = self.classes.partition_point(|class| class.texture < size);
-        match self.classes.get(meant) {
-            Some(class) if class.block == fitting => Some(meant),
-            _ => Some(meant.max(1) - 1),
-        }
-    }
-
-    /// The most that the gaps at the walls can come to: at each, a unit less than the smaller of its blocks.
-    ///
-    /// Source: Blow 1998, section II: 29,088 bytes for the table of figure 6.
-    pub fn worst_gaps(&self) -> Bytes {
-        let gap = |pair: &[BlockClass]| pair[0].block - Bytes(self.unit.get());
-        self.classes.windows(2).map(gap).sum()
-    }
 }

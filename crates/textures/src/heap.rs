@@ -1,31 +1,33 @@
-//! Linear memory with neighbours: best fit, and coalescing of what is freed.
+//! A best-fit heap over linear memory that coalesces free neighbours, for policies to place textures in.
 
-use super::list::{Links, List, NONE};
+use crate::list::{Links, List, NONE};
 use crate::units::Bytes;
 
-/// A stretch of memory: free, or one texture's.
+/// A range of memory: free, or owned by one texture.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    pub(super) offset: u64,
-    pub(super) size: u64,
-    /// The texture, or [`NONE`] where it is free.
-    pub(super) owner: u32,
+pub struct Node {
+    /// The first byte.
+    pub offset: u64,
+    /// Number of bytes.
+    pub size: u64,
+    /// The owner's number, or [`NONE`] if the range is free.
+    pub owner: u32,
 }
 
-/// Nodes in order of address, free ones also in bins by size.
+/// A best-fit heap: nodes in order of address, free ones also in bins by size.
 ///
 /// Taking and freeing are O(1); the search for a free node looks at a bounded number in the bin of its size and then takes
-/// from the next bin that is not empty. Bins are 1/16 wide, so that is the best fit but for nodes of nearly the same size.
+/// from the next bin that is not empty. Bins are 1/16 wide, so this is best fit except among nodes of nearly equal size.
 #[derive(Clone, Debug)]
-pub(super) struct Heap {
+pub struct Heap {
     nodes: Vec<Node>,
     /// Neighbours by address.
     by_address: Links,
     address: List,
-    /// Free nodes of a bin; those that are in no use at all are chained by `spare`.
+    /// Free nodes by bin.
     by_bin: Links,
     bins: Vec<List>,
-    /// Which bins have nodes: a bit each.
+    /// One bit per bin that has nodes.
     full: [u64; BINS / 64],
     spare: Vec<u32>,
     unit: u64,
@@ -36,11 +38,12 @@ pub(super) struct Heap {
 
 const SPLIT: u32 = 4;
 const BINS: usize = 64 << SPLIT;
-/// How many free nodes of about the right size are compared.
-const LOOKS: usize = 16;
+/// How many free nodes of a bin are compared.
+const CANDIDATES: usize = 16;
 
 impl Heap {
-    pub(super) fn new(size: Bytes, unit: u64) -> Heap {
+    /// One free node of `size` bytes; sizes of later nodes are multiples of `unit`.
+    pub fn new(size: Bytes, unit: u64) -> Heap {
         let mut heap = Heap {
             nodes: Vec::new(),
             by_address: Links::default(),
@@ -59,8 +62,8 @@ impl Heap {
         heap
     }
 
-    /// Makes room for the nodes that so many textures can come to, so that taking and freeing never allocate.
-    pub(super) fn reserve(&mut self, textures: usize) {
+    /// Reserves tables for `textures` owners, so that taking and releasing never allocate.
+    pub fn reserve(&mut self, textures: usize) {
         // A free node between any two, and one that is being made.
         let nodes = 2 * textures + 2;
         if self.nodes.capacity() < nodes {
@@ -72,49 +75,53 @@ impl Heap {
         }
     }
 
-    pub(super) fn at(&self, node: u32) -> &Node {
+    /// A node by its number.
+    pub fn at(&self, node: u32) -> &Node {
         &self.nodes[node as usize]
     }
 
-    pub(super) fn free(&self) -> u64 {
+    /// Free bytes.
+    pub fn free(&self) -> u64 {
         self.free
     }
 
-    /// Bytes of all memory.
-    pub(super) fn size(&self) -> u64 {
+    /// Size of the heap in bytes.
+    pub fn size(&self) -> u64 {
         let last = self.at(self.address.last);
         last.offset + last.size
     }
 
     /// The neighbour toward higher addresses; [`NONE`] at the end.
-    pub(super) fn right(&self, node: u32) -> u32 {
+    pub fn right(&self, node: u32) -> u32 {
         self.by_address.next(node)
     }
 
     /// The neighbour toward lower addresses; [`NONE`] at the start.
-    pub(super) fn left(&self, node: u32) -> u32 {
+    pub fn left(&self, node: u32) -> u32 {
         self.by_address.previous(node)
     }
 
-    pub(super) fn first(&self) -> u32 {
+    /// The node at the lowest address.
+    pub fn first(&self) -> u32 {
         self.address.first
     }
 
-    /// Where the last search by address ended; [`NONE`]: the start.
-    pub(super) fn cursor(&self) -> u32 {
+    /// Where the last search by address ended; [`NONE`] for the start.
+    pub fn cursor(&self) -> u32 {
         self.cursor
     }
 
-    pub(super) fn set_cursor(&mut self, node: u32) {
+    /// Stores where a search by address ended.
+    pub fn set_cursor(&mut self, node: u32) {
         self.cursor = node;
     }
 
-    /// A free node of at least `size` bytes, about the smallest.
-    pub(super) fn best_fit(&self, size: u64) -> Option<u32> {
+    /// A free node of at least `size` bytes, approximately the smallest.
+    pub fn best_fit(&self, size: u64) -> Option<u32> {
         let bin = self.bin(size);
         let mut best = NONE;
         let mut node = self.bins[bin].first;
-        for _ in 0..LOOKS {
+        for _ in 0..CANDIDATES {
             if node == NONE {
                 break;
             }
@@ -132,7 +139,7 @@ impl Heap {
         }
         let bin = self.next_bin(bin + 1)?;
         let mut node = self.bins[bin].first;
-        for _ in 0..LOOKS {
+        for _ in 0..CANDIDATES {
             if best == NONE || self.at(node).size < self.at(best).size {
                 best = node;
             }
@@ -145,7 +152,7 @@ impl Heap {
     }
 
     /// Gives the first `size` bytes of a free node to `owner`; the rest stays free.
-    pub(super) fn take(&mut self, node: u32, size: u64, owner: u32) {
+    pub fn take(&mut self, node: u32, size: u64, owner: u32) {
         self.unfile(node);
         let Node {
             offset, size: all, ..
@@ -161,8 +168,8 @@ impl Heap {
         self.free -= size;
     }
 
-    /// Frees a node; it becomes one with free neighbours. Returns the node that now covers it.
-    pub(super) fn release(&mut self, node: u32) -> u32 {
+    /// Frees a node and merges it with free neighbours. Returns the node that then covers it.
+    pub fn release(&mut self, node: u32) -> u32 {
         self.free += self.at(node).size;
         self.nodes[node as usize].owner = NONE;
         let mut node = node;
@@ -181,8 +188,8 @@ impl Heap {
         node
     }
 
-    /// Who reaches past `end`, the last one first.
-    pub(super) fn past(&self, end: u64) -> Option<u32> {
+    /// The owner of the last node that extends past `end`, if any does.
+    pub fn past(&self, end: u64) -> Option<u32> {
         let mut node = self.address.last;
         if self.at(node).owner == NONE {
             node = self.left(node);
@@ -191,8 +198,8 @@ impl Heap {
         (last.offset + last.size > end).then_some(last.owner)
     }
 
-    /// Puts the end of memory elsewhere; nobody may reach past it.
-    pub(super) fn set_end(&mut self, end: u64) {
+    /// Changes the size of the heap; no owned node may extend past the new end.
+    pub fn set_end(&mut self, end: u64) {
         let last = self.address.last;
         let Node { offset, size, owner } = *self.at(last);
         if owner != NONE {
@@ -218,8 +225,8 @@ impl Heap {
         }
     }
 
-    /// Frees all but the first `size` bytes of a taken node.
-    pub(super) fn shrink(&mut self, node: u32, size: u64) {
+    /// Frees all but the first `size` bytes of an owned node.
+    pub fn shrink(&mut self, node: u32, size: u64) {
         let Node {
             offset, size: all, ..
         } = *self.at(node);
@@ -230,15 +237,15 @@ impl Heap {
         self.release(rest);
     }
 
-    /// Makes one free node of at least `size` bytes out of what is free, where that moves the fewest bytes, and calls
-    /// `moved` with owner, size, and the offsets before and after. At least that much has to be free.
+    /// Compacts a part of memory into one free node of at least `size` bytes, moving as few bytes as a bounded search finds, and
+    /// calls `moved` with owner, size, and the offsets before and after. At least `size` bytes must be free.
     ///
-    /// O(nodes looked at): the search goes on from where the last one ended, and stops `looks` nodes after a first find.
-    pub(super) fn gather(&mut self, size: u64, looks: u32, moved: impl FnMut(u32, u64, u64, u64)) -> u32 {
+    /// O(nodes visited): the search continues where the last one ended, and stops `limit` nodes after the first match.
+    pub fn gather(&mut self, size: u64, limit: u32, moved: impl FnMut(u32, u64, u64, u64)) -> u32 {
         let (mut best, mut seen, mut rounds) = (None, 0, 0);
         let (mut first, mut free, mut taken) = (NONE, 0, 0);
         let mut node = self.cursor;
-        while seen < looks {
+        while seen < limit {
             if node == NONE {
                 rounds += 1;
                 if rounds == 3 {

@@ -1,40 +1,32 @@
-//! A texture cache: which textures are in a fixed budget of linear memory, and where.
+//! A texture cache: which textures are in a fixed budget of linear memory, and at which offsets.
 //!
 //! ```text
-//! frame n       request a  b  c  d …            what a renderer is about to draw
+//! frame n       request a  b  c  d …            the textures that a renderer is about to draw
 //!                 │
-//!               Policy   ── hit, upload or bypass for each; evictions, placements, moves, walls to a Journal
+//!               Policy   ── hit, upload or bypass for each; evictions, placements and moves go to a Journal
 //!                 │
 //! memory   ├─ a ─┼ b ┼── free ──┼──── d ────┤   offsets in one allocation
 //! ```
-//! A [`Geometry`] says how large textures are: the paper's table, or what a driver requires, in any unit. [`Textures`] keeps the
-//! books on which exist; a [`Policy`] decides. Ids are dense, tables are indexed by them, lists run through tables: a request
-//! costs tens to hundreds of nanoseconds, and once ids and blocks have been seen nothing is allocated.
+//! A [`Geometry`] holds the sizes of textures at each mip level: the table of a paper, or what a driver requires, in any unit.
+//! [`Textures`] records which textures exist. A [`Policy`] decides which of them are resident. Ids are dense and index tables: a
+//! request costs tens to hundreds of nanoseconds, and in the steady state nothing is allocated.
 //!
-//! | policy | what it is |
-//! |---|---|
-//! | [`Coherent`] | ours: keeps for the next frame what that will ask for, by what it has learnt of how frames follow each other |
-//! | [`Arenas`], [`FirstAttempt`], [`Ring`] | the paper's cache, what it tried before, and what it replaced |
-//! | [`HeapCache`] | a best-fit heap with victims by recency, CLOCK, chance, or the future |
-//! | [`Slab`] | pages of size classes, fixed or rebalancing |
+//! [`POLICIES`] lists the built-in policies: [`Coherent`], which learns how frames follow each other, and the
+//! [arenas](arenas) of Blow's paper. A policy of your own implements [`Policy`] and is described by a [`PolicyDesc`]; it can be
+//! used wherever a built-in one can. [`heap`], [`list`] and [`blocks`] are parts to build one from.
 //!
-//! [`replay`] runs any of them over a [`trace`] and checks every step; [`scenario`] makes traces; [`floor`] says what no
-//! policy can go below.
+//! [`replay`] runs a policy over a [`trace`], checks every step and compares the traffic with a lower bound; [`scenario`]
+//! generates traces. [`UploadLimiter`] puts a policy under an upload budget per frame. `vulkan::TextureCache` (feature
+//! `vulkan`) does all of that with real images; `examples/terrain` is a renderer that uses it.
 //!
-//! What counts is traffic: what is uploaded, and what is bypassed, which has to come from elsewhere at the same cost. Copies
-//! within the cache are none; they are counted apart.
+//! The figure of merit is traffic: bytes that are uploaded, and bytes that are bypassed, which have to come from elsewhere at the
+//! same cost. Copies within the cache are counted separately.
 //!
-//! For a backend: events come in the order in which they have to take effect. An [`Event::Move`] or [`Event::Shrink`] may concern
-//! a texture that the same frame was already told an offset of, so offsets are final when the frame has ended; policies
-//! without the two ([`CoherentDesc::still`], the paper's) never move. [`Coherent`] evicts nothing in the frame that used it.
+//! Events take effect in the order of the [`Journal`]. An [`Event::Move`] or [`Event::Shrink`] may concern a texture whose offset
+//! the same frame was already told, so offsets are final at the end of the frame; policies with
+//! [`relocates`](PolicyDesc::relocates) unset emit neither. [`Coherent`] evicts no texture in the frame that uses it.
 //!
-//! Source: J. Blow, "A Texture Cache", CGDC 1998.
-//!
-//! [`Levelled`] puts a policy under an upload budget: what does not fit in a frame waits, and something coarser stands in.
-//! Budgets of memory may change between frames ([`Policy::set_budget`]). `runtime::TextureCache` is all of that on Vulkan, and
-//! `examples/terrain` a renderer with it, whose `--trace` captures what it asks for.
-//!
-//! Not done: prefetching. It could not lower traffic, only move it to earlier frames; an upload budget spreads it over later ones.
+//! Not done: prefetching, which does not lower traffic but moves it to earlier frames.
 //!
 //! ```
 //! use tileheap_textures::*;
@@ -53,42 +45,41 @@
 //! cache.end_frame(&mut journal);
 //! assert!(matches!(outcome, Outcome::Upload { .. }));
 //! assert!(matches!(journal.events(), [Event::Place { upload: Bytes(21_845), block: Bytes(21_848), .. }]));
-//! # Ok::<(), tileheap::Error>(())
+//! # Ok::<(), tileheap_textures::Error>(())
 //! ```
+//!
+//! Source: J. Blow, "A Texture Cache", CGDC 1998.
 
-mod arenas;
+pub mod arenas;
 mod bits;
+pub mod blocks;
+pub mod budget;
 mod coherent;
 mod error;
-mod fault;
 mod geometry;
-mod heap;
-mod heap_cache;
-mod levelled;
-mod list;
-mod offline;
+pub mod heap;
+mod ids;
+mod journal;
+mod limiter;
+pub mod list;
+mod policies;
 mod policy;
 pub mod replay;
 mod request;
-mod ring;
 pub mod scenario;
-mod slab;
+mod textures;
 pub mod trace;
 #[cfg(feature = "vulkan")]
 pub mod vulkan;
 
-pub use arenas::{
-    ArenaView, Arenas, ArenasDesc, Average, FirstAttempt, Idle, InitialWalls, Side, Temperature,
-};
 pub use coherent::{Coherent, CoherentDesc};
 pub use error::{Error, Result};
-pub use fault::CacheError;
-pub use geometry::{BlockClass, BlockTable, Chain, ChainId, Geometry, Level};
-pub use heap_cache::{HeapCache, Order};
-pub use levelled::{FrameUploads, Levelled, PATIENCE, Served};
-pub use offline::{floor, next_uses};
-pub use policy::{Gauges, Policy, PolicyKind};
-pub use request::{Event, Journal, Outcome, Reason, Request, TextureId, Textures};
-pub use ring::Ring;
-pub use slab::Slab;
+pub use geometry::{Chain, Geometry};
+pub use ids::{ChainId, Level, TextureId};
+pub use journal::{Event, EvictionReason, Journal};
+pub use limiter::{FrameUploads, Served, UploadLimiter};
+pub use policies::POLICIES;
+pub use policy::{CreatePolicy, Policy, PolicyDesc};
+pub use request::{Outcome, Request};
+pub use textures::Textures;
 pub use tileheap_units as units;

@@ -1,17 +1,19 @@
-//! Lists that run through one table: no allocation to insert, remove or move.
+//! Doubly linked lists of numbered elements in one table: inserting, removing and moving allocate nothing.
 
-/// Stands for no element.
-pub(super) const NONE: u32 = u32::MAX;
+/// The number that stands for no element.
+pub const NONE: u32 = u32::MAX;
 
 /// Neighbours of every element, by its number. An element is in at most one [`List`] at a time.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Links(Vec<[u32; 2]>);
+pub struct Links(Vec<[u32; 2]>);
 
 /// The ends of a list.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct List {
-    pub(super) first: u32,
-    pub(super) last: u32,
+pub struct List {
+    /// The first element; [`NONE`] if the list is empty.
+    pub first: u32,
+    /// The last element; [`NONE`] if the list is empty.
+    pub last: u32,
 }
 
 impl Default for List {
@@ -24,27 +26,30 @@ impl Default for List {
 }
 
 impl Links {
-    /// Makes room for elements below `end`.
-    pub(super) fn reach(&mut self, end: usize) {
+    /// Grows the table to elements below `end`.
+    pub fn reach(&mut self, end: usize) {
         if self.0.len() < end {
             self.0.resize(end, [NONE; 2]);
         }
     }
 
-    /// Allocates for so many elements more.
-    pub(super) fn reserve(&mut self, more: usize) {
+    /// Reserves capacity for more elements.
+    pub fn reserve(&mut self, more: usize) {
         self.0.reserve(more);
     }
 
-    pub(super) fn next(&self, element: u32) -> u32 {
+    /// The element after; [`NONE`] at the end.
+    pub fn next(&self, element: u32) -> u32 {
         self.0[element as usize][1]
     }
 
-    pub(super) fn previous(&self, element: u32) -> u32 {
+    /// The element before; [`NONE`] at the start.
+    pub fn previous(&self, element: u32) -> u32 {
         self.0[element as usize][0]
     }
 
-    pub(super) fn push_back(&mut self, list: &mut List, element: u32) {
+    /// Appends an element.
+    pub fn push_back(&mut self, list: &mut List, element: u32) {
         self.0[element as usize] = [list.last, NONE];
         match list.last {
             NONE => list.first = element,
@@ -53,7 +58,8 @@ impl Links {
         list.last = element;
     }
 
-    pub(super) fn push_front(&mut self, list: &mut List, element: u32) {
+    /// Prepends an element.
+    pub fn push_front(&mut self, list: &mut List, element: u32) {
         self.0[element as usize] = [NONE, list.first];
         match list.first {
             NONE => list.last = element,
@@ -62,7 +68,8 @@ impl Links {
         list.first = element;
     }
 
-    pub(super) fn insert_after(&mut self, list: &mut List, before: u32, element: u32) {
+    /// Inserts `element` after `before`.
+    pub fn insert_after(&mut self, list: &mut List, before: u32, element: u32) {
         let next = std::mem::replace(&mut self.0[before as usize][1], element);
         self.0[element as usize] = [before, next];
         match next {
@@ -71,7 +78,8 @@ impl Links {
         }
     }
 
-    pub(super) fn remove(&mut self, list: &mut List, element: u32) {
+    /// Removes an element.
+    pub fn remove(&mut self, list: &mut List, element: u32) {
         let [previous, next] = std::mem::replace(&mut self.0[element as usize], [NONE; 2]);
         match previous {
             NONE => list.first = next,
@@ -83,15 +91,16 @@ impl Links {
         }
     }
 
-    pub(super) fn move_to_back(&mut self, list: &mut List, element: u32) {
+    /// Moves an element to the end.
+    pub fn move_to_back(&mut self, list: &mut List, element: u32) {
         if list.last != element {
             self.remove(list, element);
             self.push_back(list, element);
         }
     }
 
-    /// Moves all of `more` behind `list`. O(1).
-    pub(super) fn append(&mut self, list: &mut List, more: &mut List) {
+    /// Appends all elements of `more` to `list`. O(1).
+    pub fn append(&mut self, list: &mut List, more: &mut List) {
         let more = std::mem::take(more);
         match (list.last, more.first) {
             (_, NONE) => {}

@@ -1,9 +1,13 @@
-//! What every policy does, and the policies by name.
+//! The trait of all policies, and the description by which one is chosen.
 
-use super::{
-    ArenaView, Arenas, ArenasDesc, CacheError, Coherent, CoherentDesc, FirstAttempt, Geometry, HeapCache,
-    Journal, Order, Outcome, Request, Ring, Slab, TextureId,
-};
+use std::fmt;
+
+use crate::Geometry;
+use crate::arenas::{ArenaView, WallStats};
+use crate::error::{Error, Result};
+use crate::ids::TextureId;
+use crate::journal::Journal;
+use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
 /// A way to decide who is in a fixed budget of linear memory, and where.
@@ -27,11 +31,11 @@ pub trait Policy {
 
     /// Another budget from now on: between two frames.
     ///
-    /// What reaches past a smaller one goes, with [`Reason::Budget`](super::Reason::Budget); everything else stays where it is.
+    /// What reaches past a smaller one goes, with [`EvictionReason::Budget`](super::EvictionReason::Budget); everything else stays where it is.
     ///
     /// # Errors
     /// As at creation; nothing has changed then.
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError>;
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()>;
 
     /// One of its arenas, from the left; `None` past the last one, and for policies without arenas.
     fn arena(&self, _index: usize) -> Option<ArenaView> {
@@ -39,192 +43,118 @@ pub trait Policy {
     }
 
     /// What it has to say of itself at the end of a frame.
-    fn gauges(&self) -> Gauges {
-        Gauges::default()
+    fn wall_stats(&self) -> WallStats {
+        WallStats::default()
     }
 }
 
-/// What a policy has to say of itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Gauges {
-    /// Bytes lost between arenas.
-    pub wall_gaps: Bytes,
-    /// The most that those can be.
-    pub worst_gaps: Bytes,
-    /// Wall moves so far, of any number of blocks each.
-    pub wall_moves: u64,
-    /// How often an arena took space back from one that had just taken it.
-    pub fights: u64,
-}
+impl Policy for Box<dyn Policy> {
+    fn begin_frame(&mut self, journal: &mut Journal) {
+        (**self).begin_frame(journal);
+    }
 
-/// The online policies by name. `TILEHEAP`'s own is [`PolicyKind::Coherent`].
+    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        (**self).request(request, journal)
+    }
+
+    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        (**self).release(texture, journal);
+    }
+
+    fn end_frame(&mut self, journal: &mut Journal) {
+        (**self).end_frame(journal);
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
+        (**self).set_budget(budget, journal)
+    }
+
+    fn arena(&self, index: usize) -> Option<ArenaView> {
+        (**self).arena(index)
+    }
+
+    fn wall_stats(&self) -> WallStats {
+        (**self).wall_stats()
+    }
+}
+/// Describes a policy by name, with a constructor and what it does, so that one can be chosen before the geometry is known.
+///
+/// [`POLICIES`](crate::POLICIES) lists the built-in ones. A policy of your own, or a built-in one with other parameters, enters
+/// by the same door:
 ///
 /// ```
-/// use tileheap_textures::PolicyKind;
+/// use tileheap_textures::arenas::{Arenas, ArenasDesc};
 /// use tileheap_textures::replay::Replay;
 /// use tileheap_textures::scenario::Scenario;
 /// use tileheap_textures::units::Bytes;
+/// use tileheap_textures::{POLICIES, PolicyDesc};
 ///
+/// let slow = ArenasDesc { stride: 20, ..ArenasDesc::default() };
+/// let slow_arenas = PolicyDesc {
+///     name: "slow-arenas",
+///     description: "Arenas whose walls move slowly.",
+///     create: &move |geometry, budget, seed| Ok(Box::new(Arenas::new(geometry, budget, seed, slow)?)),
+///     ..Arenas::DESC
+/// };
 /// let (geometry, budget) = (Scenario::Strafe.geometry(), Bytes::mib(2));
-/// let entries = Scenario::Strafe.entries(0, 20); // frames
-/// for kind in PolicyKind::ALL {
-///     let mut replay = Replay::new(kind.build(&geometry, budget, 1)?, &geometry, budget);
-///     for &entry in &entries {
+/// for policy in POLICIES.iter().chain([&slow_arenas]) {
+///     let mut replay = Replay::new(policy.create(&geometry, budget, 1)?, &geometry, budget);
+///     for entry in Scenario::Strafe.entries(0, 20) {
 ///         replay.play(entry)?;
 ///     }
-///     println!("{}: {} a frame", kind.name(), replay.finish().traffic.mean);
+///     println!("{}: {} a frame", policy.name, replay.finish().traffic.mean);
 /// }
-/// assert_eq!("coherent".parse::<PolicyKind>()?, PolicyKind::Coherent);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), tileheap_textures::Error>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PolicyKind {
-    /// The paper's arenas, walls and temperatures.
-    Arenas,
-    /// The paper's first attempt: every level in an arena of its own.
-    FirstAttempt,
-    /// The paper's legacy system: one cursor that wraps around.
-    Ring,
-    /// Least recently used, best fit.
-    Lru,
-    /// The same, and memory is compacted where no hole fits.
-    LruCompacting,
-    /// A hand that spares who was used since it last came by, best fit.
-    Clock,
-    /// Anyone, best fit.
-    Random,
-    /// Who was not used in this frame, the longest unused first; if all were, the most recently used. Best fit.
-    FrameMru,
-    /// Size classes with fixed shares, least recently used in each.
-    Slab,
-    /// Size classes that take pages from each other.
-    SlabRebalancing,
-    /// Our own.
-    Coherent,
-    /// Our own, which moreover uploads only the levels that are missing when a texture comes at a finer one.
-    CoherentLevels,
-    /// Our own, for who cannot move textures within the cache.
-    CoherentStill,
+#[derive(Clone, Copy)]
+pub struct PolicyDesc<'a> {
+    /// Name, in lower case with hyphens.
+    pub name: &'a str,
+    /// One sentence on what it does.
+    pub description: &'a str,
+    /// Whether a texture is uploaded with all its levels at once, into one block. [`UploadLimiter`](crate::UploadLimiter) and the
+    /// Vulkan cache require it, and [`lower_bound`](crate::replay::lower_bound) holds for no others.
+    pub uploads_whole: bool,
+    /// Whether textures move within the cache ([`Event::Move`](crate::Event::Move) and
+    /// [`Event::Shrink`](crate::Event::Shrink)).
+    pub relocates: bool,
+    /// Creates the policy; called by [`create`](PolicyDesc::create).
+    pub create: &'a CreatePolicy,
 }
 
-impl PolicyKind {
-    /// All of them.
-    pub const ALL: [PolicyKind; 13] = [
-        PolicyKind::Arenas,
-        PolicyKind::FirstAttempt,
-        PolicyKind::Ring,
-        PolicyKind::Lru,
-        PolicyKind::LruCompacting,
-        PolicyKind::Clock,
-        PolicyKind::Random,
-        PolicyKind::FrameMru,
-        PolicyKind::Slab,
-        PolicyKind::SlabRebalancing,
-        PolicyKind::Coherent,
-        PolicyKind::CoherentLevels,
-        PolicyKind::CoherentStill,
-    ];
+/// Creates a policy for a geometry, a budget and a seed of random choices.
+pub type CreatePolicy = dyn Fn(&Geometry, Bytes, u64) -> Result<Box<dyn Policy>> + Sync;
 
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            PolicyKind::Arenas => "arenas",
-            PolicyKind::FirstAttempt => "first-attempt",
-            PolicyKind::Ring => "ring",
-            PolicyKind::Lru => "lru",
-            PolicyKind::LruCompacting => "lru-compacting",
-            PolicyKind::Clock => "clock",
-            PolicyKind::Random => "random",
-            PolicyKind::FrameMru => "frame-mru",
-            PolicyKind::Slab => "slab",
-            PolicyKind::SlabRebalancing => "slab-rebalancing",
-            PolicyKind::Coherent => "coherent",
-            PolicyKind::CoherentLevels => "coherent-levels",
-            PolicyKind::CoherentStill => "coherent-still",
-        }
-    }
-
-    /// Whether a texture is uploaded with all its levels at a time, into one block: then [`floor`](super::floor) holds.
-    pub const fn uploads_whole(self) -> bool {
-        !matches!(self, PolicyKind::FirstAttempt | PolicyKind::CoherentLevels)
-    }
-
-    /// Whether textures moreover stay where they were put, with all levels that they were put there with.
-    pub const fn keeps_places(self) -> bool {
-        self.uploads_whole() && !matches!(self, PolicyKind::LruCompacting | PolicyKind::Coherent)
-    }
-
-    /// The policy with its defaults.
+impl<'a> PolicyDesc<'a> {
+    /// Creates the policy.
     ///
     /// # Errors
-    /// If the budget does not hold the largest texture, or is too large for the policy's tables.
-    pub fn build(self, geometry: &Geometry, budget: Bytes, seed: u64) -> Result<Box<dyn Policy>, CacheError> {
-        let heap = |order| HeapCache::new(geometry, budget, order, seed);
-        Ok(match self {
-            PolicyKind::Arenas => Box::new(Arenas::new(geometry, budget, seed, ArenasDesc::default())?),
-            PolicyKind::FirstAttempt => {
-                Box::new(FirstAttempt::new(geometry, budget, seed, ArenasDesc::default())?)
-            }
-            PolicyKind::Ring => Box::new(Ring::new(geometry, budget)?),
-            PolicyKind::Lru => Box::new(heap(Order::Lru)?),
-            PolicyKind::LruCompacting => Box::new(heap(Order::Lru)?.compacting()),
-            PolicyKind::Clock => Box::new(heap(Order::Clock)?),
-            PolicyKind::Random => Box::new(heap(Order::Random)?),
-            PolicyKind::FrameMru => Box::new(heap(Order::FrameMru)?),
-            PolicyKind::Slab => Box::new(Slab::new(geometry, budget, false)?),
-            PolicyKind::SlabRebalancing => Box::new(Slab::new(geometry, budget, true)?),
-            PolicyKind::Coherent => Box::new(Coherent::new(geometry, budget, CoherentDesc::default())?),
-            PolicyKind::CoherentLevels => {
-                Box::new(Coherent::new(geometry, budget, CoherentDesc::keeping_levels())?)
-            }
-            PolicyKind::CoherentStill => Box::new(Coherent::new(geometry, budget, CoherentDesc::still())?),
-        })
+    /// If the budget does not hold the largest texture, or exceeds what the policy can address.
+    pub fn create(&self, geometry: &Geometry, budget: Bytes, seed: u64) -> Result<Box<dyn Policy>> {
+        (self.create)(geometry, budget, seed)
     }
-}
 
-impl std::str::FromStr for PolicyKind {
-    type Err = CacheError;
-
-    fn from_str(name: &str) -> Result<PolicyKind, CacheError> {
-        let found = PolicyKind::ALL.into_iter().find(|kind| kind.name() == name);
-        found.ok_or_else(|| CacheError::UnknownPolicy {
+    /// The policy called `name` in a table.
+    ///
+    /// # Errors
+    /// If there is none: the error lists the names there are.
+    pub fn find(policies: &[PolicyDesc<'a>], name: &str) -> Result<PolicyDesc<'a>> {
+        let found = policies.iter().find(|policy| policy.name == name);
+        found.copied().ok_or_else(|| Error::UnknownPolicy {
             name: name.to_owned(),
-            known: PolicyKind::ALL.map(PolicyKind::name).join(", "),
+            known: PolicyDesc::names(policies, |_| true),
         })
     }
-}
 
-/// What budgets are judged by.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    unit: u64,
-    largest: Bytes,
-}
-
-impl Limits {
-    pub(super) fn of(geometry: &Geometry) -> Limits {
-        Limits {
-            unit: geometry.unit().get(),
-            largest: geometry.largest(),
-        }
+    /// The names of those policies of a table that satisfy a predicate, separated by commas.
+    pub fn names(policies: &[PolicyDesc<'_>], satisfies: impl Fn(&PolicyDesc<'_>) -> bool) -> String {
+        let found = policies.iter().filter(|policy| satisfies(policy));
+        found.map(|policy| policy.name).collect::<Vec<_>>().join(", ")
     }
+}
 
-    /// The budget in whole units, if it holds the largest texture.
-    pub(super) fn usable(&self, budget: Bytes) -> Result<Bytes, CacheError> {
-        let usable = Bytes(budget.0 / self.unit * self.unit);
-        if usable < self.largest {
-            let largest = self.largest;
-            return Err(CacheError::BudgetTooSmall { budget, largest });
-        }
-        let blocks = u64::from(u32::MAX / 2);
-        let most = Bytes(blocks.saturating_mul(self.unit));
-        if usable > most {
-            return Err(CacheError::BudgetTooLarge {
-                budget,
-                largest: most,
-                blocks,
-            });
-        }
-        Ok(usable)
+impl fmt::Debug for PolicyDesc<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PolicyDesc").field(&self.name).finish()
     }
 }

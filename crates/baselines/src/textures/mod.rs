@@ -1,1 +1,38 @@
-//! Replacement policies of texture caches.
+//! Replacement policies of texture caches, and their comparison on generated traces.
+//!
+//! | policy | what it is |
+//! |---|---|
+//! | [`Ring`] | the ring buffer that Blow's cache replaced |
+//! | [`HeapCache`] | a best-fit heap with victims by recency, CLOCK, at random, or by the next use (offline) |
+//! | [`Slab`] | pages of size classes, fixed or rebalancing |
+
+pub mod contest;
+mod heap_cache;
+mod next_uses;
+mod ring;
+mod slab;
+
+pub use heap_cache::{HeapCache, Order};
+pub use next_uses::next_uses;
+pub use ring::Ring;
+pub use slab::Slab;
+
+use tileheap_textures::arenas::{Arenas, FirstAttempt};
+use tileheap_textures::{Coherent, PolicyDesc};
+
+/// Every online policy: the library's and those of this crate.
+pub const ALL: [PolicyDesc<'static>; 13] = [
+    Arenas::DESC,
+    FirstAttempt::DESC,
+    Ring::DESC,
+    HeapCache::LRU,
+    HeapCache::LRU_COMPACTING,
+    HeapCache::CLOCK,
+    HeapCache::RANDOM,
+    HeapCache::FRAME_MRU,
+    Slab::DESC,
+    Slab::REBALANCING,
+    Coherent::DESC,
+    Coherent::KEEPING_LEVELS,
+    Coherent::WITHOUT_RELOCATION,
+];

@@ -1,6 +1,6 @@
 //! A replay as JSON, which `tileheap report` draws.
 
-use tileheap_textures::replay::Levels;
+use tileheap_textures::replay::Distribution;
 
 use super::play::Played;
 use super::run::Report;
@@ -11,7 +11,7 @@ pub(crate) fn document(played: &Played) -> Replay {
     let Played {
         reports, lower_bound, ..
     } = played;
-    let levels = |levels: Levels| documents::Levels {
+    let levels = |levels: Distribution| documents::Levels {
         mean: levels.mean.0,
         p99: levels.p99.0,
         max: levels.max.0,
@@ -19,7 +19,7 @@ pub(crate) fn document(played: &Played) -> Replay {
     let policy = |report: &Report| {
         let (summary, total) = (&report.summary, &report.summary.total);
         Policy {
-            policy: report.kind.name().to_owned(),
+            policy: report.policy.name.to_owned(),
             traffic: levels(summary.traffic),
             hits: total.hits,
             uploads: total.uploads,
@@ -38,8 +38,8 @@ pub(crate) fn document(played: &Played) -> Replay {
             fragmentation_thousandths: summary.fragmentation,
             internal_bytes: summary.internal.0,
             worst_gap_bytes: summary.worst_gap.0,
-            wall_moves: summary.gauges.wall_moves,
-            wall_reversals: summary.gauges.fights,
+            wall_moves: summary.wall_stats.wall_moves,
+            wall_reversals: summary.wall_stats.reversals,
             nanoseconds_per_request: report.nanoseconds,
             frame_bytes: report.traffic.clone(),
             frame_hits: report.hits.clone(),

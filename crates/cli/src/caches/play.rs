@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use tileheap::units::Bytes;
-use tileheap_textures::replay::Levels;
+use tileheap_textures::PolicyDesc;
+use tileheap_textures::replay::{Distribution, lower_bound};
 use tileheap_textures::trace::Entry;
-use tileheap_textures::{PolicyKind, floor};
 
 use super::run::{Report, Run};
 use super::trace::{next, open};
@@ -20,7 +20,7 @@ const MAGIC: &[u8; 15] = b"tileheap-trace\n";
 /// How a trace is replayed.
 pub(crate) struct ReplayOptions {
     pub(crate) budget: Bytes,
-    pub(crate) kinds: Vec<PolicyKind>,
+    pub(crate) policies: Vec<PolicyDesc<'static>>,
     pub(crate) seed: u64,
     /// Whether to compute the lower bound.
     pub(crate) lower_bound: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Played {
     pub(crate) budget: Bytes,
     pub(crate) seed: u64,
     pub(crate) reports: Vec<Report>,
-    pub(crate) lower_bound: Option<Levels>,
+    pub(crate) lower_bound: Option<Distribution>,
 }
 
 /// Whether a file is a trace.
@@ -47,8 +47,8 @@ pub(crate) fn play(path: &Path, options: &ReplayOptions) -> Result<Played> {
     let mut trace = open(path)?;
     let geometry = trace.geometry().clone();
     let mut runs = Vec::new();
-    for &kind in &options.kinds {
-        let run = Run::new(kind, &geometry, options.budget, options.seed);
+    for &policy in &options.policies {
+        let run = Run::new(policy, &geometry, options.budget, options.seed);
         runs.push(run.map_err(|error| Error::new(error.to_string()))?);
     }
     let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
@@ -77,6 +77,6 @@ pub(crate) fn play(path: &Path, options: &ReplayOptions) -> Result<Played> {
         reports: runs.into_iter().map(Run::finish).collect(),
         lower_bound: options
             .lower_bound
-            .then(|| Levels::of(&floor(&entries, options.budget))),
+            .then(|| Distribution::of(&lower_bound(&entries, options.budget))),
     })
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use tileheap::units::Bytes;
 use tileheap_textures::replay::{Replay, Summary};
 use tileheap_textures::trace::Entry;
-use tileheap_textures::{CacheError, Event, Geometry, Journal, Policy, PolicyKind};
+use tileheap_textures::{Event, Geometry, Journal, Policy, PolicyDesc};
 
 use super::trace::{Trace, next};
 use crate::error::{Error, Result};
 
 pub(super) struct Run {
-    kind: PolicyKind,
+    policy: PolicyDesc<'static>,
     replay: Replay<Box<dyn Policy>>,
     /// For a second, timed run without checks.
     timed: Option<Box<dyn Policy>>,
@@ -26,7 +26,7 @@ pub(super) struct Run {
 
 /// The figures of a policy.
 pub(crate) struct Report {
-    pub(crate) kind: PolicyKind,
+    pub(crate) policy: PolicyDesc<'static>,
     pub(crate) summary: Summary,
     /// Mean time per request.
     pub(crate) nanoseconds: f64,
@@ -41,15 +41,15 @@ pub(crate) struct Report {
 
 impl Run {
     pub(super) fn new(
-        kind: PolicyKind,
+        policy: PolicyDesc<'static>,
         geometry: &Geometry,
         budget: Bytes,
         seed: u64,
-    ) -> Result<Run, CacheError> {
+    ) -> Result<Run, tileheap_textures::Error> {
         Ok(Run {
-            kind,
-            replay: Replay::new(kind.build(geometry, budget, seed)?, geometry, budget),
-            timed: Some(kind.build(geometry, budget, seed)?),
+            policy,
+            replay: Replay::new(policy.create(geometry, budget, seed)?, geometry, budget),
+            timed: Some(policy.create(geometry, budget, seed)?),
             nanoseconds: 0.0,
             uses: Vec::new(),
             hits: Vec::new(),
@@ -60,7 +60,7 @@ impl Run {
 
     pub(super) fn play(&mut self, entry: Entry) -> Result<()> {
         let walls = &mut self.walls;
-        let played = self.replay.play_seen(entry, |event| {
+        let played = self.replay.play_with(entry, |event| {
             if let Event::Walls { arena, end, .. } = *event {
                 let arena = arena as usize;
                 if walls.len() <= arena {
@@ -69,7 +69,7 @@ impl Run {
                 walls[arena] = end.0;
             }
         });
-        played.map_err(|error| Error::new(format!("policy {} is defective: {error}", self.kind.name())))?;
+        played.map_err(|error| Error::new(format!("policy {} is defective: {error}", self.policy.name)))?;
         if entry == Entry::EndFrame {
             let frame = self.replay.last_frame();
             self.uses.push(frame.uses);
@@ -113,7 +113,7 @@ impl Run {
 
     pub(super) fn finish(self) -> Report {
         Report {
-            kind: self.kind,
+            policy: self.policy,
             nanoseconds: self.nanoseconds,
             traffic: self.replay.traffic().to_vec(),
             uses: self.uses,

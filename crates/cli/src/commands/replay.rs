@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use tileheap::units::Bytes;
-use tileheap_textures::PolicyKind;
-use tileheap_textures::replay::Levels;
+use tileheap_textures::replay::Distribution;
+use tileheap_textures::{Coherent, PolicyDesc};
 
 use crate::caches::document::document;
 use crate::caches::options::policies;
@@ -36,8 +36,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, allow_negative_numbers = true)]
     budget: Bytes,
     /// The policy
-    #[arg(long, value_name = "NAME", default_value = PolicyKind::Coherent.name(), value_parser = policies())]
-    policy: PolicyKind,
+    #[arg(long, value_name = "NAME", default_value = Coherent::DESC.name, value_parser = policies())]
+    policy: PolicyDesc<'static>,
     /// Replay all policies
     #[arg(long, conflicts_with = "policy")]
     all: bool,
@@ -56,14 +56,14 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let kinds = if arguments.all {
-        PolicyKind::ALL.to_vec()
+    let policies = if arguments.all {
+        tileheap_baselines::textures::ALL.to_vec()
     } else {
         vec![arguments.policy]
     };
     let options = ReplayOptions {
         budget: arguments.budget,
-        kinds,
+        policies,
         seed: arguments.seed,
         lower_bound: arguments.lower_bound,
     };
@@ -118,7 +118,7 @@ fn text(played: &Played) -> String {
     );
     text += "Bytes per frame, uploaded or bypassed\n";
     text += "  policy                  mean           p99           max  max/mean   hits  byte hits\n";
-    let row = |name: &str, levels: Levels| {
+    let row = |name: &str, levels: Distribution| {
         let ratio = levels.max_to_mean() as f64 / 1000.0;
         format!(
             "  {name:<16} {:>11} {:>13} {:>13}  {ratio:>8.1}",
@@ -128,7 +128,7 @@ fn text(played: &Played) -> String {
     for report in reports {
         let summary = &report.summary;
         let percent = |thousandths: u64| thousandths as f64 / 10.0;
-        text += &row(report.kind.name(), summary.traffic);
+        text += &row(report.policy.name, summary.traffic);
         text += &format!(
             "  {:>4.1} %     {:>4.1} %\n",
             percent(summary.hit_rate()),
@@ -146,7 +146,7 @@ fn text(played: &Played) -> String {
         let reloads = format!("{}, {}, {}", total.reloads_1, total.reloads_8, total.reloads_60);
         text += &format!(
             "  {:<16} {:>6} {:>9}  {reloads:>30}  {:>5.1} % {:>9} {:>12} {:>11.0}\n",
-            report.kind.name(),
+            report.policy.name,
             total.wrongful,
             total.bypasses,
             summary.fragmentation as f64 / 10.0,
@@ -157,19 +157,15 @@ fn text(played: &Played) -> String {
     }
     let walled = reports
         .iter()
-        .filter(|report| report.summary.gauges.worst_gaps.0 > 0);
+        .filter(|report| report.summary.wall_stats.worst_gaps.0 > 0);
     for (index, report) in walled.enumerate() {
         if index == 0 {
             text += "\nArena walls\n";
         }
-        let gauges = report.summary.gauges;
+        let walls = report.summary.wall_stats;
         text += &format!(
             "  {:<16} largest gap {} (limit {}), {} moves, {} reversals\n",
-            report.kind.name(),
-            report.summary.worst_gap,
-            gauges.worst_gaps,
-            gauges.wall_moves,
-            gauges.fights
+            report.policy.name, report.summary.worst_gap, walls.worst_gaps, walls.wall_moves, walls.reversals
         );
     }
     text

@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use serde_json::Value;
 use tileheap::plan::Plan;
 use tileheap::units::Bytes;
-use tileheap_textures::PolicyKind;
+use tileheap_textures::PolicyDesc;
 
 use crate::caches::document::document;
 use crate::caches::options::policies;
@@ -102,7 +102,7 @@ pub(crate) struct Arguments {
     cache: Option<Bytes>,
     /// The cache policies, by default all: coherent,arenas,lru (see `tileheap replay --help`)
     #[arg(long, value_name = "NAME", value_delimiter = ',', hide_possible_values = true, value_parser = policies(), help_heading = "Texture caches")]
-    policy: Vec<PolicyKind>,
+    policy: Vec<PolicyDesc<'static>>,
 }
 
 /// What a report of a frame computes in addition to the plan.
@@ -243,8 +243,8 @@ fn played(arguments: &Arguments, path: &Path) -> Result<Input> {
     };
     let options = ReplayOptions {
         budget,
-        kinds: if arguments.policy.is_empty() {
-            PolicyKind::ALL.to_vec()
+        policies: if arguments.policy.is_empty() {
+            tileheap_baselines::textures::ALL.to_vec()
         } else {
             arguments.policy.clone()
         },

@@ -1,18 +1,10 @@
 //! One arena: blocks of one size, some taken, its recency and its temperature.
 
 use super::temperature::Temperature;
+use super::view::Side;
 use crate::bits::Bits;
 use crate::list::{List, NONE};
 use crate::units::Bytes;
-
-/// The side of an arena.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// Toward lower addresses, smaller blocks.
-    Left,
-    /// Toward higher addresses, larger blocks.
-    Right,
-}
 
 /// Blocks `[first, end)`; block n starts at `phase + n * block`. The phase only changes while there are no blocks, so that a
 /// block keeps its number while walls slide.

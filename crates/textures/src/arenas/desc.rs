@@ -24,11 +24,11 @@ pub enum Average {
 
 /// Who goes from a full arena that is not boiling: where some blocks were not used of late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Idle {
+pub enum IdleVictim {
     /// The longest unused.
     Oldest,
     /// Any block, used or not: the paper's words taken narrowly.
-    Anyone,
+    Any,
 }
 
 /// The parameters that the paper leaves open.
@@ -65,8 +65,8 @@ pub struct ArenasDesc {
     /// Which average a side is judged by.
     pub average: Average,
     /// Who goes from a full arena that is not boiling.
-    pub idle: Idle,
-    /// For so many updates after a wall was moved, moving it back needs twice the margin. 0: fights are not damped.
+    pub idle_victim: IdleVictim,
+    /// For so many updates after a wall was moved, moving it back needs twice the margin. 0: reversals are not damped.
     pub damping: u32,
 }
 
@@ -80,7 +80,7 @@ impl Default for ArenasDesc {
             stride: 100,
             walls: InitialWalls::EqualBlocks,
             average: Average::Bytes,
-            idle: Idle::Oldest,
+            idle_victim: IdleVictim::Oldest,
             damping: 8,
         }
     }

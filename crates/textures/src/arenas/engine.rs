@@ -1,22 +1,24 @@
 //! Who is in which block: keys in arenas. What a key stands for is the caller's business.
 
-use super::arena::{Arena, Side};
-use super::desc::{ArenasDesc, Idle};
+use super::arena::Arena;
+use super::desc::{ArenasDesc, IdleVictim};
 use super::temperature::Temperature;
+use super::view::Side;
+use crate::blocks::{BlockClass, BlockTable};
+use crate::ids::Level;
+use crate::journal::EvictionReason;
 use crate::list::{Links, List, NONE};
-use crate::units::Bytes;
-use crate::units::SplitMix64;
-use crate::{BlockTable, Level, Reason};
+use crate::units::{Bytes, SplitMix64};
 
 /// What becomes of the blocks: the caller turns it into events.
 pub(super) trait Log {
-    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: Reason);
+    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: EvictionReason);
     fn walls(&mut self, arena: u32, start: Bytes, end: Bytes);
 }
 
 /// A key that has or had a block.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct KeyState {
     arena: u32,
     /// [`NONE`]: not resident.
     number: u32,
@@ -25,7 +27,7 @@ struct Slot {
     used: u32,
 }
 
-const ABSENT: Slot = Slot {
+const ABSENT: KeyState = KeyState {
     arena: 0,
     number: NONE,
     level: Level(0),
@@ -39,54 +41,58 @@ pub(super) struct Placed {
     pub(super) block: Bytes,
 }
 
+/// When a wall was last moved, and which way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wall {
+    pub(super) moved: Option<(u64, Side)>,
+}
+
 /// Arenas, keys in them, walls between them. Requests are O(1) but for the choice of a free block, which is O(log64 blocks).
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub(super) desc: ArenasDesc,
     pub(super) usable: u64,
     pub(super) arenas: Vec<Arena>,
-    pub(super) walls: Vec<super::walls::Wall>,
+    pub(super) walls: Vec<Wall>,
     /// Cache updates so far.
     pub(super) updates: u64,
     pub(super) moves: u64,
-    pub(super) fights: u64,
-    slots: Vec<Slot>,
+    pub(super) reversals: u64,
+    states: Vec<KeyState>,
     links: Links,
-    /// Counts from `active_frames`, so that no slot that was never used counts as active.
+    /// Counts from `active_frames`, so that no state that was never used counts as active.
     frame: u32,
     random: SplitMix64,
 }
 
 impl Engine {
-    pub(super) fn new(table: &BlockTable, usable: Bytes, seed: u64, desc: ArenasDesc) -> Engine {
-        let arena = |class: &crate::BlockClass| Arena::new(class.block.0, usable.0);
+    /// Arenas without blocks.
+    pub(super) fn without_walls(table: &BlockTable, usable: Bytes, seed: u64, desc: ArenasDesc) -> Engine {
+        let arena = |class: &BlockClass| Arena::new(class.block.0, usable.0);
         let arenas: Vec<Arena> = table.classes().iter().map(arena).collect();
-        let mut engine = Engine {
+        Engine {
             desc,
             usable: usable.0,
-            walls: vec![super::walls::Wall::default(); arenas.len() - 1],
+            walls: vec![Wall::default(); arenas.len() - 1],
             arenas,
             updates: 0,
             moves: 0,
-            fights: 0,
-            slots: Vec::new(),
+            reversals: 0,
+            states: Vec::new(),
             links: Links::default(),
             frame: desc.active_frames.max(1),
             random: SplitMix64::new(seed),
-        };
-        engine.build_walls();
-        engine.choose_sides();
-        engine
+        }
     }
 
     /// The block of `key` if it is there at `level` or finer; it then counts as used.
     pub(super) fn hit(&mut self, key: u32, level: Level) -> Option<Bytes> {
-        let slot = *self.slots.get(key as usize)?;
-        if slot.number == NONE || slot.level < level {
+        let state = *self.states.get(key as usize)?;
+        if state.number == NONE || state.level < level {
             return None;
         }
         self.touch(key);
-        Some(Bytes(self.arenas[slot.arena as usize].offset(slot.number)))
+        Some(Bytes(self.arenas[state.arena as usize].offset(state.number)))
     }
 
     /// A block of `arena` for `key`, who leaves the one it has; `None` if the arena has no blocks, and the key then keeps
@@ -99,8 +105,8 @@ impl Engine {
         log: &mut impl Log,
     ) -> Option<Placed> {
         let reached = key as usize + 1;
-        if self.slots.len() < reached {
-            self.slots.resize(reached, ABSENT);
+        if self.states.len() < reached {
+            self.states.resize(reached, ABSENT);
             self.links.reach(reached);
         }
         let there = &mut self.arenas[arena];
@@ -108,7 +114,7 @@ impl Engine {
             there.boiled += 1;
             return None;
         }
-        self.evict(key, Reason::Upgraded, log);
+        self.evict(key, EvictionReason::Upgraded, log);
         let number = match self.arenas[arena].pick_free() {
             Some(number) => number,
             None => self.make_room(arena, log),
@@ -117,7 +123,7 @@ impl Engine {
         there.take(number, key);
         there.active += 1;
         self.links.push_back(&mut there.recency, key);
-        self.slots[key as usize] = Slot {
+        self.states[key as usize] = KeyState {
             arena: arena as u32,
             number,
             level,
@@ -130,67 +136,57 @@ impl Engine {
     }
 
     /// Frees the block of `key`, if it has one.
-    pub(super) fn evict(&mut self, key: u32, reason: Reason, log: &mut impl Log) {
-        let Some(slot) = self.slots.get(key as usize).copied() else {
+    pub(super) fn evict(&mut self, key: u32, reason: EvictionReason, log: &mut impl Log) {
+        let Some(state) = self.states.get(key as usize).copied() else {
             return;
         };
-        if slot.number == NONE {
+        if state.number == NONE {
             return;
         }
-        let active = self.is_active(&slot);
-        let arena = &mut self.arenas[slot.arena as usize];
-        log.evict(key, Bytes(arena.offset(slot.number)), Bytes(arena.block), reason);
-        arena.give(slot.number);
+        let active = self.is_active(&state);
+        let arena = &mut self.arenas[state.arena as usize];
+        log.evict(key, Bytes(arena.offset(state.number)), Bytes(arena.block), reason);
+        arena.give(state.number);
         arena.active -= u32::from(active);
         self.links.remove(&mut arena.recency, key);
-        self.slots[key as usize] = ABSENT;
-    }
-
-    /// The cache update: temperatures, then walls, then sides.
-    pub(super) fn update(&mut self, log: &mut impl Log) {
-        self.updates += 1;
-        self.measure();
-        self.move_walls(log);
-        self.choose_sides();
-        self.frame += 1;
-        self.cool();
+        self.states[key as usize] = ABSENT;
     }
 
     /// The free block that a key of a full arena leaves behind.
     fn make_room(&mut self, arena: usize, log: &mut impl Log) -> u32 {
         let there = &self.arenas[arena];
         let oldest = there.recency.first;
-        let idle = !self.is_active(&self.slots[oldest as usize]);
-        let victim = if idle && self.desc.idle == Idle::Oldest {
+        let idle = !self.is_active(&self.states[oldest as usize]);
+        let victim = if idle && self.desc.idle_victim == IdleVictim::Oldest {
             oldest
         } else {
             let number = there.first + self.random.below(u64::from(there.count())) as u32;
             there.owner[number as usize]
         };
-        let number = self.slots[victim as usize].number;
-        if self.is_active(&self.slots[victim as usize]) {
+        let number = self.states[victim as usize].number;
+        if self.is_active(&self.states[victim as usize]) {
             self.arenas[arena].boiled += 1;
         }
-        self.evict(victim, Reason::Replaced, log);
+        self.evict(victim, EvictionReason::Replaced, log);
         number
     }
 
     fn touch(&mut self, key: u32) {
-        let slot = &mut self.slots[key as usize];
-        let arena = &mut self.arenas[slot.arena as usize];
-        if slot.used + self.desc.active_frames <= self.frame {
+        let state = &mut self.states[key as usize];
+        let arena = &mut self.arenas[state.arena as usize];
+        if state.used + self.desc.active_frames <= self.frame {
             arena.active += 1;
         }
-        slot.used = self.frame;
+        state.used = self.frame;
         self.links.move_to_back(&mut arena.recency, key);
     }
 
-    fn is_active(&self, slot: &Slot) -> bool {
-        slot.used + self.desc.active_frames > self.frame
+    fn is_active(&self, state: &KeyState) -> bool {
+        state.used + self.desc.active_frames > self.frame
     }
 
     /// Temperatures of the frame that ends.
-    fn measure(&mut self) {
+    pub(super) fn measure(&mut self) {
         for arena in &mut self.arenas {
             let occupied = if arena.is_empty() && arena.boiled > 0 {
                 // Without a block there is no share; but whoever is asked for and has none is full.
@@ -206,14 +202,15 @@ impl Engine {
     }
 
     /// Who was last used too long ago is not active in the frame that starts. O(keys that were active) in all.
-    fn cool(&mut self) {
+    pub(super) fn start_frame(&mut self) {
+        self.frame += 1;
         for arena in 0..self.arenas.len() {
             self.arenas[arena].active = 0;
             // Recency runs from the longest unused: only the tail is active.
             if self.desc.active_frames > 1 {
                 let List { last, .. } = self.arenas[arena].recency;
                 let (mut key, mut active) = (last, 0);
-                while key != NONE && self.is_active(&self.slots[key as usize]) {
+                while key != NONE && self.is_active(&self.states[key as usize]) {
                     active += 1;
                     key = self.links.previous(key);
                 }
@@ -223,7 +220,7 @@ impl Engine {
     }
 
     /// Frees the block at a side of an arena.
-    pub(super) fn vacate(&mut self, arena: usize, side: Side, reason: Reason, log: &mut impl Log) {
+    pub(super) fn vacate(&mut self, arena: usize, side: Side, reason: EvictionReason, log: &mut impl Log) {
         let there = &self.arenas[arena];
         let key = there.owner[there.edge(side) as usize];
         if key != NONE {

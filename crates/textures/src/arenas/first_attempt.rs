@@ -1,13 +1,17 @@
 //! The paper's first attempt: every level of a texture alone in the arena of its size.
 
+use super::desc::ArenasDesc;
 use super::engine::{Engine, Log};
-use super::{ArenaView, ArenasDesc, gauges};
-use crate::policy::Limits;
+use super::view::{ArenaView, WallStats};
+use crate::Geometry;
+use crate::blocks::BlockTable;
+use crate::budget::BudgetLimits;
+use crate::error::Result;
+use crate::ids::{Level, TextureId};
+use crate::journal::{Event, EvictionReason, Journal};
+use crate::policy::{Policy, PolicyDesc};
+use crate::request::{Outcome, Request};
 use crate::units::Bytes;
-use crate::{
-    BlockTable, CacheError, Event, Gauges, Geometry, Journal, Level, Outcome, Policy, Reason, Request,
-    TextureId,
-};
 
 /// Descent 3's scheme as the paper first built it: blocks that grow by four, and a request at level n takes one in each of
 /// the arenas 0 to n. An upgrade uploads only the levels that are not there.
@@ -31,13 +35,13 @@ use crate::{
 /// assert!(matches!(outcome, Outcome::Upload { .. }));
 /// // Each of the levels 0 to 7 alone.
 /// assert_eq!(journal.events().iter().filter(|event| matches!(event, Event::Place { .. })).count(), 8);
-/// # Ok::<(), tileheap::Error>(())
+/// # Ok::<(), tileheap_textures::Error>(())
 /// ```
 ///
 /// Source: Blow 1998, sections "Archetype System" and "First Attempt".
 #[derive(Clone, Debug)]
 pub struct FirstAttempt {
-    limits: Limits,
+    limits: BudgetLimits,
     geometry: Geometry,
     table: BlockTable,
     engine: Engine,
@@ -45,17 +49,24 @@ pub struct FirstAttempt {
 }
 
 impl FirstAttempt {
+    /// The policy with default parameters.
+    pub const DESC: PolicyDesc<'static> = PolicyDesc {
+        name: "first-attempt",
+        description: "Arenas that store every level of a texture in a block of its own (Blow 1998).",
+        uploads_whole: false,
+        relocates: false,
+        create: &|geometry, budget, seed| {
+            let arenas = FirstAttempt::new(geometry, budget, seed, ArenasDesc::default())?;
+            Ok(Box::new(arenas))
+        },
+    };
+
     /// The cache with a class for each size of a single level.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(
-        geometry: &Geometry,
-        budget: Bytes,
-        seed: u64,
-        desc: ArenasDesc,
-    ) -> Result<FirstAttempt, CacheError> {
-        let limits = Limits::of(geometry);
+    pub fn new(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<FirstAttempt> {
+        let limits = BudgetLimits::of(geometry);
         let usable = limits.usable(budget)?;
         let table = BlockTable::per_mip(geometry);
         let engine = Engine::new(&table, usable, seed, desc);
@@ -108,7 +119,7 @@ impl Policy for FirstAttempt {
                 offset = found.unwrap_or_default();
             }
         }
-        // Levels of one block size share an arena: one that was placed may have taken the place of another.
+        // Distribution of one block size share an arena: one that was placed may have taken the place of another.
         let mut whole = true;
         for level in 0..=request.level.0 {
             let key = request.texture.0 * self.levels + u32::from(level);
@@ -127,8 +138,11 @@ impl Policy for FirstAttempt {
                 journal,
                 levels: self.levels,
             };
-            self.engine
-                .evict(texture.0 * self.levels + level, Reason::Released, &mut parts);
+            self.engine.evict(
+                texture.0 * self.levels + level,
+                EvictionReason::Released,
+                &mut parts,
+            );
         }
     }
 
@@ -140,7 +154,7 @@ impl Policy for FirstAttempt {
         self.engine.update(&mut parts);
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
         let end = self.limits.usable(budget)?.0;
         let mut parts = Parts {
             journal,
@@ -154,8 +168,8 @@ impl Policy for FirstAttempt {
         (index < self.engine.arenas.len()).then(|| self.engine.view(index))
     }
 
-    fn gauges(&self) -> Gauges {
-        gauges(&self.engine, &self.table)
+    fn wall_stats(&self) -> WallStats {
+        self.engine.wall_stats(&self.table)
     }
 }
 
@@ -166,7 +180,7 @@ struct Parts<'a> {
 }
 
 impl Log for Parts<'_> {
-    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: Reason) {
+    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: EvictionReason) {
         self.journal.push(Event::Evict {
             texture: TextureId(key / self.levels),
             part: Level((key % self.levels) as u8),

@@ -9,19 +9,13 @@
 //! Arenas without blocks have no place of their own: they stand where the next arena to the right starts, the first one at
 //! the left end of memory.
 
-use super::ArenaView;
-use super::arena::Side;
-use super::desc::{Average, InitialWalls};
-use super::engine::{Engine, Log};
+use super::desc::{ArenasDesc, Average, InitialWalls};
+use super::engine::{Engine, Log, Wall};
 use super::temperature::Temperature;
-use crate::Reason;
+use super::view::{ArenaView, Side, WallStats};
+use crate::blocks::BlockTable;
+use crate::journal::EvictionReason;
 use crate::units::Bytes;
-
-/// When a wall was last moved, and which way.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wall {
-    moved: Option<(u64, Side)>,
-}
 
 /// Sums over arenas from the left: temperatures by weight, and weights.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,8 +32,16 @@ impl Sum {
 }
 
 impl Engine {
+    /// The arenas of a table, with their walls built.
+    pub(super) fn new(table: &BlockTable, usable: Bytes, seed: u64, desc: ArenasDesc) -> Engine {
+        let mut engine = Engine::without_walls(table, usable, seed, desc);
+        engine.build_walls();
+        engine.choose_sides();
+        engine
+    }
+
     /// Gives every arena its blocks at the start, all of them free.
-    pub(super) fn build_walls(&mut self) {
+    fn build_walls(&mut self) {
         let (usable, arenas) = (self.usable, self.arenas.len() as u64);
         let each = usable / self.arenas.iter().map(|arena| arena.block).sum::<u64>();
         let mut start = 0;
@@ -66,6 +68,15 @@ impl Engine {
         self.absorb(self.arenas.len() - 1);
     }
 
+    /// The cache update: temperatures, then walls, then sides.
+    pub(super) fn update(&mut self, log: &mut impl Log) {
+        self.updates += 1;
+        self.measure();
+        self.move_walls(log);
+        self.choose_sides();
+        self.start_frame();
+    }
+
     /// Puts the end of memory elsewhere. Blocks past it go.
     ///
     /// While the arena of the largest blocks has some, they end where memory does: of a budget that is smaller by another
@@ -74,7 +85,7 @@ impl Engine {
         let last = self.arenas.len() - 1;
         for index in (0..=last).rev() {
             while !self.arenas[index].is_empty() && self.arenas[index].stop() > end {
-                self.vacate(index, Side::Right, Reason::Budget, log);
+                self.vacate(index, Side::Right, EvictionReason::Budget, log);
             }
         }
         self.arenas.iter_mut().for_each(|arena| arena.reach(end));
@@ -98,7 +109,7 @@ impl Engine {
     }
 
     /// Lets every arena grow to the left and to the right, by the temperatures just measured. O(arenas) and what moves.
-    pub(super) fn move_walls(&mut self, log: &mut impl Log) {
+    fn move_walls(&mut self, log: &mut impl Log) {
         let mut left = Sum::default();
         let total = self.sum(0..self.arenas.len());
         for index in 0..self.arenas.len() {
@@ -119,7 +130,7 @@ impl Engine {
     }
 
     /// Where new textures go: the cooler side, and at the ends of memory the end.
-    pub(super) fn choose_sides(&mut self) {
+    fn choose_sides(&mut self) {
         let total = self.sum(0..self.arenas.len());
         let (mut left, last) = (Sum::default(), self.arenas.len() - 1);
         for index in 0..=last {
@@ -142,13 +153,23 @@ impl Engine {
     }
 
     /// Bytes lost between arenas.
-    pub(super) fn gaps(&self) -> u64 {
+    fn gaps(&self) -> u64 {
         let used: u64 = self
             .arenas
             .iter()
             .map(|arena| u64::from(arena.count()) * arena.block)
             .sum();
         self.usable - used
+    }
+
+    /// What the walls cost so far, of arenas of this table.
+    pub(super) fn wall_stats(&self, table: &BlockTable) -> WallStats {
+        WallStats {
+            gaps: Bytes(self.gaps()),
+            worst_gaps: table.worst_gaps(),
+            wall_moves: self.moves,
+            reversals: self.reversals,
+        }
     }
 
     /// What can be seen of an arena.
@@ -237,7 +258,7 @@ impl Engine {
         }
         if grown {
             self.moves += 1;
-            self.fights += u64::from(fight);
+            self.reversals += u64::from(fight);
             let moved = Some((self.updates, side));
             self.walls[walls].fill(Wall { moved });
         }
@@ -260,7 +281,7 @@ impl Engine {
             let donor = self
                 .left_of(index)
                 .expect("there is room, so there is someone to take it from");
-            self.vacate(donor, Side::Right, Reason::Wall, log);
+            self.vacate(donor, Side::Right, EvictionReason::Wall, log);
         }
         self.arenas[index].add(Side::Left);
         self.absorb(index);
@@ -288,7 +309,7 @@ impl Engine {
                 return true;
             }
             let donor = right.expect("there is room, so there is someone to take it from");
-            self.vacate(donor, Side::Left, Reason::Wall, log);
+            self.vacate(donor, Side::Left, EvictionReason::Wall, log);
         }
     }
 

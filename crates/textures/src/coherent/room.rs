@@ -1,10 +1,11 @@
 //! Holes with moving: free what is worth least, wherever it is, and gather it.
 
-use super::Coherent;
+use super::state::Coherent;
 use crate::heap::Node;
+use crate::ids::TextureId;
+use crate::journal::{Event, EvictionReason, Journal};
 use crate::list::NONE;
 use crate::units::Bytes;
-use crate::{Event, Journal, Reason, TextureId};
 
 /// The most textures that are due and go for one that is not there.
 const DUE: usize = 16;
@@ -16,17 +17,17 @@ impl Coherent {
     /// asked for; then, of those that are due in this frame, the ones that are due last.
     pub(super) fn make_room(&mut self, size: u64, most: u64, journal: &mut Journal) -> bool {
         let (mut free, mut stale) = (self.heap.free(), self.recency.first);
-        while free < size && stale != NONE && self.is_gone(stale) {
-            free += self.heap.at(self.slots[stale as usize].node).size;
+        while free < size && stale != NONE && self.is_stale(stale) {
+            free += self.heap.at(self.states[stale as usize].node).size;
             stale = self.links.next(stale);
         }
-        let mut over = self.over.last;
+        let mut over = self.oversized.last;
         while free < size && over != NONE {
-            if !self.is_gone(over) {
-                let slot = &self.slots[over as usize];
-                free += self.heap.at(slot.node).size - slot.wanted;
+            if !self.is_stale(over) {
+                let state = &self.states[over as usize];
+                free += self.heap.at(state.node).size - state.wanted;
             }
-            over = self.over_links.previous(over);
+            over = self.oversized_links.previous(over);
         }
         let mut due = [NONE; DUE];
         if free < size && !self.choose_due(size - free, most, &mut due) {
@@ -34,15 +35,15 @@ impl Coherent {
         }
         while self.heap.free() < size {
             let Some(victim) = self.least_likely() else { break };
-            self.evict(victim, Reason::Replaced, journal);
+            self.evict(victim, EvictionReason::Replaced, journal);
         }
         for key in due.into_iter().filter(|&key| key != NONE) {
-            self.evict(key, Reason::Replaced, journal);
+            self.evict(key, EvictionReason::Replaced, journal);
         }
         while self.heap.free() < size {
-            let mut key = self.over.last;
-            while self.is_gone(key) {
-                key = self.over_links.previous(key);
+            let mut key = self.oversized.last;
+            while self.is_stale(key) {
+                key = self.oversized_links.previous(key);
             }
             self.shrink(key, journal);
         }
@@ -52,8 +53,8 @@ impl Coherent {
     /// Of the longest unused that are gone, who is the least likely to come back.
     fn least_likely(&self) -> Option<u32> {
         let (mut key, mut best) = (self.recency.first, None);
-        for _ in 0..self.desc.elders {
-            if key == NONE || !self.is_gone(key) {
+        for _ in 0..self.desc.oldest_candidates {
+            if key == NONE || !self.is_stale(key) {
                 break;
             }
             let hazard = self.hazard(key);
@@ -73,21 +74,21 @@ impl Coherent {
             first => self.links.previous(first),
         };
         let (mut freed, mut cost, mut count) = (0, 0, 0);
-        for _ in 0..self.desc.looks {
-            if key == NONE || self.slots[key as usize].asked + 1 != self.frame || self.is_gone(key) {
+        for _ in 0..self.desc.search_blocks {
+            if key == NONE || self.states[key as usize].requested + 1 != self.frame || self.is_stale(key) {
                 return false;
             }
-            let slot = &self.slots[key as usize];
-            let own = slot.wanted * likely;
+            let state = &self.states[key as usize];
+            let own = state.wanted * likely;
             if cost + own <= most {
                 due[count] = key;
                 count += 1;
                 cost += own;
                 // What it has too much of was counted already.
-                freed += if slot.is_over {
-                    slot.wanted
+                freed += if state.is_oversized {
+                    state.wanted
                 } else {
-                    self.heap.at(slot.node).size
+                    self.heap.at(state.node).size
                 };
                 if freed >= size {
                     return true;
@@ -102,34 +103,35 @@ impl Coherent {
     }
 
     pub(super) fn gather(&mut self, size: u64, journal: &mut Journal) -> u32 {
-        self.heap.gather(size, self.desc.looks, |owner, size, from, to| {
-            journal.push(Event::Move {
-                texture: TextureId(owner),
-                from: Bytes(from),
-                to: Bytes(to),
-                block: Bytes(size),
-            });
-        })
+        self.heap
+            .gather(size, self.desc.search_blocks, |owner, size, from, to| {
+                journal.push(Event::Move {
+                    texture: TextureId(owner),
+                    from: Bytes(from),
+                    to: Bytes(to),
+                    block: Bytes(size),
+                });
+            })
     }
 
     /// Drops the levels of a resident that were not asked for last.
     pub(super) fn shrink(&mut self, key: u32, journal: &mut Journal) {
-        self.set_over(key, false);
-        let slot = &mut self.slots[key as usize];
-        slot.level = slot.wanted_level;
-        slot.held = slot.wanted_texels;
-        let &Node { offset, size, .. } = self.heap.at(slot.node);
-        if slot.wanted < size {
-            self.heap.shrink(slot.node, slot.wanted);
-            self.small.go(size);
-            self.small.come(slot.wanted);
+        self.set_oversized(key, false);
+        let state = &mut self.states[key as usize];
+        state.level = state.wanted_level;
+        state.held = state.wanted_texels;
+        let &Node { offset, size, .. } = self.heap.at(state.node);
+        if state.wanted < size {
+            self.heap.shrink(state.node, state.wanted);
+            self.small.remove(size);
+            self.small.add(state.wanted);
         }
         journal.push(Event::Shrink {
             texture: TextureId(key),
-            level: slot.level,
+            level: state.level,
             offset: Bytes(offset),
             from: Bytes(size),
-            block: Bytes(slot.wanted),
+            block: Bytes(state.wanted),
         });
     }
 }

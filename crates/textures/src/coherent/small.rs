@@ -15,7 +15,7 @@
 pub(super) struct Small {
     /// Bytes of residents, and what this frame has asked for, by the logarithm of their size.
     held: [u64; CLASSES],
-    asked: [u64; CLASSES],
+    requested: [u64; CLASSES],
     /// The classes below this one are small, and so many bytes are theirs.
     end: usize,
     share: u64,
@@ -31,27 +31,27 @@ impl Small {
     pub(super) fn new() -> Small {
         Small {
             held: [0; CLASSES],
-            asked: [0; CLASSES],
+            requested: [0; CLASSES],
             end: 0,
             share: 0,
             most: 0,
         }
     }
 
-    pub(super) fn ask(&mut self, size: u64) {
-        self.asked[class(size)] += size;
+    pub(super) fn request(&mut self, size: u64) {
+        self.requested[class(size)] += size;
     }
 
-    pub(super) fn come(&mut self, size: u64) {
+    pub(super) fn add(&mut self, size: u64) {
         self.held[class(size)] += size;
     }
 
-    pub(super) fn go(&mut self, size: u64) {
+    pub(super) fn remove(&mut self, size: u64) {
         self.held[class(size)] -= size;
     }
 
     /// The bytes that whoever is `size` large must leave free.
-    pub(super) fn owed(&self, size: u64) -> u64 {
+    pub(super) fn reserved(&self, size: u64) -> u64 {
         if class(size) < self.end || size > self.most {
             return 0;
         }
@@ -62,13 +62,13 @@ impl Small {
     /// Learns from a frame what is small, in a memory of `capacity` bytes: whole classes, and none where everything has room.
     pub(super) fn end_frame(&mut self, capacity: u64) {
         (self.end, self.share, self.most) = (0, 0, capacity / PART);
-        if self.asked.iter().sum::<u64>() > capacity {
-            while self.end < CLASSES && self.share + self.asked[self.end] <= self.most {
-                self.share += self.asked[self.end];
+        if self.requested.iter().sum::<u64>() > capacity {
+            while self.end < CLASSES && self.share + self.requested[self.end] <= self.most {
+                self.share += self.requested[self.end];
                 self.end += 1;
             }
         }
-        self.asked = [0; CLASSES];
+        self.requested = [0; CLASSES];
     }
 }
 

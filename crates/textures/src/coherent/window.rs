@@ -1,8 +1,8 @@
 //! Holes without moving: neighbouring blocks whose textures are worth less than the one that comes.
 
-use super::Coherent;
+use super::state::Coherent;
+use crate::journal::{EvictionReason, Journal};
 use crate::list::NONE;
-use crate::{Journal, Reason};
 
 /// Neighbouring blocks, from the left.
 #[derive(Clone, Copy, Debug)]
@@ -19,16 +19,17 @@ impl Coherent {
     /// make the hole. Then of anyone, the cheapest that a bounded search finds.
     pub(super) fn window(&mut self, size: u64, most: u64) -> Option<Window> {
         let mut seed = self.recency.first;
-        let slots = &self.slots;
-        let is_stale = |key: u32| key != NONE && self.is_gone(key);
-        for _ in 0..self.desc.seeds {
+        let states = &self.states;
+        let is_stale = |key: u32| key != NONE && self.is_stale(key);
+        for _ in 0..self.desc.window_seeds {
             if !is_stale(seed) {
                 break;
             }
-            let oldest = slots[seed as usize].asked;
-            let found = self.around(slots[seed as usize].node, size, most, |node| {
+            let oldest = states[seed as usize].requested;
+            let found = self.around(states[seed as usize].node, size, most, |node| {
                 let owner = self.heap.at(node).owner;
-                let stale = owner == NONE || slots[owner as usize].asked <= oldest && self.is_gone(owner);
+                let stale =
+                    owner == NONE || states[owner as usize].requested <= oldest && self.is_stale(owner);
                 stale.then(|| self.cost(node, 0)).flatten()
             });
             if found.is_some() {
@@ -40,11 +41,11 @@ impl Coherent {
         let cost = |node: u32| self.cost(node, likely);
         let mut best: Option<Window> = None;
         let mut seed = self.recency.first;
-        for _ in 0..self.desc.seeds / 4 {
+        for _ in 0..self.desc.window_seeds / 4 {
             if !is_stale(seed) {
                 break;
             }
-            best = cheaper(best, self.around(slots[seed as usize].node, size, most, cost));
+            best = cheaper(best, self.around(states[seed as usize].node, size, most, cost));
             seed = self.links.next(seed);
         }
         // Of those that are due, the ones that are due last.
@@ -52,11 +53,11 @@ impl Coherent {
             NONE => self.recency.last,
             first => self.links.previous(first),
         };
-        for _ in 0..self.desc.seeds / 4 {
+        for _ in 0..self.desc.window_seeds / 4 {
             if seed == NONE {
                 break;
             }
-            best = cheaper(best, self.around(slots[seed as usize].node, size, most, cost));
+            best = cheaper(best, self.around(states[seed as usize].node, size, most, cost));
             seed = self.links.previous(seed);
         }
         cheaper(best, self.along(size, likely, most))
@@ -120,7 +121,7 @@ impl Coherent {
         let mut best = None;
         let mut node = self.heap.cursor();
         let (mut first, mut total, mut cost) = (NONE, 0, 0);
-        for _ in 0..self.desc.looks {
+        for _ in 0..self.desc.search_blocks {
             if node == NONE {
                 (node, first, total, cost) = (self.heap.first(), NONE, 0, 0);
             }
@@ -161,7 +162,7 @@ impl Coherent {
         let mut node = window.first;
         loop {
             if self.heap.at(node).owner != NONE {
-                node = self.evict(self.heap.at(node).owner, Reason::Replaced, journal);
+                node = self.evict(self.heap.at(node).owner, EvictionReason::Replaced, journal);
             }
             let here = self.heap.at(node);
             if here.offset + here.size > end {

@@ -2,117 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::violation::Violation;
+use crate::Geometry;
+use crate::arenas::WallStats;
+use crate::ids::{ChainId, Level, TextureId};
+use crate::journal::{Event, EvictionReason};
+use crate::request::{Outcome, Request};
 use crate::units::Bytes;
-use crate::{CacheError, ChainId, Event, Gauges, Geometry, Level, Outcome, Reason, Request, TextureId};
-
-/// What a policy did wrong.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReplayError {
-    /// A block past the budget.
-    #[error("texture {texture} takes {block} at {offset}, past the budget of {budget}")]
-    PastBudget {
-        /// Who.
-        texture: TextureId,
-        /// First byte.
-        offset: Bytes,
-        /// Size of the block.
-        block: Bytes,
-        /// What there is.
-        budget: Bytes,
-    },
-    /// A block at no multiple of the unit.
-    #[error("texture {texture} is at {offset}, which is no multiple of {unit}")]
-    Misaligned {
-        /// Who.
-        texture: TextureId,
-        /// First byte.
-        offset: Bytes,
-        /// What it should be a multiple of.
-        unit: Bytes,
-    },
-    /// A block smaller than what it holds.
-    #[error("texture {texture} needs {upload} and gets a block of {block}")]
-    TooSmall {
-        /// Who.
-        texture: TextureId,
-        /// What it needs.
-        upload: Bytes,
-        /// Size of the block.
-        block: Bytes,
-    },
-    /// Two textures share bytes.
-    #[error("textures {a} and {b} share bytes at {offset}")]
-    Overlap {
-        /// Who was there.
-        a: TextureId,
-        /// Who came.
-        b: TextureId,
-        /// Where the newcomer starts.
-        offset: Bytes,
-    },
-    /// An event about a block that its texture does not have.
-    #[error("texture {texture} leaves {offset} of {block}, but it is not there")]
-    NotThere {
-        /// Who.
-        texture: TextureId,
-        /// First byte.
-        offset: Bytes,
-        /// Size of the block.
-        block: Bytes,
-    },
-    /// A texture, or a part of one, is placed twice.
-    #[error("texture {texture} is placed again without having left")]
-    Twice {
-        /// Who.
-        texture: TextureId,
-    },
-    /// An outcome that is not what the events come to.
-    #[error(
-        "the request of texture {texture} at level {level} came out as {outcome:?}, but in memory is {found}"
-    )]
-    Untrue {
-        /// Who.
-        texture: TextureId,
-        /// The level asked for.
-        level: Level,
-        /// What the policy said.
-        outcome: Outcome,
-        /// What the events come to.
-        found: String,
-    },
-    /// A texture that shrinks to no coarser level or to more bytes.
-    #[error("texture {texture} shrinks from {from} to {block} and loses no level")]
-    Grows {
-        /// Who.
-        texture: TextureId,
-        /// Size of the block before.
-        from: Bytes,
-        /// Size of the block now.
-        block: Bytes,
-    },
-    /// An upload of other bytes than those asked for.
-    #[error("the request of texture {texture} uploads {found} in place of {expected}")]
-    Upload {
-        /// Who.
-        texture: TextureId,
-        /// What was uploaded.
-        found: Bytes,
-        /// What was asked for.
-        expected: Bytes,
-    },
-    /// A budget that the policy refuses.
-    #[error(transparent)]
-    Cache(#[from] CacheError),
-    /// The gaps at the walls are larger than they may be.
-    #[error("the walls leave {gaps} unused; at most {worst} may be")]
-    Gaps {
-        /// What they leave.
-        gaps: Bytes,
-        /// The bound.
-        worst: Bytes,
-    },
-}
 
 #[derive(Clone, Copy, Debug)]
 struct Block {
@@ -159,10 +55,10 @@ impl Checker {
     }
 
     /// Another budget, after the events that it led to.
-    pub(super) fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayError> {
+    pub(super) fn set_budget(&mut self, budget: Bytes) -> Result<(), Violation> {
         self.budget = budget;
         match self.blocks.last_key_value() {
-            Some((&offset, block)) if block.end > budget.0 => Err(ReplayError::PastBudget {
+            Some((&offset, block)) if block.end > budget.0 => Err(Violation::PastBudget {
                 texture: block.texture,
                 offset: Bytes(offset),
                 block: Bytes(block.end - offset),
@@ -173,7 +69,7 @@ impl Checker {
     }
 
     /// Applies an event to memory.
-    pub(super) fn apply(&mut self, event: Event) -> Result<(), ReplayError> {
+    pub(super) fn apply(&mut self, event: Event) -> Result<(), Violation> {
         match event {
             Event::Place {
                 texture,
@@ -184,7 +80,7 @@ impl Checker {
                 upload,
             } => {
                 if block < upload {
-                    return Err(ReplayError::TooSmall {
+                    return Err(Violation::TooSmall {
                         texture,
                         upload,
                         block,
@@ -199,7 +95,7 @@ impl Checker {
                 block,
                 reason,
             } => {
-                if reason == Reason::Upgraded {
+                if reason == EvictionReason::Upgraded {
                     let former = self.residents.get(texture.index());
                     let size = former.and_then(|former| self.geometry.size(former.chain, former.level));
                     self.upgraded = size.map(|size| (texture, size));
@@ -224,7 +120,7 @@ impl Checker {
             } => {
                 let before = self.remove(texture, Level(0), offset, from)?;
                 if level >= before || block > from {
-                    return Err(ReplayError::Grows { texture, from, block });
+                    return Err(Violation::Grows { texture, from, block });
                 }
                 self.insert(texture, Level(0), level, offset, block)
             }
@@ -238,7 +134,7 @@ impl Checker {
         request: Request,
         outcome: Outcome,
         events: &[Event],
-    ) -> Result<(), ReplayError> {
+    ) -> Result<(), Violation> {
         let resident = self
             .residents
             .get(request.texture.index())
@@ -273,7 +169,7 @@ impl Checker {
             Outcome::Bypass => !there,
         };
         if !right {
-            return Err(ReplayError::Untrue {
+            return Err(Violation::Untrue {
                 texture: request.texture,
                 level: request.level,
                 outcome,
@@ -291,7 +187,7 @@ impl Checker {
         });
         let whole = resident.parts == 1 && count == 1 && request.level.0 > 0;
         if whole && bytes != request.size && bytes + kept != request.size {
-            return Err(ReplayError::Upload {
+            return Err(Violation::Upload {
                 texture: request.texture,
                 found: bytes,
                 expected: request.size,
@@ -300,11 +196,11 @@ impl Checker {
         Ok(())
     }
 
-    pub(super) fn gauge(&self, gauges: Gauges) -> Result<(), ReplayError> {
-        if gauges.wall_gaps > gauges.worst_gaps {
-            return Err(ReplayError::Gaps {
-                gaps: gauges.wall_gaps,
-                worst: gauges.worst_gaps,
+    pub(super) fn gauge(&self, wall_stats: WallStats) -> Result<(), Violation> {
+        if wall_stats.gaps > wall_stats.worst_gaps {
+            return Err(Violation::Gaps {
+                gaps: wall_stats.gaps,
+                worst: wall_stats.worst_gaps,
             });
         }
         Ok(())
@@ -332,10 +228,10 @@ impl Checker {
         level: Level,
         offset: Bytes,
         block: Bytes,
-    ) -> Result<(), ReplayError> {
+    ) -> Result<(), Violation> {
         let end = offset.0.checked_add(block.0).filter(|&end| end <= self.budget.0);
         let Some(end) = end else {
-            return Err(ReplayError::PastBudget {
+            return Err(Violation::PastBudget {
                 texture,
                 offset,
                 block,
@@ -344,7 +240,7 @@ impl Checker {
         };
         let unit = self.geometry.unit().get();
         if !offset.0.is_multiple_of(unit) {
-            return Err(ReplayError::Misaligned {
+            return Err(Violation::Misaligned {
                 texture,
                 offset,
                 unit: Bytes(unit),
@@ -353,7 +249,7 @@ impl Checker {
         if let Some((_, other)) = self.blocks.range(..end).next_back()
             && other.end > offset.0
         {
-            return Err(ReplayError::Overlap {
+            return Err(Violation::Overlap {
                 a: other.texture,
                 b: texture,
                 offset,
@@ -364,7 +260,7 @@ impl Checker {
         }
         let resident = &mut self.residents[texture.index()];
         if resident.parts >> part.0 & 1 == 1 {
-            return Err(ReplayError::Twice { texture });
+            return Err(Violation::Twice { texture });
         }
         resident.parts |= 1 << part.0;
         if part == Level(0) {
@@ -387,7 +283,7 @@ impl Checker {
         part: Level,
         offset: Bytes,
         block: Bytes,
-    ) -> Result<Level, ReplayError> {
+    ) -> Result<Level, Violation> {
         let found = self.blocks.get(&offset.0).copied();
         match found {
             Some(there)
@@ -398,7 +294,7 @@ impl Checker {
                 self.taken -= block.0;
                 Ok(there.level)
             }
-            _ => Err(ReplayError::NotThere {
+            _ => Err(Violation::NotThere {
                 texture,
                 offset,
                 block,
@@ -408,6 +304,6 @@ impl Checker {
 }
 
 /// Whether an eviction is one that the policy chose, not one that the caller asked for.
-pub(super) fn chosen(reason: Reason) -> bool {
-    matches!(reason, Reason::Replaced | Reason::Wall)
+pub(super) fn chosen(reason: EvictionReason) -> bool {
+    matches!(reason, EvictionReason::Replaced | EvictionReason::Wall)
 }

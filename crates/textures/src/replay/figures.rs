@@ -1,11 +1,11 @@
 //! What is measured: per frame, and over a trace.
 
-use crate::Gauges;
+use crate::arenas::WallStats;
 use crate::units::Bytes;
 
 /// One frame in figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FrameFigures {
+pub struct FrameStats {
     /// Requests.
     pub uses: u64,
     /// Those that found their texture.
@@ -34,14 +34,14 @@ pub struct FrameFigures {
     pub reloads_60: u64,
 }
 
-impl FrameFigures {
+impl FrameStats {
     /// What crosses the bus: uploads and bypasses. What policies are compared by, for otherwise the one that never keeps
     /// anything would win.
     pub fn traffic(&self) -> Bytes {
         self.uploaded + self.bypassed
     }
 
-    pub(super) fn add(&mut self, other: &FrameFigures) {
+    pub(super) fn add(&mut self, other: &FrameStats) {
         self.uses += other.uses;
         self.hits += other.hits;
         self.uploads += other.uploads;
@@ -64,9 +64,9 @@ pub struct Summary {
     /// Frames.
     pub frames: u64,
     /// Sums over all frames.
-    pub total: FrameFigures,
+    pub total: FrameStats,
     /// Traffic per frame.
-    pub traffic: Levels,
+    pub traffic: Distribution,
     /// External fragmentation, 1 − largest hole / free bytes, in thousandths: the mean over every 16th frame with free bytes.
     pub fragmentation: u64,
     /// Bytes lost in blocks that are larger than what they hold, mean over frames.
@@ -74,7 +74,7 @@ pub struct Summary {
     /// The largest sum of wall gaps at the end of a frame.
     pub worst_gap: Bytes,
     /// The policy's own at the end.
-    pub gauges: Gauges,
+    pub wall_stats: WallStats,
 }
 
 impl Summary {
@@ -91,7 +91,7 @@ impl Summary {
 
 /// How much and how level: bytes per frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Levels {
+pub struct Distribution {
     /// The sum over frames divided by their number, rounded down.
     pub mean: Bytes,
     /// No more than one frame in a hundred has more.
@@ -100,16 +100,16 @@ pub struct Levels {
     pub max: Bytes,
 }
 
-impl Levels {
+impl Distribution {
     /// Of the bytes of every frame. O(n log n).
-    pub fn of(bytes: &[u64]) -> Levels {
+    pub fn of(bytes: &[u64]) -> Distribution {
         let mut sorted = bytes.to_vec();
         sorted.sort_unstable();
         let Some(&max) = sorted.last() else {
-            return Levels::default();
+            return Distribution::default();
         };
         let rank = (sorted.len() * 99).div_ceil(100).max(1) - 1;
-        Levels {
+        Distribution {
             mean: Bytes(sorted.iter().sum::<u64>() / sorted.len() as u64),
             p99: Bytes(sorted[rank]),
             max: Bytes(max),

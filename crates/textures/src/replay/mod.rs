@@ -20,14 +20,21 @@
 
 mod checker;
 mod figures;
+mod lower_bound;
+mod violation;
 
-pub use checker::ReplayError;
-pub use figures::{FrameFigures, Levels, Summary};
+pub use figures::{Distribution, FrameStats, Summary};
+pub use lower_bound::lower_bound;
+pub use violation::Violation;
 
-use super::trace::Entry;
-use super::{
-    ArenaView, CacheError, Event, Gauges, Geometry, Journal, Outcome, Policy, Reason, Request, TextureId,
-};
+use crate::Geometry;
+use crate::arenas::WallStats;
+use crate::error::Result;
+use crate::ids::TextureId;
+use crate::journal::{Event, EvictionReason, Journal};
+use crate::policy::Policy;
+use crate::request::{Outcome, Request};
+use crate::trace::Entry;
 use crate::units::Bytes;
 use checker::{Checker, chosen};
 
@@ -41,8 +48,8 @@ pub struct Replay<P> {
     /// By texture: when it was last used, and when it last left; both frames + 1, 0 for never.
     used: Vec<(u64, u64)>,
     in_frame: bool,
-    frame: FrameFigures,
-    last: FrameFigures,
+    frame: FrameStats,
+    last: FrameStats,
     summary: Summary,
     traffic: Vec<u64>,
     /// What residents lose in their blocks, by texture, and in sum.
@@ -63,8 +70,8 @@ impl<P: Policy> Replay<P> {
             budget,
             used: Vec::new(),
             in_frame: false,
-            frame: FrameFigures::default(),
-            last: FrameFigures::default(),
+            frame: FrameStats::default(),
+            last: FrameStats::default(),
             summary: Summary::default(),
             traffic: Vec::new(),
             lost: Vec::new(),
@@ -85,13 +92,13 @@ impl<P: Policy> Replay<P> {
     }
 
     /// The figures of the last frame that ended.
-    pub fn last_frame(&self) -> &FrameFigures {
+    pub fn last_frame(&self) -> &FrameStats {
         &self.last
     }
 
     /// What the policy says of itself.
-    pub fn gauges(&self) -> Gauges {
-        self.policy.gauges()
+    pub fn wall_stats(&self) -> WallStats {
+        self.policy.wall_stats()
     }
 
     /// The traffic of every frame so far, in bytes.
@@ -104,37 +111,37 @@ impl<P: Policy> Replay<P> {
     /// # Errors
     /// If the policy breaks a rule: blocks that overlap, are misaligned, too small or past the budget; an outcome that is
     /// not true; gaps that are too large.
-    pub fn play(&mut self, entry: Entry) -> Result<(), ReplayError> {
-        self.play_seen(entry, |_| {})
+    pub fn play(&mut self, entry: Entry) -> Result<()> {
+        self.play_with(entry, |_| {})
     }
 
     /// The same, with a look at every event.
     ///
     /// # Errors
     /// As [`play`](Replay::play).
-    pub fn play_seen(&mut self, entry: Entry, mut see: impl FnMut(&Event)) -> Result<(), ReplayError> {
+    pub fn play_with(&mut self, entry: Entry, mut see: impl FnMut(&Event)) -> Result<()> {
         self.journal.clear();
         if !std::mem::replace(&mut self.in_frame, true) {
             self.policy.begin_frame(&mut self.journal);
-            self.heed()?;
+            self.apply_events()?;
             self.journal.events().iter().for_each(&mut see);
             self.journal.clear();
         }
         match entry {
             Entry::Use(request) => {
                 let outcome = self.policy.request(request, &mut self.journal);
-                self.note_use(request.texture);
-                self.heed_of(Some(request))?;
+                self.record_use(request.texture);
+                self.apply_events_of(Some(request))?;
                 self.checker.judge(request, outcome, self.journal.events())?;
                 self.count(request, outcome);
             }
             Entry::Release(texture) => {
                 self.policy.release(texture, &mut self.journal);
-                self.heed()?;
+                self.apply_events()?;
             }
             Entry::EndFrame => {
                 self.policy.end_frame(&mut self.journal);
-                self.heed()?;
+                self.apply_events()?;
                 self.end_frame()?;
             }
         }
@@ -146,27 +153,27 @@ impl<P: Policy> Replay<P> {
     ///
     /// # Errors
     /// If the policy refuses it, or leaves something past it.
-    pub fn set_budget(&mut self, budget: Bytes) -> Result<(), ReplayError> {
+    pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
         self.journal.clear();
         self.policy.set_budget(budget, &mut self.journal)?;
-        self.heed()?;
+        self.apply_events()?;
         self.budget = budget;
-        self.checker.set_budget(budget)
+        Ok(self.checker.set_budget(budget)?)
     }
 
     /// The figures of all frames that ended.
     pub fn finish(self) -> Summary {
         let frames = self.summary.frames;
         Summary {
-            traffic: Levels::of(&self.traffic),
+            traffic: Distribution::of(&self.traffic),
             fragmentation: self.samples.0 / self.samples.1.max(1),
             internal: Bytes((self.internal_sum / u128::from(frames.max(1))) as u64),
-            gauges: self.policy.gauges(),
+            wall_stats: self.policy.wall_stats(),
             ..self.summary
         }
     }
 
-    fn note_use(&mut self, texture: TextureId) {
+    fn record_use(&mut self, texture: TextureId) {
         if self.used.len() <= texture.index() {
             self.used.resize(texture.index() + 1, (0, 0));
             self.lost.resize(texture.index() + 1, 0);
@@ -175,12 +182,12 @@ impl<P: Policy> Replay<P> {
     }
 
     /// Checks and counts the events of the journal.
-    fn heed(&mut self) -> Result<(), ReplayError> {
-        self.heed_of(None)
+    fn apply_events(&mut self) -> Result<()> {
+        self.apply_events_of(None)
     }
 
     /// The same of events that a request led to.
-    fn heed_of(&mut self, request: Option<Request>) -> Result<(), ReplayError> {
+    fn apply_events_of(&mut self, request: Option<Request>) -> Result<()> {
         let now = self.summary.frames + 1;
         let mut upgraded = false;
         for &event in self.journal.events() {
@@ -207,7 +214,7 @@ impl<P: Policy> Replay<P> {
                 }
                 Event::Evict { texture, reason, .. } => {
                     let (used, left) = &mut self.used[texture.index()];
-                    upgraded |= reason == Reason::Upgraded;
+                    upgraded |= reason == EvictionReason::Upgraded;
                     if chosen(reason) {
                         *left = now;
                         self.frame.wrongful += u64::from(*used == now);
@@ -243,9 +250,9 @@ impl<P: Policy> Replay<P> {
         }
     }
 
-    fn end_frame(&mut self) -> Result<(), ReplayError> {
-        let gauges = self.policy.gauges();
-        self.checker.gauge(gauges)?;
+    fn end_frame(&mut self) -> Result<()> {
+        let wall_stats = self.policy.wall_stats();
+        self.checker.gauge(wall_stats)?;
         if self.summary.frames.is_multiple_of(16) {
             let free = self.budget - self.checker.taken();
             if free > Bytes::ZERO {
@@ -254,7 +261,7 @@ impl<P: Policy> Replay<P> {
                 self.samples.1 += 1;
             }
         }
-        self.summary.worst_gap = self.summary.worst_gap.max(gauges.wall_gaps);
+        self.summary.worst_gap = self.summary.worst_gap.max(wall_stats.gaps);
         self.internal_sum += u128::from(self.internal);
         self.summary.total.add(&self.frame);
         self.traffic.push(self.frame.traffic().0);
@@ -267,35 +274,5 @@ impl<P: Policy> Replay<P> {
     /// The sizes that the policy was made for.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
-    }
-}
-
-impl Policy for Box<dyn Policy> {
-    fn begin_frame(&mut self, journal: &mut Journal) {
-        (**self).begin_frame(journal);
-    }
-
-    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
-        (**self).request(request, journal)
-    }
-
-    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        (**self).release(texture, journal);
-    }
-
-    fn end_frame(&mut self, journal: &mut Journal) {
-        (**self).end_frame(journal);
-    }
-
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
-        (**self).set_budget(budget, journal)
-    }
-
-    fn arena(&self, index: usize) -> Option<ArenaView> {
-        (**self).arena(index)
-    }
-
-    fn gauges(&self) -> Gauges {
-        (**self).gauges()
     }
 }

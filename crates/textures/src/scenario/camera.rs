@@ -1,6 +1,7 @@
 //! Scenarios in which the camera moves.
 
-use super::*;
+use super::scene::Scene;
+use crate::ids::{Level, TextureId};
 
 /// A landscape in a row: at each place a texture at the level at which it is seen.
 struct Row {

@@ -3,12 +3,17 @@
 //! Every frame asks for each of its textures once, in the order in which an engine that walks its scene would.
 
 mod camera;
+mod scene;
+mod working_set;
 mod worlds;
 
-use super::trace::{Entry, Record};
-use super::{CacheError, Chain, ChainId, Geometry, Level, TextureId, Textures};
+pub use working_set::working_set;
+
+use crate::error::{Error, Result};
+use crate::trace::{Entry, Record};
 use crate::units::SplitMix64;
-use crate::units::{Alignment, Bytes};
+use crate::{Geometry, Textures};
+use scene::Scene;
 
 /// What happens in a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -121,92 +126,13 @@ impl Scenario {
 }
 
 impl std::str::FromStr for Scenario {
-    type Err = CacheError;
+    type Err = Error;
 
-    fn from_str(name: &str) -> Result<Scenario, CacheError> {
+    fn from_str(name: &str) -> Result<Scenario> {
         let found = Scenario::ALL.into_iter().find(|scenario| scenario.name() == name);
-        found.ok_or_else(|| CacheError::UnknownScenario {
+        found.ok_or_else(|| Error::UnknownScenario {
             name: name.to_owned(),
             known: Scenario::ALL.map(Scenario::name).join(", "),
         })
-    }
-}
-
-/// The most bytes that the uses of one frame come to, each texture once, in blocks rounded up to `unit`.
-///
-/// A budget of that size holds every frame whole, but for what placement loses.
-pub fn working_set(entries: &[Entry], unit: Alignment) -> Bytes {
-    let (mut most, mut sum, mut frame) = (Bytes::ZERO, Bytes::ZERO, 1_u32);
-    let mut seen: Vec<(u32, Bytes)> = Vec::new();
-    for entry in entries {
-        match entry {
-            Entry::Use(request) => {
-                if seen.len() <= request.texture.index() {
-                    seen.resize(request.texture.index() + 1, (0, Bytes::ZERO));
-                }
-                let block = request.size.align_up(unit);
-                let (when, size) = &mut seen[request.texture.index()];
-                if std::mem::replace(when, frame) != frame {
-                    *size = Bytes::ZERO;
-                }
-                let larger = block.max(*size);
-                sum += larger - *size;
-                *size = larger;
-            }
-            Entry::Release(_) => {}
-            Entry::EndFrame => {
-                most = most.max(sum);
-                sum = Bytes::ZERO;
-                frame += 1;
-            }
-        }
-    }
-    most
-}
-
-/// A trace in the making.
-struct Scene<'a> {
-    random: SplitMix64,
-    frames: u32,
-    textures: u32,
-    to: &'a mut dyn FnMut(Record),
-}
-
-impl Scene<'_> {
-    fn create(&mut self, chain: ChainId) -> TextureId {
-        let texture = TextureId(self.textures);
-        self.textures += 1;
-        (self.to)(Record::Create { texture, chain });
-        texture
-    }
-
-    fn create_many(&mut self, count: u32) -> Vec<TextureId> {
-        (0..count).map(|_| self.create(ChainId(0))).collect()
-    }
-
-    fn use_at(&mut self, texture: TextureId, level: Level) {
-        (self.to)(Record::Use { texture, level });
-    }
-
-    fn end_frame(&mut self) {
-        (self.to)(Record::EndFrame);
-    }
-
-    /// "Most textures are 128 x 128; a few are 256 x 256 and a few are 64 x 64", and what is far is seen at small levels.
-    fn level(&mut self) -> Level {
-        Level(self.random.pick(&[8, 7, 7, 7, 7, 6, 6, 5, 5, 4, 4, 3, 2]))
-    }
-
-    /// A number below `end`, n with a chance of about 1 / (n + 1).
-    fn popular(&mut self, end: u32) -> u32 {
-        // 2^x for x even in [0, log2 end): by integers alone, even within each power of two.
-        let bits = end.ilog2() + 1;
-        loop {
-            let low = 1_u64 << self.random.below(u64::from(bits));
-            let pick = low - 1 + self.random.below(low);
-            if pick < u64::from(end) {
-                return pick as u32;
-            }
-        }
     }
 }

@@ -1,6 +1,10 @@
 //! Scenarios in which the world changes.
 
-use super::*;
+use super::scene::Scene;
+use crate::ids::{ChainId, Level, TextureId};
+use crate::trace::Record;
+use crate::units::{Alignment, Bytes, SplitMix64};
+use crate::{Chain, Geometry};
 
 /// 64 chains of one level, from 1 KiB to 300 KiB, in units of 256 bytes.
 pub(super) fn mixed_geometry() -> Geometry {

@@ -45,54 +45,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod entry;
 mod read;
+mod record;
 mod write;
 
-pub use read::{Entry, TraceError, TraceReader};
+pub use entry::Entry;
+pub use read::TraceReader;
+pub use record::Record;
 pub use write::TraceWriter;
-
-use super::{ChainId, Level, TextureId};
-
-/// One record of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Record {
-    /// A texture comes to be. Ids are given out in order; released ones may come again.
-    Create {
-        /// Who.
-        texture: TextureId,
-        /// Its sizes.
-        chain: ChainId,
-    },
-    /// A texture gets new contents, perhaps of other sizes.
-    Replace {
-        /// Who.
-        texture: TextureId,
-        /// Its sizes from now on.
-        chain: ChainId,
-    },
-    /// A texture ceases to be.
-    Release {
-        /// Who.
-        texture: TextureId,
-    },
-    /// A texture is used.
-    Use {
-        /// Who.
-        texture: TextureId,
-        /// The finest level wanted.
-        level: Level,
-    },
-    /// The frame ends.
-    EndFrame,
-}
-
-const MAGIC: &[u8] = b"tileheap-trace\n";
-const VERSION: u64 = 1;
-
-const USE: u64 = 0;
-const USE_AT: u64 = 1;
-const CREATE: u64 = 2;
-const REPLACE: u64 = 3;
-const RELEASE: u64 = 4;
-const FRAME: u64 = 5;
-const END: u64 = 6;

@@ -2,68 +2,12 @@
 
 use std::io::{self, BufRead};
 
-use super::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use super::entry::Entry;
+use super::record::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use crate::error::{Error, Result};
+use crate::ids::{ChainId, Level, TextureId};
 use crate::units::{Alignment, Bytes};
-use crate::{CacheError, Chain, ChainId, Geometry, Level, Request, TextureId, Textures};
-
-/// What is wrong with a trace.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum TraceError {
-    /// The file cannot be read.
-    #[error("the trace cannot be read: {0}")]
-    Io(#[from] io::Error),
-    /// It does not start as a trace does.
-    #[error("this is no trace: it does not start with `tileheap-trace`")]
-    NotATrace,
-    /// It is of a version that is not known.
-    #[error("the trace is of version {found}; version {known} is read")]
-    Version {
-        /// What it says.
-        found: u64,
-        /// What is read.
-        known: u64,
-    },
-    /// It ends without its end.
-    #[error("the trace is truncated: it stops at byte {at}, in frame {frame}, without its end")]
-    Truncated {
-        /// How long it is.
-        at: u64,
-        /// The frame that is cut off.
-        frame: u64,
-    },
-    /// A number that no trace has at that place.
-    #[error("the trace is damaged at byte {at}, in frame {frame}: {what} {found}")]
-    Damaged {
-        /// Where.
-        at: u64,
-        /// In which frame.
-        frame: u64,
-        /// What the number stands for.
-        what: &'static str,
-        /// The number.
-        found: u64,
-    },
-    /// Its textures are impossible.
-    #[error("frame {frame} of the trace: {fault}")]
-    Textures {
-        /// In which frame.
-        frame: u64,
-        /// What is wrong.
-        fault: CacheError,
-    },
-}
-
-/// A record that makes sense where it stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Entry {
-    /// A texture's contents are gone: it is released or replaced.
-    Release(TextureId),
-    /// A texture is used.
-    Use(Request),
-    /// The frame ends.
-    EndFrame,
-}
+use crate::{Chain, Geometry, Textures};
 
 /// Reads a trace, record by record, and keeps the books on which textures exist.
 #[derive(Debug)]
@@ -83,7 +27,7 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// If it is none, or its chains are impossible.
-    pub fn new(from: R) -> Result<TraceReader<R>, TraceError> {
+    pub fn new(from: R) -> Result<TraceReader<R>> {
         let one =
             Geometry::new(vec![Chain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
         let mut reader = TraceReader {
@@ -98,16 +42,16 @@ impl<R: BufRead> TraceReader<R> {
         };
         let mut magic = [0; MAGIC.len()];
         match reader.from.read_exact(&mut magic) {
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(TraceError::NotATrace),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Err(Error::NotATrace),
             other => other?,
         }
         if magic != MAGIC {
-            return Err(TraceError::NotATrace);
+            return Err(Error::NotATrace);
         }
         reader.at = MAGIC.len() as u64;
         let found = reader.number()?;
         if found != VERSION {
-            return Err(TraceError::Version {
+            return Err(Error::TraceVersion {
                 found,
                 known: VERSION,
             });
@@ -131,7 +75,7 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// If the trace is truncated or damaged, or uses textures that are not there.
-    pub fn read(&mut self) -> Result<Option<Record>, TraceError> {
+    pub fn read(&mut self) -> Result<Option<Record>> {
         if self.done {
             return Ok(None);
         }
@@ -144,7 +88,7 @@ impl<R: BufRead> TraceReader<R> {
             END if head == END => {
                 let (frames, uses) = (self.number()?, self.number()?);
                 if (frames, uses) != (self.frames, self.uses) {
-                    return Err(self.damaged("the count of uses is another than", uses));
+                    return Err(self.damaged("count of uses", uses));
                 }
                 self.done = true;
                 return Ok(None);
@@ -154,7 +98,7 @@ impl<R: BufRead> TraceReader<R> {
                 match tag {
                     USE => self.used(texture),
                     USE_AT => {
-                        self.level = Level(self.small("no level is", 31)? as u8);
+                        self.level = Level(self.small("level", 31)? as u8);
                         self.used(texture)
                     }
                     CREATE => Record::Create {
@@ -168,7 +112,7 @@ impl<R: BufRead> TraceReader<R> {
                     _ => Record::Release { texture },
                 }
             }
-            _ => return Err(self.damaged("no record starts with", head)),
+            _ => return Err(self.damaged("record", head)),
         };
         Ok(Some(record))
     }
@@ -177,14 +121,17 @@ impl<R: BufRead> TraceReader<R> {
     ///
     /// # Errors
     /// As [`read`](TraceReader::read), and if an id has two sizes, is not there, or lacks the level.
-    pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceError> {
+    pub fn next_entry(&mut self) -> Result<Option<Entry>> {
         loop {
             let Some(record) = self.read()? else {
                 return Ok(None);
             };
             let frame = self.frames;
             let textures = &mut self.textures;
-            let fault = |fault| TraceError::Textures { frame, fault };
+            let fault = |error| Error::TraceRecord {
+                frame,
+                error: Box::new(error),
+            };
             return Ok(Some(match record {
                 Record::Create { texture, chain } => {
                     textures.create(texture, chain).map_err(fault)?;
@@ -214,7 +161,7 @@ impl<R: BufRead> TraceReader<R> {
         }
     }
 
-    fn texture(&mut self, zigzag: u64) -> Result<TextureId, TraceError> {
+    fn texture(&mut self, zigzag: u64) -> Result<TextureId> {
         let step = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
         let id = i64::from(self.last.0).checked_add(step).map(u32::try_from);
         match id {
@@ -222,34 +169,37 @@ impl<R: BufRead> TraceReader<R> {
                 self.last = TextureId(id);
                 Ok(self.last)
             }
-            _ => Err(self.damaged("no texture is a step away of", zigzag)),
+            _ => Err(self.damaged("texture step", zigzag)),
         }
     }
 
-    fn chain(&mut self) -> Result<ChainId, TraceError> {
-        Ok(ChainId(self.small("no chain is", u64::from(u16::MAX))? as u16))
+    fn chain(&mut self) -> Result<ChainId> {
+        Ok(ChainId(self.small("chain", u64::from(u16::MAX))? as u16))
     }
 
-    fn header(&mut self) -> Result<Geometry, TraceError> {
+    fn header(&mut self) -> Result<Geometry> {
         let unit = self.number()?;
-        let unit = Alignment::new(unit).ok_or_else(|| self.damaged("no unit is", unit))?;
-        let count = self.small("too many chains:", 1 << 16)?;
+        let unit = Alignment::new(unit).ok_or_else(|| self.damaged("unit", unit))?;
+        let count = self.small("number of chains", 1 << 16)?;
         let mut chains = Vec::new();
         for _ in 0..count {
-            let (levels, mut sizes, mut size) = (self.small("too many levels:", 32)?, Vec::new(), 0_u64);
+            let (levels, mut sizes, mut size) = (self.small("number of levels", 32)?, Vec::new(), 0_u64);
             for _ in 0..levels {
                 let more = self.number()?;
                 size = size
                     .checked_add(more)
-                    .ok_or_else(|| self.damaged("no size grows by", more))?;
+                    .ok_or_else(|| self.damaged("size increment", more))?;
                 sizes.push(Bytes(size));
             }
             chains.push(Chain::new(sizes));
         }
-        Geometry::new(chains, unit).map_err(|fault| TraceError::Textures { frame: 0, fault })
+        Geometry::new(chains, unit).map_err(|error| Error::TraceRecord {
+            frame: 0,
+            error: Box::new(error),
+        })
     }
 
-    fn small(&mut self, what: &'static str, most: u64) -> Result<u64, TraceError> {
+    fn small(&mut self, what: &'static str, most: u64) -> Result<u64> {
         let found = self.number()?;
         if found > most {
             return Err(self.damaged(what, found));
@@ -257,13 +207,13 @@ impl<R: BufRead> TraceReader<R> {
         Ok(found)
     }
 
-    fn number(&mut self) -> Result<u64, TraceError> {
+    fn number(&mut self) -> Result<u64> {
         let (mut number, mut shift) = (0, 0);
         loop {
             let byte = match self.from.fill_buf()?.first() {
                 Some(&byte) => byte,
                 None => {
-                    return Err(TraceError::Truncated {
+                    return Err(Error::TraceTruncated {
                         at: self.at,
                         frame: self.frames,
                     });
@@ -273,7 +223,7 @@ impl<R: BufRead> TraceReader<R> {
             self.at += 1;
             let bits = u64::from(byte & 0x7F);
             if shift > 63 || bits << shift >> shift != bits {
-                return Err(self.damaged("no number of 64 bits goes on with", bits));
+                return Err(self.damaged("continuation of a 64-bit number", bits));
             }
             number |= bits << shift;
             shift += 7;
@@ -283,8 +233,8 @@ impl<R: BufRead> TraceReader<R> {
         }
     }
 
-    fn damaged(&self, what: &'static str, found: u64) -> TraceError {
-        TraceError::Damaged {
+    fn damaged(&self, what: &'static str, found: u64) -> Error {
+        Error::TraceDamaged {
             at: self.at,
             frame: self.frames,
             what,

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
-use super::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use super::record::{CREATE, END, FRAME, MAGIC, RELEASE, REPLACE, Record, USE, USE_AT, VERSION};
+use crate::Geometry;
+use crate::ids::{Level, TextureId};
 use crate::units::Bytes;
-use crate::{Geometry, Level, TextureId};
 
 /// Writes a trace, record by record. Hand it a buffered writer.
 ///

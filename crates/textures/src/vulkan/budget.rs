@@ -7,7 +7,7 @@ use tileheap::units::Bytes;
 
 /// A heap as the system sees it now (`VK_EXT_memory_budget`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeapUse {
+pub struct HeapUsage {
     /// What this program can use without harm.
     pub budget: Bytes,
     /// What it uses, the cache included.
@@ -15,28 +15,28 @@ pub struct HeapUse {
 }
 
 /// Asks the system about a heap.
-pub(super) fn ask(inner: &Device, heap: usize) -> HeapUse {
+pub(super) fn ask(device: &Device, heap: usize) -> HeapUsage {
     let mut budgets = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
     let mut properties = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budgets);
     // SAFETY: the physical device lists the extension (`is_there`).
     unsafe {
-        inner
+        device
             .instance()
-            .get_physical_device_memory_properties2(inner.physical_device(), &mut properties)
+            .get_physical_device_memory_properties2(device.physical_device(), &mut properties)
     };
-    HeapUse {
+    HeapUsage {
         budget: Bytes(budgets.heap_budget[heap]),
         used: Bytes(budgets.heap_usage[heap]),
     }
 }
 
 /// Whether the physical device lists `VK_EXT_memory_budget`.
-pub(super) fn is_there(inner: &Device) -> ash::prelude::VkResult<bool> {
+pub(super) fn is_there(device: &Device) -> ash::prelude::VkResult<bool> {
     // SAFETY: physical device and instance are the runtime's.
     let extensions = unsafe {
-        inner
+        device
             .instance()
-            .enumerate_device_extension_properties(inner.physical_device())
+            .enumerate_device_extension_properties(device.physical_device())
     }?;
     let name = ash::ext::memory_budget::NAME;
     Ok(extensions
@@ -48,7 +48,7 @@ pub(super) fn is_there(inner: &Device) -> ash::prelude::VkResult<bool> {
 ///
 /// Where the program is over its budget, smaller by that much; where there is room for the old and the new allocation side by
 /// side, and an eighth of `most` to spare, larger again. Never below `least`, never above `most`.
-pub(super) fn adjusted(now: Bytes, least: Bytes, most: Bytes, heap: HeapUse) -> Bytes {
+pub(super) fn adjusted(now: Bytes, least: Bytes, most: Bytes, heap: HeapUsage) -> Bytes {
     let over = heap.used.0.saturating_sub(heap.budget.0);
     if over > 0 {
         return Bytes(now.0.saturating_sub(over).max(least.0).min(now.0));
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn caches_give_way_and_come_back() {
         let adjusted = |now, budget, used| {
-            let heap = HeapUse {
+            let heap = HeapUsage {
                 budget: Bytes(budget),
                 used: Bytes(used),
             };

@@ -1,26 +1,22 @@
 //! The cache: what there is, who is asked for, what to draw with.
 
-use std::fmt;
-use std::sync::Arc;
-
 use ash::vk;
 
-use super::budget::{self, HeapUse};
-use super::image::{Images, Live};
-use super::moves::Moves;
-use super::shape::{Shape, TextureShape, measure};
+use super::budget::{self, HeapUsage};
+use super::commands::BarrierLists;
+use super::image::{BoundImage, Images};
+use super::move_buffer::MoveBuffer;
+use super::shape::{TextureShape, measure};
 use super::staging::Staging;
+use super::state::{CachedTexture, TextureCache};
 use super::transfer::{Transfer, TransferQueue};
-use super::upload::Scratch;
-use crate::Error;
-use crate::Result;
+use crate::arenas::ArenaView;
 use crate::{
-    ArenaView, ChainId, FrameUploads, Geometry, Level, Levelled, Policy, PolicyKind, Served, TextureId,
-    Textures,
+    ChainId, Coherent, Error, FrameUploads, Geometry, Level, POLICIES, PolicyDesc, Result, Served, TextureId,
+    Textures, UploadLimiter,
 };
-use tileheap::runtime::Device;
-use tileheap::runtime::RuntimeError;
-use tileheap::runtime::objects::{VkResultExt, allocate_memory};
+use tileheap::runtime::objects::VkResultExt;
+use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::Bytes;
 
 /// What a [`TextureCache`] is made of.
@@ -35,7 +31,7 @@ pub struct TextureCacheDesc<'a> {
     /// Bytes of device memory that a frame's uploads fill, or more where a single texture is larger.
     pub uploads: Bytes,
     /// Who goes: one that [uploads textures whole](PolicyKind::uploads_whole).
-    pub policy: PolicyKind,
+    pub policy: PolicyDesc<'a>,
     /// For policies that move textures: the size of a buffer beside the cache that they move through, at least the largest
     /// texture. What a frame moves beyond that is uploaded again.
     pub moves: Bytes,
@@ -59,7 +55,7 @@ impl<'a> TextureCacheDesc<'a> {
             budget,
             least: Bytes(budget.0 / 8),
             uploads: Bytes(budget.0 / 32),
-            policy: PolicyKind::CoherentStill,
+            policy: Coherent::WITHOUT_RELOCATION,
             moves: Bytes(budget.0 / 16),
             seed: 0,
             frames_in_flight: 2,
@@ -83,48 +79,6 @@ pub struct Texture {
     pub level: Level,
 }
 
-/// What is known of a texture.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Slot {
-    pub(super) chain: ChainId,
-    /// Offset and level that the policy gave it.
-    pub(super) place: Option<(u64, Level)>,
-    /// What is there; nothing until it was uploaded.
-    pub(super) live: Option<Live>,
-    /// Whether it is in the list of those to be uploaded.
-    pub(super) listed: bool,
-    /// Whether it is in the list of those that move.
-    pub(super) moving: bool,
-}
-
-/// Textures in device memory; see the [module](super).
-pub struct TextureCache {
-    pub(super) inner: Device,
-    pub(super) shapes: Vec<Shape>,
-    pub(super) textures: Textures,
-    pub(super) levelled: Levelled<Box<dyn Policy>>,
-    pub(super) slots: Vec<Slot>,
-    pub(super) images: Images,
-    pub(super) staging: Staging,
-    pub(super) transfer: Option<Transfer>,
-    pub(super) moves: Moves,
-    pub(super) memory: vk::DeviceMemory,
-    pub(super) memory_type: u32,
-    /// Allocations that the cache moves out of, in the next frame that is recorded.
-    pub(super) former: Vec<vk::DeviceMemory>,
-    pub(super) budget: Bytes,
-    pub(super) limits: (Bytes, Bytes),
-    budget_extension: bool,
-    pub(super) readers: vk::PipelineStageFlags,
-    pub(super) frame: u64,
-    pub(super) complete: u64,
-    /// Placed, and not uploaded yet.
-    pub(super) fresh: Vec<TextureId>,
-    pub(super) changed: Vec<TextureId>,
-    pub(super) scratch: Scratch,
-    destroyed: bool,
-}
-
 impl TextureCache {
     /// Measures the shapes, and makes the allocation and the staging ring.
     ///
@@ -132,16 +86,10 @@ impl TextureCache {
     /// If a shape is not supported or the budget does not hold its largest; if the policy uploads single levels, or moves textures and
     /// there is a transfer queue; if the device is out of memory. Nothing is left behind then.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
-        let policy = desc.policy.name();
-        if !desc.policy.uploads_whole() {
-            return Err(Error::LevelsPolicy { policy });
-        }
-        if !desc.policy.keeps_places() && desc.transfer.is_some() {
-            return Err(Error::MovingPolicy { policy });
-        }
-        let inner = device;
-        let measured = measure(inner, desc.shapes)?;
-        let policy = desc.policy.build(&measured.geometry, desc.budget, desc.seed)?;
+        check_policy(desc)?;
+        let device = device;
+        let measured = measure(device, desc.shapes)?;
+        let policy = desc.policy.create(&measured.geometry, desc.budget, desc.seed)?;
         let types = measured.memory_types;
         if types == 0 {
             let (resource, why) = (
@@ -150,20 +98,20 @@ impl TextureCache {
             );
             return Err(RuntimeError::Unsupported { resource, why }.into());
         }
-        let budget_extension = budget::is_there(inner)
+        let budget_extension = budget::is_there(device)
             .with_call("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
-        let levelled = Levelled::new(policy, &measured.geometry, desc.uploads);
+        let levelled = UploadLimiter::new(policy, &measured.geometry, desc.uploads);
         let largest = measured.geometry.largest();
         let mut cache = TextureCache {
-            inner: inner.clone(),
+            device: device.clone(),
             shapes: measured.shapes,
             textures: Textures::new(measured.geometry),
             levelled,
-            slots: Vec::new(),
+            cached: Vec::new(),
             images: Images::none(),
             staging: Staging::none(),
             transfer: desc.transfer.map(|queue| Transfer::new(queue, desc.family)),
-            moves: Moves::none(),
+            moves: MoveBuffer::none(),
             memory: vk::DeviceMemory::null(),
             memory_type: types.trailing_zeros(),
             former: Vec::new(),
@@ -173,9 +121,9 @@ impl TextureCache {
             readers: desc.readers,
             frame: 0,
             complete: 0,
-            fresh: Vec::new(),
+            pending_uploads: Vec::new(),
             changed: Vec::new(),
-            scratch: Scratch::default(),
+            lists: BarrierLists::default(),
             destroyed: false,
         };
         match cache.make(desc) {
@@ -189,7 +137,7 @@ impl TextureCache {
     }
 
     fn make(&mut self, desc: &TextureCacheDesc<'_>) -> Result<()> {
-        let device = self.inner.raw();
+        let device = self.device.raw();
         self.images.make_layout(device, vk::ShaderStageFlags::ALL)?;
         self.memory = self.allocate(desc.budget)?;
         // One upload can be larger than a frame's, and the end of the ring may have to be skipped. Texels are no more than
@@ -197,31 +145,15 @@ impl TextureCache {
         let frames = u64::from(desc.frames_in_flight) + 1;
         let largest = self.textures.geometry().largest().0;
         let size = Bytes((desc.uploads.0 + desc.uploads.0 / 8) * frames + 2 * largest);
-        self.staging.make(&self.inner, size, frames as usize + 1)?;
-        if !desc.policy.keeps_places() {
+        self.staging.make(&self.device, size, frames as usize + 1)?;
+        if desc.policy.relocates {
             self.moves
-                .make(&self.inner, desc.moves.max(Bytes(largest + 4 * 32)))?;
+                .make(&self.device, desc.moves.max(Bytes(largest + 4 * 32)))?;
         }
         match &mut self.transfer {
-            Some(transfer) => transfer.make(&self.inner),
+            Some(transfer) => transfer.make(&self.device),
             None => Ok(()),
         }
-    }
-
-    /// An allocation for the whole cache.
-    pub(super) fn allocate(&self, budget: Bytes) -> Result<vk::DeviceMemory> {
-        let profile = self.inner.profile();
-        let heap = &profile.heaps[profile.memory_types[self.memory_type as usize].heap as usize];
-        if budget > heap.size {
-            let why = format!("its memory heap has {}", heap.size);
-            return Err(RuntimeError::Unsupported {
-                resource: format!("a texture cache of {budget}"),
-                why,
-            }
-            .into());
-        }
-        // SAFETY: a type of the device, and not above its heap.
-        Ok(unsafe { allocate_memory(self.inner.raw(), budget, self.memory_type, "a texture cache") }?)
     }
 
     /// What the driver asks of memory, by shape and level.
@@ -247,16 +179,17 @@ impl TextureCache {
     pub fn create(&mut self, texture: TextureId, shape: ChainId) -> Result<()> {
         self.textures.create(texture, shape)?;
         let index = texture.0 as usize;
-        if self.slots.len() <= index {
-            self.slots.resize(index + 1, Slot::default());
+        if self.cached.len() <= index {
+            self.cached.resize(index + 1, CachedTexture::default());
             // So that frames allocate nothing.
-            let textures = self.slots.len();
-            self.fresh.reserve(textures - self.fresh.len());
+            let textures = self.cached.len();
+            self.pending_uploads
+                .reserve(textures - self.pending_uploads.len());
             self.changed
                 .reserve((2 * textures).saturating_sub(self.changed.len()));
             self.moves.reserve(textures);
         }
-        self.slots[index].chain = shape;
+        self.cached[index].chain = shape;
         Ok(())
     }
 
@@ -291,12 +224,11 @@ impl TextureCache {
                 frame,
                 complete,
                 last,
-            }
-            .into());
+            });
         }
         (self.frame, self.complete) = (frame, complete);
         // SAFETY: the caller says that they are complete.
-        unsafe { self.images.free(self.inner.raw(), complete) };
+        unsafe { self.images.free(self.device.raw(), complete) };
         self.staging.free(complete);
         self.changed.clear();
         self.levelled.begin_frame();
@@ -314,8 +246,8 @@ impl TextureCache {
 
     /// What to draw a texture with, after [`record`](TextureCache::record) and in the same frame.
     pub fn texture(&self, texture: TextureId) -> Option<Texture> {
-        let live = self.slots.get(texture.0 as usize)?.live?;
-        let Live {
+        let live = self.cached.get(texture.0 as usize)?.live?;
+        let BoundImage {
             image,
             view,
             set,
@@ -342,17 +274,17 @@ impl TextureCache {
     }
 
     /// What this frame's requests came to so far.
-    pub fn figures(&self) -> FrameUploads {
-        self.levelled.figures()
+    pub fn uploads(&self) -> FrameUploads {
+        self.levelled.uploads()
     }
 
     /// How many textures are placed and not uploaded yet: 0 after [`record`](TextureCache::record), but where the staging ring is
     /// full.
     pub fn pending(&self) -> usize {
-        self.fresh.len()
+        self.pending_uploads.len()
     }
 
-    /// One of the policy's arenas, from the left: of [`PolicyKind::Arenas`] alone.
+    /// One of the policy's arenas, from the left: of [`Arenas`] alone.
     pub fn arena(&self, index: usize) -> Option<ArenaView> {
         self.levelled.arena(index)
     }
@@ -360,9 +292,9 @@ impl TextureCache {
     /// Every texture that is there or about to be: who, offset, size of the block, level.
     pub fn blocks(&self) -> impl Iterator<Item = (TextureId, Bytes, Bytes, Level)> {
         let geometry = self.textures.geometry();
-        self.slots.iter().enumerate().filter_map(move |(index, slot)| {
-            let (offset, level) = slot.place?;
-            let block = geometry.size(slot.chain, level)?.align_up(geometry.unit());
+        self.cached.iter().enumerate().filter_map(move |(index, entry)| {
+            let (offset, level) = entry.place?;
+            let block = geometry.size(entry.chain, level)?.align_up(geometry.unit());
             Some((TextureId(index as u32), Bytes(offset), block, level))
         })
     }
@@ -378,10 +310,10 @@ impl TextureCache {
     }
 
     /// The cache's heap as the system sees it; `None` where the device lacks `VK_EXT_memory_budget`.
-    pub fn heap(&self) -> Option<HeapUse> {
-        let kind = self.inner.profile().memory_types[self.memory_type as usize];
+    pub fn heap(&self) -> Option<HeapUsage> {
+        let kind = self.device.profile().memory_types[self.memory_type as usize];
         self.budget_extension
-            .then(|| budget::ask(&self.inner, kind.heap as usize))
+            .then(|| budget::ask(&self.device, kind.heap as usize))
     }
 
     /// Destroys everything.
@@ -392,50 +324,24 @@ impl TextureCache {
         // SAFETY: the caller's duty.
         unsafe { self.destroy_all() };
     }
-
-    /// # Safety
-    /// Nothing of it is in use.
-    unsafe fn destroy_all(&mut self) {
-        let device = self.inner.raw();
-        for slot in &mut self.slots {
-            if let Some(live) = slot.live.take() {
-                // SAFETY: the caller's duty.
-                unsafe { self.images.destroy(device, live) };
-            }
-        }
-        // SAFETY: the caller's duty.
-        unsafe { self.images.destroy_all(device) };
-        // SAFETY: as above.
-        unsafe { self.staging.destroy(device) };
-        // SAFETY: as above.
-        unsafe { self.moves.destroy(device) };
-        if let Some(transfer) = &mut self.transfer {
-            // SAFETY: as above.
-            unsafe { transfer.destroy(device) };
-        }
-        for memory in self.former.drain(..).chain([self.memory]) {
-            // SAFETY: no image is bound to it any more; null is ignored.
-            unsafe { device.free_memory(memory, None) };
-        }
-        self.destroyed = true;
-    }
 }
 
-impl fmt::Debug for TextureCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TextureCache")
-            .field("budget", &self.budget)
-            .field("frame", &self.frame)
-            .finish_non_exhaustive()
+fn check_policy(desc: &TextureCacheDesc<'_>) -> Result<()> {
+    let policy = desc.policy;
+    let name = || policy.name.to_owned();
+    if !policy.uploads_whole {
+        let known = PolicyDesc::names(&POLICIES, |policy| policy.uploads_whole);
+        return Err(Error::SingleLevelPolicy {
+            policy: name(),
+            known,
+        });
     }
-}
-
-impl Drop for TextureCache {
-    fn drop(&mut self) {
-        if !self.destroyed {
-            tracing::warn!(
-                "runtime::TextureCache dropped without TextureCache::destroy: its images and memory leak"
-            );
-        }
+    if policy.relocates && desc.transfer.is_some() {
+        let known = PolicyDesc::names(&POLICIES, |policy| policy.uploads_whole && !policy.relocates);
+        return Err(Error::RelocatingPolicy {
+            policy: name(),
+            known,
+        });
     }
+    Ok(())
 }

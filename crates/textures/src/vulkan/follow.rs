@@ -1,9 +1,9 @@
 //! What the policy decided becomes what the cache has to do.
 
-use super::cache::{Slot, TextureCache};
+use super::state::{CachedTexture, TextureCache};
 use crate::{Event, Level, TextureId};
 
-impl Slot {
+impl CachedTexture {
     /// Another place or fewer levels. What is not there yet just comes there.
     fn go_to(&mut self, place: (u64, Level), texture: TextureId, moving: &mut Vec<TextureId>) {
         self.place = Some(place);
@@ -19,9 +19,9 @@ impl TextureCache {
         for event in self.levelled.events() {
             match *event {
                 Event::Evict { texture, .. } => {
-                    let slot: &mut Slot = &mut self.slots[texture.0 as usize];
-                    slot.place = None;
-                    if let Some(live) = slot.live.take() {
+                    let entry: &mut CachedTexture = &mut self.cached[texture.0 as usize];
+                    entry.place = None;
+                    if let Some(live) = entry.live.take() {
                         self.images.retire(self.frame, live);
                         self.changed.push(texture);
                     }
@@ -32,16 +32,16 @@ impl TextureCache {
                     level,
                     ..
                 } => {
-                    let slot = &mut self.slots[texture.0 as usize];
-                    slot.place = Some((offset.0, level));
-                    if !std::mem::replace(&mut slot.listed, true) {
-                        self.fresh.push(texture);
+                    let entry = &mut self.cached[texture.0 as usize];
+                    entry.place = Some((offset.0, level));
+                    if !std::mem::replace(&mut entry.listed, true) {
+                        self.pending_uploads.push(texture);
                     }
                 }
                 Event::Move { texture, to, .. } => {
-                    let slot = &mut self.slots[texture.0 as usize];
-                    let (_, level) = slot.place.expect("who moves is there");
-                    slot.go_to((to.0, level), texture, &mut self.moves.listed);
+                    let entry = &mut self.cached[texture.0 as usize];
+                    let (_, level) = entry.place.expect("who moves is there");
+                    entry.go_to((to.0, level), texture, &mut self.moves.listed);
                 }
                 Event::Shrink {
                     texture,
@@ -49,8 +49,8 @@ impl TextureCache {
                     offset,
                     ..
                 } => {
-                    let slot = &mut self.slots[texture.0 as usize];
-                    slot.go_to((offset.0, level), texture, &mut self.moves.listed);
+                    let entry = &mut self.cached[texture.0 as usize];
+                    entry.go_to((offset.0, level), texture, &mut self.moves.listed);
                 }
                 Event::Walls { .. } => {}
             }

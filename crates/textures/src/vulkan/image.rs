@@ -13,7 +13,7 @@ use tileheap::runtime::objects::full_subresource_range;
 
 /// An image with what the renderer needs of it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Live {
+pub(super) struct BoundImage {
     pub(super) image: vk::Image,
     pub(super) view: vk::ImageView,
     /// Written once: never while a frame reads it.
@@ -24,7 +24,7 @@ pub(super) struct Live {
 /// What waits for a frame.
 #[derive(Clone, Copy, Debug)]
 enum Gone {
-    Image(Live),
+    Image(BoundImage),
     Memory(vk::DeviceMemory),
 }
 
@@ -92,13 +92,13 @@ impl Images {
     /// An image at an offset of `memory`, for as long as `destroy` or `retire` leave it.
     pub(super) fn make(
         &mut self,
-        inner: &Device,
+        device: &Device,
         shape: &Shape,
         level: Level,
         memory: vk::DeviceMemory,
         offset: u64,
-    ) -> Result<Live> {
-        let device = inner.raw();
+    ) -> Result<BoundImage> {
+        let device = device.raw();
         if self.free_sets.is_empty() {
             self.add_pool(device)?;
         }
@@ -110,7 +110,7 @@ impl Images {
             Ok(view) => {
                 let set = self.free_sets.pop().expect("a pool was added");
                 write(device, set, view);
-                Ok(Live {
+                Ok(BoundImage {
                     image,
                     view,
                     set,
@@ -129,7 +129,7 @@ impl Images {
     ///
     /// # Safety
     /// No frame under way uses it.
-    pub(super) unsafe fn destroy(&mut self, device: &ash::Device, live: Live) {
+    pub(super) unsafe fn destroy(&mut self, device: &ash::Device, live: BoundImage) {
         // SAFETY: the caller's duty.
         unsafe { device.destroy_image_view(live.view, None) };
         // SAFETY: its only view is gone.
@@ -138,7 +138,7 @@ impl Images {
     }
 
     /// Destroys an image when `frame` is complete.
-    pub(super) fn retire(&mut self, frame: u64, live: Live) {
+    pub(super) fn retire(&mut self, frame: u64, live: BoundImage) {
         self.gone.push_back((frame, Gone::Image(live)));
     }
 

@@ -12,12 +12,12 @@
 //! by its semaphore, and images change their owner.
 //!
 //! Frames upload [`TextureCacheDesc::uploads`] bytes: what does not fit waits, and coarser levels stand in
-//! ([`Levelled`](crate::Levelled)). Requests are served in their order, so the nearest come first. A texture at level n
+//! ([`UploadLimiter`](crate::UploadLimiter)). Requests are served in their order, so the nearest come first. A texture at level n
 //! is an image of n + 1 levels: shaders that compute levels from its size need know nothing of it.
 //!
 //! ```no_run
 //! # use ash::vk;
-//! # use tileheap_textures::{ChainId, Level, PolicyKind};
+//! # use tileheap_textures::{ChainId, Level};
 //! # use tileheap::runtime::{Device};
 //! # use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc, TextureShape};
 //! # use tileheap_textures::units::Bytes;
@@ -54,31 +54,35 @@
 //! under way reads.
 //!
 //! # Memory
-//! The cache is one allocation of [`TextureCacheDesc::budget`]. [`TextureCache::follow_memory_budget`] asks the system
+//! The cache is one allocation of [`TextureCacheDesc::budget`]. [`TextureCache::adapt_to_memory_budget`] asks the system
 //! (`VK_EXT_memory_budget`) and shrinks the cache while the system is short of memory. Another size is another allocation: what
 //! stays is copied on the device, at its old offset, and for some frames both are there.
 //!
-//! # Moves
+//! # MoveBuffer
 //! Policies that move textures within the cache, or drop their finest levels, work by copies on the device: each texture that moves
 //! gets an image at its new place, and its texels go by way of a buffer of [`TextureCacheDesc::moves`]. Its descriptor set changes.
 //!
 //! # Not done
-//! Sparse residency; policies that upload single levels ([`PolicyKind::uploads_whole`](crate::PolicyKind::uploads_whole) says
+//! Sparse residency; policies that upload single levels ([`PolicyDesc::uploads_whole`](crate::PolicyDesc::uploads_whole) says
 //! which do not), since a texture is one image here; policies that move textures beside a transfer queue; several threads.
 
 mod budget;
 mod cache;
+mod commands;
 mod follow;
 mod image;
+mod move_buffer;
 mod moves;
 mod relocate;
 mod shape;
 mod staging;
+mod state;
 mod transfer;
 mod upload;
 
-pub use budget::HeapUse;
-pub use cache::{Texture, TextureCache, TextureCacheDesc};
+pub use budget::HeapUsage;
+pub use cache::{Texture, TextureCacheDesc};
 pub use shape::TextureShape;
+pub use state::TextureCache;
 pub use transfer::TransferQueue;
-pub use upload::{Recorded, TexelSource};
+pub use upload::{RecordedUploads, TexelSource};

@@ -1,4 +1,4 @@
-//! Moves: a texture that the policy puts elsewhere gets an image there, and its texels by way of a buffer.
+//! MoveBuffer: a texture that the policy puts elsewhere gets an image there, and its texels by way of a buffer.
 //!
 //! ```text
 //! memory   ├─ a ─┼─ free ─┼── b ──┼─ c ─┤          b moves to the left, over bytes of its own
@@ -10,103 +10,10 @@
 
 use ash::vk;
 
-use super::cache::TextureCache;
-use super::image::Live;
-use super::upload::{barrier, copy, image_barrier};
-use crate::Result;
-use crate::{Level, TextureId};
-use tileheap::runtime::Device;
-use tileheap::runtime::objects::{VkResultExt, allocate_memory};
-use tileheap::units::Bytes;
-
-/// A texture on its way.
-#[derive(Clone, Copy, Debug)]
-struct Arrival {
-    texture: TextureId,
-    live: Live,
-    /// Its regions: so many of `out` and `back`, from there on.
-    first: usize,
-}
-
-/// The buffer, and lists that a frame fills.
-pub(super) struct Moves {
-    buffer: vk::Buffer,
-    memory: vk::DeviceMemory,
-    size: u64,
-    /// Textures whose image is not where the policy says, or has more levels.
-    pub(super) listed: Vec<TextureId>,
-    arrivals: Vec<Arrival>,
-    leaving: Vec<vk::ImageMemoryBarrier<'static>>,
-    /// Regions of the buffer, by levels of the old images and of the new ones.
-    out: Vec<vk::BufferImageCopy>,
-    back: Vec<vk::BufferImageCopy>,
-}
-
-impl Moves {
-    /// No buffer: for policies that move nothing.
-    pub(super) fn none() -> Moves {
-        Moves {
-            buffer: vk::Buffer::null(),
-            memory: vk::DeviceMemory::null(),
-            size: 0,
-            listed: Vec::new(),
-            arrivals: Vec::new(),
-            leaving: Vec::new(),
-            out: Vec::new(),
-            back: Vec::new(),
-        }
-    }
-
-    /// Makes the buffer. What was made of it when this fails, [`destroy`](Moves::destroy) takes.
-    pub(super) fn make(&mut self, inner: &Device, size: Bytes) -> Result<()> {
-        let (device, what) = (inner.raw(), || format!("a buffer of {size} for moves"));
-        let info = vk::BufferCreateInfo::default()
-            .size(size.0)
-            .usage(vk::BufferUsageFlags::TRANSFER_SRC | vk::BufferUsageFlags::TRANSFER_DST);
-        // SAFETY: the size is not 0.
-        self.buffer = unsafe { device.create_buffer(&info, None) }.with_call("vkCreateBuffer", what)?;
-        // SAFETY: just created.
-        let needs = unsafe { device.get_buffer_memory_requirements(self.buffer) };
-        let profile = inner.profile();
-        let allowed = needs.memory_type_bits & profile.ordinary_type_bits();
-        let local = profile.type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
-        let preferred = if allowed & local == 0 {
-            allowed
-        } else {
-            allowed & local
-        };
-        // SAFETY: a type that the buffer can be bound to, and the size that it requires.
-        self.memory =
-            unsafe { allocate_memory(device, Bytes(needs.size), preferred.trailing_zeros(), &what()) }?;
-        // SAFETY: of the size and type that the buffer asked for, and both are new.
-        unsafe { device.bind_buffer_memory(self.buffer, self.memory, 0) }
-            .with_call("vkBindBufferMemory", what)?;
-        self.size = size.0;
-        Ok(())
-    }
-
-    /// How many images are about to arrive.
-    pub(super) fn count(&self) -> usize {
-        self.arrivals.len()
-    }
-
-    /// So that as many textures may move in one frame without a heap allocation.
-    pub(super) fn reserve(&mut self, textures: usize) {
-        if self.size > 0 {
-            self.listed.reserve(textures - self.listed.len());
-        }
-    }
-
-    /// # Safety
-    /// The device does not use it any more.
-    pub(super) unsafe fn destroy(&mut self, device: &ash::Device) {
-        // SAFETY: the caller's duty; null is ignored.
-        unsafe { device.destroy_buffer(self.buffer, None) };
-        // SAFETY: nothing is bound to it any more.
-        unsafe { device.free_memory(self.memory, None) };
-        *self = Moves::none();
-    }
-}
+use super::commands::{barrier, copy, image_barrier};
+use super::move_buffer::Arrival;
+use super::state::TextureCache;
+use crate::{Level, Result};
 
 impl TextureCache {
     /// Makes the images of what moves. What the buffer does not hold is given up, and listed for uploads.
@@ -121,12 +28,12 @@ impl TextureCache {
         let mut end = 0_u64;
         for index in 0..moves.listed.len() {
             let texture = moves.listed[index];
-            let slot = &mut self.slots[texture.0 as usize];
+            let entry = &mut self.cached[texture.0 as usize];
             // It went meanwhile, or is back where it was.
-            let (Some((offset, level)), Some(former)) = (slot.place, slot.live) else {
+            let (Some((offset, level)), Some(former)) = (entry.place, entry.live) else {
                 continue;
             };
-            let shape = &self.shapes[usize::from(slot.chain.0)];
+            let shape = &self.shapes[usize::from(entry.chain.0)];
             let (start, first) = (end, moves.out.len());
             let dropped = u32::from(former.level.0 - level.0);
             for (mip, level) in (0..=level.0).rev().map(Level).enumerate() {
@@ -140,15 +47,15 @@ impl TextureCache {
                 moves.out.truncate(first);
                 moves.back.truncate(first);
                 end = start;
-                slot.live = None;
+                entry.live = None;
                 self.images.retire(self.frame, former);
                 self.changed.push(texture);
-                if !std::mem::replace(&mut slot.listed, true) {
-                    self.fresh.push(texture);
+                if !std::mem::replace(&mut entry.listed, true) {
+                    self.pending_uploads.push(texture);
                 }
                 continue;
             }
-            let live = match self.images.make(&self.inner, shape, level, self.memory, offset) {
+            let live = match self.images.make(&self.device, shape, level, self.memory, offset) {
                 Ok(live) => live,
                 Err(error) => {
                     self.take_back_moves();
@@ -162,7 +69,7 @@ impl TextureCache {
             );
             let access = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_READ);
             moves.leaving.push(image_barrier(former.image, layouts, access));
-            self.scratch.add(live.image);
+            self.lists.add(live.image);
         }
         Ok(())
     }
@@ -171,13 +78,13 @@ impl TextureCache {
     pub(super) fn take_back_moves(&mut self) {
         for arrival in self.moves.arrivals.drain(..) {
             // SAFETY: it was made for commands that were not submitted.
-            unsafe { self.images.destroy(self.inner.raw(), arrival.live) };
+            unsafe { self.images.destroy(self.device.raw(), arrival.live) };
         }
     }
 
     /// Copies what moves into the buffer: before anything is written to the cache's memory.
     pub(super) fn record_departures(&self, commands: vk::CommandBuffer) {
-        let (device, moves) = (self.inner.raw(), &self.moves);
+        let (device, moves) = (self.device.raw(), &self.moves);
         if moves.arrivals.is_empty() {
             return;
         }
@@ -203,7 +110,7 @@ impl TextureCache {
     pub(super) fn record_arrivals(&self, commands: vk::CommandBuffer) {
         for arrival in &self.moves.arrivals {
             let regions = &self.moves.back[arrival.first..][..usize::from(arrival.live.level.0) + 1];
-            let (device, layout) = (self.inner.raw(), vk::ImageLayout::TRANSFER_DST_OPTIMAL);
+            let (device, layout) = (self.device.raw(), vk::ImageLayout::TRANSFER_DST_OPTIMAL);
             // SAFETY: recording (the caller's duty); a barrier brought the image to the layout, and it has these levels.
             unsafe {
                 device.cmd_copy_buffer_to_image(
@@ -221,8 +128,8 @@ impl TextureCache {
     pub(super) fn finish_moves(&mut self) -> u32 {
         let count = self.moves.arrivals.len() as u32;
         for arrival in self.moves.arrivals.drain(..) {
-            let slot = &mut self.slots[arrival.texture.0 as usize];
-            let former = slot.live.replace(arrival.live);
+            let entry = &mut self.cached[arrival.texture.0 as usize];
+            let former = entry.live.replace(arrival.live);
             self.images
                 .retire(self.frame, former.expect("it was there to move"));
             self.changed.push(arrival.texture);
@@ -234,7 +141,7 @@ impl TextureCache {
     /// Everything is where the policy says.
     pub(super) fn forget_moves(&mut self) {
         for texture in self.moves.listed.drain(..) {
-            self.slots[texture.0 as usize].moving = false;
+            self.cached[texture.0 as usize].moving = false;
         }
     }
 }

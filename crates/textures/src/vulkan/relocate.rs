@@ -3,9 +3,9 @@
 use ash::vk;
 
 use super::budget;
-use super::cache::TextureCache;
-use super::image::Live;
-use super::upload::{barrier, image_barrier};
+use super::commands::{barrier, image_barrier};
+use super::image::BoundImage;
+use super::state::TextureCache;
 use crate::Level;
 use crate::Result;
 use tileheap::units::Bytes;
@@ -23,7 +23,7 @@ impl TextureCache {
         let memory = self.allocate(budget)?;
         if let Err(fault) = self.levelled.set_budget(budget) {
             // SAFETY: nothing was bound to it.
-            unsafe { self.inner.raw().free_memory(memory, None) };
+            unsafe { self.device.raw().free_memory(memory, None) };
             return Err(fault.into());
         }
         tracing::info!(from = %self.budget, to = %budget, "the texture cache changes its size");
@@ -40,7 +40,7 @@ impl TextureCache {
     ///
     /// # Errors
     /// If the device is out of memory: the cache then stays as it is.
-    pub fn follow_memory_budget(&mut self) -> Result<Option<Bytes>> {
+    pub fn adapt_to_memory_budget(&mut self) -> Result<Option<Bytes>> {
         let Some(heap) = self.heap() else {
             return Ok(None);
         };
@@ -62,18 +62,18 @@ impl TextureCache {
             return Ok(());
         }
         // Of a size change alone, which allocates anyway.
-        let mut moves: Vec<(usize, Live)> = Vec::new();
-        for (index, slot) in self.slots.iter().enumerate() {
-            let (Some((offset, level)), Some(_)) = (slot.place, slot.live) else {
+        let mut moves: Vec<(usize, BoundImage)> = Vec::new();
+        for (index, entry) in self.cached.iter().enumerate() {
+            let (Some((offset, level)), Some(_)) = (entry.place, entry.live) else {
                 continue;
             };
-            let shape = &self.shapes[usize::from(slot.chain.0)];
-            match self.images.make(&self.inner, shape, level, self.memory, offset) {
+            let shape = &self.shapes[usize::from(entry.chain.0)];
+            match self.images.make(&self.device, shape, level, self.memory, offset) {
                 Ok(live) => moves.push((index, live)),
                 Err(error) => {
                     for (_, live) in moves {
                         // SAFETY: no commands use it.
-                        unsafe { self.images.destroy(self.inner.raw(), live) };
+                        unsafe { self.images.destroy(self.device.raw(), live) };
                     }
                     return Err(error);
                 }
@@ -81,7 +81,7 @@ impl TextureCache {
         }
         self.record_moves(commands, &moves);
         for (index, live) in moves {
-            let former = self.slots[index].live.replace(live);
+            let former = self.cached[index].live.replace(live);
             self.images.retire(self.frame, former.expect("it was there"));
             self.changed.push(crate::TextureId(index as u32));
         }
@@ -92,13 +92,13 @@ impl TextureCache {
         Ok(())
     }
 
-    fn record_moves(&self, commands: vk::CommandBuffer, moves: &[(usize, Live)]) {
+    fn record_moves(&self, commands: vk::CommandBuffer, moves: &[(usize, BoundImage)]) {
         use vk::AccessFlags as A;
         use vk::ImageLayout as L;
-        let device = self.inner.raw();
+        let device = self.device.raw();
         let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.readers);
         let (source, target) = (L::TRANSFER_SRC_OPTIMAL, L::TRANSFER_DST_OPTIMAL);
-        let live_of = |index: usize| self.slots[index].live.expect("it was there");
+        let live_of = |index: usize| self.cached[index].live.expect("it was there");
         let former = |index: usize| live_of(index).image;
         let before: Vec<_> = (moves.iter())
             .flat_map(|&(index, live)| {
@@ -115,8 +115,8 @@ impl TextureCache {
             .collect();
         barrier(device, commands, (reading | copying, copying), &before);
         for &(index, live) in moves {
-            let shape = &self.shapes[usize::from(self.slots[index].chain.0)].shape;
-            // Levels that it has lost meanwhile.
+            let shape = &self.shapes[usize::from(self.cached[index].chain.0)].shape;
+            // Distribution that it has lost meanwhile.
             let dropped = live_of(index).level.0 - live.level.0;
             let copies: Vec<_> = (0..=live.level.0)
                 .map(|mip| {

@@ -97,15 +97,15 @@ pub(super) struct Measured {
 }
 
 /// Asks the driver what images of each shape need at each level.
-pub(super) fn measure(inner: &Device, shapes: &[TextureShape]) -> Result<Measured> {
-    let (mut unit, mut memory_types) = (Alignment::ONE, inner.profile().ordinary_type_bits());
+pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measured> {
+    let (mut unit, mut memory_types) = (Alignment::ONE, device.profile().ordinary_type_bits());
     let (mut chains, mut measured) = (Vec::new(), Vec::new());
     for &shape in shapes {
         let shape = Shape::new(shape)?;
-        check_format(inner, &shape)?;
+        check_format(device, &shape)?;
         let mut sizes: Vec<Bytes> = Vec::new();
         for level in (0..=shape.shape.finest().0).map(Level) {
-            let needs = requirements(inner, &shape, level)?;
+            let needs = requirements(device, &shape, level)?;
             let alignment = Alignment::new(needs.alignment.max(1)).expect("at least 1");
             unit = unit.lcm(alignment).ok_or_else(|| RuntimeError::Unsupported {
                 resource: name(&shape.shape),
@@ -126,12 +126,12 @@ pub(super) fn measure(inner: &Device, shapes: &[TextureShape]) -> Result<Measure
     })
 }
 
-fn check_format(inner: &Device, shape: &Shape) -> Result<()> {
+fn check_format(device: &Device, shape: &Shape) -> Result<()> {
     let info = shape.image_info(shape.shape.finest());
     // SAFETY: physical device and instance are the runtime's.
     let properties = unsafe {
-        inner.instance().get_physical_device_image_format_properties(
-            inner.physical_device(),
+        device.instance().get_physical_device_image_format_properties(
+            device.physical_device(),
             info.format,
             info.image_type,
             info.tiling,
@@ -162,8 +162,8 @@ fn check_format(inner: &Device, shape: &Shape) -> Result<()> {
     }
 }
 
-fn requirements(inner: &Device, shape: &Shape, level: Level) -> Result<vk::MemoryRequirements> {
-    let device = inner.raw();
+fn requirements(device: &Device, shape: &Shape, level: Level) -> Result<vk::MemoryRequirements> {
+    let device = device.raw();
     // SAFETY: format, usage and extent were checked, and levels are those of the extent.
     let image = unsafe { device.create_image(&shape.image_info(level), None) }
         .with_call("vkCreateImage", || name(&shape.shape))?;

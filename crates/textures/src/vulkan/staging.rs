@@ -84,29 +84,29 @@ impl Staging {
     }
 
     /// Makes the ring. What was made of it when this fails, [`destroy`](Staging::destroy) takes.
-    pub(super) fn make(&mut self, inner: &Device, size: Bytes, frames: usize) -> Result<()> {
-        let (device, what) = (inner.raw(), || format!("a staging ring of {size}"));
+    pub(super) fn make(&mut self, device: &Device, size: Bytes, frames: usize) -> Result<()> {
+        let (raw, what) = (device.raw(), || format!("a staging ring of {size}"));
         let info = vk::BufferCreateInfo::default()
             .size(size.0)
             .usage(vk::BufferUsageFlags::TRANSFER_SRC);
         // SAFETY: the size is not 0.
-        self.buffer = unsafe { device.create_buffer(&info, None) }.with_call("vkCreateBuffer", what)?;
+        self.buffer = unsafe { raw.create_buffer(&info, None) }.with_call("vkCreateBuffer", what)?;
         // SAFETY: just created.
-        let needs = unsafe { device.get_buffer_memory_requirements(self.buffer) };
+        let needs = unsafe { raw.get_buffer_memory_requirements(self.buffer) };
         use vk::MemoryPropertyFlags as P;
         let (wanted, guarded) = (P::HOST_VISIBLE | P::HOST_COHERENT, P::DEVICE_COHERENT_AMD);
-        let profile = inner.profile();
+        let profile = device.profile();
         let types = profile.type_bits(|kind| kind.flags.contains(wanted) && !kind.flags.intersects(guarded));
         // Every device has one for buffers (Vulkan specification, "Device Memory").
         let memory_type = (types & needs.memory_type_bits & !profile.tile_type_bits()).trailing_zeros();
         // SAFETY: a type that the buffer can be bound to, and the size that it requires.
-        self.memory = unsafe { allocate_memory(device, Bytes(needs.size), memory_type, &what()) }?;
+        self.memory = unsafe { allocate_memory(raw, Bytes(needs.size), memory_type, &what()) }?;
         // SAFETY: of the size and type that the buffer asked for, and both are new.
-        unsafe { device.bind_buffer_memory(self.buffer, self.memory, 0) }
+        unsafe { raw.bind_buffer_memory(self.buffer, self.memory, 0) }
             .with_call("vkBindBufferMemory", what)?;
         let all = vk::MemoryMapFlags::empty();
         // SAFETY: host visible, and mapped once.
-        let bytes = unsafe { device.map_memory(self.memory, 0, vk::WHOLE_SIZE, all) };
+        let bytes = unsafe { raw.map_memory(self.memory, 0, vk::WHOLE_SIZE, all) };
         self.bytes = bytes.with_call("vkMapMemory", what)?.cast();
         self.ring.size = size.0;
         self.ring.frames.reserve(frames);

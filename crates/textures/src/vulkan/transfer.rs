@@ -40,11 +40,11 @@ impl Transfer {
         }
     }
 
-    pub(super) fn make(&mut self, inner: &Device) -> Result<()> {
-        let (device, what) = (inner.raw(), || "uploads");
-        if !inner.capabilities().contains(Capabilities::TIMELINE_SEMAPHORE) {
+    pub(super) fn make(&mut self, device: &Device) -> Result<()> {
+        let (raw, what) = (device.raw(), || "uploads");
+        if !device.capabilities().contains(Capabilities::TIMELINE_SEMAPHORE) {
             return Err(RuntimeError::Lacks {
-                by: inner.profile().name.clone(),
+                by: device.profile().name.clone(),
                 what: "timeline semaphores, which uploads on a queue of their own need".to_owned(),
             }
             .into());
@@ -53,13 +53,11 @@ impl Transfer {
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER)
             .queue_family_index(self.queue.queue.family);
         // SAFETY: the caller's device has the queue, and so the family.
-        self.pool =
-            unsafe { device.create_command_pool(&info, None) }.with_call("vkCreateCommandPool", what)?;
+        self.pool = unsafe { raw.create_command_pool(&info, None) }.with_call("vkCreateCommandPool", what)?;
         let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
         // SAFETY: timelines are enabled.
-        self.uploaded =
-            unsafe { device.create_semaphore(&info, None) }.with_call("vkCreateSemaphore", what)?;
+        self.uploaded = unsafe { raw.create_semaphore(&info, None) }.with_call("vkCreateSemaphore", what)?;
         Ok(())
     }
 

@@ -2,16 +2,16 @@
 
 use ash::vk;
 
-use super::cache::{Slot, TextureCache};
+use super::commands::{barrier, copy};
+use super::state::{CachedTexture, TextureCache};
 use crate::Result;
 use crate::{Level, TextureId};
-use tileheap::runtime::objects::full_subresource_range;
 
 /// Where texels come from.
 ///
 /// Closures are sources too.
 pub trait TexelSource {
-    /// Writes one level of a texture, rows from the top, tightly packed. Levels come from the finest of those wanted down to
+    /// Writes one level of a texture, rows from the top, tightly packed. Distribution come from the finest of those wanted down to
     /// 0, the single texel.
     fn write(&mut self, texture: TextureId, level: Level, texels: &mut [u8]);
 }
@@ -25,7 +25,7 @@ impl<F: FnMut(TextureId, Level, &mut [u8])> TexelSource for F {
 /// What recording came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use = "the frame has to wait for its uploads"]
-pub struct Recorded {
+pub struct RecordedUploads {
     /// Images that were filled.
     pub images: u32,
     /// Images that were moved within the cache, or lost levels.
@@ -35,14 +35,6 @@ pub struct Recorded {
     /// What the frame's submission has to wait for in the stages that read textures: a timeline semaphore and its value, where
     /// uploads have a queue of their own.
     pub wait: Option<(vk::Semaphore, u64)>,
-}
-
-/// Lists that a frame fills.
-#[derive(Default)]
-pub(super) struct Scratch {
-    before: Vec<vk::ImageMemoryBarrier<'static>>,
-    after: Vec<vk::ImageMemoryBarrier<'static>>,
-    copies: Vec<vk::BufferImageCopy>,
 }
 
 impl TextureCache {
@@ -55,18 +47,18 @@ impl TextureCache {
     /// # Safety
     /// - `commands` is recording, outside a render pass, and is submitted as part of this frame, behind the earlier frames.
     /// - Numbers of frames that [`begin`](TextureCache::begin) was told are complete are.
-    /// - With a transfer queue, nobody else uses that meanwhile, and the frame waits for [`Recorded::wait`].
+    /// - With a transfer queue, nobody else uses that meanwhile, and the frame waits for [`RecordedUploads::wait`].
     pub unsafe fn record(
         &mut self,
         commands: vk::CommandBuffer,
         source: &mut impl TexelSource,
-    ) -> Result<Recorded> {
+    ) -> Result<RecordedUploads> {
         self.follow();
         // SAFETY: the caller's duty.
         unsafe { self.relocate(commands) }?;
         let mark = self.staging.mark();
-        let mut recorded = Recorded::default();
-        self.scratch.clear();
+        let mut recorded = RecordedUploads::default();
+        self.lists.clear();
         self.prepare_moves()?;
         let staged = match self.stage(source, &mut recorded) {
             Ok(staged) => staged,
@@ -93,14 +85,14 @@ impl TextureCache {
         }
         recorded.moved = self.finish_moves();
         for index in 0..staged {
-            let texture = self.fresh[index];
-            let slot = &mut self.slots[texture.0 as usize];
-            slot.listed = false;
-            if slot.live.is_some() {
+            let texture = self.pending_uploads[index];
+            let entry = &mut self.cached[texture.0 as usize];
+            entry.listed = false;
+            if entry.live.is_some() {
                 self.changed.push(texture);
             }
         }
-        self.fresh.drain(..staged);
+        self.pending_uploads.drain(..staged);
         Ok(recorded)
     }
 
@@ -108,16 +100,16 @@ impl TextureCache {
     fn stage(
         &mut self,
         source: &mut impl TexelSource,
-        recorded: &mut Recorded,
+        recorded: &mut RecordedUploads,
     ) -> Result<usize, (usize, crate::Error)> {
-        for index in 0..self.fresh.len() {
-            let texture = self.fresh[index];
-            let slot = self.slots[texture.0 as usize];
+        for index in 0..self.pending_uploads.len() {
+            let texture = self.pending_uploads[index];
+            let entry = self.cached[texture.0 as usize];
             // It went again before it was there.
-            let Some((offset, level)) = slot.place else {
+            let Some((offset, level)) = entry.place else {
                 continue;
             };
-            let shape = self.shapes[usize::from(slot.chain.0)];
+            let shape = self.shapes[usize::from(entry.chain.0)];
             let mut bytes = 0;
             let alignment = shape.alignment();
             let placed = |bytes: &mut usize, level: Level| {
@@ -131,33 +123,33 @@ impl TextureCache {
             let Some((start, texels)) = self.staging.take(bytes, alignment) else {
                 return Ok(index);
             };
-            let live = self.images.make(&self.inner, &shape, level, self.memory, offset);
+            let live = self.images.make(&self.device, &shape, level, self.memory, offset);
             let live = live.map_err(|error| (index, error))?;
-            self.slots[texture.0 as usize].live = Some(live);
+            self.cached[texture.0 as usize].live = Some(live);
             let mut end = 0;
             for (mip, level) in (0..=level.0).rev().map(Level).enumerate() {
                 let first = placed(&mut end, level);
                 source.write(texture, level, &mut texels[first..end]);
-                self.scratch.copies.push(copy(
+                self.lists.copies.push(copy(
                     &shape.shape.extent_at(level),
                     mip as u32,
                     start + first as u64,
                 ));
             }
-            self.scratch.add(live.image);
+            self.lists.add(live.image);
             recorded.images += 1;
             recorded.texels += bytes as u64;
         }
-        Ok(self.fresh.len())
+        Ok(self.pending_uploads.len())
     }
 
     /// Destroys the images of the first textures in the list, which no commands use.
     fn take_back(&mut self, staged: usize) {
-        for texture in &self.fresh[..staged] {
-            let slot: &mut Slot = &mut self.slots[texture.0 as usize];
-            if let Some(live) = slot.live.take() {
+        for texture in &self.pending_uploads[..staged] {
+            let entry: &mut CachedTexture = &mut self.cached[texture.0 as usize];
+            if let Some(live) = entry.live.take() {
                 // SAFETY: it was made for commands that were not submitted.
-                unsafe { self.images.destroy(self.inner.raw(), live) };
+                unsafe { self.images.destroy(self.device.raw(), live) };
             }
         }
     }
@@ -171,55 +163,45 @@ impl TextureCache {
         commands: vk::CommandBuffer,
         staged: usize,
     ) -> Result<Option<(vk::Semaphore, u64)>> {
-        let device = self.inner.raw();
+        let device = self.device.raw();
         let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.readers);
         let Some(transfer) = &mut self.transfer else {
             self.record_departures(commands);
-            let device = self.inner.raw();
+            let device = self.device.raw();
             // Behind what earlier frames read in these bytes, under other images.
-            barrier(
-                device,
-                commands,
-                (reading | copying, copying),
-                &self.scratch.before,
-            );
+            barrier(device, commands, (reading | copying, copying), &self.lists.before);
             self.record_arrivals(commands);
             self.copy_all(commands, staged);
-            barrier(
-                self.inner.raw(),
-                commands,
-                (copying, reading),
-                &self.scratch.after,
-            );
+            barrier(self.device.raw(), commands, (copying, reading), &self.lists.after);
             return Ok(None);
         };
         let own = transfer.begin(device, self.frame, self.complete)?;
         let (from, to) = (transfer.queue.queue.family, transfer.family);
         // Behind the wait for the frames before.
-        barrier(device, own, (copying, copying), &self.scratch.before);
-        for after in &mut self.scratch.after {
+        barrier(device, own, (copying, copying), &self.lists.before);
+        for after in &mut self.lists.after {
             (after.src_queue_family_index, after.dst_queue_family_index) = (from, to);
             after.dst_access_mask = vk::AccessFlags::empty();
         }
         self.copy_all(own, staged);
-        let device = self.inner.raw();
+        let device = self.device.raw();
         let bottom = vk::PipelineStageFlags::BOTTOM_OF_PIPE;
-        barrier(device, own, (copying, bottom), &self.scratch.after);
+        barrier(device, own, (copying, bottom), &self.lists.after);
         let transfer = self.transfer.as_ref().expect("it was there above");
         let wait = transfer.submit(device, own, self.frame)?;
-        for after in &mut self.scratch.after {
+        for after in &mut self.lists.after {
             after.src_access_mask = vk::AccessFlags::empty();
             after.dst_access_mask = vk::AccessFlags::SHADER_READ;
         }
-        barrier(device, commands, (reading, reading), &self.scratch.after);
+        barrier(device, commands, (reading, reading), &self.lists.after);
         Ok(Some(wait))
     }
 
     fn copy_all(&self, commands: vk::CommandBuffer, staged: usize) {
-        let mut copies = &self.scratch.copies[..];
-        let mut images = self.scratch.before.iter().skip(self.moves.count());
-        for texture in &self.fresh[..staged] {
-            let Some(live) = self.slots[texture.0 as usize].live else {
+        let mut copies = &self.lists.copies[..];
+        let mut images = self.lists.before.iter().skip(self.moves.count());
+        for texture in &self.pending_uploads[..staged] {
+            let Some(live) = self.cached[texture.0 as usize].live else {
                 continue;
             };
             let Some(before) = images.next() else { return };
@@ -229,7 +211,7 @@ impl TextureCache {
             let layout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
             // SAFETY: recording (the caller's duty); the texels are in the ring, and a barrier brought the image to the layout.
             unsafe {
-                self.inner.raw().cmd_copy_buffer_to_image(
+                self.device.raw().cmd_copy_buffer_to_image(
                     commands,
                     self.staging.buffer,
                     live.image,
@@ -238,66 +220,5 @@ impl TextureCache {
                 )
             };
         }
-    }
-}
-
-impl Scratch {
-    fn clear(&mut self) {
-        self.before.clear();
-        self.after.clear();
-        self.copies.clear();
-    }
-
-    /// The barriers around the copies to an image: from nothing, to reading.
-    pub(super) fn add(&mut self, image: vk::Image) {
-        use vk::ImageLayout as L;
-        let (none, copied) = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_WRITE);
-        let before = image_barrier(image, (L::UNDEFINED, L::TRANSFER_DST_OPTIMAL), (none, copied));
-        let layouts = (L::TRANSFER_DST_OPTIMAL, L::SHADER_READ_ONLY_OPTIMAL);
-        let after = image_barrier(image, layouts, (copied, vk::AccessFlags::SHADER_READ));
-        self.before.push(before);
-        self.after.push(after);
-    }
-}
-
-pub(super) fn image_barrier(
-    image: vk::Image,
-    (old, new): (vk::ImageLayout, vk::ImageLayout),
-    (before, after): (vk::AccessFlags, vk::AccessFlags),
-) -> vk::ImageMemoryBarrier<'static> {
-    vk::ImageMemoryBarrier::default()
-        .image(image)
-        .old_layout(old)
-        .new_layout(new)
-        .src_access_mask(before)
-        .dst_access_mask(after)
-        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))
-}
-
-/// The older kind of barriers, which every device has: nothing here needs more.
-pub(super) fn barrier(
-    device: &ash::Device,
-    commands: vk::CommandBuffer,
-    (before, after): (vk::PipelineStageFlags, vk::PipelineStageFlags),
-    images: &[vk::ImageMemoryBarrier<'_>],
-) {
-    let none = vk::DependencyFlags::empty();
-    // SAFETY: recording, with images that are alive (the callers' duty).
-    unsafe { device.cmd_pipeline_barrier(commands, before, after, none, &[], &[], images) };
-}
-
-pub(super) fn copy(extent: &vk::Extent2D, mip: u32, offset: u64) -> vk::BufferImageCopy {
-    vk::BufferImageCopy {
-        buffer_offset: offset,
-        image_subresource: vk::ImageSubresourceLayers {
-            aspect_mask: vk::ImageAspectFlags::COLOR,
-            mip_level: mip,
-            base_array_layer: 0,
-            layer_count: 1,
-        },
-        image_extent: (*extent).into(),
-        ..Default::default()
     }
 }

@@ -1,11 +1,11 @@
 //! Every call that can fail, failing; and what callers can get wrong.
 
 use ash::vk;
-use tileheap::runtime::RuntimeError;
-use tileheap_textures::Error;
+use tileheap_baselines::textures::HeapCache;
+use tileheap_textures::arenas::FirstAttempt;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc};
-use tileheap_textures::{CacheError, ChainId, Level, PolicyKind, TextureId};
+use tileheap_textures::{ChainId, Coherent, Error, Level, TextureId};
 
 use crate::fake_driver::Config;
 use crate::rig::{Rig, SHAPES, desc};
@@ -26,23 +26,20 @@ fn impossible_caches_are_refused_by_name() {
     let small = fault(Config::modern(), &desc(Bytes(90_000)));
     assert!(matches!(
         small,
-        Error::Cache(CacheError::BudgetTooSmall {
+        Error::BudgetTooSmall {
             largest: Bytes(90_112),
             ..
-        })
+        }
     ));
     let large = fault(Config::modern(), &desc(Bytes(5 << 30)));
     assert!(large.to_string().contains("heap"), "{large}");
-    for policy in [PolicyKind::FirstAttempt, PolicyKind::CoherentLevels] {
+    for policy in [FirstAttempt::DESC, Coherent::KEEPING_LEVELS] {
         let levels = TextureCacheDesc {
             policy,
             ..desc(Bytes::mib(1))
         };
         let text = fault(Config::modern(), &levels).to_string();
-        assert!(
-            text.contains(policy.name()) && text.contains("coherent,"),
-            "{text}"
-        );
+        assert!(text.contains(policy.name) && text.contains("coherent,"), "{text}");
     }
     let refusing = Config {
         refused_formats: vec![vk::Format::R8_UINT],
@@ -56,14 +53,14 @@ fn impossible_caches_are_refused_by_name() {
     };
     assert!(matches!(
         fault(Config::modern(), &nothing),
-        Error::Cache(CacheError::ChainCount { chains: 0 })
+        Error::ChainCount { chains: 0 }
     ));
 }
 
 /// Uploads on a queue of their own do not wait for copies of the frame that they belong to.
 #[test]
 fn moving_policies_want_no_transfer_queue() {
-    for policy in [PolicyKind::Coherent, PolicyKind::LruCompacting] {
+    for policy in [Coherent::DESC, HeapCache::LRU_COMPACTING] {
         let rig = Rig::bare(Config::modern());
         let queues = rig.context().queues().to_vec();
         let desc = TextureCacheDesc {
@@ -78,7 +75,7 @@ fn moving_policies_want_no_transfer_queue() {
         let fault = TextureCache::new(rig.context().tile(), &desc).expect_err("it moves");
         let text = fault.to_string();
         assert!(
-            text.contains(policy.name()) && text.contains("coherent-still"),
+            text.contains(policy.name) && text.contains("coherent-still"),
             "{text}"
         );
         rig.finish();
@@ -94,10 +91,10 @@ fn misuse_is_refused_and_changes_nothing() {
     let two_sizes = cache.create(textures[0], ChainId(1)).expect_err("it has a size");
     assert!(matches!(
         two_sizes,
-        Error::Cache(CacheError::TwoSizes {
+        Error::ChainMismatch {
             texture: TextureId(0),
             ..
-        })
+        }
     ));
     assert!(cache.create(TextureId(9), ChainId(0)).is_err());
     assert!(cache.create(TextureId(2), ChainId(2)).is_err());
@@ -117,9 +114,9 @@ fn misuse_is_refused_and_changes_nothing() {
 #[test]
 fn a_cache_that_cannot_be_made_leaves_nothing() {
     for (transfer, policy) in [
-        (false, PolicyKind::Lru),
-        (true, PolicyKind::Lru),
-        (false, PolicyKind::Coherent),
+        (false, HeapCache::LRU),
+        (true, HeapCache::LRU),
+        (false, Coherent::DESC),
     ] {
         let mut failed = 0;
         for nth in 0.. {
@@ -159,9 +156,9 @@ fn a_cache_that_cannot_be_made_leaves_nothing() {
 #[test]
 fn a_frame_that_fails_is_made_up_for() {
     for (transfer, policy) in [
-        (false, PolicyKind::Lru),
-        (true, PolicyKind::Lru),
-        (false, PolicyKind::LruCompacting),
+        (false, HeapCache::LRU),
+        (true, HeapCache::LRU),
+        (false, HeapCache::LRU_COMPACTING),
     ] {
         let mut failed = 0;
         for nth in 0.. {

@@ -1,11 +1,13 @@
-//! Texture caches on Vulkan: on a driver that keeps books, what they call and leave behind; on a real one, every texel.
+//! Texture caches on Vulkan: their calls on a fake driver, and every texel on a real one.
 
-use tileheap_testkit as support;
-use tileheap_testkit::fake_driver;
-use tileheap_testkit::gpu;
-use tileheap_testkit::validation;
+use tileheap_testkit::{fake_driver, gpu};
 
-mod books;
+mod allocations;
+mod calls;
 mod failures;
 mod rig;
 mod texels;
+
+/// Counts allocations per thread, except those of the fake driver.
+#[global_allocator]
+static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;

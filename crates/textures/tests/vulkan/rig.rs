@@ -2,9 +2,12 @@
 
 use ash::vk;
 use tileheap::runtime::{Context, ContextDesc};
+use tileheap_baselines::textures::HeapCache;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::vulkan::{Recorded, TextureCache, TextureCacheDesc, TextureShape, TransferQueue};
-use tileheap_textures::{ChainId, Level, PolicyKind, TextureId};
+use tileheap_textures::vulkan::{
+    RecordedUploads, TextureCache, TextureCacheDesc, TextureShape, TransferQueue,
+};
+use tileheap_textures::{ChainId, Level, TextureId};
 
 use crate::fake_driver::{Config, FakeDriver};
 
@@ -29,7 +32,7 @@ pub(crate) const SHAPES: [TextureShape; 2] = [SMALL, LARGE];
 pub(crate) fn desc(budget: Bytes) -> TextureCacheDesc<'static> {
     TextureCacheDesc {
         uploads: Bytes::mib(1),
-        policy: PolicyKind::Lru,
+        policy: HeapCache::LRU,
         ..TextureCacheDesc::new(&SHAPES, budget)
     }
 }
@@ -134,7 +137,7 @@ impl Rig {
         textures: &[TextureId],
         level: u8,
         complete: u64,
-    ) -> tileheap_textures::Result<Recorded> {
+    ) -> tileheap_textures::Result<RecordedUploads> {
         let frame = self.frame + 1;
         self.cache().begin(frame, complete)?;
         self.frame = frame;

@@ -2,9 +2,11 @@
 
 use ash::vk;
 use tileheap::runtime::Capabilities;
+use tileheap_baselines::textures::{HeapCache, Ring};
+use tileheap_textures::arenas::Arenas;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ChainId, Level, Levelled, Policy, PolicyKind, TextureId, Textures};
+use tileheap_textures::{ChainId, Coherent, Level, Policy, PolicyDesc, TextureId, Textures, UploadLimiter};
 
 use crate::gpu::{Binding, Gpu};
 
@@ -73,16 +75,16 @@ fn expected(texture: TextureId, shape: usize, level: Level) -> u32 {
 
 /// What has to be there: the policy under its upload budget, without a device.
 struct Books {
-    levelled: Levelled<Box<dyn Policy>>,
+    levelled: UploadLimiter<Box<dyn Policy>>,
     textures: Textures,
 }
 
 impl Books {
     fn new(cache: &TextureCache, desc: &TextureCacheDesc<'_>) -> Books {
         let geometry = cache.geometry();
-        let policy = desc.policy.build(geometry, desc.budget, desc.seed);
+        let policy = desc.policy.create(geometry, desc.budget, desc.seed);
         Books {
-            levelled: Levelled::new(policy.expect("the cache has one"), geometry, desc.uploads),
+            levelled: UploadLimiter::new(policy.expect("the cache has one"), geometry, desc.uploads),
             textures: Textures::new(geometry.clone()),
         }
     }
@@ -93,7 +95,7 @@ impl Books {
     }
 }
 
-fn check(policy: PolicyKind) {
+fn check(policy: PolicyDesc<'static>) {
     let mut gpu = Gpu::new(Capabilities::empty());
     let desc = TextureCacheDesc {
         policy,
@@ -186,12 +188,12 @@ fn check(policy: PolicyKind) {
             sums.words()[..checks.len()],
             checks[..],
             "frame {frame}, {}",
-            policy.name()
+            policy.name
         );
     }
     assert!(whole > 100 && coarser > 100, "{whole} {coarser}");
     assert!(compared > 40 * 12, "{compared} of {}", 40 * 14);
-    assert_eq!(moved > 0, !policy.keeps_places(), "{moved}");
+    assert_eq!(moved > 0, policy.relocates, "{moved}");
     sum.destroy(&device);
     // SAFETY: idle.
     unsafe { cache.destroy() };
@@ -284,25 +286,25 @@ fn host_reads(device: &ash::Device, commands: vk::CommandBuffer) {
 
 #[test]
 fn every_texel_is_the_right_one_with_our_policy() {
-    check(PolicyKind::CoherentStill);
+    check(Coherent::WITHOUT_RELOCATION);
 }
 
 #[test]
 fn every_texel_is_the_right_one_in_the_paper_s_arenas() {
-    check(PolicyKind::Arenas);
+    check(Arenas::DESC);
 }
 
 #[test]
 fn every_texel_is_the_right_one_where_textures_move_and_lose_levels() {
-    check(PolicyKind::Coherent);
+    check(Coherent::DESC);
 }
 
 #[test]
 fn every_texel_is_the_right_one_where_memory_is_compacted() {
-    check(PolicyKind::LruCompacting);
+    check(HeapCache::LRU_COMPACTING);
 }
 
 #[test]
 fn every_texel_is_the_right_one_in_a_ring() {
-    check(PolicyKind::Ring);
+    check(Ring::DESC);
 }

@@ -1,11 +1,12 @@
 //! Policies that differ only in who goes: a best-fit heap, and victims until a hole fits.
 
-use super::heap::Heap;
-use super::list::{Links, List, NONE};
-use super::policy::Limits;
-use super::{CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
-use crate::units::Bytes;
-use crate::units::SplitMix64;
+use tileheap_textures::budget::BudgetLimits;
+use tileheap_textures::heap::Heap;
+use tileheap_textures::list::{Links, List, NONE};
+use tileheap_textures::units::{Bytes, SplitMix64};
+use tileheap_textures::{
+    Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
+};
 
 /// Who goes first.
 #[derive(Clone, Debug)]
@@ -52,6 +53,7 @@ const ABSENT: Resident = Resident {
 ///
 /// ```
 /// use tileheap_textures::*;
+/// use tileheap_baselines::textures::{HeapCache, Order};
 /// use tileheap_textures::units::Bytes;
 ///
 /// let mut textures = Textures::new(Geometry::wulfram());
@@ -63,13 +65,13 @@ const ABSENT: Resident = Resident {
 /// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
 /// cache.end_frame(&mut journal);
 /// assert!(matches!(outcome, Outcome::Upload { .. }));
-/// # Ok::<(), tileheap::Error>(())
+/// # Ok::<(), tileheap_textures::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct HeapCache {
     order: Order,
     compacting: bool,
-    limits: Limits,
+    limits: BudgetLimits,
     heap: Heap,
     unit: u64,
     residents: Vec<Resident>,
@@ -88,12 +90,72 @@ pub struct HeapCache {
 }
 
 impl HeapCache {
+    /// Least recently used, best fit.
+    pub const LRU: PolicyDesc<'static> = PolicyDesc {
+        name: "lru",
+        description: "Least recently used, best fit.",
+        uploads_whole: true,
+        relocates: false,
+        create: &|geometry, budget, seed| {
+            let cache = HeapCache::new(geometry, budget, Order::Lru, seed)?;
+            Ok(Box::new(cache))
+        },
+    };
+
+    /// Least recently used, best fit; compacts memory if no hole fits.
+    pub const LRU_COMPACTING: PolicyDesc<'static> = PolicyDesc {
+        name: "lru-compacting",
+        description: "Least recently used, best fit; compacts memory if no hole fits.",
+        uploads_whole: true,
+        relocates: true,
+        create: &|geometry, budget, seed| {
+            let cache = HeapCache::new(geometry, budget, Order::Lru, seed)?;
+            Ok(Box::new(cache.compacting()))
+        },
+    };
+
+    /// CLOCK (second chance), best fit.
+    pub const CLOCK: PolicyDesc<'static> = PolicyDesc {
+        name: "clock",
+        description: "CLOCK (second chance), best fit.",
+        uploads_whole: true,
+        relocates: false,
+        create: &|geometry, budget, seed| {
+            let cache = HeapCache::new(geometry, budget, Order::Clock, seed)?;
+            Ok(Box::new(cache))
+        },
+    };
+
+    /// Random replacement, best fit.
+    pub const RANDOM: PolicyDesc<'static> = PolicyDesc {
+        name: "random",
+        description: "Random replacement, best fit.",
+        uploads_whole: true,
+        relocates: false,
+        create: &|geometry, budget, seed| {
+            let cache = HeapCache::new(geometry, budget, Order::Random, seed)?;
+            Ok(Box::new(cache))
+        },
+    };
+
+    /// Least recently used across frames, most recently used within a frame; best fit.
+    pub const FRAME_MRU: PolicyDesc<'static> = PolicyDesc {
+        name: "frame-mru",
+        description: "Least recently used across frames, most recently used within a frame; best fit.",
+        uploads_whole: true,
+        relocates: false,
+        create: &|geometry, budget, seed| {
+            let cache = HeapCache::new(geometry, budget, Order::FrameMru, seed)?;
+            Ok(Box::new(cache))
+        },
+    };
+
     /// A cache of `budget` bytes.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<HeapCache, CacheError> {
-        let (unit, limits) = (geometry.unit().get(), Limits::of(geometry));
+    pub fn new(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<HeapCache> {
+        let (unit, limits) = (geometry.unit().get(), BudgetLimits::of(geometry));
         Ok(HeapCache {
             order,
             compacting: false,
@@ -194,7 +256,7 @@ impl HeapCache {
         }
     }
 
-    fn evict(&mut self, key: u32, reason: Reason, journal: &mut Journal) {
+    fn evict(&mut self, key: u32, reason: EvictionReason, journal: &mut Journal) {
         let resident = std::mem::replace(&mut self.residents[key as usize], ABSENT);
         let node = self.heap.at(resident.node);
         journal.push(Event::Evict {
@@ -279,7 +341,7 @@ impl Policy for HeapCache {
             };
         }
         if resident.node != NONE {
-            self.evict(key, Reason::Upgraded, journal);
+            self.evict(key, EvictionReason::Upgraded, journal);
         }
         let size = request.size.0.next_multiple_of(self.unit);
         let node = loop {
@@ -290,7 +352,7 @@ impl Policy for HeapCache {
                 break self.gather(size, journal);
             }
             let victim = self.victim();
-            self.evict(victim, Reason::Replaced, journal);
+            self.evict(victim, EvictionReason::Replaced, journal);
         };
         self.heap.take(node, size, key);
         self.residents[key as usize] = Resident {
@@ -319,14 +381,14 @@ impl Policy for HeapCache {
             .get(texture.index())
             .is_some_and(|resident| resident.node != NONE);
         if there {
-            self.evict(texture.0, Reason::Released, journal);
+            self.evict(texture.0, EvictionReason::Released, journal);
         }
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
         let end = self.limits.usable(budget)?.0;
         while let Some(key) = self.heap.past(end) {
-            self.evict(key, Reason::Budget, journal);
+            self.evict(key, EvictionReason::Budget, journal);
         }
         self.heap.set_end(end);
         Ok(())

@@ -1,13 +1,14 @@
 //! The rules of every policy under random use, the checker against false stories, traces against damage.
 
 use proptest::prelude::*;
-use tileheap_textures::replay::{Replay, ReplayError};
+use tileheap_baselines::textures::ALL;
+use tileheap_textures::replay::{Replay, Violation, lower_bound};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::trace::{Entry, Record, TraceError, TraceReader, TraceWriter};
+use tileheap_textures::trace::{Entry, Record, TraceReader, TraceWriter};
 use tileheap_textures::units::{Alignment, Bytes};
 use tileheap_textures::{
-    CacheError, Chain, ChainId, Event, Geometry, Journal, Level, Outcome, Policy, PolicyKind, Reason,
-    Request, TextureId, Textures, floor,
+    Chain, ChainId, Error, Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc,
+    Request, TextureId, Textures,
 };
 
 /// Odd sizes of two chains in a unit that is no power of two.
@@ -28,8 +29,8 @@ proptest! {
     #[test]
     fn every_policy_keeps_the_rules(steps in prop::collection::vec(entry(), 1..400), budget in 1008..6000_u64, seed in 0..9_u64) {
         let geometry = odd_geometry();
-        for kind in PolicyKind::ALL {
-            let policy = kind.build(&geometry, Bytes(budget), seed).expect("1008 B hold the largest");
+        for kind in ALL {
+            let policy = kind.create(&geometry, Bytes(budget), seed).expect("1008 B hold the largest");
             let mut replay = Replay::new(policy, &geometry, Bytes(budget));
             let mut textures = Textures::new(geometry.clone());
             for texture in 0..30 {
@@ -53,12 +54,12 @@ proptest! {
             entries.push(Entry::EndFrame);
             for &entry in &entries {
                 if let Err(fault) = replay.play(entry) {
-                    panic!("{}: {fault}", kind.name());
+                    panic!("{}: {fault}", kind.name);
                 }
             }
             let traffic = replay.traffic().iter().sum::<u64>();
-            let bound = floor(&entries, Bytes(budget)).iter().sum::<u64>();
-            prop_assert!(!kind.uploads_whole() || traffic >= bound, "{}: {traffic} below {bound}", kind.name());
+            let bound = lower_bound(&entries, Bytes(budget)).iter().sum::<u64>();
+            prop_assert!(!kind.uploads_whole || traffic >= bound, "{}: {traffic} below {bound}", kind.name);
         }
     }
 
@@ -70,8 +71,8 @@ proptest! {
         for texture in 0..30 {
             textures.create(TextureId(texture), ChainId((texture % 3) as u16)).expect("in order");
         }
-        for kind in PolicyKind::ALL {
-            let policy = kind.build(&geometry, Bytes(6000), seed).expect("6000 B hold the largest");
+        for kind in ALL {
+            let policy = kind.create(&geometry, Bytes(6000), seed).expect("6000 B hold the largest");
             let mut replay = Replay::new(policy, &geometry, Bytes(6000));
             for &((what, texture, level), budget) in &steps {
                 let played = if what > 2 {
@@ -81,12 +82,12 @@ proptest! {
                     replay.play(Entry::EndFrame).and_then(|()| if what == 0 { replay.set_budget(Bytes(budget)) } else { Ok(()) })
                 };
                 if let Err(fault) = played {
-                    panic!("{}: {fault}", kind.name());
+                    panic!("{}: {fault}", kind.name);
                 }
             }
             let refused = replay.set_budget(Bytes(1007));
-            let refused = matches!(refused, Err(ReplayError::Cache(CacheError::BudgetTooSmall { .. })));
-            prop_assert!(refused, "{}", kind.name());
+            let refused = matches!(refused, Err(Error::BudgetTooSmall { .. }));
+            prop_assert!(refused, "{}", kind.name);
         }
     }
 
@@ -124,7 +125,7 @@ proptest! {
                     }
                 },
             }
-            prop_assert!(matches!(fault, Some(TraceError::Truncated { .. } | TraceError::NotATrace)), "{length}: {fault:?}");
+            prop_assert!(matches!(fault, Some(Error::TraceTruncated { .. } | Error::NotATrace)), "{length}: {fault:?}");
         }
     }
 
@@ -174,86 +175,62 @@ fn scenarios_survive_their_files() {
 
 #[test]
 fn uses_of_textures_that_are_not_there_are_named() {
-    let fault = |records: &[Record]| {
+    let error = |records: &[Record]| {
         let bytes = written(records);
         let mut reader = TraceReader::new(&bytes[..]).expect("a header");
         loop {
             match reader.next_entry() {
                 Ok(Some(_)) => {}
                 Ok(None) => panic!("it is wrong"),
-                Err(TraceError::Textures { fault, .. }) => return fault,
+                Err(Error::TraceRecord { error, .. }) => return error.to_string(),
                 Err(other) => panic!("{other}"),
             }
         }
     };
     let (texture, chain) = (TextureId(0), ChainId(0));
     let create = Record::Create { texture, chain };
-    let second = ChainId(1);
-    assert_eq!(
-        fault(&[Record::Use {
-            texture,
-            level: Level(0)
-        }]),
-        CacheError::Unknown { texture }
-    );
-    assert_eq!(
-        fault(&[create, Record::Release { texture }, Record::Release { texture }]),
-        CacheError::Unknown { texture }
-    );
-    let twice = [
-        create,
-        Record::Create {
-            texture,
-            chain: second,
-        },
-    ];
-    assert_eq!(
-        fault(&twice),
-        CacheError::TwoSizes {
-            texture,
-            first: chain,
-            second
-        }
-    );
-    let finer = [
-        create,
-        Record::Use {
-            texture,
-            level: Level(4),
-        },
-    ];
-    assert!(matches!(
-        fault(&finer),
-        CacheError::NoLevel { finest: Level(3), .. }
-    ));
-    let far = TextureId(5);
-    assert_eq!(
-        fault(&[Record::Create { texture: far, chain }]),
-        CacheError::Sparse {
-            texture: far,
-            expected: texture
-        }
-    );
+    let request = |level| Record::Use {
+        texture,
+        level: Level(level),
+    };
+    let release = Record::Release { texture };
+    let unknown = "texture 0 does not exist: it was never created, or it was released";
+    assert_eq!(error(&[request(0)]), unknown);
+    assert_eq!(error(&[create, release, release]), unknown);
+    let second = Record::Create {
+        texture,
+        chain: ChainId(1),
+    };
+    let twice = "texture 0 has chain 0 and cannot be created again with chain 1";
+    assert_eq!(error(&[create, second]), twice);
+    let finer = "texture 0 is requested at level 4; its chain 0 has levels 0 to 3";
+    assert_eq!(error(&[create, request(4)]), finer);
+    let far = Record::Create {
+        texture: TextureId(5),
+        chain,
+    };
+    let order = "texture 5 is created before texture 0: new ids are consecutive";
+    assert_eq!(error(&[far]), order);
 }
 
 #[test]
 fn budgets_below_one_texture_are_refused() {
     let geometry = Geometry::wulfram();
-    for kind in PolicyKind::ALL {
+    for kind in ALL {
         for (budget, fits) in [(0, false), (87_383, false), (87_384, true), (100_000, true)] {
-            let built = kind.build(&geometry, Bytes(budget), 0);
-            assert_eq!(built.is_ok(), fits, "{} of {budget}", kind.name());
+            let built = kind.create(&geometry, Bytes(budget), 0);
+            assert_eq!(built.is_ok(), fits, "{} of {budget}", kind.name);
         }
-        let mut policy = kind.build(&geometry, Bytes(87_384), 0).expect("it just fits");
+        let mut policy = kind.create(&geometry, Bytes(87_384), 0).expect("it just fits");
         let mut textures = Textures::new(geometry.clone());
         textures.create(TextureId(0), ChainId(0)).expect("the first");
         let request = textures.request(TextureId(0), Level(8)).expect("the finest");
         let outcome = policy.request(request, &mut Journal::new());
         let alone = matches!(outcome, Outcome::Upload { .. });
         assert!(
-            alone || [PolicyKind::Arenas, PolicyKind::FirstAttempt].contains(&kind),
+            alone || ["arenas", "first-attempt"].contains(&kind.name),
             "{}",
-            kind.name()
+            kind.name
         );
     }
 }
@@ -265,7 +242,7 @@ struct Liar {
 }
 
 impl Policy for Liar {
-    fn set_budget(&mut self, _: Bytes, _: &mut Journal) -> Result<(), CacheError> {
+    fn set_budget(&mut self, _: Bytes, _: &mut Journal) -> tileheap_textures::Result<()> {
         Ok(())
     }
 
@@ -299,7 +276,7 @@ fn the_checker_refuses_false_stories() {
         part: Level(0),
         offset: Bytes(offset),
         block: Bytes(1008),
-        reason: Reason::Replaced,
+        reason: EvictionReason::Replaced,
     };
     let upload = |offset| Outcome::Upload {
         offset: Bytes(offset),
@@ -326,28 +303,34 @@ fn the_checker_refuses_false_stories() {
         }
         replay.play(Entry::Use(request))
     };
-    assert_eq!(tell(&[place(1, 24, 1008)], upload(24)), Ok(()));
+    tell(&[place(1, 24, 1008)], upload(24)).expect("a true story");
     let refused = |events: &[Event], outcome| tell(events, outcome).expect_err("a false story");
     assert!(matches!(
         refused(&[place(1, 25, 1008)], upload(25)),
-        ReplayError::Misaligned { .. }
+        Error::Violation(Violation::Misaligned { .. })
     ));
     assert!(matches!(
         refused(&[place(1, 3048, 1008)], upload(3048)),
-        ReplayError::PastBudget { .. }
+        Error::Violation(Violation::PastBudget { .. })
     ));
     assert!(matches!(
         refused(&[place(1, 24, 984)], upload(24)),
-        ReplayError::TooSmall { .. }
+        Error::Violation(Violation::TooSmall { .. })
     ));
     let both = [place(2, 0, 1008), place(1, 984, 1008)];
-    assert!(matches!(refused(&both, upload(984)), ReplayError::Overlap { .. }));
+    assert!(matches!(
+        refused(&both, upload(984)),
+        Error::Violation(Violation::Overlap { .. })
+    ));
     assert!(matches!(
         refused(&[evict(2, 0), place(1, 24, 1008)], upload(24)),
-        ReplayError::NotThere { .. }
+        Error::Violation(Violation::NotThere { .. })
     ));
     let twice = [place(1, 0, 1008), place(1, 1008, 1008)];
-    assert!(matches!(refused(&twice, upload(0)), ReplayError::Twice { .. }));
+    assert!(matches!(
+        refused(&twice, upload(0)),
+        Error::Violation(Violation::Twice { .. })
+    ));
     for (events, outcome) in [
         (vec![], upload(24)),
         (vec![], Outcome::Hit { offset: Bytes(24) }),
@@ -357,7 +340,10 @@ fn the_checker_refuses_false_stories() {
         (vec![place(2, 24, 1008)], upload(24)),
     ] {
         assert!(
-            matches!(refused(&events, outcome), ReplayError::Untrue { .. }),
+            matches!(
+                refused(&events, outcome),
+                Error::Violation(Violation::Untrue { .. })
+            ),
             "{events:?} {outcome:?}"
         );
     }
@@ -367,9 +353,9 @@ fn the_checker_refuses_false_stories() {
 fn policies_draw_from_their_seed_alone() {
     let entries = Scenario::Strafe.entries(2, 40);
     let geometry = Geometry::wulfram();
-    let traffic = |kind: PolicyKind, seed| {
+    let traffic = |kind: PolicyDesc<'static>, seed| {
         let mut replay = Replay::new(
-            kind.build(&geometry, Bytes::mib(2), seed).expect("2 MiB"),
+            kind.create(&geometry, Bytes::mib(2), seed).expect("2 MiB"),
             &geometry,
             Bytes::mib(2),
         );
@@ -378,10 +364,10 @@ fn policies_draw_from_their_seed_alone() {
         }
         replay.traffic().to_vec()
     };
-    for kind in PolicyKind::ALL {
+    for kind in ALL {
         assert_eq!(traffic(kind, 3), traffic(kind, 3));
-        let draws = [PolicyKind::Arenas, PolicyKind::FirstAttempt, PolicyKind::Random].contains(&kind);
-        assert_eq!(traffic(kind, 3) != traffic(kind, 4), draws, "{}", kind.name());
+        let draws = ["arenas", "first-attempt", "random"].contains(&kind.name);
+        assert_eq!(traffic(kind, 3) != traffic(kind, 4), draws, "{}", kind.name);
     }
 }
 
@@ -389,8 +375,8 @@ fn policies_draw_from_their_seed_alone() {
 #[test]
 fn what_a_smaller_budget_frees_comes_back_with_a_larger_one() {
     let geometry = Geometry::new(vec![Chain::new(vec![Bytes(100)])], Alignment::ONE).expect("a chain");
-    for kind in PolicyKind::ALL {
-        let mut policy = kind.build(&geometry, Bytes(1000), 1).expect("1000 B");
+    for kind in ALL {
+        let mut policy = kind.create(&geometry, Bytes(1000), 1).expect("1000 B");
         let mut journal = Journal::new();
         let frame = |policy: &mut dyn Policy, journal: &mut Journal| {
             journal.clear();
@@ -408,14 +394,14 @@ fn what_a_smaller_budget_frees_comes_back_with_a_larger_one() {
             let placed = |event: &&Event| matches!(event, Event::Place { .. });
             journal.events().iter().filter(placed).count()
         };
-        assert_eq!(frame(&mut *policy, &mut journal), 10, "{}", kind.name());
+        assert_eq!(frame(&mut *policy, &mut journal), 10, "{}", kind.name);
         journal.clear();
         policy.set_budget(Bytes(450), &mut journal).expect("450 B");
         let gone: Vec<Bytes> = (journal.events().iter())
             .filter_map(|event| match *event {
                 Event::Evict {
                     offset,
-                    reason: Reason::Budget,
+                    reason: EvictionReason::Budget,
                     ..
                 } => Some(offset),
                 _ => None,
@@ -424,12 +410,12 @@ fn what_a_smaller_budget_frees_comes_back_with_a_larger_one() {
         assert!(
             gone.len() == 6 && gone.iter().all(|&offset| offset >= Bytes(400)),
             "{}: {gone:?}",
-            kind.name()
+            kind.name
         );
         policy.set_budget(Bytes(1000), &mut journal).expect("1000 B");
-        assert_eq!(frame(&mut *policy, &mut journal), 6, "{}", kind.name());
+        assert_eq!(frame(&mut *policy, &mut journal), 6, "{}", kind.name);
         // The ring's cursor goes over whoever is in its way, room or not.
-        let again = if kind == PolicyKind::Ring { 4 } else { 0 };
-        assert_eq!(frame(&mut *policy, &mut journal), again, "{}", kind.name());
+        let again = if kind.name == "ring" { 4 } else { 0 };
+        assert_eq!(frame(&mut *policy, &mut journal), again, "{}", kind.name);
     }
 }

@@ -1,23 +1,21 @@
 //! The paper's numbers, and its claims in measurement.
 
+use tileheap_textures::replay::{Replay, Summary};
+use tileheap_textures::trace::Entry;
+use tileheap_textures::units::Bytes;
+use tileheap_textures::{ChainId, Geometry, Level, Policy, PolicyDesc, Request, TextureId};
 mod numbers;
 mod ring;
-use tileheap_testkit as support;
 mod walls;
 mod weak;
 
 use serde_json::Value;
-use tileheap_textures::replay::{Replay, Summary};
-use tileheap_textures::trace::Entry;
-use tileheap_textures::units::Bytes;
-use tileheap_textures::{ChainId, Geometry, Level, Policy, PolicyKind, Request, TextureId};
 
 const TWO_MIB: Bytes = Bytes::mib(2);
 
-fn vectors() -> Option<Value> {
-    let path = support::shared("cases/blow_texture_cache.json")?;
-    let text = std::fs::read_to_string(path).expect("the cases are there");
-    Some(serde_json::from_str(&text).expect("JSON"))
+fn facts() -> Value {
+    let text = std::fs::read_to_string(tileheap_testkit::data("textures/blow_1998.json"));
+    serde_json::from_str(&text.expect("the data is there")).expect("JSON")
 }
 
 fn request(texture: u32, level: u8) -> Request {
@@ -45,8 +43,8 @@ fn play<P: Policy>(policy: P, geometry: &Geometry, budget: Bytes, entries: &[Ent
 }
 
 /// Every frame's uploads in bytes.
-fn uploaded(kind: PolicyKind, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> Vec<u64> {
-    let policy = kind.build(geometry, budget, 1).expect("it fits");
+fn uploaded(kind: PolicyDesc<'static>, geometry: &Geometry, budget: Bytes, entries: &[Entry]) -> Vec<u64> {
+    let policy = kind.create(geometry, budget, 1).expect("it fits");
     let mut replay = Replay::new(policy, geometry, budget);
     for &entry in entries {
         replay.play(entry).unwrap_or_else(|fault| panic!("{fault}"));

@@ -1,13 +1,15 @@
 //! Every cache policy on a scenario at a budget, over seeds, checked at every step, beside what no policy can go below.
-#![allow(dead_code, unreachable_pub)] // The test and the bench use different parts.
 
 use std::collections::BTreeMap;
 
-use tileheap_textures::replay::{Levels, Replay, Summary};
+use tileheap_textures::replay::{Distribution, Replay, Summary, lower_bound};
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{HeapCache, Order, Policy, PolicyKind, floor, next_uses};
+use tileheap_textures::{Policy, PolicyDesc};
+
+use super::heap_cache::{HeapCache, Order};
+use super::next_uses::next_uses;
 
 /// Budgets in hundredths of the working set.
 pub const BUDGETS: [u64; 5] = [50, 80, 95, 105, 150];
@@ -32,9 +34,9 @@ pub struct Cell {
     pub moved: u64,
 }
 
-/// What takes part: online policies by their kinds, and perhaps the offline one.
+/// What takes part: online policies by their policies, and perhaps the offline one.
 pub struct Field<'a> {
-    pub kinds: &'a [PolicyKind],
+    pub policies: &'a [PolicyDesc<'static>],
     pub belady: bool,
     pub seeds: u64,
     pub frames: u32,
@@ -58,7 +60,7 @@ impl Field<'_> {
             let bytes = working_set(&entries, geometry.unit()).0 * budget / 100;
             let bytes = Bytes(bytes.max(geometry.largest().0));
             let bound = Summary {
-                traffic: Levels::of(&floor(&entries, bytes)),
+                traffic: Distribution::of(&lower_bound(&entries, bytes)),
                 ..Summary::default()
             };
             all.entry(FLOOR).or_default().push(bound);
@@ -68,11 +70,11 @@ impl Field<'_> {
                 let summary = play(belady, scenario, bytes, &entries, BELADY);
                 all.entry(BELADY).or_default().push(summary);
             }
-            for kind in self.kinds {
-                let policy = kind.build(&geometry, bytes, seed);
+            for desc in self.policies {
+                let policy = desc.create(&geometry, bytes, seed);
                 let policy = policy.expect("the budget holds a texture");
-                let summary = play(policy, scenario, bytes, &entries, kind.name());
-                all.entry(kind.name()).or_default().push(summary);
+                let summary = play(policy, scenario, bytes, &entries, desc.name);
+                all.entry(desc.name).or_default().push(summary);
             }
         }
         all.into_iter()

@@ -1,11 +1,12 @@
 //! Size classes in pages, as general allocators have them, with recency in each class.
 
-use super::list::{Links, List, NONE};
-use super::policy::Limits;
-use super::{
-    BlockTable, CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId,
+use tileheap_textures::blocks::{BlockClass, BlockTable};
+use tileheap_textures::budget::BudgetLimits;
+use tileheap_textures::list::{Links, List, NONE};
+use tileheap_textures::units::Bytes;
+use tileheap_textures::{
+    Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
 };
-use crate::units::Bytes;
 
 /// Memory in pages of the largest block; a page belongs to one class of blocks.
 ///
@@ -15,6 +16,7 @@ use crate::units::Bytes;
 ///
 /// ```
 /// use tileheap_textures::*;
+/// use tileheap_baselines::textures::Slab;
 /// use tileheap_textures::units::Bytes;
 ///
 /// let mut textures = Textures::new(Geometry::wulfram());
@@ -26,11 +28,11 @@ use crate::units::Bytes;
 /// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
 /// cache.end_frame(&mut journal);
 /// assert!(matches!(outcome, Outcome::Upload { .. }));
-/// # Ok::<(), tileheap::Error>(())
+/// # Ok::<(), tileheap_textures::Error>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Slab {
-    limits: Limits,
+    limits: BudgetLimits,
     table: BlockTable,
     rebalancing: bool,
     page: u64,
@@ -77,16 +79,33 @@ const ABSENT: Resident = Resident {
 };
 
 impl Slab {
+    /// The policy with fixed pages.
+    pub const DESC: PolicyDesc<'static> = PolicyDesc {
+        name: "slab",
+        description: "Size classes with fixed shares of memory, least recently used in each.",
+        uploads_whole: true,
+        relocates: false,
+        create: &|geometry, budget, _| Ok(Box::new(Slab::new(geometry, budget, false)?)),
+    };
+
+    /// The policy with pages that change their class.
+    pub const REBALANCING: PolicyDesc<'static> = PolicyDesc {
+        name: "slab-rebalancing",
+        description: "Size classes that take pages from each other.",
+        create: &|geometry, budget, _| Ok(Box::new(Slab::new(geometry, budget, true)?)),
+        ..Slab::DESC
+    };
+
     /// A cache of `budget` bytes with the classes of [`BlockTable::new`].
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes, rebalancing: bool) -> Result<Slab, CacheError> {
-        let limits = Limits::of(geometry);
+    pub fn new(geometry: &Geometry, budget: Bytes, rebalancing: bool) -> Result<Slab> {
+        let limits = BudgetLimits::of(geometry);
         let usable = limits.usable(budget)?.0;
         let table = BlockTable::new(geometry);
         let (page, unit) = (geometry.largest().0, geometry.unit().get());
-        let class = |class: &super::BlockClass| Class {
+        let class = |class: &BlockClass| Class {
             block: class.block.0,
             free: List::default(),
             recency: List::default(),
@@ -136,7 +155,7 @@ impl Slab {
     fn remove_page(&mut self, journal: &mut Journal) {
         let page = self.pages.len() as u32 - 1;
         if self.pages[page as usize].class != NONE {
-            self.reclaim(page, Reason::Budget, journal);
+            self.reclaim(page, EvictionReason::Budget, journal);
         }
         self.unassigned.retain(|&other| other != page);
         self.pages.pop();
@@ -166,7 +185,7 @@ impl Slab {
     }
 
     /// Takes a page from its class.
-    fn reclaim(&mut self, page: u32, reason: Reason, journal: &mut Journal) {
+    fn reclaim(&mut self, page: u32, reason: EvictionReason, journal: &mut Journal) {
         let class = self.pages[page as usize].class as usize;
         for at in self.blocks_of(page) {
             let owner = self.owner[at as usize];
@@ -197,7 +216,7 @@ impl Slab {
         self.page_links.move_to_back(&mut self.page_recency, page);
     }
 
-    fn evict(&mut self, key: u32, reason: Reason, journal: &mut Journal) {
+    fn evict(&mut self, key: u32, reason: EvictionReason, journal: &mut Journal) {
         let at = std::mem::replace(&mut self.residents[key as usize], ABSENT).at;
         let class = self.class_at(at);
         let class = &mut self.classes[class];
@@ -221,12 +240,12 @@ impl Slab {
                 let page = self.page_recency.first;
                 let longest = self.pages[page as usize].used;
                 if oldest == NONE || longest < self.residents[oldest as usize].used {
-                    self.reclaim(page, Reason::Replaced, journal);
+                    self.reclaim(page, EvictionReason::Replaced, journal);
                     self.assign(class);
                 }
             }
             if self.classes[class].free.first == NONE && oldest != NONE {
-                self.evict(oldest, Reason::Replaced, journal);
+                self.evict(oldest, EvictionReason::Replaced, journal);
             }
         }
         let at = self.classes[class].free.first;
@@ -248,7 +267,7 @@ impl Policy for Slab {
                 let offset = Bytes(u64::from(resident.at) * self.unit);
                 return Outcome::Hit { offset };
             }
-            self.evict(key, Reason::Upgraded, journal);
+            self.evict(key, EvictionReason::Upgraded, journal);
         }
         let class = self.table.class_of(request.size);
         let Some((class, at)) = class.and_then(|class| Some((class, self.room(class, journal)?))) else {
@@ -281,11 +300,11 @@ impl Policy for Slab {
             .get(texture.index())
             .is_some_and(|resident| resident.at != NONE)
         {
-            self.evict(texture.0, Reason::Released, journal);
+            self.evict(texture.0, EvictionReason::Released, journal);
         }
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
         let pages = (self.limits.usable(budget)?.0 / self.page) as usize;
         while self.pages.len() > pages {
             self.remove_page(journal);

@@ -1,40 +1,37 @@
 //! Its tables and bounds: blocks, temperatures, gaps, classes.
 
+use tileheap_textures::arenas::{Arenas, ArenasDesc, Average, IdleVictim, InitialWalls, Temperature};
+use tileheap_textures::blocks::BlockTable;
 use tileheap_textures::scenario::working_set;
 use tileheap_textures::trace::Entry;
-use tileheap_textures::units::SplitMix64;
-use tileheap_textures::units::{Alignment, Bytes};
-use tileheap_textures::{
-    Arenas, ArenasDesc, Average, BlockTable, Chain, ChainId, Geometry, Idle, InitialWalls, Journal, Level,
-    Policy, Request, Temperature, TextureId,
-};
+use tileheap_textures::units::{Alignment, Bytes, SplitMix64};
+use tileheap_textures::{Chain, ChainId, Geometry, Journal, Level, Policy, Request, TextureId};
 
-use crate::{TWO_MIB, play, request, vectors};
+use super::{TWO_MIB, facts, play, request};
 
 #[test]
 fn blocks_are_those_of_figure_6() {
-    let Some(vectors) = vectors() else { return };
+    let facts = facts();
     let geometry = Geometry::wulfram();
     let table = BlockTable::per_size(&geometry);
-    let rows = vectors["block_table"].as_array().expect("rows");
+    let rows = facts["blocks"].as_array().expect("rows");
     assert_eq!(table.classes().len(), rows.len());
     for (level, row) in rows.iter().enumerate() {
         let class = table.classes()[level];
-        assert_eq!(row["max_mip_level"], level);
-        assert_eq!(row["texture_size_bytes"], class.texture.0);
-        assert_eq!(row["block_size_bytes"], class.block.0);
+        assert_eq!(row["level"], level);
+        assert_eq!(row["texture"], class.texture.0);
+        assert_eq!(row["block"], class.block.0);
         assert_eq!(
             table.class_of(class.texture),
             Some(level),
             "each level has its own class"
         );
     }
-    let most = &vectors["max_fragmentation"];
-    assert_eq!(most["wulfram_blocks_bytes"], table.worst_gaps().0);
+    assert_eq!(facts["worst_gaps"], table.worst_gaps().0);
     let by_four: u64 = (0..8).map(|level| 1 << (2 * level)).sum();
-    assert_eq!(most["divide_by_four_scheme_bytes"], by_four);
-    let share = table.worst_gaps().0 as f64 / TWO_MIB.0 as f64;
-    assert_eq!(most["wulfram_fraction_of_2MiB"].as_f64(), Some(share));
+    assert_eq!(facts["worst_gaps_of_quadrupling_blocks"], by_four);
+    let millionths = table.worst_gaps().0 * 1_000_000 / TWO_MIB.0;
+    assert_eq!(facts["worst_gaps_in_millionths_of_2_mib"], millionths);
 }
 
 #[test]
@@ -61,15 +58,13 @@ fn any_size_takes_the_smallest_block_that_holds_it() {
 
 #[test]
 fn recent_temperatures_are_the_paper_s() {
-    let Some(vectors) = vectors() else { return };
-    for vector in vectors["temperature"]["vectors"].as_array().expect("vectors") {
+    let facts = facts();
+    for series in facts["temperatures"].as_array().expect("series") {
         let mut recent = Temperature::ZERO;
-        let inputs = vector["instantaneous"].as_array().expect("numbers");
-        for (input, expected) in inputs.iter().zip(vector["recent"].as_array().expect("numbers")) {
-            let input = input.as_f64().expect("a number");
-            recent = recent.recent(Temperature((input * 1e9).round() as u64));
-            let expected = expected.as_f64().expect("a number");
-            assert_eq!(recent.0, (expected * 1e9).round() as u64, "after {input}");
+        for step in series.as_array().expect("steps") {
+            let billionths = |name: &str| step[name].as_u64().expect("billionths");
+            recent = recent.recent(Temperature(billionths("instantaneous")));
+            assert_eq!(recent.0, billionths("recent"), "in {series}");
         }
     }
     // Figure 7: 3 of 10 blocks and 7 of 10.
@@ -92,7 +87,7 @@ fn gaps_stay_below_the_bound_under_a_million_requests() {
         },
         ArenasDesc {
             walls: InitialWalls::EqualBlocks,
-            idle: Idle::Anyone,
+            idle_victim: IdleVictim::Any,
             active_frames: 3,
             margin: Temperature::ZERO,
             ..ArenasDesc::default()
@@ -137,10 +132,10 @@ fn gaps_stay_below_the_bound_under_a_million_requests() {
                 Some(TWO_MIB),
                 "the last arena ends where memory does"
             );
-            assert!(sum <= bound && sum == arenas.gauges().wall_gaps);
+            assert!(sum <= bound && sum == arenas.wall_stats().gaps);
             worst = worst.max(sum);
         }
-        assert!(arenas.gauges().wall_moves > 100, "walls did move");
+        assert!(arenas.wall_stats().wall_moves > 100, "walls did move");
     }
     assert!(worst > Bytes(1000), "gaps were met: {worst}");
 }

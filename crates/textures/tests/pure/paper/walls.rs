@@ -1,15 +1,13 @@
 //! Walls: where arenas allocate, when they grow, over whom, and where they settle.
 
+use tileheap_textures::arenas::{Arenas, ArenasDesc, FirstAttempt, InitialWalls, Side, Temperature};
 use tileheap_textures::replay::Replay;
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{
-    Arenas, ArenasDesc, Event, FirstAttempt, Geometry, InitialWalls, Journal, Outcome, Policy, PolicyKind,
-    Reason, Side, Temperature,
-};
+use tileheap_textures::{Event, EvictionReason, Geometry, Journal, Outcome, Policy};
 
-use crate::{TWO_MIB, request, uploaded};
+use super::{TWO_MIB, request, uploaded};
 
 #[test]
 fn ends_allocate_at_their_free_side_and_others_toward_the_cooler() {
@@ -74,7 +72,7 @@ fn growth_comes_before_the_first_ejection() {
             matches!(
                 event,
                 Event::Evict {
-                    reason: Reason::Replaced,
+                    reason: EvictionReason::Replaced,
                     ..
                 }
             )
@@ -116,7 +114,7 @@ fn hot_arenas_grow_over_hotter_neighbours() {
     }
     for event in journal.events() {
         if let Event::Evict {
-            reason: Reason::Wall,
+            reason: EvictionReason::Wall,
             texture,
             ..
         } = event
@@ -195,11 +193,11 @@ fn walls_settle_on_a_steady_trace() {
         if entry == Entry::EndFrame {
             frame += 1;
             if frame == 200 {
-                moves[0] = replay.gauges().wall_moves;
+                moves[0] = replay.wall_stats().wall_moves;
             }
         }
     }
-    moves[1] = replay.gauges().wall_moves - moves[0];
+    moves[1] = replay.wall_stats().wall_moves - moves[0];
     assert!(
         moves[0] > 0 && moves[1] == 0,
         "moves in the first and the second 200 frames: {moves:?}"
@@ -214,7 +212,7 @@ fn another_scene_is_adapted_to_quickly() {
     let entries = Scenario::Switch.entries(1, 200);
     let geometry = Geometry::wulfram();
     let budget = Bytes(working_set(&entries, geometry.unit()).0 * 3 / 2);
-    let uploaded = uploaded(PolicyKind::Arenas, &geometry, budget, &entries);
+    let uploaded = uploaded(Arenas::DESC, &geometry, budget, &entries);
     // A new scene is a peak; how many frames until less than a hundredth of that is uploaded.
     let peak = *uploaded.iter().max().expect("frames");
     let (mut took, mut since) = (Vec::new(), None);
@@ -253,7 +251,7 @@ fn fights_are_counted_and_damped() {
             arenas.end_frame(&mut journal);
             journal.clear();
         }
-        (arenas.gauges().fights, arenas.gauges().wall_moves)
+        (arenas.wall_stats().reversals, arenas.wall_stats().wall_moves)
     };
     let (free, damped) = (fights(0), fights(8));
     assert!(free.0 > 0, "{free:?}");

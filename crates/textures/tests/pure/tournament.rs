@@ -1,10 +1,8 @@
 //! Ours against every other policy on every scenario, checked at every step: one seed of what `benches/tournament.rs` measures.
 
-#[path = "support/contest.rs"]
-mod contest;
-
-use contest::{BUDGETS, FLOOR, Field};
-use tileheap_textures::PolicyKind;
+use tileheap_baselines::textures::ALL;
+use tileheap_baselines::textures::contest::{BUDGETS, FLOOR, Field};
+use tileheap_textures::Coherent;
 use tileheap_textures::scenario::Scenario;
 
 /// On every scenario and budget, ours is no worse than 1.05 of the best of the others in mean bytes, and nobody who uploads
@@ -12,7 +10,7 @@ use tileheap_textures::scenario::Scenario;
 #[test]
 fn ours_is_the_best_of_the_online_policies() {
     let field = Field {
-        kinds: &PolicyKind::ALL,
+        policies: &ALL,
         belady: true,
         seeds: 1,
         frames: 60,
@@ -21,23 +19,23 @@ fn ours_is_the_best_of_the_online_policies() {
         for budget in BUDGETS {
             let cells = field.contest(scenario, budget);
             let text = format!("{} at {budget} %: {cells:#?}", scenario.name());
-            let ours = cells[PolicyKind::Coherent.name()].mean;
+            let ours = cells[Coherent::DESC.name].mean;
             let best = |whole: bool| {
-                let others = PolicyKind::ALL
+                let others = ALL
                     .into_iter()
-                    .filter(|kind| !kind.name().starts_with("coherent") && (kind.uploads_whole() || !whole));
-                others.map(|kind| cells[kind.name()].mean).min().expect("others")
+                    .filter(|kind| !kind.name.starts_with("coherent") && (kind.uploads_whole || !whole));
+                others.map(|kind| cells[kind.name].mean).min().expect("others")
             };
             assert!(ours * 100 <= best(true) * 105, "{text}");
             // And who uploads single levels is beaten by ours that does.
-            let levels = cells[PolicyKind::CoherentLevels.name()].mean;
+            let levels = cells[Coherent::KEEPING_LEVELS.name].mean;
             assert!(levels * 100 <= best(false) * 105, "{text}");
             assert!(levels * 100 <= ours * 105, "{text}");
-            for kind in PolicyKind::ALL.into_iter().filter(|kind| kind.uploads_whole()) {
+            for kind in ALL.into_iter().filter(|kind| kind.uploads_whole) {
                 assert!(
-                    cells[kind.name()].mean >= cells[FLOOR].mean,
+                    cells[kind.name].mean >= cells[FLOOR].mean,
                     "{}, {text}",
-                    kind.name()
+                    kind.name
                 );
             }
         }

@@ -1,6 +1,12 @@
 //! Uploads kept level: so many bytes a frame, and something coarser for what has to wait.
 
-use super::{ArenaView, CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Request, TextureId};
+use crate::Geometry;
+use crate::arenas::ArenaView;
+use crate::error::Result;
+use crate::ids::{Level, TextureId};
+use crate::journal::{Event, Journal};
+use crate::policy::Policy;
+use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
 /// What there is to draw with, in this frame.
@@ -11,7 +17,7 @@ pub enum Served {
     /// Something coarser stands in.
     Coarser(Level),
     /// Nothing: draw with a colour of your own.
-    Nothing,
+    Missing,
 }
 
 /// What a frame's requests came to.
@@ -24,7 +30,7 @@ pub struct FrameUploads {
     /// Requests for which something coarser stands in.
     pub coarser: u32,
     /// Requests for which there is nothing.
-    pub nothing: u32,
+    pub missing: u32,
     /// What those two still need, if nobody has to go for them.
     pub waiting: Bytes,
 }
@@ -42,7 +48,7 @@ pub struct FrameUploads {
 /// is there for that.
 ///
 /// A texture that the policy refuses at the level asked for is served with the finest level that it takes. Where it lost what it
-/// had by that (policies free the old block first), it is not offered in full again for [`PATIENCE`] frames.
+/// had by that (policies free the old block first), it is not offered in full again for [`RETRY_FRAMES`] frames.
 ///
 /// For policies that upload textures whole ([`PolicyKind::uploads_whole`](super::PolicyKind::uploads_whole)).
 ///
@@ -52,7 +58,7 @@ pub struct FrameUploads {
 ///
 /// let mut textures = Textures::new(Geometry::wulfram());
 /// let policy = Coherent::new(textures.geometry(), Bytes::mib(2), CoherentDesc::default())?;
-/// let mut cache = Levelled::new(policy, textures.geometry(), Bytes::kib(32)); // of uploads a frame
+/// let mut cache = UploadLimiter::new(policy, textures.geometry(), Bytes::kib(32)); // of uploads a frame
 /// let near: Vec<TextureId> = (0..3).map(TextureId).collect();
 /// for &texture in &near {
 ///     textures.create(texture, ChainId(0))?;
@@ -63,19 +69,19 @@ pub struct FrameUploads {
 ///         cache.request(textures.request(texture, Level(7))?); // about 21 KiB each
 ///     }
 ///     cache.end_frame();
-///     assert!(cache.figures().uploaded <= Bytes::kib(32 + 4)); // with what stands in
+///     assert!(cache.uploads().uploaded <= Bytes::kib(32 + 4)); // with what stands in
 /// }
-/// assert_eq!(cache.figures().whole, 3);
-/// # Ok::<(), tileheap::Error>(())
+/// assert_eq!(cache.uploads().whole, 3);
+/// # Ok::<(), tileheap_textures::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Levelled<P> {
+pub struct UploadLimiter<P> {
     policy: P,
     geometry: Geometry,
     journal: Journal,
     /// Events that were looked at.
     seen: usize,
-    slots: Vec<Slot>,
+    states: Vec<TextureState>,
     frame: u32,
     /// Bytes per frame.
     uploads: i64,
@@ -89,24 +95,24 @@ pub struct Levelled<P> {
 }
 
 /// For so many frames a texture that was refused is not offered again.
-pub const PATIENCE: u32 = 16;
+const RETRY_FRAMES: u32 = 16;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Slot {
+struct TextureState {
     level: Option<Level>,
     /// The first frame in which the policy is asked again for what it refused.
     again: u32,
 }
 
-impl<P: Policy> Levelled<P> {
+impl<P: Policy> UploadLimiter<P> {
     /// The policy with `uploads` bytes in each frame, or more where a single texture is larger.
-    pub fn new(policy: P, geometry: &Geometry, uploads: Bytes) -> Levelled<P> {
-        let mut levelled = Levelled {
+    pub fn new(policy: P, geometry: &Geometry, uploads: Bytes) -> UploadLimiter<P> {
+        let mut levelled = UploadLimiter {
             policy,
             geometry: geometry.clone(),
             journal: Journal::new(),
             seen: 0,
-            slots: Vec::new(),
+            states: Vec::new(),
             frame: 0,
             uploads: 0,
             left: 0,
@@ -134,7 +140,7 @@ impl<P: Policy> Levelled<P> {
         self.policy.arena(index)
     }
 
-    /// What happened in memory since [`forget`](Levelled::forget), in order.
+    /// What happened in memory since [`forget`](UploadLimiter::forget), in order.
     pub fn events(&self) -> &[Event] {
         self.journal.events()
     }
@@ -146,13 +152,13 @@ impl<P: Policy> Levelled<P> {
     }
 
     /// What this frame's requests came to so far.
-    pub fn figures(&self) -> FrameUploads {
+    pub fn uploads(&self) -> FrameUploads {
         self.figures
     }
 
     /// The level at which a texture is there.
     pub fn level(&self, texture: TextureId) -> Option<Level> {
-        self.slots.get(texture.index())?.level
+        self.states.get(texture.index())?.level
     }
 
     /// A frame starts.
@@ -160,7 +166,7 @@ impl<P: Policy> Levelled<P> {
         self.frame += 1;
         self.left = (self.left + self.uploads).min(self.uploads);
         // While there is nothing at all for some, half of the uploads are for something coarser of them.
-        self.hungry = self.figures.nothing > 0;
+        self.hungry = self.figures.missing > 0;
         self.reserve = self.uploads / if self.hungry { 2 } else { 8 };
         self.figures = FrameUploads::default();
         self.policy.begin_frame(&mut self.journal);
@@ -170,10 +176,10 @@ impl<P: Policy> Levelled<P> {
     /// A texture is used; the most urgent ones come first.
     pub fn request(&mut self, request: Request) -> Served {
         let index = request.texture.index();
-        if self.slots.len() <= index {
-            self.slots.resize(index + 1, Slot::default());
+        if self.states.len() <= index {
+            self.states.resize(index + 1, TextureState::default());
         }
-        if self.slots[index]
+        if self.states[index]
             .level
             .is_some_and(|level| level >= request.level)
         {
@@ -181,9 +187,9 @@ impl<P: Policy> Levelled<P> {
             self.figures.whole += 1;
             return Served::Whole;
         }
-        let had = self.slots[index].level.is_some();
+        let had = self.states[index].level.is_some();
         let alone = self.left == self.uploads;
-        let mut refused = self.slots[index].again > self.frame;
+        let mut refused = self.states[index].again > self.frame;
         let withheld = if self.hungry { self.reserve.max(0) } else { 0 };
         if !refused && (alone || self.left - withheld >= request.size.0 as i64) {
             if self.offer(request) {
@@ -192,14 +198,14 @@ impl<P: Policy> Levelled<P> {
                 return Served::Whole;
             }
             refused = true;
-            if had && self.slots[index].level.is_none() {
-                self.slots[index].again = self.frame + PATIENCE;
+            if had && self.states[index].level.is_none() {
+                self.states[index].again = self.frame + RETRY_FRAMES;
             }
         }
         self.figures.waiting += request.size;
         let served = self.stand_in(request, refused);
         match served {
-            Served::Nothing => self.figures.nothing += 1,
+            Served::Missing => self.figures.missing += 1,
             _ => self.figures.coarser += 1,
         }
         served
@@ -209,8 +215,8 @@ impl<P: Policy> Levelled<P> {
     pub fn release(&mut self, texture: TextureId) {
         self.policy.release(texture, &mut self.journal);
         self.follow();
-        if let Some(slot) = self.slots.get_mut(texture.index()) {
-            slot.again = 0;
+        if let Some(state) = self.states.get_mut(texture.index()) {
+            state.again = 0;
         }
     }
 
@@ -224,10 +230,10 @@ impl<P: Policy> Levelled<P> {
     ///
     /// # Errors
     /// Those of [`Policy::set_budget`].
-    pub fn set_budget(&mut self, budget: Bytes) -> Result<(), CacheError> {
+    pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
         self.policy.set_budget(budget, &mut self.journal)?;
         self.follow();
-        self.slots.iter_mut().for_each(|slot| slot.again = 0);
+        self.states.iter_mut().for_each(|state| state.again = 0);
         Ok(())
     }
 
@@ -278,7 +284,7 @@ impl<P: Policy> Levelled<P> {
                 return Served::Coarser(level);
             }
         }
-        Served::Nothing
+        Served::Missing
     }
 
     /// Takes note of who came and who went.
@@ -286,9 +292,9 @@ impl<P: Policy> Levelled<P> {
         for event in &self.journal.events()[self.seen..] {
             match *event {
                 Event::Place { texture, level, .. } | Event::Shrink { texture, level, .. } => {
-                    self.slots[texture.index()].level = Some(level);
+                    self.states[texture.index()].level = Some(level);
                 }
-                Event::Evict { texture, .. } => self.slots[texture.index()].level = None,
+                Event::Evict { texture, .. } => self.states[texture.index()].level = None,
                 Event::Move { .. } | Event::Walls { .. } => {}
             }
         }

@@ -2,14 +2,17 @@
 
 use std::collections::VecDeque;
 
-use super::policy::Limits;
-use super::{CacheError, Event, Geometry, Journal, Level, Outcome, Policy, Reason, Request, TextureId};
-use crate::units::Bytes;
+use tileheap_textures::budget::BudgetLimits;
+use tileheap_textures::units::Bytes;
+use tileheap_textures::{
+    Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
+};
 
 /// One cursor that wraps around: a new texture goes to the cursor, and whoever is in its way goes.
 ///
 /// ```
 /// use tileheap_textures::*;
+/// use tileheap_baselines::textures::Ring;
 /// use tileheap_textures::units::Bytes;
 ///
 /// let mut textures = Textures::new(Geometry::wulfram());
@@ -21,13 +24,13 @@ use crate::units::Bytes;
 /// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
 /// cache.end_frame(&mut journal);
 /// assert!(matches!(outcome, Outcome::Upload { .. }));
-/// # Ok::<(), tileheap::Error>(())
+/// # Ok::<(), tileheap_textures::Error>(())
 /// ```
 ///
 /// Source: Blow 1998, section "Legacy System".
 #[derive(Clone, Debug)]
 pub struct Ring {
-    limits: Limits,
+    limits: BudgetLimits,
     usable: u64,
     unit: u64,
     cursor: u64,
@@ -45,12 +48,21 @@ struct Block {
 }
 
 impl Ring {
+    /// The policy.
+    pub const DESC: PolicyDesc<'static> = PolicyDesc {
+        name: "ring",
+        description: "A ring buffer: a cursor that evicts what it meets (Blow 1998, legacy system).",
+        uploads_whole: true,
+        relocates: false,
+        create: &|geometry, budget, _| Ok(Box::new(Ring::new(geometry, budget)?)),
+    };
+
     /// A ring of `budget` bytes.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
-    pub fn new(geometry: &Geometry, budget: Bytes) -> Result<Ring, CacheError> {
-        let limits = Limits::of(geometry);
+    pub fn new(geometry: &Geometry, budget: Bytes) -> Result<Ring> {
+        let limits = BudgetLimits::of(geometry);
         Ok(Ring {
             usable: limits.usable(budget)?.0,
             limits,
@@ -67,11 +79,11 @@ impl Ring {
         let slot = &mut self.residents[block.texture.index()];
         if slot.is_some_and(|(_, offset)| offset == block.offset) {
             *slot = None;
-            journal.push(evict(block, Reason::Replaced));
+            journal.push(evict(block, EvictionReason::Replaced));
         }
     }
 
-    fn forget(&mut self, texture: TextureId, reason: Reason, journal: &mut Journal) {
+    fn forget(&mut self, texture: TextureId, reason: EvictionReason, journal: &mut Journal) {
         let Some((_, offset)) = self.residents[texture.index()].take() else {
             return;
         };
@@ -84,7 +96,7 @@ impl Ring {
     }
 }
 
-fn evict(block: Block, reason: Reason) -> Event {
+fn evict(block: Block, reason: EvictionReason) -> Event {
     Event::Evict {
         texture: block.texture,
         part: Level(0),
@@ -106,7 +118,7 @@ impl Policy for Ring {
                     offset: Bytes(offset),
                 };
             }
-            Some(_) => self.forget(request.texture, Reason::Upgraded, journal),
+            Some(_) => self.forget(request.texture, EvictionReason::Upgraded, journal),
             None => {}
         }
         let size = request.size.0.next_multiple_of(self.unit);
@@ -149,11 +161,11 @@ impl Policy for Ring {
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
         if texture.index() < self.residents.len() {
-            self.forget(texture, Reason::Released, journal);
+            self.forget(texture, EvictionReason::Released, journal);
         }
     }
 
-    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<(), CacheError> {
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
         self.usable = self.limits.usable(budget)?.0;
         let (usable, residents) = (self.usable, &mut self.residents);
         self.blocks.retain(|block| {
@@ -161,7 +173,7 @@ impl Policy for Ring {
             let slot = &mut residents[block.texture.index()];
             if !stays && slot.is_some_and(|(_, offset)| offset == block.offset) {
                 *slot = None;
-                journal.push(evict(*block, Reason::Budget));
+                journal.push(evict(*block, EvictionReason::Budget));
             }
             stays
         });

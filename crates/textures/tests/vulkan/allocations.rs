@@ -1,21 +1,14 @@
 //! Frames of a texture cache allocate nothing on the heap once every texture was seen, though each uploads and evicts.
 
+use tileheap_baselines::textures::ALL;
 use tileheap_testkit::counting;
-use tileheap_testkit::fake_driver;
-#[path = "vulkan/rig.rs"]
-#[allow(dead_code)]
-mod rig;
-
-use ash::vk;
-use fake_driver::Config;
-use rig::{Rig, desc};
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::TextureCacheDesc;
-use tileheap_textures::{Level, PolicyKind, TextureId};
+use tileheap_textures::{Level, TextureId};
 
-/// The driver's own books do not count.
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
+use crate::fake_driver::Config;
+use crate::rig::{Rig, desc};
+use ash::vk;
 
 /// Allocations of the cache in each frame, and the images that it filled.
 fn frames(rig: &mut Rig, textures: &[TextureId], count: u64) -> Vec<(usize, u32)> {
@@ -48,7 +41,7 @@ fn frames(rig: &mut Rig, textures: &[TextureId], count: u64) -> Vec<(usize, u32)
 
 #[test]
 fn frames_that_upload_and_evict_allocate_nothing() {
-    for policy in PolicyKind::ALL.into_iter().filter(|kind| kind.uploads_whole()) {
+    for policy in ALL.into_iter().filter(|kind| kind.uploads_whole) {
         let desc = TextureCacheDesc {
             policy,
             ..desc(Bytes(16 * 24_576 + 90_112))
@@ -57,7 +50,7 @@ fn frames_that_upload_and_evict_allocate_nothing() {
         let textures = rig.create(90, 0);
         frames(&mut rig, &textures, 80);
         let counts = frames(&mut rig, &textures, 60);
-        let name = policy.name();
+        let name = policy.name;
         assert!(
             counts.iter().all(|&(allocations, _)| allocations == 0),
             "{name}: {counts:?}"

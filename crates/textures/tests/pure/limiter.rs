@@ -1,16 +1,26 @@
 //! Upload budgets: level traffic, nothing starved, something coarser meanwhile.
 
+use tileheap_baselines::textures::{ALL, HeapCache};
+use tileheap_textures::arenas::Arenas;
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{
-    ChainId, Event, Geometry, Level, Levelled, Policy, PolicyKind, Request, Served, TextureId, Textures,
+    ChainId, Coherent, Event, Geometry, Level, Policy, PolicyDesc, Request, Served, TextureId, Textures,
+    UploadLimiter,
 };
 
-fn levelled(kind: PolicyKind, budget: Bytes, uploads: Bytes) -> (Levelled<Box<dyn Policy>>, Textures) {
+fn levelled(
+    kind: PolicyDesc<'static>,
+    budget: Bytes,
+    uploads: Bytes,
+) -> (UploadLimiter<Box<dyn Policy>>, Textures) {
     let geometry = Geometry::wulfram();
-    let policy = kind.build(&geometry, budget, 1).expect("a budget");
-    (Levelled::new(policy, &geometry, uploads), Textures::new(geometry))
+    let policy = kind.create(&geometry, budget, 1).expect("a budget");
+    (
+        UploadLimiter::new(policy, &geometry, uploads),
+        Textures::new(geometry),
+    )
 }
 
 fn requests(textures: &mut Textures, count: u32, level: u8) -> Vec<Request> {
@@ -22,7 +32,7 @@ fn requests(textures: &mut Textures, count: u32, level: u8) -> Vec<Request> {
         .collect()
 }
 
-fn frame(cache: &mut Levelled<Box<dyn Policy>>, requests: &[Request]) -> Vec<Served> {
+fn frame(cache: &mut UploadLimiter<Box<dyn Policy>>, requests: &[Request]) -> Vec<Served> {
     cache.begin_frame();
     let served = requests.iter().map(|&request| cache.request(request)).collect();
     cache.end_frame();
@@ -32,8 +42,7 @@ fn frame(cache: &mut Levelled<Box<dyn Policy>>, requests: &[Request]) -> Vec<Ser
 #[test]
 fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
     // Fixed slabs have no room for so many of one size.
-    let kinds =
-        (PolicyKind::ALL.into_iter()).filter(|kind| kind.uploads_whole() && *kind != PolicyKind::Slab);
+    let kinds = (ALL.into_iter()).filter(|kind| kind.uploads_whole && kind.name != "slab");
     for kind in kinds {
         let (mut cache, mut textures) = levelled(kind, Bytes::mib(4), Bytes(110_000));
         let requests = requests(&mut textures, 20, 7);
@@ -41,32 +50,32 @@ fn a_new_scene_comes_in_over_frames_the_first_requests_first() {
         for _ in 0..8 {
             let served = frame(&mut cache, &requests);
             assert!(
-                served.iter().all(|&served| served != Served::Nothing),
+                served.iter().all(|&served| served != Served::Missing),
                 "{}",
-                kind.name()
+                kind.name
             );
-            let figures = cache.figures();
+            let figures = cache.uploads();
             assert!(figures.uploaded <= Bytes(110_000 + 110_000 / 8), "{figures:?}");
             assert!(
                 served.is_sorted_by_key(|&served| served != Served::Whole),
                 "{}: {served:?}",
-                kind.name()
+                kind.name
             );
             whole.push(figures.whole);
         }
-        assert_eq!(whole, [5, 10, 15, 20, 20, 20, 20, 20], "{}", kind.name());
-        assert_eq!(cache.figures().waiting, Bytes::ZERO);
+        assert_eq!(whole, [5, 10, 15, 20, 20, 20, 20, 20], "{}", kind.name);
+        assert_eq!(cache.uploads().waiting, Bytes::ZERO);
     }
 }
 
 #[test]
 fn a_texture_larger_than_a_frame_s_uploads_comes_alone_and_is_made_up_for() {
-    let (mut cache, mut textures) = levelled(PolicyKind::Lru, Bytes::mib(4), Bytes(30_000));
+    let (mut cache, mut textures) = levelled(HeapCache::LRU, Bytes::mib(4), Bytes(30_000));
     let requests = requests(&mut textures, 3, 8);
     let mut whole = Vec::new();
     for _ in 0..9 {
         frame(&mut cache, &requests);
-        whole.push(cache.figures().whole);
+        whole.push(cache.uploads().whole);
     }
     // 87,381 bytes are three frames' worth.
     assert_eq!(whole, [1, 1, 1, 2, 2, 2, 3, 3, 3]);
@@ -74,13 +83,13 @@ fn a_texture_larger_than_a_frame_s_uploads_comes_alone_and_is_made_up_for() {
 
 #[test]
 fn what_is_refused_is_served_coarser_and_not_asked_for_in_every_frame() {
-    let (mut cache, mut textures) = levelled(PolicyKind::CoherentStill, Bytes(200_000), Bytes::mib(1));
+    let (mut cache, mut textures) = levelled(Coherent::WITHOUT_RELOCATION, Bytes(200_000), Bytes::mib(1));
     // Twice what there is.
     let requests = requests(&mut textures, 18, 7);
     let mut uploaded = Vec::new();
     for _ in 0..60 {
         let served = frame(&mut cache, &requests);
-        uploaded.push(cache.figures().uploaded.0);
+        uploaded.push(cache.uploads().uploaded.0);
         let whole = served.iter().filter(|&&served| served == Served::Whole).count();
         assert!(whole >= 7, "{served:?}");
     }
@@ -94,15 +103,15 @@ fn traffic_is_level_on_every_scenario() {
     for scenario in Scenario::ALL {
         let entries = scenario.entries(3, 60);
         for kind in [
-            PolicyKind::Arenas,
-            PolicyKind::Coherent,
-            PolicyKind::CoherentStill,
-            PolicyKind::Lru,
+            Arenas::DESC,
+            Coherent::DESC,
+            Coherent::WITHOUT_RELOCATION,
+            HeapCache::LRU,
         ] {
             let uploads = 64_000;
             let geometry = scenario.geometry();
-            let policy = kind.build(&geometry, Bytes::mib(2), 1).expect("2 MiB");
-            let mut cache = Levelled::new(policy, &geometry, Bytes(uploads));
+            let policy = kind.create(&geometry, Bytes::mib(2), 1).expect("2 MiB");
+            let mut cache = UploadLimiter::new(policy, &geometry, Bytes(uploads));
             let largest = geometry.largest().0;
             let (mut total, mut frames) = (0, 0);
             cache.begin_frame();
@@ -111,7 +120,7 @@ fn traffic_is_level_on_every_scenario() {
                     Entry::Use(request) => match cache.request(request) {
                         Served::Whole => assert!(cache.level(request.texture) >= Some(request.level)),
                         Served::Coarser(level) => assert_eq!(cache.level(request.texture), Some(level)),
-                        Served::Nothing => assert_eq!(cache.level(request.texture), None),
+                        Served::Missing => assert_eq!(cache.level(request.texture), None),
                     },
                     Entry::Release(texture) => cache.release(texture),
                     Entry::EndFrame => {
@@ -120,7 +129,7 @@ fn traffic_is_level_on_every_scenario() {
                             _ => 0,
                         };
                         let bytes: u64 = cache.events().iter().map(placed).sum();
-                        assert_eq!(bytes, cache.figures().uploaded.0);
+                        assert_eq!(bytes, cache.uploads().uploaded.0);
                         assert!(
                             bytes <= uploads + largest + uploads / 8,
                             "{}: {bytes}",
@@ -133,7 +142,7 @@ fn traffic_is_level_on_every_scenario() {
                     }
                 }
             }
-            let name = (scenario.name(), kind.name());
+            let name = (scenario.name(), kind.name);
             assert!(
                 total <= frames * (uploads + uploads / 8) + largest,
                 "{name:?}: {total}"

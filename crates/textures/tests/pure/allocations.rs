@@ -1,14 +1,11 @@
 //! A cache allocates nothing once it has seen the textures and a few frames, whatever policy it has.
 
+use tileheap_baselines::textures::ALL;
 use tileheap_testkit::counting;
-
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
-use tileheap_textures::{Event, Geometry, Journal, Policy, PolicyKind};
-
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
+use tileheap_textures::{Event, Geometry, Journal, Policy};
 
 fn play(policy: &mut dyn Policy, journal: &mut Journal, entries: &[Entry]) {
     for &entry in entries {
@@ -30,8 +27,10 @@ fn play(policy: &mut dyn Policy, journal: &mut Journal, entries: &[Entry]) {
 fn steady_flights_and_strafes_allocate_nothing() {
     for scenario in [Scenario::Strafe, Scenario::Flight] {
         let entries = scenario.entries(1, 200);
-        for kind in PolicyKind::ALL {
-            let mut policy = kind.build(&Geometry::wulfram(), Bytes::mib(2), 1).expect("2 MiB");
+        for kind in ALL {
+            let mut policy = kind
+                .create(&Geometry::wulfram(), Bytes::mib(2), 1)
+                .expect("2 MiB");
             let mut journal = Journal::new();
             // As many events as the largest frame may come to: a journal is the caller's.
             let (arena, start, end) = (0, Bytes::ZERO, Bytes::ZERO);
@@ -43,7 +42,7 @@ fn steady_flights_and_strafes_allocate_nothing() {
             let before = counting::so_far();
             play(&mut *policy, &mut journal, &entries);
             let allocations = counting::so_far() - before;
-            assert_eq!(allocations, 0, "{} on {}", kind.name(), scenario.name());
+            assert_eq!(allocations, 0, "{} on {}", kind.name, scenario.name());
         }
     }
 }

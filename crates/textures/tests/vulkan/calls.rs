@@ -1,12 +1,11 @@
 //! What a cache calls, in which order, and what lives when.
 
 use std::collections::BTreeMap;
-
-use ash::vk;
-use tileheap_textures::Served;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::TextureCacheDesc;
-use tileheap_textures::{Level, TextureId};
+use tileheap_textures::{Level, Served, TextureId};
+
+use ash::vk;
 
 use crate::fake_driver::{Call, Command, Config, Touched};
 use crate::rig::{Rig, desc};
@@ -199,12 +198,15 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
     rig.driver.set_heap_use(8 << 20, 2 << 20);
     let textures = rig.create(40, 0);
     let _ = rig.draw(&textures, 6, 0).expect("drawn");
-    assert_eq!(rig.cache().follow_memory_budget().expect("asked"), None);
+    assert_eq!(rig.cache().adapt_to_memory_budget().expect("asked"), None);
 
     let over = 10 * 24_576;
     rig.driver.set_heap_use(8 << 20, (8 << 20) + over);
     let smaller = Bytes(full.0 - over);
-    assert_eq!(rig.cache().follow_memory_budget().expect("asked"), Some(smaller));
+    assert_eq!(
+        rig.cache().adapt_to_memory_budget().expect("asked"),
+        Some(smaller)
+    );
     assert!(
         rig.cache()
             .blocks()
@@ -225,7 +227,7 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
     assert_eq!(rig.live(vk::ObjectType::IMAGE), 30);
 
     rig.driver.set_heap_use(8 << 20, 2 << 20);
-    assert_eq!(rig.cache().follow_memory_budget().expect("asked"), Some(full));
+    assert_eq!(rig.cache().adapt_to_memory_budget().expect("asked"), Some(full));
     let recorded = rig.draw(&textures, 6, 2).expect("drawn");
     assert_eq!(recorded.images, 10);
     rig.finish();
@@ -236,7 +238,10 @@ fn without_the_extension_the_cache_keeps_its_size() {
     let mut rig = Rig::new(Config::modern(), &desc(Bytes::mib(1)));
     rig.driver.set_heap_use(0, 1 << 30);
     assert_eq!(rig.cache().heap(), None);
-    assert_eq!(rig.cache().follow_memory_budget().expect("nothing to ask"), None);
+    assert_eq!(
+        rig.cache().adapt_to_memory_budget().expect("nothing to ask"),
+        None
+    );
     rig.finish();
 }
 
@@ -275,7 +280,7 @@ fn upload_budgets_hold_and_coarser_levels_stand_in() {
         let recorded = rig.draw(&textures, 6, complete).expect("drawn");
         images.push(recorded.images);
         let cache = rig.cache();
-        assert!(cache.figures().uploaded <= Bytes(12 * 24_576));
+        assert!(cache.uploads().uploaded <= Bytes(12 * 24_576));
         let level = cache.request(textures[0], Level(6)).expect("it is there");
         assert_eq!(level, Served::Whole);
     }

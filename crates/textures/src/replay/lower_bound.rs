@@ -1,44 +1,10 @@
-//! What knows the future: when each texture is used next, and what no policy can go below.
+//! Traffic that no policy can go below.
 
 use std::collections::BinaryHeap;
 
-use super::Level;
-use super::trace::Entry;
+use crate::ids::Level;
+use crate::trace::Entry;
 use crate::units::Bytes;
-
-/// For every use in the entries, the number of the next use of the same texture; `u32::MAX` for none, or for one after a
-/// release. For [`Order::Belady`](super::Order::Belady). O(entries).
-///
-/// # Panics
-/// From 2^32 − 1 uses on.
-pub fn next_uses(entries: &[Entry]) -> Box<[u32]> {
-    let uses = entries
-        .iter()
-        .filter(|entry| matches!(entry, Entry::Use(_)))
-        .count();
-    let mut at = u32::try_from(uses).ok().filter(|&uses| uses < u32::MAX);
-    let mut next = vec![u32::MAX; uses].into_boxed_slice();
-    let mut seen: Vec<u32> = Vec::new();
-    for entry in entries.iter().rev() {
-        let (texture, now) = match entry {
-            Entry::Use(request) => {
-                let now = at.expect("fewer than 2^32 - 1 uses") - 1;
-                at = Some(now);
-                (request.texture.index(), now)
-            }
-            Entry::Release(texture) => (texture.index(), u32::MAX),
-            Entry::EndFrame => continue,
-        };
-        if seen.len() <= texture {
-            seen.resize(texture + 1, u32::MAX);
-        }
-        let later = std::mem::replace(&mut seen[texture], now);
-        if now != u32::MAX {
-            next[now as usize] = later;
-        }
-    }
-    next
-}
 
 /// A use in the relaxed problem: which segments of which object it needs.
 struct Need {
@@ -69,18 +35,18 @@ struct Object {
 /// Returns the bytes of each frame of one schedule that attains the bound. O(uses × levels × log uses) time, O(uses) memory.
 ///
 /// ```
-/// use tileheap_textures::floor;
+/// use tileheap_textures::replay::lower_bound;
 /// use tileheap_textures::scenario::Scenario;
 /// use tileheap_textures::units::Bytes;
 ///
 /// let entries = Scenario::Strafe.entries(0, 20);
-/// let (small, large) = (floor(&entries, Bytes::kib(256)), floor(&entries, Bytes::mib(2)));
+/// let (small, large) = (lower_bound(&entries, Bytes::kib(256)), lower_bound(&entries, Bytes::mib(2)));
 /// assert_eq!(small.len(), 20); // bytes of each frame
 /// assert!(small.iter().sum::<u64>() >= large.iter().sum());
 /// ```
 ///
 /// Source: Belady 1966 for equal pages; a proof of the relaxation is the argument above.
-pub fn floor(entries: &[Entry], budget: Bytes) -> Vec<u64> {
+pub fn lower_bound(entries: &[Entry], budget: Bytes) -> Vec<u64> {
     let (mut objects, mut needs) = objects(entries);
     let mut segments = 0;
     for object in &mut objects {

@@ -1,9 +1,11 @@
 //! Where it is weak, as it says itself.
 
+use tileheap_baselines::textures::Ring;
+use tileheap_textures::Geometry;
+use tileheap_textures::arenas::{Arenas, ArenasDesc, InitialWalls};
 use tileheap_textures::scenario::Scenario;
-use tileheap_textures::{Arenas, ArenasDesc, Geometry, InitialWalls, PolicyKind};
 
-use crate::{TWO_MIB, play};
+use super::{TWO_MIB, play};
 
 #[test]
 fn the_weak_case_is_weak() {
@@ -17,7 +19,7 @@ fn the_weak_case_is_weak() {
     let arenas = Arenas::new(&geometry, TWO_MIB, 1, desc).expect("2 MiB");
     let (arenas, uploads) = play(arenas, &geometry, TWO_MIB, &entries);
     let (ring, _) = play(
-        PolicyKind::Ring.build(&geometry, TWO_MIB, 1).expect("2 MiB"),
+        Ring::DESC.create(&geometry, TWO_MIB, 1).expect("2 MiB"),
         &geometry,
         TWO_MIB,
         &entries,

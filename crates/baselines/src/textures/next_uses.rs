@@ -1,0 +1,37 @@
+//! When each texture is used next: what an offline policy knows.
+
+use tileheap_textures::trace::Entry;
+
+/// For every use in the entries, the number of the next use of the same texture; `u32::MAX` for none, or for one after a
+/// release. For [`Order::Belady`](super::Order::Belady). O(entries).
+///
+/// # Panics
+/// From 2^32 − 1 uses on.
+pub fn next_uses(entries: &[Entry]) -> Box<[u32]> {
+    let uses = entries
+        .iter()
+        .filter(|entry| matches!(entry, Entry::Use(_)))
+        .count();
+    let mut at = u32::try_from(uses).ok().filter(|&uses| uses < u32::MAX);
+    let mut next = vec![u32::MAX; uses].into_boxed_slice();
+    let mut seen: Vec<u32> = Vec::new();
+    for entry in entries.iter().rev() {
+        let (texture, now) = match entry {
+            Entry::Use(request) => {
+                let now = at.expect("fewer than 2^32 - 1 uses") - 1;
+                at = Some(now);
+                (request.texture.index(), now)
+            }
+            Entry::Release(texture) => (texture.index(), u32::MAX),
+            Entry::EndFrame => continue,
+        };
+        if seen.len() <= texture {
+            seen.resize(texture + 1, u32::MAX);
+        }
+        let later = std::mem::replace(&mut seen[texture], now);
+        if now != u32::MAX {
+            next[now as usize] = later;
+        }
+    }
+    next
+}

@@ -1,0 +1,161 @@
+//! The cache of the paper: whole textures in arenas.
+
+use super::desc::ArenasDesc;
+use super::engine::{Engine, Log};
+use super::view::{ArenaView, WallStats};
+use crate::Geometry;
+use crate::blocks::BlockTable;
+use crate::budget::BudgetLimits;
+use crate::error::Result;
+use crate::ids::{Level, TextureId};
+use crate::journal::{Event, EvictionReason, Journal};
+use crate::policy::{Policy, PolicyDesc};
+use crate::request::{Outcome, Request};
+use crate::units::Bytes;
+
+/// The paper's cache.
+///
+/// ```
+/// use tileheap_textures::*;
+/// use tileheap_textures::units::Bytes;
+///
+/// let mut textures = Textures::new(Geometry::wulfram());
+/// let grass = textures.next_id();
+/// textures.create(grass, ChainId(0))?;
+/// let mut cache = Arenas::new(textures.geometry(), Bytes::mib(2), 1, ArenasDesc::default())?;
+/// let mut journal = Journal::new();
+/// cache.begin_frame(&mut journal);
+/// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
+/// cache.end_frame(&mut journal);
+/// assert!(matches!(outcome, Outcome::Upload { .. }));
+/// let hottest = cache.arenas().max_by_key(|arena| arena.recent).expect("an arena for each size");
+/// assert_eq!(hottest.taken, 1);
+/// # Ok::<(), tileheap_textures::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Arenas {
+    limits: BudgetLimits,
+    table: BlockTable,
+    engine: Engine,
+}
+
+impl Arenas {
+    /// The policy with default parameters.
+    pub const DESC: PolicyDesc<'static> = PolicyDesc {
+        name: "arenas",
+        description: "An arena for each size of block, with walls that move by temperature (Blow 1998).",
+        uploads_whole: true,
+        relocates: false,
+        create: &|geometry, budget, seed| {
+            let arenas = Arenas::new(geometry, budget, seed, ArenasDesc::default())?;
+            Ok(Box::new(arenas))
+        },
+    };
+
+    /// The cache with a class for each size, as [`BlockTable::new`] makes them.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub fn new(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<Arenas> {
+        Arenas::with_table(BlockTable::new(geometry), geometry, budget, seed, desc)
+    }
+
+    /// The cache with classes of one's own.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub fn with_table(
+        table: BlockTable,
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+        desc: ArenasDesc,
+    ) -> Result<Arenas> {
+        let limits = BudgetLimits::of(geometry);
+        let usable = limits.usable(budget)?;
+        let engine = Engine::new(&table, usable, seed, desc);
+        Ok(Arenas {
+            limits,
+            table,
+            engine,
+        })
+    }
+
+    /// Its classes of blocks.
+    pub fn table(&self) -> &BlockTable {
+        &self.table
+    }
+
+    /// Every arena, from the left.
+    pub fn arenas(&self) -> impl Iterator<Item = ArenaView> {
+        (0..self.engine.arenas.len()).map(|index| self.engine.view(index))
+    }
+}
+
+impl Policy for Arenas {
+    fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
+        let key = request.texture.0;
+        if let Some(offset) = self.engine.hit(key, request.level) {
+            return Outcome::Hit { offset };
+        }
+        let arena = self.table.class_of(request.size);
+        let placed =
+            arena.and_then(|arena| self.engine.place(key, arena, request.level, &mut Whole(journal)));
+        let Some(placed) = placed else {
+            return Outcome::Bypass;
+        };
+        journal.push(Event::Place {
+            texture: request.texture,
+            part: Level(0),
+            level: request.level,
+            offset: placed.offset,
+            block: placed.block,
+            upload: request.size,
+        });
+        Outcome::Upload {
+            offset: placed.offset,
+        }
+    }
+
+    fn release(&mut self, texture: TextureId, journal: &mut Journal) {
+        self.engine
+            .evict(texture.0, EvictionReason::Released, &mut Whole(journal));
+    }
+
+    fn end_frame(&mut self, journal: &mut Journal) {
+        self.engine.update(&mut Whole(journal));
+    }
+
+    fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
+        let end = self.limits.usable(budget)?.0;
+        self.engine.set_end(end, &mut Whole(journal));
+        Ok(())
+    }
+
+    fn arena(&self, index: usize) -> Option<ArenaView> {
+        (index < self.engine.arenas.len()).then(|| self.engine.view(index))
+    }
+
+    fn wall_stats(&self) -> WallStats {
+        self.engine.wall_stats(&self.table)
+    }
+}
+
+/// Keys that are textures.
+struct Whole<'a>(&'a mut Journal);
+
+impl Log for Whole<'_> {
+    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: EvictionReason) {
+        self.0.push(Event::Evict {
+            texture: TextureId(key),
+            part: Level(0),
+            offset,
+            block,
+            reason,
+        });
+    }
+
+    fn walls(&mut self, arena: u32, start: Bytes, end: Bytes) {
+        self.0.push(Event::Walls { arena, start, end });
+    }
+}

@@ -1,0 +1,108 @@
+//! Size classes of blocks, for policies that divide memory by size.
+
+use crate::Geometry;
+use crate::units::{Alignment, Bytes};
+
+/// One class of blocks: all of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockClass {
+    /// The largest texture that the class is meant for.
+    pub texture: Bytes,
+    /// What a block takes: a multiple of the unit, not below `texture`.
+    pub block: Bytes,
+}
+
+/// Classes of blocks by ascending size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockTable {
+    classes: Vec<BlockClass>,
+    unit: Alignment,
+}
+
+impl BlockTable {
+    /// A class for every size that a texture can have. Of the paper's geometry: its figure 6, with two classes of 8 bytes.
+    pub fn per_size(geometry: &Geometry) -> BlockTable {
+        let sizes = geometry
+            .chains()
+            .iter()
+            .flat_map(|chain| chain.sizes().iter().copied());
+        BlockTable::of(sizes.collect(), geometry.unit())
+    }
+
+    /// A class for every size that a block can have.
+    pub fn per_block(geometry: &Geometry) -> BlockTable {
+        let mut table = BlockTable::per_size(geometry);
+        table.classes.dedup_by(|next, class| {
+            let same = next.block == class.block;
+            if same {
+                class.texture = next.texture;
+            }
+            same
+        });
+        table
+    }
+
+    /// What the policies take by default: [`per_size`](BlockTable::per_size) of one chain, as in the paper; of more chains
+    /// [`per_block`](BlockTable::per_block), for classes that differ in nothing only split memory.
+    pub fn new(geometry: &Geometry) -> BlockTable {
+        match geometry.chains() {
+            [_] => BlockTable::per_size(geometry),
+            _ => BlockTable::per_block(geometry),
+        }
+    }
+
+    /// A class for every size of a single level, without the levels below: the paper's first attempt.
+    pub fn per_mip(geometry: &Geometry) -> BlockTable {
+        let sizes = geometry.chains().iter().flat_map(|chain| {
+            let below = std::iter::once(Bytes::ZERO).chain(chain.sizes().iter().copied());
+            let single = chain.sizes().iter().zip(below).map(|(&size, below)| size - below);
+            // A level that adds nothing still needs a block to stand for it.
+            single.map(|size| size.max(Bytes(1)))
+        });
+        BlockTable::of(sizes.collect(), geometry.unit())
+    }
+
+    fn of(mut sizes: Vec<Bytes>, unit: Alignment) -> BlockTable {
+        sizes.sort_unstable();
+        sizes.dedup();
+        let class = |texture: Bytes| BlockClass {
+            texture,
+            block: texture.align_up(unit),
+        };
+        BlockTable {
+            classes: sizes.into_iter().map(class).collect(),
+            unit,
+        }
+    }
+
+    /// The classes by ascending size.
+    pub fn classes(&self) -> &[BlockClass] {
+        &self.classes
+    }
+
+    /// What every block is a multiple of.
+    pub fn unit(&self) -> Alignment {
+        self.unit
+    }
+
+    /// The class of the smallest block that holds `size` bytes; `None` if none does. O(log classes).
+    ///
+    /// Of several classes with that block, the first that is meant for the size, or else the last.
+    pub fn class_of(&self, size: Bytes) -> Option<usize> {
+        let block = self.classes.partition_point(|class| class.block < size);
+        let fitting = self.classes.get(block)?.block;
+        let meant = self.classes.partition_point(|class| class.texture < size);
+        match self.classes.get(meant) {
+            Some(class) if class.block == fitting => Some(meant),
+            _ => Some(meant.max(1) - 1),
+        }
+    }
+
+    /// The most that the gaps at the walls can come to: at each, a unit less than the smaller of its blocks.
+    ///
+    /// Source: Blow 1998, section II: 29,088 bytes for the table of figure 6.
+    pub fn worst_gaps(&self) -> Bytes {
+        let gap = |pair: &[BlockClass]| pair[0].block - Bytes(self.unit.get());
+        self.classes.windows(2).map(gap).sum()
+    }
+}

@@ -1,0 +1,52 @@
+//! A trace in the making.
+
+use crate::ids::{ChainId, Level, TextureId};
+use crate::trace::Record;
+use crate::units::SplitMix64;
+
+/// A trace in the making.
+pub(super) struct Scene<'a> {
+    pub(super) random: SplitMix64,
+    pub(super) frames: u32,
+    pub(super) textures: u32,
+    pub(super) to: &'a mut dyn FnMut(Record),
+}
+
+impl Scene<'_> {
+    pub(super) fn create(&mut self, chain: ChainId) -> TextureId {
+        let texture = TextureId(self.textures);
+        self.textures += 1;
+        (self.to)(Record::Create { texture, chain });
+        texture
+    }
+
+    pub(super) fn create_many(&mut self, count: u32) -> Vec<TextureId> {
+        (0..count).map(|_| self.create(ChainId(0))).collect()
+    }
+
+    pub(super) fn use_at(&mut self, texture: TextureId, level: Level) {
+        (self.to)(Record::Use { texture, level });
+    }
+
+    pub(super) fn end_frame(&mut self) {
+        (self.to)(Record::EndFrame);
+    }
+
+    /// "Most textures are 128 x 128; a few are 256 x 256 and a few are 64 x 64", and what is far is seen at small levels.
+    pub(super) fn level(&mut self) -> Level {
+        Level(self.random.pick(&[8, 7, 7, 7, 7, 6, 6, 5, 5, 4, 4, 3, 2]))
+    }
+
+    /// A number below `end`, n with a chance of about 1 / (n + 1).
+    pub(super) fn popular(&mut self, end: u32) -> u32 {
+        // 2^x for x even in [0, log2 end): by integers alone, even within each power of two.
+        let bits = end.ilog2() + 1;
+        loop {
+            let low = 1_u64 << self.random.below(u64::from(bits));
+            let pick = low - 1 + self.random.below(low);
+            if pick < u64::from(end) {
+                return pick as u32;
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Which textures exist.
+
+use crate::Geometry;
+use crate::error::{Error, Result};
+use crate::ids::{ChainId, Level, TextureId};
+use crate::request::Request;
+
+/// Which textures exist, and with which chain.
+///
+/// Ids are dense: a new one is the number of those before it; a released one may be created again.
+#[derive(Clone, Debug)]
+pub struct Textures {
+    geometry: Geometry,
+    chains: Vec<Option<ChainId>>,
+}
+
+impl Textures {
+    /// No textures.
+    pub fn new(geometry: Geometry) -> Textures {
+        Textures {
+            geometry,
+            chains: Vec::new(),
+        }
+    }
+
+    /// The sizes that there are.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The smallest id that was never created.
+    pub fn next_id(&self) -> TextureId {
+        TextureId(self.chains.len() as u32)
+    }
+
+    /// A texture comes to be. One that exists stays as it is.
+    ///
+    /// # Errors
+    /// If the id exists with another chain, is not the next new one, or the chain is unknown.
+    pub fn create(&mut self, texture: TextureId, chain: ChainId) -> Result<()> {
+        let chains = self.geometry.chains().len();
+        if usize::from(chain.0) >= chains {
+            return Err(Error::UnknownChain {
+                texture,
+                chain,
+                chains,
+            });
+        }
+        let expected = self.next_id();
+        match self.chains.get_mut(texture.index()) {
+            Some(Some(first)) if *first != chain => Err(Error::ChainMismatch {
+                texture,
+                first: *first,
+                second: chain,
+            }),
+            Some(slot) => {
+                *slot = Some(chain);
+                Ok(())
+            }
+            None if texture == expected => {
+                self.chains.push(Some(chain));
+                Ok(())
+            }
+            None => Err(Error::IdOutOfOrder { texture, expected }),
+        }
+    }
+
+    /// A texture gets new contents, perhaps of another size. Whoever holds the old ones has to release them.
+    ///
+    /// # Errors
+    /// If the id does not exist or the chain is unknown.
+    pub fn replace(&mut self, texture: TextureId, chain: ChainId) -> Result<()> {
+        self.release(texture)?;
+        self.create(texture, chain)
+    }
+
+    /// A texture ceases to be.
+    ///
+    /// # Errors
+    /// If the id does not exist.
+    pub fn release(&mut self, texture: TextureId) -> Result<()> {
+        match self.chains.get_mut(texture.index()) {
+            Some(slot @ Some(_)) => {
+                *slot = None;
+                Ok(())
+            }
+            _ => Err(Error::UnknownTexture { texture }),
+        }
+    }
+
+    /// A use of a texture at a level.
+    ///
+    /// # Errors
+    /// If the id or the level does not exist.
+    pub fn request(&self, texture: TextureId, level: Level) -> Result<Request> {
+        let chain = self.chains.get(texture.index()).copied().flatten();
+        let chain = chain.ok_or(Error::UnknownTexture { texture })?;
+        match self.geometry.size(chain, level) {
+            Some(size) => Ok(Request {
+                texture,
+                level,
+                chain,
+                size,
+            }),
+            None => Err(Error::UnknownLevel {
+                texture,
+                level,
+                chain,
+                finest: self.geometry.chains()[usize::from(chain.0)].finest(),
+            }),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Policies, replay, traces and the paper's claims, without a driver.
+
+mod allocations;
+mod limiter;
+mod paper;
+mod rules;
+mod tournament;
+
+/// Counts allocations per thread, so that tests in other threads do not disturb.
+#[global_allocator]
+static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;
