@@ -5,9 +5,9 @@
 
 use ash::vk;
 
-use super::DeviceQueue;
-use super::bound::Place;
+use super::bound_resource::BoundResource;
 use super::create::full_subresource_range;
+use super::device_queue::DeviceQueue;
 use super::functions::Functions;
 use super::legacy;
 use crate::frame::{Lifetime, PassId};
@@ -68,7 +68,7 @@ impl Barriers {
     /// `places` are the objects of the plan's placements in frames of one parity.
     pub(super) fn new(
         plan: &Plan,
-        places: &[Place],
+        places: &[BoundResource],
         queues: &[DeviceQueue],
         synchronization_2: bool,
     ) -> Barriers {
@@ -138,23 +138,25 @@ impl Barriers {
     }
 
     /// Writes the handles of external resources into the tables.
-    pub(super) fn refresh(&mut self, places: &[Place]) {
+    pub(super) fn refresh(&mut self, places: &[BoundResource]) {
         for external in &self.external {
             let index = external.index;
             match (places[external.placement.index()], &mut self.structs) {
-                (Place::Image(image), Structs::Two(two)) => two.images[index].image = image.handle,
-                (Place::Image(image), Structs::One { images, .. }) => images[index].image = image.handle,
-                (Place::Buffer(buffer), Structs::Two(two)) => {
+                (BoundResource::Image(image), Structs::Two(two)) => two.images[index].image = image.handle,
+                (BoundResource::Image(image), Structs::One { images, .. }) => {
+                    images[index].image = image.handle
+                }
+                (BoundResource::Buffer(buffer), Structs::Two(two)) => {
                     let barrier = &mut two.buffers[index];
                     (barrier.buffer, barrier.offset, barrier.size) =
                         (buffer.handle, buffer.offset, buffer.size);
                 }
-                (Place::Buffer(buffer), Structs::One { buffers, .. }) => {
+                (BoundResource::Buffer(buffer), Structs::One { buffers, .. }) => {
                     let barrier = &mut buffers[index];
                     (barrier.buffer, barrier.offset, barrier.size) =
                         (buffer.handle, buffer.offset, buffer.size);
                 }
-                (Place::Nothing, _) => {}
+                (BoundResource::Missing, _) => {}
             }
         }
     }
@@ -216,7 +218,7 @@ impl Two {
         &mut self,
         plan: &Plan,
         barrier: &Barrier,
-        place: Place,
+        place: BoundResource,
         (from, to): (u32, u32),
         first_memory: usize,
     ) -> usize {
@@ -246,7 +248,7 @@ impl Two {
         }
         let resource = plan.frame.resource(barrier.resource);
         if resource.is_image() {
-            let image = if let Place::Image(image) = place {
+            let image = if let BoundResource::Image(image) = place {
                 image.handle
             } else {
                 vk::Image::null()
@@ -266,7 +268,7 @@ impl Two {
             );
             self.images.len() - 1
         } else {
-            let buffer = if let Place::Buffer(buffer) = place {
+            let buffer = if let BoundResource::Buffer(buffer) = place {
                 buffer
             } else {
                 Default::default()
@@ -410,7 +412,7 @@ mod tests {
             family,
             capabilities: vk::QueueFlags::GRAPHICS,
         });
-        let places = vec![Place::Nothing; plan.placements.len()];
+        let places = vec![BoundResource::Missing; plan.placements.len()];
         let barriers = Barriers::new(&plan, &places, &queues, true);
         let Structs::Two(two) = &barriers.structs else {
             panic!("asked for the newer structs");

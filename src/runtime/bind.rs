@@ -6,19 +6,27 @@ use ash::vk;
 
 use super::attachment::{Attachment, Attachments};
 use super::barrier::Barriers;
-use super::bound::{BoundFrame, Parity, Place, Tables};
+use super::bound_frame::BoundFrame;
+use super::bound_resource::{BoundResource, Parity};
+use super::command_slot::CommandSlot;
+use super::device_queue::DeviceQueue;
 use super::device_state::{DeviceState, c_name};
+use super::error::RuntimeError;
+use super::frame_tables::FrameTables;
+use super::history;
 use super::owned::{Guard, OwnedObjects};
 use super::planning::DevicePlanner;
 use super::progress::Progress;
 use super::render_pass::{self, PassObject};
-use super::rendering::{Dynamic, Rendering};
+use super::rendering::Dynamic;
+use super::rendering::Rendering;
 use super::resources::{self, Created};
 use super::retire::RetiredFrames;
-use super::submit::Submission;
-use super::tiles::{Tiles, bound_bytes, check_shading};
-use super::turn::Slot;
-use super::{DeviceQueue, RuntimeError, Target, history, store};
+use super::store;
+use super::submission::Submission;
+use super::target::Target;
+use super::tiles::Tiles;
+use super::tiles::{bound_bytes, check_shading};
 use crate::Result;
 use crate::frame::{Contents, Lifetime, Pass, PassId, PassKind, Version};
 use crate::measure::Requirements;
@@ -92,7 +100,7 @@ fn complete(
     plan: Arc<Plan>,
     queues: Vec<DeviceQueue>,
     mut guard: Guard,
-    places: Vec<Place>,
+    places: Vec<BoundResource>,
 ) -> Result<BoundFrame> {
     let owned = &mut guard.owned;
     let passes = render_passes(state, &plan, owned)?;
@@ -100,7 +108,7 @@ fn complete(
     let mut tables = Vec::with_capacity(parities);
     for parity in Parity::BOTH.into_iter().take(parities) {
         let places = in_parity(&plan, &places, parity);
-        tables.push(Tables {
+        tables.push(FrameTables {
             barriers: Barriers::new(
                 &plan,
                 &places,
@@ -133,7 +141,7 @@ fn complete(
         .frame
         .command_buffers()
         .iter()
-        .map(|_| Slot::default())
+        .map(|_| CommandSlot::default())
         .collect();
     let objects = plan.objects.len();
     tracing::info!(
@@ -184,7 +192,7 @@ fn has_previous(plan: &Plan) -> bool {
 }
 
 /// The objects that stand for the plan's placements in frames of `parity`: the two of a history pair take turns.
-fn in_parity(plan: &Plan, places: &[Place], parity: Parity) -> Vec<Place> {
+fn in_parity(plan: &Plan, places: &[BoundResource], parity: Parity) -> Vec<BoundResource> {
     let mut places = places.to_vec();
     if parity == Parity::Odd {
         for (resource, planned) in plan.frame.resources().iter().zip(&plan.resources) {
@@ -236,7 +244,7 @@ fn renderings(
     plan: &Plan,
     owned: &mut OwnedObjects,
     passes: &[Option<(vk::RenderPass, Target)>],
-    places: &[Place],
+    places: &[BoundResource],
 ) -> Result<Vec<Option<Rendering>>> {
     let create = |(id, planned): (PassId, &Option<(vk::RenderPass, Target)>)| {
         let Some((render_pass, _)) = planned else {

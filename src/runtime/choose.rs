@@ -1,53 +1,14 @@
 //! Which physical device a [`Context`](super::Context) takes, and the device made on it.
 
-use std::fmt;
-
 use ash::vk;
 
-use super::error::VkResultExt;
+use super::context_desc::{ContextDesc, DeviceChoice};
+use super::device_queue::DeviceQueue;
+use super::error::{RuntimeError, VkResultExt};
 use super::instance::Instance;
 use super::support::text_of;
-use super::{Capabilities, ContextDesc, DeviceQueue, RuntimeError, Support};
+use super::support::{Capabilities, Support};
 use crate::Result;
-
-/// Which physical device to take.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum DeviceChoice {
-    /// One with tile memory, else discrete, integrated, virtual, software; the first of its kind.
-    #[default]
-    Best,
-    /// The n-th that Vulkan lists.
-    Index(usize),
-    /// The first whose name contains this, in any case.
-    Name(String),
-}
-
-impl DeviceChoice {
-    /// A number is an index, anything else part of a name.
-    pub fn parse(text: &str) -> DeviceChoice {
-        match text.parse() {
-            Ok(index) => DeviceChoice::Index(index),
-            Err(_) => DeviceChoice::Name(text.to_owned()),
-        }
-    }
-}
-
-impl fmt::Display for DeviceChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DeviceChoice::Best => f.write_str("that draws and computes with Vulkan 1.1"),
-            DeviceChoice::Index(index) => {
-                write!(f, "of index {index} that draws and computes with Vulkan 1.1")
-            }
-            DeviceChoice::Name(name) => {
-                write!(
-                    f,
-                    "whose name contains `{name}` that draws and computes with Vulkan 1.1"
-                )
-            }
-        }
-    }
-}
 
 /// A physical device that fits, with the family of its first queue.
 pub(super) struct Candidate {

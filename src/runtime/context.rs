@@ -1,55 +1,17 @@
 //! A Vulkan instance and device for programs that have none.
 
-use std::ffi::CStr;
 use std::fmt;
 
 use ash::vk;
 
-use super::choose::{Candidate, DeviceChoice, choose, create_device, queues_of};
-use super::instance::{Instance, Message, load};
-use super::{Capabilities, Device, DeviceDesc, DeviceQueue, Support};
+use super::choose::{Candidate, choose, create_device, queues_of};
+use super::context_desc::ContextDesc;
+use super::device::{Device, DeviceDesc};
+use super::device_queue::DeviceQueue;
+use super::instance::Message;
+use super::instance::{Instance, load};
+use super::support::Support;
 use crate::Result;
-
-/// Creates the surface that the device must be able to present to.
-pub type SurfaceMaker<'a> = &'a dyn Fn(&ash::Entry, &ash::Instance) -> ash::prelude::VkResult<vk::SurfaceKHR>;
-
-/// What a [`Context`] is made of.
-#[derive(Clone, Default)]
-pub struct ContextDesc<'a> {
-    /// The program's name.
-    pub application: String,
-    /// Which device.
-    pub device: DeviceChoice,
-    /// Validation with `VK_LAYER_KHRONOS_validation`, synchronization validation on; its messages are collected.
-    pub validate: bool,
-    /// The highest Vulkan version to ask for; 0 for as high as there is (at most 1.3, the highest that `ash` knows).
-    pub api_version: u32,
-    /// Instance extensions beside the context's own (those of `ash_window::enumerate_required_extensions`).
-    pub instance_extensions: Vec<&'a CStr>,
-    /// Device extensions beside the runtime's own.
-    pub device_extensions: Vec<&'a CStr>,
-    /// Device features to enable; an error if one is not there.
-    pub features: vk::PhysicalDeviceFeatures,
-    /// Enables buffer device addresses; an error if they are not there.
-    pub buffer_device_address: bool,
-    /// Enables `VK_KHR_swapchain` and takes a device whose first queue presents to this surface, which the context owns.
-    pub surface: Option<SurfaceMaker<'a>>,
-    /// What not to enable, although it is there: forces the fallbacks.
-    pub without: Capabilities,
-}
-
-impl ContextDesc<'_> {
-    /// From the environment: `TILEHEAP_DEVICE` (an index or part of a name) and `TILEHEAP_VALIDATE=1`.
-    pub fn from_env(application: &str) -> ContextDesc<'static> {
-        let device = std::env::var("TILEHEAP_DEVICE");
-        ContextDesc {
-            application: application.to_owned(),
-            device: device.map_or(DeviceChoice::Best, |text| DeviceChoice::parse(&text)),
-            validate: std::env::var("TILEHEAP_VALIDATE").is_ok_and(|value| value == "1"),
-            ..ContextDesc::default()
-        }
-    }
-}
 
 /// A Vulkan instance, device and queues, with the runtime on them.
 ///
@@ -175,7 +137,7 @@ impl Context {
 
     /// Destroys the device and instance, after waiting for the device; gives the [messages](Context::messages).
     ///
-    /// Every [`BoundFrame`](super::Bound) must be retired or destroyed before, and every object of the caller's.
+    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed before, and every object of the caller's.
     pub fn destroy(mut self) -> Vec<Message> {
         // SAFETY: the context's own device; the caller of a `&self` method cannot submit meanwhile, as `self` is taken.
         let idle = unsafe { self.device.device_wait_idle() };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use ash::vk;
 
 use super::bind::bind;
-use super::bound::BoundFrame;
+use super::bound_frame::BoundFrame;
 use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
 use super::error::RuntimeError;
@@ -14,7 +14,8 @@ use super::functions::Functions;
 use super::memory::MemoryAllocator;
 use super::planning::DevicePlanner;
 use super::retire::RetiredFrames;
-use super::support::{Capabilities, Missing, Support, plan_features};
+use super::support::plan_features;
+use super::support::{Capabilities, Missing, Support};
 use crate::Result;
 use crate::frame::Frame;
 use crate::measure::Requirements;

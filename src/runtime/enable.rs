@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 
 use ash::vk;
 
-use super::{Capabilities, Support};
+use super::support::{Capabilities, Support};
 use crate::ffi::{
     PhysicalDeviceTileMemoryHeapFeaturesQCOM, PhysicalDeviceTileShadingFeaturesQCOM, tile_memory_heap,
     tile_properties, tile_shading,
@@ -52,6 +52,17 @@ struct Chained {
     tile: Option<bool>,
     tiles: Option<bool>,
     shading: Option<bool>,
+}
+
+impl Support {
+    /// What to add to the creation of a device for all of `wanted` that is offered; see [`Enable`].
+    ///
+    /// # Safety
+    /// The names and the `pNext` chain of `info` are valid.
+    pub unsafe fn enable(&self, info: &vk::DeviceCreateInfo<'_>, wanted: Capabilities) -> Enable {
+        // SAFETY: the caller's duty.
+        unsafe { Enable::new(self, info, wanted) }
+    }
 }
 
 impl Enable {

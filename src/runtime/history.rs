@@ -2,12 +2,12 @@
 
 use ash::vk;
 
-use super::DeviceQueue;
-use super::RuntimeError;
 use super::barrier::families_of;
-use super::bound::Place;
+use super::bound_resource::BoundResource;
 use super::create::full_subresource_range;
+use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
+use super::error::RuntimeError;
 use super::one_shot::OneShotCommands;
 use crate::Result;
 use crate::frame::{Lifetime, PassId, Resource, ResourceId, Version};
@@ -16,7 +16,7 @@ use crate::plan::{Barrier, PlacementId, Plan, TransferHalf};
 /// One copy of a history resource, to be cleared.
 struct Copy<'a> {
     resource: &'a Resource,
-    place: Place,
+    place: BoundResource,
     /// The layout in which the first frame expects the previous version.
     layout: vk::ImageLayout,
     queue: DeviceQueue,
@@ -29,7 +29,7 @@ pub(super) fn clear(
     state: &DeviceState,
     plan: &Plan,
     queues: &[DeviceQueue],
-    places: &[Place],
+    places: &[BoundResource],
 ) -> Result<()> {
     let copies: Vec<Copy<'_>> = plan
         .frame
@@ -57,7 +57,12 @@ pub(super) fn clear(
     Ok(())
 }
 
-fn copies_of<'a>(plan: &'a Plan, queues: &[DeviceQueue], places: &[Place], id: ResourceId) -> Vec<Copy<'a>> {
+fn copies_of<'a>(
+    plan: &'a Plan,
+    queues: &[DeviceQueue],
+    places: &[BoundResource],
+    id: ResourceId,
+) -> Vec<Copy<'a>> {
     let resource = plan.frame.resource(id);
     let placements = plan.resources[id.index()].placements.indices();
     let reads = plan.frame.uses_of(id).iter().map(|&index| index as usize);
@@ -123,7 +128,7 @@ fn clear_one(state: &DeviceState, commands: vk::CommandBuffer, copy: &Copy<'_>) 
     };
     let (from, to) = copy.families;
     match copy.place {
-        Place::Image(image) => {
+        BoundResource::Image(image) => {
             let aspects = copy.resource.aspects();
             let colour = aspects.contains(vk::ImageAspectFlags::COLOR);
             let needed = if colour {
@@ -174,7 +179,7 @@ fn clear_one(state: &DeviceState, commands: vk::CommandBuffer, copy: &Copy<'_>) 
                 .dst_queue_family_index(to);
             barrier(state, commands, (S::TRANSFER, S::ALL_COMMANDS), &[], &[out]);
         }
-        Place::Buffer(buffer) => {
+        BoundResource::Buffer(buffer) => {
             // SAFETY: recording; history buffers have TRANSFER_DST usage; the size's rest below 4 bytes is left out.
             unsafe { device.cmd_fill_buffer(commands, buffer.handle, 0, vk::WHOLE_SIZE, 0) };
             let out = vk::BufferMemoryBarrier::default()
@@ -186,7 +191,7 @@ fn clear_one(state: &DeviceState, commands: vk::CommandBuffer, copy: &Copy<'_>) 
                 .size(vk::WHOLE_SIZE);
             barrier(state, commands, (S::TRANSFER, S::ALL_COMMANDS), &[out], &[]);
         }
-        Place::Nothing => {}
+        BoundResource::Missing => {}
     }
     Ok(())
 }

@@ -2,9 +2,11 @@
 
 use ash::vk;
 
-use super::bound::{BoundFrame, Place};
+use super::bound_frame::BoundFrame;
+use super::bound_resource::{BoundResource, Buffer, Image, Parity};
+use super::error::RuntimeError;
+use super::progress::FrameNumber;
 use super::rendering::Rendering;
-use super::{Buffer, FrameNumber, Image, Parity, RuntimeError};
 use crate::Result;
 use crate::frame::{Lifetime, ResourceId, SemaphoreId};
 
@@ -65,12 +67,12 @@ impl BoundFrame {
         let frame = &plan.frame;
         let external = |id: &ResourceId| matches!(frame.resource(*id).lifetime, Lifetime::External(_));
         for id in frame.resource_ids().filter(external) {
-            tables.places[plan.resources[id.index()].placements.indices()].fill(Place::Nothing);
+            tables.places[plan.resources[id.index()].placements.indices()].fill(BoundResource::Missing);
         }
         let images = imports.images.iter().map(|one| {
             (
                 one.resource,
-                Place::Image(Image {
+                BoundResource::Image(Image {
                     handle: one.image,
                     view: one.view,
                     attachment: one.view,
@@ -80,9 +82,9 @@ impl BoundFrame {
         let buffers = imports
             .buffers
             .iter()
-            .map(|one| (one.resource, Place::Buffer(one.buffer)));
+            .map(|one| (one.resource, BoundResource::Buffer(one.buffer)));
         for (id, place) in images.chain(buffers) {
-            let is_image = matches!(place, Place::Image(_));
+            let is_image = matches!(place, BoundResource::Image(_));
             if !external(&id) || frame.resource(id).is_image() != is_image {
                 let (what, name) = (kind_of(is_image), frame.resource(id).name.clone());
                 return Err(RuntimeError::NotExternal { what, name }.into());
@@ -91,7 +93,7 @@ impl BoundFrame {
         }
         for id in frame.resource_ids().filter(external) {
             let places = &tables.places[plan.resources[id.index()].placements.indices()];
-            if places.iter().any(|place| matches!(place, Place::Nothing)) {
+            if places.iter().any(|place| matches!(place, BoundResource::Missing)) {
                 let resource = frame.resource(id);
                 let (what, name) = (kind_of(resource.is_image()), resource.name.clone());
                 return Err(RuntimeError::NotImported { what, name }.into());

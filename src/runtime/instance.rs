@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use ash::vk;
 
-use super::context::{ContextDesc, SurfaceMaker};
-use super::error::VkResultExt;
+use super::context_desc::{ContextDesc, SurfaceMaker};
+use super::error::{RuntimeError, VkResultExt};
+use super::support::Capabilities;
 use super::support::{c_text_of, version_text};
-use super::{Capabilities, RuntimeError};
 use crate::Result;
 
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";

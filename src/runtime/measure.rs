@@ -2,10 +2,9 @@
 
 use ash::vk;
 
-use super::RuntimeError;
 use super::create::{ATTACHED, buffer_info, image_info};
 use super::device_state::DeviceState;
-use super::error::VkResultExt;
+use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,

@@ -12,8 +12,7 @@ use gpu_allocator::vulkan::{
 };
 use gpu_allocator::{AllocationError, AllocationSizes, AllocatorDebugSettings, MemoryLocation};
 
-use super::RuntimeError;
-use super::error::VkResultExt;
+use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
 use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes};

@@ -54,15 +54,20 @@
 mod attachment;
 mod barrier;
 mod bind;
-mod bound;
+mod bound_frame;
+mod bound_resource;
 mod choose;
+mod command_slot;
 mod context;
+mod context_desc;
 mod create;
 mod device;
 mod device_queue;
 mod device_state;
 mod enable;
 mod error;
+mod frame_recorder;
+mod frame_tables;
 mod functions;
 mod history;
 mod import;
@@ -81,28 +86,30 @@ mod rendering;
 mod resources;
 mod retire;
 mod store;
+mod submission;
 mod submit;
 mod support;
 mod survey;
 mod target;
 mod tiles;
-mod turn;
 
-pub use bound::{BoundFrame, Buffer, Image, Parity};
-pub use choose::DeviceChoice;
-pub use context::{Context, ContextDesc, SurfaceMaker};
+pub use bound_frame::BoundFrame;
+pub use bound_resource::{Buffer, Image, Parity};
+pub use context::Context;
+pub use context_desc::{ContextDesc, DeviceChoice, SurfaceMaker};
 pub use device::{Device, DeviceDesc};
 pub use device_queue::DeviceQueue;
 pub use enable::Enable;
 pub use error::RuntimeError;
+pub use frame_recorder::FrameRecorder;
 pub use import::{ImportedBuffer, ImportedImage, ImportedSemaphore, Imports};
 pub use instance::Message;
+pub use progress::FrameNumber;
 pub use record::{Commands, PassCommands};
-pub use submit::SubmitCall;
+pub use submission::SubmitCall;
 pub use support::{Capabilities, Missing, Support};
 pub use survey::{Surveyed, survey};
 pub use target::Target;
-pub use turn::{FrameNumber, FrameRecorder};
 
 #[cfg(test)]
 mod tests {

@@ -10,7 +10,7 @@
 
 use ash::vk;
 
-use super::Device;
+use super::device::Device;
 use crate::Result;
 
 pub use super::create::full_subresource_range;

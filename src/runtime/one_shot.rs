@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::DeviceQueue;
+use super::device_queue::DeviceQueue;
 use super::error::VkResultExt;
 use crate::Result;
 

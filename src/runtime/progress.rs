@@ -3,11 +3,14 @@
 use ash::vk;
 
 use super::device_state::DeviceState;
-use super::error::VkResultExt;
+use super::error::{RuntimeError, VkResultExt};
 use super::owned::OwnedObjects;
-use super::{FrameNumber, RuntimeError};
 use crate::Result;
 use crate::plan::Plan;
+
+/// A frame of a [`BoundFrame`](super::BoundFrame): 0, 1, 2, ….
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FrameNumber(pub u64);
 
 /// Frames of one bound plan, submitted and complete.
 #[derive(Default)]

@@ -8,10 +8,11 @@ use std::fmt;
 use ash::vk;
 
 use super::barrier::Side;
-use super::bound::{BoundFrame, Place, Tables};
-use super::error::VkResultExt;
+use super::bound_frame::BoundFrame;
+use super::bound_resource::{BoundResource, Buffer, Image, Parity};
+use super::error::{RuntimeError, VkResultExt};
+use super::frame_tables::FrameTables;
 use super::store::StorePass;
-use super::{Buffer, Image, Parity, RuntimeError};
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
 use crate::frame::{CommandBufferId, Contents, PassId, ResourceId, Version};
@@ -37,7 +38,7 @@ use crate::plan::ObjectId;
 /// ```
 pub struct Commands<'a> {
     bound: &'a BoundFrame,
-    tables: &'a Tables,
+    tables: &'a FrameTables,
     parity: Parity,
     handle: vk::CommandBuffer,
     id: CommandBufferId,
@@ -390,7 +391,7 @@ impl PassCommands<'_> {
             .bind_tile(bound.plan.passes[self.pass.index()].bound);
     }
 
-    fn place(&self, resource: ResourceId, version: Version) -> Place {
+    fn place(&self, resource: ResourceId, version: Version) -> BoundResource {
         self.commands
             .bound
             .place_in(self.pass, resource, version, self.commands.parity)

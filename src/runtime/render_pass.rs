@@ -7,11 +7,10 @@
 
 use ash::vk;
 
-use super::RuntimeError;
 use super::attachment::{Attachment, Attachments};
-use super::bound::Place;
+use super::bound_resource::BoundResource;
 use super::device_state::DeviceState;
-use super::error::VkResultExt;
+use super::error::{RuntimeError, VkResultExt};
 use super::owned::OwnedObjects;
 use super::tiles::Tiles;
 use crate::Result;
@@ -62,7 +61,7 @@ impl PassObject {
         &mut self,
         state: &DeviceState,
         owned: &mut OwnedObjects,
-        places: &[Place],
+        places: &[BoundResource],
         pass: &Pass,
     ) -> Result<()> {
         for (view, attachment) in self.views.iter_mut().zip(&self.attachments) {

@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::attachment::{Attachment, Attachments};
-use super::bound::Place;
+use super::bound_resource::BoundResource;
 use super::functions::Functions;
 use super::render_pass::PassObject;
 use super::tiles::Tiles;
@@ -37,7 +37,7 @@ impl Dynamic {
         tiles: Tiles,
         area: vk::Extent2D,
         layers: u32,
-        places: &[Place],
+        places: &[BoundResource],
     ) -> Dynamic {
         let info = |attachment: &Attachment| {
             let mut info = vk::RenderingAttachmentInfo::default()
@@ -73,7 +73,7 @@ impl Dynamic {
     }
 
     /// Writes the views into the structs.
-    pub(super) fn refresh(&mut self, places: &[Place]) {
+    pub(super) fn refresh(&mut self, places: &[BoundResource]) {
         let view = |attachment: &Attachment| places[attachment.placement.index()].attachment();
         let Attachments {
             colors,

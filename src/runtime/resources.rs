@@ -2,11 +2,10 @@
 
 use ash::vk;
 
-use super::RuntimeError;
-use super::bound::{Buffer, Image, Place};
+use super::bound_resource::{BoundResource, Buffer, Image};
 use super::create::{buffer_info, image_info, view_infos};
 use super::device_state::DeviceState;
-use super::error::VkResultExt;
+use super::error::{RuntimeError, VkResultExt};
 use super::measure::MemoryRequirements;
 use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
@@ -19,7 +18,7 @@ use crate::units::{Alignment, Bytes};
 /// What became of creating a plan's resources.
 pub(super) enum Created {
     /// One place for each placement; those of external resources are empty.
-    All(Vec<Place>),
+    All(Vec<BoundResource>),
     /// Something needs more than was planned.
     Grown {
         /// What everything needs now.
@@ -222,10 +221,15 @@ impl<'a> Work<'a> {
     }
 
     /// Views and addresses.
-    fn complete(&self, placement: &Placement, bare: &Bare, owned: &mut OwnedObjects) -> Result<Place> {
+    fn complete(
+        &self,
+        placement: &Placement,
+        bare: &Bare,
+        owned: &mut OwnedObjects,
+    ) -> Result<BoundResource> {
         let resource = self.resource(placement);
         match *bare {
-            Bare::External => Ok(Place::Nothing),
+            Bare::External => Ok(BoundResource::Missing),
             Bare::Image(image, _) => {
                 let info = self.image_info(placement).expect("it was created as an image");
                 let (view, attachment) = view_infos(resource, &info, image);
@@ -235,7 +239,7 @@ impl<'a> Work<'a> {
                 };
                 let view = view.map(&mut create).transpose()?.unwrap_or_default();
                 let attachment = attachment.map(&mut create).transpose()?.unwrap_or(view);
-                Ok(Place::Image(Image {
+                Ok(BoundResource::Image(Image {
                     handle: image,
                     view,
                     attachment,
@@ -250,7 +254,7 @@ impl<'a> Work<'a> {
                 let crate::frame::ResourceKind::Buffer { desc, .. } = resource.kind else {
                     unreachable!("it was created as a buffer");
                 };
-                Ok(Place::Buffer(Buffer {
+                Ok(BoundResource::Buffer(Buffer {
                     handle: buffer,
                     offset: 0,
                     size: desc.size.0,

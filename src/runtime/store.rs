@@ -9,11 +9,12 @@
 
 use ash::vk;
 
-use super::Target;
-use super::bound::{Place, Tables};
+use super::bound_resource::BoundResource;
 use super::device_state::DeviceState;
 use super::error::VkResultExt;
+use super::frame_tables::FrameTables;
 use super::owned::OwnedObjects;
+use super::target::Target;
 use crate::Result;
 use crate::frame::{Contents, PassId, ResourceKind, Texels, texels_of};
 use crate::plan::{AccessPlan, Plan};
@@ -57,7 +58,7 @@ pub(super) fn create(
     plan: &Plan,
     owned: &mut OwnedObjects,
     targets: &[Option<&Target>],
-    tables: &[Tables],
+    tables: &[FrameTables],
 ) -> Result<Vec<StorePass>> {
     let frame = &plan.frame;
     let stores: Vec<PassId> = frame
@@ -91,7 +92,7 @@ pub(super) fn create(
             Program::Dispatch => dispatch_pipeline(state, owned, layout, name)?,
         };
         state.set_name(pipeline, &frame.pass(pass).name);
-        let set = |tables: &Tables| write_set(state, plan, pass, pool, set_layout, tables);
+        let set = |tables: &FrameTables| write_set(state, plan, pass, pool, set_layout, tables);
         made.push(StorePass {
             pass,
             pipeline,
@@ -199,7 +200,7 @@ fn write_set(
     pass: PassId,
     pool: vk::DescriptorPool,
     set_layout: vk::DescriptorSetLayout,
-    tables: &Tables,
+    tables: &FrameTables,
 ) -> Result<vk::DescriptorSet> {
     let set_layouts = [set_layout];
     let info = vk::DescriptorSetAllocateInfo::default()
@@ -218,8 +219,8 @@ fn write_set(
         let (images, buffers);
         let write = match tables.places[placement.index()] {
             // What an image is stored in is an attachment.
-            Place::Image(_) if binding > 0 => continue,
-            Place::Image(image) => {
+            BoundResource::Image(_) if binding > 0 => continue,
+            BoundResource::Image(image) => {
                 images = [vk::DescriptorImageInfo::default()
                     .image_view(image.view)
                     .image_layout(layout)];
@@ -227,7 +228,7 @@ fn write_set(
                     .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
                     .image_info(&images)
             }
-            Place::Buffer(buffer) => {
+            BoundResource::Buffer(buffer) => {
                 buffers = [vk::DescriptorBufferInfo {
                     buffer: buffer.handle,
                     offset: buffer.offset,
@@ -238,7 +239,7 @@ fn write_set(
                     .buffer_info(&buffers)
             }
             // An external attachment comes with every frame.
-            Place::Nothing => continue,
+            BoundResource::Missing => continue,
         };
         // SAFETY: the set is new, of a layout with this binding; views and buffers are the plan's.
         unsafe { state.device.update_descriptor_sets(&[write], &[]) };

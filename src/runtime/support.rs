@@ -8,8 +8,7 @@ use std::sync::Arc;
 use ash::vk;
 use bitflags::bitflags;
 
-use super::RuntimeError;
-use super::error::VkResultExt;
+use super::error::{RuntimeError, VkResultExt};
 use crate::Result;
 use crate::ffi::{self, tile_memory_heap, tile_properties, tile_shading};
 use crate::profile::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileBlock, TileHeap};
@@ -195,15 +194,6 @@ impl Support {
     /// Whether the driver lists a device extension.
     pub fn lists(&self, extension: &CStr) -> bool {
         self.extensions.contains(extension)
-    }
-
-    /// What to add to the creation of a device for all of `wanted` that is offered; see [`Enable`](super::Enable).
-    ///
-    /// # Safety
-    /// The names and the `pNext` chain of `info` are valid.
-    pub unsafe fn enable(&self, info: &vk::DeviceCreateInfo<'_>, wanted: Capabilities) -> super::Enable {
-        // SAFETY: the caller's duty.
-        unsafe { super::Enable::new(self, info, wanted) }
     }
 }
 

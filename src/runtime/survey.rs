@@ -2,10 +2,11 @@
 
 use ash::vk;
 
+use super::context_desc::ContextDesc;
 use super::error::VkResultExt;
 use super::instance::{Instance, load, no_device};
+use super::support::Support;
 use super::support::text_of;
-use super::{ContextDesc, Support};
 use crate::Result;
 
 /// A physical device that was asked.

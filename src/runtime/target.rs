@@ -7,7 +7,7 @@ use crate::frame::Pass;
 
 /// What the pipelines of a render pass are built from, whichever way the pass is recorded.
 ///
-/// Pipelines outlive a resize: another [`BoundFrame`](super::Bound) with the same formats has compatible targets.
+/// Pipelines outlive a resize: another [`BoundFrame`](super::BoundFrame) with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Formats of the colour attachments, in order.

@@ -4,15 +4,12 @@
 //! for, and in passes with tile shading, the size of what is bound goes along (`VkTileMemorySizeInfoQCOM`), from the plan: the two
 //! cannot get out of step.
 
-use super::bound::BoundFrame;
 use super::device_state::DeviceState;
-use super::error::VkResultExt;
-use super::rendering::Rendering;
-use super::{Capabilities, FrameRecorder, RuntimeError};
+use super::error::RuntimeError;
+use super::support::Capabilities;
 use crate::Result;
 use crate::ffi::{
-    RenderPassTileShadingCreateInfoQCOM, TileMemorySizeInfoQCOM, TilePropertiesQCOM,
-    TileShadingRenderPassFlagsQCOM,
+    RenderPassTileShadingCreateInfoQCOM, TileMemorySizeInfoQCOM, TileShadingRenderPassFlagsQCOM,
 };
 use crate::frame::{Pass, PassId};
 use crate::plan::Plan;
@@ -62,44 +59,5 @@ pub(super) fn check_shading(state: &DeviceState, plan: &Plan) -> Result<()> {
         }
         .into()),
         None => Ok(()),
-    }
-}
-
-impl FrameRecorder<'_> {
-    /// The tiles in which the driver renders a pass, with as much tile memory bound as the plan binds there.
-    ///
-    /// `None` where `VK_QCOM_tile_properties` is not [enabled](Capabilities::TILE_PROPERTIES).
-    ///
-    /// # Errors
-    /// The driver's.
-    ///
-    /// # Panics
-    /// If the pass is no render pass.
-    pub fn tile_properties(&self, pass: PassId) -> Result<Option<TilePropertiesQCOM<'static>>> {
-        let bound: &BoundFrame = self.bound();
-        let frame = &bound.plan.frame;
-        let pass = bound.plan.pass_of(pass);
-        let rendering = bound.tables(self.parity()).renderings[pass.index()].as_ref();
-        let name = || format!("pass `{}`", frame.pass(pass).name);
-        let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));
-        let Some(functions) = &bound.state.functions.tile_properties else {
-            return Ok(None);
-        };
-        let mut properties = [TilePropertiesQCOM::default()];
-        match rendering {
-            Rendering::Dynamic(dynamic) => dynamic
-                .with_info(false, |info| {
-                    // SAFETY: the views are alive, the plan's or imported for this turn; the feature is on.
-                    unsafe { functions.get_dynamic_rendering_tile_properties(info, &mut properties[0]) }
-                })
-                .with_call("vkGetDynamicRenderingTilePropertiesQCOM", name)?,
-            Rendering::Object(object) => {
-                // SAFETY: the framebuffer is alive, made for this turn's views; it has one subpass; the feature is on.
-                unsafe { functions.get_framebuffer_tile_properties(object.framebuffer, &mut properties) }
-                    .with_call("vkGetFramebufferTilePropertiesQCOM", name)?;
-            }
-        }
-        let [properties] = properties;
-        Ok(Some(properties))
     }
 }

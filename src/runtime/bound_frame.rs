@@ -6,94 +6,22 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::barrier::Barriers;
+use super::bound_resource::{BoundResource, Buffer, Image, Parity};
+use super::command_slot::CommandSlot;
+use super::device_queue::DeviceQueue;
 use super::device_state::DeviceState;
+use super::frame_tables::FrameTables;
 use super::owned::OwnedObjects;
+use super::progress::FrameNumber;
 use super::progress::Progress;
 use super::rendering::Rendering;
 use super::retire::{RetiredFrame, RetiredFrames};
 use super::store::StorePass;
-use super::submit::Submission;
-use super::turn::Slot;
-use super::{DeviceQueue, FrameNumber, Target};
+use super::submission::Submission;
+use super::target::Target;
 use crate::Result;
 use crate::frame::{Access, Lifetime, PassId, QueueId, ResourceId, Version};
 use crate::plan::{PlacementId, Plan};
-
-/// Which copy of a history resource is the current one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Parity {
-    /// Frames 0, 2, 4, ….
-    Even,
-    /// Frames 1, 3, 5, ….
-    Odd,
-}
-
-impl Parity {
-    /// Both, even first.
-    pub const BOTH: [Parity; 2] = [Parity::Even, Parity::Odd];
-
-    /// 0 or 1.
-    pub const fn index(self) -> usize {
-        self as usize
-    }
-}
-
-/// An image and its views. Owned by the [`BoundFrame`] (or, of an external resource, by the caller).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Image {
-    /// The image.
-    pub handle: vk::Image,
-    /// All levels and layers, to sample, load and store; of combined depth and stencil formats the depth.
-    ///
-    /// Null where the image's usage allows no view (transfers only).
-    pub view: vk::ImageView,
-    /// Level 0 with all aspects, as an attachment.
-    pub attachment: vk::ImageView,
-}
-
-/// A buffer. Owned by the [`BoundFrame`] (or, of an external resource, by the caller).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Buffer {
-    /// The buffer.
-    pub handle: vk::Buffer,
-    /// First byte of the resource in it.
-    pub offset: vk::DeviceSize,
-    /// Size of the resource in bytes.
-    pub size: vk::DeviceSize,
-    /// Device address of the first byte; 0 unless the frame uses it as `DeviceAddress`.
-    pub address: vk::DeviceAddress,
-}
-
-/// The object that stands for a placement.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Place {
-    /// External, and not handed in yet.
-    #[default]
-    Nothing,
-    Image(Image),
-    Buffer(Buffer),
-}
-
-impl Place {
-    /// The view as attachment; null for buffers and what is not there.
-    pub(super) fn attachment(self) -> vk::ImageView {
-        if let Place::Image(image) = self {
-            image.attachment
-        } else {
-            vk::ImageView::null()
-        }
-    }
-}
-
-/// What is recorded in frames of one parity.
-pub(super) struct Tables {
-    /// Per placement of the plan (named as in even frames), the object that stands for it.
-    pub(super) places: Vec<Place>,
-    pub(super) barriers: Barriers,
-    /// Per pass; `None` for compute and transfer passes.
-    pub(super) renderings: Vec<Option<Rendering>>,
-}
 
 /// A plan with everything it asks for created and bound.
 ///
@@ -119,13 +47,13 @@ pub struct BoundFrame {
     /// Per object of the plan.
     pub(super) memory: Vec<vk::DeviceMemory>,
     /// Per parity; one only if no pass reads a previous version.
-    pub(super) tables: Vec<Tables>,
+    pub(super) tables: Vec<FrameTables>,
     /// Per pass; `None` for compute and transfer passes.
     pub(super) targets: Vec<Option<Target>>,
     /// Per pass, its name as debuggers want it; empty where none listens.
     pub(super) labels: Vec<CString>,
     /// Per command buffer of the frame.
-    pub(super) slots: Vec<Slot>,
+    pub(super) slots: Vec<CommandSlot>,
     /// In the order of their passes.
     pub(super) stores: Vec<StorePass>,
     pub(super) progress: Progress,
@@ -279,12 +207,12 @@ impl BoundFrame {
     }
 
     /// The tables for frames of `parity`.
-    pub(super) fn tables(&self, parity: Parity) -> &Tables {
+    pub(super) fn tables(&self, parity: Parity) -> &FrameTables {
         &self.tables[parity.index() % self.tables.len()]
     }
 
     /// The object of the current version.
-    pub(super) fn current_place(&self, resource: ResourceId, parity: Parity) -> Place {
+    pub(super) fn current_place(&self, resource: ResourceId, parity: Parity) -> BoundResource {
         let placements = self.plan.resources[resource.index()].placements;
         assert!(
             !placements.is_empty(),
@@ -295,7 +223,7 @@ impl BoundFrame {
     }
 
     /// The object of the previous version.
-    pub(super) fn previous_place(&self, resource: ResourceId, parity: Parity) -> Place {
+    pub(super) fn previous_place(&self, resource: ResourceId, parity: Parity) -> BoundResource {
         let placements = self.plan.resources[resource.index()].placements;
         let pair = placements.len() == 2 && self.plan.frame.resource(resource).lifetime == Lifetime::History;
         assert!(
@@ -313,7 +241,7 @@ impl BoundFrame {
         resource: ResourceId,
         version: Version,
         parity: Parity,
-    ) -> Place {
+    ) -> BoundResource {
         let PlacementId(placement) = self.plan.accesses[self.access_of(pass, resource, version)].placement;
         self.tables(parity).places[placement as usize]
     }
@@ -340,22 +268,22 @@ impl BoundFrame {
         }
     }
 
-    pub(super) fn image_at(&self, resource: ResourceId, place: Place) -> Image {
+    pub(super) fn image_at(&self, resource: ResourceId, place: BoundResource) -> Image {
         match place {
-            Place::Image(image) => image,
-            Place::Buffer(_) => panic!("resource `{}` is a buffer", self.name_of(resource)),
-            Place::Nothing => panic!(
+            BoundResource::Image(image) => image,
+            BoundResource::Buffer(_) => panic!("resource `{}` is a buffer", self.name_of(resource)),
+            BoundResource::Missing => panic!(
                 "external resource `{}` is known during a turn only",
                 self.name_of(resource)
             ),
         }
     }
 
-    pub(super) fn buffer_at(&self, resource: ResourceId, place: Place) -> Buffer {
+    pub(super) fn buffer_at(&self, resource: ResourceId, place: BoundResource) -> Buffer {
         match place {
-            Place::Buffer(buffer) => buffer,
-            Place::Image(_) => panic!("resource `{}` is an image", self.name_of(resource)),
-            Place::Nothing => panic!(
+            BoundResource::Buffer(buffer) => buffer,
+            BoundResource::Image(_) => panic!("resource `{}` is an image", self.name_of(resource)),
+            BoundResource::Missing => panic!(
                 "external resource `{}` is known during a turn only",
                 self.name_of(resource)
             ),

@@ -1,59 +1,21 @@
 //! One frame's turn: the external handles it got, and its command buffers.
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
-
 use ash::vk;
 
-use super::bound::BoundFrame;
-use super::error::VkResultExt;
+use super::bound_frame::BoundFrame;
+use super::bound_resource::{Buffer, Image, Parity};
+use super::error::{RuntimeError, VkResultExt};
+use super::import::Imports;
+use super::progress::FrameNumber;
+use super::record::Commands;
 use super::rendering::Rendering;
-use super::submit::{SubmitCall, call};
+use super::submission::SubmitCall;
+use super::submit::call;
 use super::tiles::Tiles;
-use super::{Buffer, Commands, Image, Imports, Parity, RuntimeError};
 use crate::Result;
-use crate::ffi::TileMemoryBindInfoQCOM;
+use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
 use crate::frame::{CommandBufferId, PassId, ResourceId};
 use crate::units::Bytes;
-
-/// A frame of a [`BoundFrame`](super::Bound): 0, 1, 2, ….
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FrameNumber(pub u64);
-
-/// A declared command buffer of the turn.
-#[derive(Default)]
-pub(super) struct Slot {
-    pub(super) handle: AtomicU64,
-    state: AtomicU8,
-}
-
-impl Slot {
-    const FREE: u8 = 0;
-    const RECORDING: u8 = 1;
-    const DONE: u8 = 2;
-
-    /// Takes the slot for recording; false if it was taken before.
-    fn take(&self, commands: vk::CommandBuffer) -> bool {
-        let taken =
-            self.state
-                .compare_exchange(Self::FREE, Self::RECORDING, Ordering::AcqRel, Ordering::Acquire);
-        if taken.is_ok() {
-            self.handle.store(vk::Handle::as_raw(commands), Ordering::Release);
-        }
-        taken.is_ok()
-    }
-
-    fn free(&self) {
-        self.state.store(Self::FREE, Ordering::Release);
-    }
-
-    pub(super) fn done(&self) {
-        self.state.store(Self::DONE, Ordering::Release);
-    }
-
-    pub(super) fn is_done(&self) -> bool {
-        self.state.load(Ordering::Acquire) == Self::DONE
-    }
-}
 
 /// One frame between [`BoundFrame::begin`] and its submission. Command buffers may be recorded on several threads.
 ///
@@ -296,5 +258,42 @@ impl FrameRecorder<'_> {
     ) -> Result<FrameNumber> {
         self.bound.check_recorded()?;
         self.bound.submit_by(|_, one| submit(one))
+    }
+
+    /// The tiles in which the driver renders a pass, with as much tile memory bound as the plan binds there.
+    ///
+    /// `None` where `VK_QCOM_tile_properties` is not [enabled](Capabilities::TILE_PROPERTIES).
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Panics
+    /// If the pass is no render pass.
+    pub fn tile_properties(&self, pass: PassId) -> Result<Option<TilePropertiesQCOM<'static>>> {
+        let bound: &BoundFrame = self.bound();
+        let frame = &bound.plan.frame;
+        let pass = bound.plan.pass_of(pass);
+        let rendering = bound.tables(self.parity()).renderings[pass.index()].as_ref();
+        let name = || format!("pass `{}`", frame.pass(pass).name);
+        let rendering = rendering.unwrap_or_else(|| panic!("{} is no render pass", name()));
+        let Some(functions) = &bound.state.functions.tile_properties else {
+            return Ok(None);
+        };
+        let mut properties = [TilePropertiesQCOM::default()];
+        match rendering {
+            Rendering::Dynamic(dynamic) => dynamic
+                .with_info(false, |info| {
+                    // SAFETY: the views are alive, the plan's or imported for this turn; the feature is on.
+                    unsafe { functions.get_dynamic_rendering_tile_properties(info, &mut properties[0]) }
+                })
+                .with_call("vkGetDynamicRenderingTilePropertiesQCOM", name)?,
+            Rendering::Object(object) => {
+                // SAFETY: the framebuffer is alive, made for this turn's views; it has one subpass; the feature is on.
+                unsafe { functions.get_framebuffer_tile_properties(object.framebuffer, &mut properties) }
+                    .with_call("vkGetFramebufferTilePropertiesQCOM", name)?;
+            }
+        }
+        let [properties] = properties;
+        Ok(Some(properties))
     }
 }

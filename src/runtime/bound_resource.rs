@@ -1,0 +1,69 @@
+//! The Vulkan objects of a frame's resources.
+
+use ash::vk;
+
+/// Which copy of a history resource is the current one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Parity {
+    /// Frames 0, 2, 4, ….
+    Even,
+    /// Frames 1, 3, 5, ….
+    Odd,
+}
+
+impl Parity {
+    /// Both, even first.
+    pub const BOTH: [Parity; 2] = [Parity::Even, Parity::Odd];
+
+    /// 0 or 1.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// An image and its views. Owned by the [`BoundFrame`] (or, of an external resource, by the caller).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Image {
+    /// The image.
+    pub handle: vk::Image,
+    /// All levels and layers, to sample, load and store; of combined depth and stencil formats the depth.
+    ///
+    /// Null where the image's usage allows no view (transfers only).
+    pub view: vk::ImageView,
+    /// Level 0 with all aspects, as an attachment.
+    pub attachment: vk::ImageView,
+}
+
+/// A buffer. Owned by the [`BoundFrame`] (or, of an external resource, by the caller).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Buffer {
+    /// The buffer.
+    pub handle: vk::Buffer,
+    /// First byte of the resource in it.
+    pub offset: vk::DeviceSize,
+    /// Size of the resource in bytes.
+    pub size: vk::DeviceSize,
+    /// Device address of the first byte; 0 unless the frame uses it as `DeviceAddress`.
+    pub address: vk::DeviceAddress,
+}
+
+/// The object that stands for a placement.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum BoundResource {
+    /// External, and not handed in yet.
+    #[default]
+    Missing,
+    Image(Image),
+    Buffer(Buffer),
+}
+
+impl BoundResource {
+    /// The view as attachment; null for buffers and what is not there.
+    pub(super) fn attachment(self) -> vk::ImageView {
+        if let BoundResource::Image(image) = self {
+            image.attachment
+        } else {
+            vk::ImageView::null()
+        }
+    }
+}
