@@ -26,7 +26,7 @@ pub enum Error {
     PlanJson(#[from] crate::plan::PlanJsonError),
     /// A packing problem is impossible.
     #[error(transparent)]
-    Pack(#[from] tileheap_pack::PackError),
+    Pack(#[from] tileheap_pack::Error),
     /// A device profile is impossible, or a resource is larger than the device allows.
     #[error(transparent)]
     Profile(#[from] tileheap_device::profile::ProfileError),

@@ -3,7 +3,8 @@
 use tileheap::frame::Lifetime;
 use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes, Span};
-use tileheap_pack::{Item, Packer, Problem, Strategy};
+use tileheap_baselines::pack::{Executorch, Nnc, STRATEGIES};
+use tileheap_pack::{Item, Packer, PackingStrategy, Problem, Strategy};
 
 use crate::planning::random;
 use crate::rows::{Better, Rows, Side, Table, Unit};
@@ -12,18 +13,18 @@ use crate::rows::{Better, Rows, Side, Table, Unit};
 const LARGE: usize = 5000;
 
 /// Who packs: the rules by the names that they go by elsewhere, and ours.
-const CONTENDERS: [(&str, Side, Strategy); 7] = [
-    ("no aliasing", Side::Baseline, Strategy::Naive),
-    ("greedy by size (LiteRT)", Side::Baseline, Strategy::GreedyBySize),
+const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 7] = [
+    ("no aliasing", Side::Baseline, &Strategy::Naive),
+    ("greedy by size (LiteRT)", Side::Baseline, &Strategy::GreedyBySize),
     (
         "greedy by breadth (LiteRT)",
         Side::Baseline,
-        Strategy::GreedyByBreadth,
+        &Strategy::GreedyByBreadth,
     ),
-    ("ExecuTorch", Side::Baseline, Strategy::Executorch),
-    ("NNC", Side::Baseline, Strategy::Nnc),
-    ("quick", Side::Ours, Strategy::Quick),
-    ("auto", Side::Ours, Strategy::Auto),
+    ("ExecuTorch", Side::Baseline, &Executorch),
+    ("NNC", Side::Baseline, &Nnc::Code),
+    ("quick", Side::Ours, &Strategy::Quick),
+    ("auto", Side::Ours, &Strategy::Auto),
 ];
 
 /// Instances beside the checkout; the first few serve when quick.
@@ -99,7 +100,7 @@ fn row(rows: &mut Rows, case: &str, problem: &Problem) {
     let bound = packer.lower_bound(problem);
     rows.add(case, "bound", Side::Bound, Some(bound.0 as f64));
     for (name, side, strategy) in CONTENDERS {
-        let slow = matches!(strategy, Strategy::Nnc | Strategy::Executorch);
+        let slow = STRATEGIES.iter().any(|other| other.name() == strategy.name());
         let packed =
             (!slow || problem.items().len() <= LARGE).then(|| packer.pack(problem, strategy).height.0 as f64);
         rows.add(case, name, side, packed);

@@ -13,7 +13,7 @@ use tileheap_tensor::{
 use crate::rows::{Better, Rows, Side, Table, Unit};
 
 /// Who plans: pools of whole objects, offsets by the published rules, and ours.
-const CONTENDERS: [(&str, Side, TensorStrategy); 9] = [
+const CONTENDERS: [(&str, Side, TensorStrategy); 7] = [
     (
         "an object each",
         Side::Baseline,
@@ -35,11 +35,6 @@ const CONTENDERS: [(&str, Side, TensorStrategy); 9] = [
         TensorStrategy::Pools(PoolRule::ExecutorchObjects),
     ),
     (
-        "ExecuTorch, offsets",
-        Side::Baseline,
-        TensorStrategy::Offsets(tileheap_pack::Strategy::Executorch),
-    ),
-    (
         "LiteRT, best",
         Side::Baseline,
         TensorStrategy::Pools(PoolRule::LitertBest),
@@ -48,11 +43,6 @@ const CONTENDERS: [(&str, Side, TensorStrategy); 9] = [
         "LiteRT, min-cost flow",
         Side::Baseline,
         TensorStrategy::Pools(PoolRule::LitertMinCostFlow),
-    ),
-    (
-        "NNC",
-        Side::Baseline,
-        TensorStrategy::Offsets(tileheap_pack::Strategy::Nnc),
     ),
     (
         "auto",

@@ -54,5 +54,5 @@ pub enum PlanError {
     },
     /// The sizes cannot be packed.
     #[error(transparent)]
-    Packing(#[from] tileheap_pack::PackError),
+    Packing(#[from] tileheap_pack::Error),
 }

@@ -100,7 +100,7 @@ macro_rules! from_errors {
 from_errors!(
     tileheap::Error,
     tileheap_device::ProfileError,
-    tileheap_pack::PackError,
+    tileheap_pack::Error,
     tileheap_tensor::Error,
     tileheap_tensor::TensorError,
     tileheap_textures::Error

@@ -1,18 +1,16 @@
-//! One table: every packing strategy on all data that lies beside the checkout, as height over lower bound, with milliseconds.
+//! One table: every packing strategy on our own problems and on those of others in `../shared`, as height over lower bound, with
+//! milliseconds; before it, the time of `auto` on 16 random items of every kind; after it, selections in too small a capacity
+//! against the best known.
 //!
-//! `cargo bench --no-default-features --bench pack [part of a file's name]`; needs `../shared`, says so without it. The
-//! last part is the choice of residents against the published pairs. Before it, what `auto` takes for 16 random items of every
-//! kind, which needs no data.
+//! `cargo bench -p tileheap-pack --bench pack [part of a file's name]`.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use tileheap_baselines::pack::{STRATEGIES, generators};
 use tileheap_pack::units::{Alignment, Bytes, Span};
-use tileheap_pack::{Item, Packer, Packing, Problem, ProblemDesc, Steps, Strategy};
-
-#[path = "../tests/support/sixteen.rs"]
-mod sixteen;
+use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, ProblemDesc, Steps, Strategy};
 
 /// Above this many items the rules that look at all pairs, or worse, are left out.
 const LARGE: usize = 5000;
@@ -20,23 +18,24 @@ const RUNS: usize = 5;
 
 fn main() {
     sixteen_items();
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
-    if !shared.is_dir() {
-        println!("skipped: ../shared is not there");
-        return;
-    }
+    let root = tileheap_testkit::workspace();
+    let (own, shared) = (root.join("tests/data"), root.join("../shared"));
     let filter = std::env::args()
         .skip(1)
         .find(|argument| !argument.starts_with('-'))
         .unwrap_or_default();
     print!("{:<34}{:>7}", "instance", "items");
-    for strategy in Strategy::ALL {
+    for strategy in strategies() {
         print!("{:>21}", strategy.name());
     }
     println!();
-    let mut logs = vec![(0.0, 0); Strategy::ALL.len()];
-    for folder in ["planning", "models"] {
-        for file in tables(&shared.join(folder)) {
+    let mut logs = vec![(0.0, 0); strategies().count()];
+    for folder in [own.join("pack"), own.join("models"), shared.join("planning")] {
+        if !folder.is_dir() {
+            println!("skipped: {} is not there", folder.display());
+            continue;
+        }
+        for file in tables(&folder) {
             if file.to_string_lossy().contains(&filter) {
                 row(&file, &mut logs);
             }
@@ -47,7 +46,7 @@ fn main() {
         print!("{:>21.4}", f64::exp(log / f64::from(count.max(1))));
     }
     println!("\n");
-    residency(&shared.join("planning/residency"), &filter);
+    residency(&own.join("residency"), &filter);
 }
 
 fn tables(folder: &Path) -> Vec<PathBuf> {
@@ -80,6 +79,14 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
+/// The built-in strategies, and then those of other planners.
+fn strategies() -> impl Iterator<Item = &'static dyn PackingStrategy> {
+    let built_in = Strategy::ALL
+        .iter()
+        .map(|strategy| strategy as &dyn PackingStrategy);
+    built_in.chain(STRATEGIES)
+}
+
 fn row(file: &Path, logs: &mut [(f64, u32)]) {
     let text = std::fs::read_to_string(file).expect("the file is readable");
     let items = text.lines().skip(1).map(|line| item(&numbers(line, 3)));
@@ -89,13 +96,10 @@ fn row(file: &Path, logs: &mut [(f64, u32)]) {
     let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
     print!("{name:<34}{:>7}", problem.items().len());
     let mut packing = Packing::default();
-    for (strategy, (log, count)) in Strategy::ALL.into_iter().zip(logs) {
-        if problem.items().len() > LARGE
-            && matches!(
-                strategy,
-                Strategy::Nnc | Strategy::NncArticle | Strategy::Executorch | Strategy::Exact
-            )
-        {
+    for (strategy, (log, count)) in strategies().zip(logs) {
+        let slow =
+            STRATEGIES.iter().any(|other| other.name() == strategy.name()) || strategy.name() == "exact";
+        if problem.items().len() > LARGE && slow {
             print!("{:>21}", "-");
             continue;
         }
@@ -123,8 +127,8 @@ fn sixteen_items() {
         "{:<46}{:>12}{:>12}{:>12}",
         "16 items, us", "median", "p99", "most"
     );
-    for kind in sixteen::every_kind() {
-        let problems = sixteen::of_kind(kind, 2000);
+    for kind in generators::every_kind() {
+        let problems = generators::sixteen_items(kind, 2000);
         let (mut packer, mut packing) = (Packer::default(), Packing::default());
         let mut time = |problem: &Problem| {
             let mut run = || {
@@ -172,12 +176,12 @@ fn residency(folder: &Path, filter: &str) {
         let table =
             std::fs::read_to_string(folder.join(format!("{}.fp16.sap.csv", fields[0]))).expect("a table");
         let rows: Vec<Vec<u64>> = table.lines().skip(1).map(|line| numbers(line, 4)).collect();
-        let worths: Vec<u64> = rows.iter().map(|row| row[3]).collect();
+        let weights: Vec<u64> = rows.iter().map(|row| row[3]).collect();
         let desc = ProblemDesc::new(rows.iter().map(|row| item(row)).collect());
         let problem = desc.capacity(Bytes(capacity)).build().expect("the data is sound");
         let mut packer = Packer::default();
         let mut select = || {
-            packer.select(&problem, &worths, Steps::default(), &mut |_| {
+            packer.select(&problem, &weights, Steps::default(), &mut |_| {
                 ControlFlow::Continue(())
             })
         };
@@ -188,13 +192,13 @@ fn residency(folder: &Path, filter: &str) {
             selection = select();
             times.push(start.elapsed().as_secs_f64() * 1e3);
         }
-        let of_optimum = selection.worth as f64 / optimum;
+        let of_optimum = selection.weight as f64 / optimum;
         (sum, count) = (sum + of_optimum, count + 1);
         println!(
             "{:<24}{:>8}{of_optimum:>12.4}{:>12.4}{:>10.3}  {:?}",
             fields[0],
             fields[1],
-            selection.worth as f64 / selection.bound.max(1) as f64,
+            selection.weight as f64 / selection.bound.max(1) as f64,
             median(times),
             selection.verdict
         );

@@ -23,7 +23,7 @@ impl Default for Steps {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// No packing is lower, none exists, or no choice is worth more: whatever was asked.
+    /// No packing is lower, none exists, or no choice is weight more: whatever was asked.
     Proved,
     /// The best that was found within the steps.
     #[default]
@@ -37,7 +37,7 @@ pub enum Verdict {
 pub struct Progress {
     /// Steps so far.
     pub steps: Steps,
-    /// The lowest height so far; for [`select`](super::select()) the greatest worth.
+    /// The lowest height so far; for [`select`](super::select()) the greatest weight.
     pub best: Option<u64>,
     /// What nothing can go below; for [`select`](super::select()) above.
     pub bound: u64,

@@ -10,8 +10,8 @@
 
 use super::Problem;
 use super::by_step::ByStep;
-use super::gap::{self, Fit};
-use super::in_order::{InOrder, UNPLACED};
+use super::gap::{self, Fit, UNPLACED};
+use super::in_order::InOrder;
 use crate::units::Alignment;
 
 /// Scratch memory of the birth orders.

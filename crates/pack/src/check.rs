@@ -1,6 +1,6 @@
 //! The judge: a slow check of a packing that shares nothing with those who make them.
 
-use super::{Item, PackError, Packing, Problem};
+use super::{Error, Item, Packing, Problem, Result};
 use crate::units::{Alignment, Bytes};
 
 /// Accepts or refuses a packing, by looking at every pair of items: O(n²).
@@ -10,11 +10,11 @@ use crate::units::{Alignment, Bytes};
 ///
 /// # Errors
 /// The first thing that is wrong, with the items by index.
-pub fn check(problem: &Problem, packing: &Packing) -> Result<(), PackError> {
+pub fn check(problem: &Problem, packing: &Packing) -> Result<()> {
     let items = problem.items();
     let offsets = &packing.offsets;
     if offsets.len() != items.len() {
-        return Err(PackError::OffsetCount {
+        return Err(Error::OffsetCount {
             expected: items.len(),
             found: offsets.len(),
         });
@@ -24,7 +24,7 @@ pub fn check(problem: &Problem, packing: &Packing) -> Result<(), PackError> {
     for (index, item) in items.iter().enumerate() {
         check_item(index, item, offsets[index])?;
         let end = offsets[index].0.checked_add(sizes[index].0);
-        highest = highest.max(Bytes(end.ok_or(PackError::EndOverflow {
+        highest = highest.max(Bytes(end.ok_or(Error::EndOverflow {
             item: index as u32,
             size: sizes[index],
             offset: offsets[index],
@@ -42,7 +42,7 @@ pub fn check(problem: &Problem, packing: &Packing) -> Result<(), PackError> {
             } else if items[a].span.overlaps(items[b].span)
                 && let Some((offset, end)) = shared(a, b)
             {
-                return Err(PackError::Overlap {
+                return Err(Error::Overlap {
                     a: a as u32,
                     b: b as u32,
                     a_span: items[a].span,
@@ -55,11 +55,11 @@ pub fn check(problem: &Problem, packing: &Packing) -> Result<(), PackError> {
     }
     for &(a, b) in problem.conflicts() {
         if let Some((offset, end)) = shared(a as usize, b as usize) {
-            return Err(PackError::ConflictOverlap { a, b, offset, end });
+            return Err(Error::ConflictOverlap { a, b, offset, end });
         }
     }
     if packing.height != highest {
-        return Err(PackError::WrongHeight {
+        return Err(Error::WrongHeight {
             claimed: packing.height,
             end: highest,
         });
@@ -83,18 +83,18 @@ pub(super) fn sizes(items: &[Item]) -> Vec<Bytes> {
     items.iter().map(size).collect()
 }
 
-fn check_item(index: usize, item: &Item, offset: Bytes) -> Result<(), PackError> {
+fn check_item(index: usize, item: &Item, offset: Bytes) -> Result<()> {
     if let Some(expected) = item.fixed
         && expected != offset
     {
-        return Err(PackError::MovedFixed {
+        return Err(Error::MovedFixed {
             item: index as u32,
             expected,
             found: offset,
         });
     }
     if offset < item.lowest || item.highest.is_some_and(|highest| offset > highest) {
-        return Err(PackError::OutOfBounds {
+        return Err(Error::OutOfBounds {
             item: index as u32,
             offset,
             lowest: item.lowest,
@@ -102,7 +102,7 @@ fn check_item(index: usize, item: &Item, offset: Bytes) -> Result<(), PackError>
         });
     }
     if !is_multiple(offset, item.alignment) {
-        return Err(PackError::Misaligned {
+        return Err(Error::Misaligned {
             item: index as u32,
             offset,
             alignment: item.alignment,
@@ -111,12 +111,12 @@ fn check_item(index: usize, item: &Item, offset: Bytes) -> Result<(), PackError>
     Ok(())
 }
 
-fn check_group(a: usize, b: usize, items: &[Item], offsets: &[Bytes]) -> Result<(), PackError> {
+fn check_group(a: usize, b: usize, items: &[Item], offsets: &[Bytes]) -> Result<()> {
     debug_assert_eq!(items[a].together, items[b].together);
     if offsets[a] == offsets[b] {
         return Ok(());
     }
-    Err(PackError::GroupSplit {
+    Err(Error::GroupSplit {
         a: a as u32,
         b: b as u32,
         a_offset: offsets[a],

@@ -18,7 +18,7 @@ pub(super) struct Climb {
 }
 
 impl Climb {
-    /// Starts from `order`; calls `found` with offsets and height whenever they are lower than all before. `go_on` is asked
+    /// Starts from `order`; calls `found` with offsets whenever they are lower than all before. `go_on` is asked
     /// before each try.
     ///
     /// Complexity: each try places everything anew.
@@ -28,7 +28,7 @@ impl Climb {
         order: &[u32],
         in_order: &mut InOrder,
         mut go_on: impl FnMut() -> bool,
-        mut found: impl FnMut(&[u64], u64),
+        mut found: impl FnMut(&[u64]),
     ) {
         self.order.clear();
         self.order.extend_from_slice(order);
@@ -39,7 +39,7 @@ impl Climb {
             in_order.place(problem, &self.order, Fit::First, &mut self.offsets);
             let height = problem.height(&self.offsets);
             if height < least {
-                found(&self.offsets, height);
+                found(&self.offsets);
             }
             if height > least {
                 self.order.swap(last.0, last.1);

@@ -2,97 +2,71 @@
 
 use super::answer::{Answer, Steps, Verdict, Watch};
 use super::exact::Outcome;
-use super::in_order::UNPLACED;
-use super::quest::Quest;
-use super::{Packer, Problem, Strategy};
+use super::gap::UNPLACED;
+use super::search_state::SearchState;
+use super::{Packer, Problem};
 use crate::units::Bytes;
 
-/// Looks for a packing within the problem's capacity (within 64 bits without one) and all bounds of offsets.
-///
-/// Proved with a packing, or proved without one and then with the items that make it impossible: the fewest alive at one step
-/// that pass the capacity if that is the reason, otherwise the fewest that are left when whatever can be left out has been, in
-/// several orders.
-///
-/// ```
-/// use std::ops::ControlFlow;
-/// use tileheap_pack::{Item, ProblemDesc, Steps, Strategy, fit};
-/// use tileheap_pack::units::{Alignment, Bytes, Span};
-/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
-/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
-///
-/// let problem = ProblemDesc::new(items).capacity(Bytes(6)).build()?;
-/// let answer = fit(&problem, Strategy::Auto, Steps::default(), &mut |_| ControlFlow::Continue(()));
-/// assert!(answer.is_impossible());
-/// assert_eq!(answer.conflict.expect("a reason").items, [2]); // that one alone takes 7 bytes
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn fit(problem: &Problem, strategy: Strategy, budget: Steps, watch: Watch<'_>) -> Answer {
-    Packer::default().fit(problem, strategy, budget, watch)
-}
-
 impl Packer {
-    /// As [`fit()`].
-    pub fn fit(&mut self, problem: &Problem, strategy: Strategy, budget: Steps, watch: Watch<'_>) -> Answer {
-        let mut answer = Answer::default();
-        self.fit_into(problem, strategy, budget, watch, &mut answer);
-        answer
-    }
-
-    /// As [`fit()`], into an answer whose memory is used again.
-    pub fn fit_into(
+    /// Writes a packing within the capacity that `seek` leaves, or why there is none where it returns that this is proved.
+    pub(super) fn answer_within(
         &mut self,
         problem: &Problem,
-        strategy: Strategy,
         budget: Steps,
         watch: Watch<'_>,
         answer: &mut Answer,
+        seek: impl FnOnce(&mut Packer, &mut SearchState<'_>) -> bool,
     ) {
         let capacity = problem.capacity().map_or(u64::MAX, |capacity| capacity.0);
         let bound = self.lower_bound(problem).0;
-        let mut quest = Quest::new(bound, capacity, budget, watch);
-        let impossible = self.seek(problem, strategy, &mut quest);
-        let packed = quest.height <= capacity && quest.height != UNPLACED;
-        self.write_best(problem, packed, &mut answer.packing);
+        let best = std::mem::take(&mut self.best);
+        let mut search = SearchState::new(bound, capacity, budget, watch, best);
+        let impossible = bound > capacity || seek(self, &mut search);
+        let packed = search.height <= capacity && search.height != UNPLACED;
         answer.verdict = if impossible || packed {
             Verdict::Proved
-        } else if quest.interrupted {
+        } else if search.interrupted {
             Verdict::Interrupted
         } else {
             Verdict::OutOfSteps
         };
-        self.culprits.put_away(&mut answer.conflict);
+        self.infeasible_subset.reuse(&mut answer.conflict);
         if impossible {
-            answer.conflict = Some(self.conflict(problem, capacity, &mut quest));
+            let subset = &mut self.infeasible_subset;
+            answer.conflict = Some(subset.find(problem, capacity, &mut self.exact, &mut search));
         }
-        answer.bound = Bytes(quest.bound);
-        answer.steps = Steps(quest.steps);
+        answer.bound = Bytes(search.bound);
+        answer.steps = Steps(search.steps);
+        self.best = search.best;
+        self.write_best(problem, packed, &mut answer.packing);
     }
 
-    /// Leaves the best offsets in `best`; says whether it is proved that nothing is as low as the quest's target.
-    pub(super) fn seek(&mut self, problem: &Problem, strategy: Strategy, quest: &mut Quest<'_>) -> bool {
-        let capacity = quest.target;
-        quest.bound = quest.bound.max(self.lower_bound(problem).0);
-        if quest.bound > capacity {
+    /// Looks for a packing as low as the search's target; returns whether it is proved that there is none.
+    pub(super) fn prove_within(
+        &mut self,
+        problem: &Problem,
+        rules_first: bool,
+        search: &mut SearchState<'_>,
+    ) -> bool {
+        let capacity = search.target;
+        search.bound = search.bound.max(self.lower_bound(problem).0);
+        if search.bound > capacity {
             return true;
         }
-        if !matches!(strategy, Strategy::Exact | Strategy::Auto) {
-            self.pursue(problem, strategy, quest);
-            return false;
+        if rules_first {
+            self.minimise_cheaply(problem, search);
         }
-        if strategy == Strategy::Auto {
-            self.pursue_cheaply(problem, quest);
+        if !search.is_over() && search.bound <= capacity {
+            self.search_small(problem, search.budget / 4, search);
         }
-        if !quest.is_over() && quest.bound <= capacity {
-            self.search_few(problem, quest.budget / 4, quest);
-        }
-        if quest.bound > capacity {
+        if search.bound > capacity {
             return true;
         }
-        if quest.is_over() || self.exact.is_too_large(problem) {
+        if search.is_over() || self.exact.is_too_large(problem) {
             return false;
         }
         self.exact.reduce(problem, None);
-        let left = quest.budget - quest.steps;
-        self.try_capacity(problem, capacity, left, quest) == Outcome::Impossible
+        let left = search.budget - search.steps;
+        self.try_capacity(problem, capacity, left, search) == Outcome::Impossible
     }
 }

@@ -2,14 +2,17 @@
 
 use crate::units::Alignment;
 
-/// How an offset is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
+/// Which gap an item takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Fit {
     /// The lowest gap.
     First,
     /// The smallest gap.
     Best,
 }
+
+/// No offset yet. Nothing that takes bytes can be there.
+pub(super) const UNPLACED: u64 = u64::MAX;
 
 /// Why an offset is always found where there is no capacity.
 pub(super) const ROOM: &str = "a problem whose sizes and alignments sum below 2^64 has room for everything";

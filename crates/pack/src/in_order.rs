@@ -1,12 +1,9 @@
 //! Placing in any order, whatever is fixed, grouped, bounded or in conflict.
 
-use super::gap::{self, Fit};
+use super::gap::{self, Fit, UNPLACED};
 use super::timetable::{MANY, Timetable};
 use super::{Problem, Shelf};
 use crate::units::Bytes;
-
-/// No offset yet. Nothing that takes bytes can be there.
-pub(super) const UNPLACED: u64 = u64::MAX;
 
 /// Scratch memory of placing in order.
 #[derive(Debug, Default)]

@@ -5,11 +5,11 @@
 
 use std::cmp::Reverse;
 
-use super::exact::{Outcome, Switches};
-use super::gap::Fit;
-use super::in_order::UNPLACED;
-use super::quest::Quest;
-use super::{Packer, Problem, Strategy};
+use super::Problem;
+use super::exact::{Exact, Outcome, Switches};
+use super::gap::{Fit, UNPLACED};
+use super::rules::{Order, Rules};
+use super::search_state::SearchState;
 
 /// Scratch memory of placing the large first.
 #[derive(Debug, Default)]
@@ -20,11 +20,11 @@ pub(super) struct Large {
 }
 
 /// How the rest is placed around what is large.
-const AROUND: [(Strategy, Fit); 4] = [
-    (Strategy::FirstFitByBirth, Fit::First),
-    (Strategy::GreedyByBreadth, Fit::Best),
-    (Strategy::GreedyBySize, Fit::Best),
-    (Strategy::GreedyByConflicts, Fit::Best),
+const AROUND: [(Order, Fit); 4] = [
+    (Order::Birth, Fit::First),
+    (Order::Breadth, Fit::Best),
+    (Order::Size, Fit::Best),
+    (Order::Conflicts, Fit::Best),
 ];
 
 /// By how much sizes have to differ for the larger ones to be placed first.
@@ -32,21 +32,25 @@ const LARGER: u64 = 4;
 /// What is fewer is searched as fast with everything else.
 const FEWEST: usize = 8;
 
-impl Packer {
+impl Large {
     /// Packs what is much larger than the rest exactly within the bound, and the rest around it.
-    pub(super) fn place_large_first(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
+    pub(super) fn place_first(
+        &mut self,
+        problem: &Problem,
+        exact: &mut Exact,
+        rules: &mut Rules,
+        search: &mut SearchState<'_>,
+    ) {
         let size = |index: u32| problem.units[index as usize].size;
-        self.large.by_size.clear();
-        self.large.by_size.extend(0..problem.units.len() as u32);
-        self.large
-            .by_size
-            .sort_unstable_by_key(|&index| (Reverse(size(index)), index));
-        for cut in FEWEST..self.large.by_size.len() {
-            let Large {
-                by_size,
-                first,
-                offsets: large,
-            } = &mut self.large;
+        let Large {
+            by_size,
+            first,
+            offsets: large,
+        } = self;
+        by_size.clear();
+        by_size.extend(0..problem.units.len() as u32);
+        by_size.sort_unstable_by_key(|&index| (Reverse(size(index)), index));
+        for cut in FEWEST..by_size.len() {
             if size(by_size[cut]).saturating_mul(LARGER) > size(by_size[cut - 1]) {
                 continue;
             }
@@ -55,26 +59,27 @@ impl Packer {
             first.clear();
             first.extend_from_slice(&by_size[..cut]);
             first.extend(by_size[cut..].iter().filter(is_fixed));
-            self.exact.reduce(problem, Some(first));
-            let share = (quest.budget / 8).min(quest.budget.saturating_sub(quest.steps));
-            let bound = quest.bound;
-            let mut poll = |steps| quest.ask(steps);
-            let (outcome, steps) = self.exact.fit(bound, Switches::DEFAULT, share, &mut poll);
-            quest.steps += steps;
+            exact.reduce(problem, Some(first));
+            let share = (search.budget / 8).min(search.budget.saturating_sub(search.steps));
+            let bound = search.bound;
+            let mut poll = |steps| search.report(steps);
+            let (outcome, steps) = exact.fit(bound, Switches::DEFAULT, share, &mut poll);
+            search.steps += steps;
             if outcome != Outcome::Packed {
                 continue;
             }
-            self.exact.write(problem, large);
+            exact.write(problem, large);
             for &index in &by_size[cut..] {
                 large[index as usize] = problem.units[index as usize].fixed.unwrap_or(UNPLACED);
             }
-            for (strategy, fit) in AROUND {
-                self.order_of(problem, strategy);
-                self.offsets.clone_from(&self.large.offsets);
-                self.in_order
-                    .place_around(problem, &self.order, fit, &mut self.offsets);
-                self.keep(problem, quest);
-                if !quest.spend(1 + problem.units.len() as u64 / 64) {
+            for (order, fit) in AROUND {
+                rules.sort(problem, order);
+                rules.offsets.clone_from(large);
+                rules
+                    .in_order
+                    .place_around(problem, &rules.order, fit, &mut rules.offsets);
+                search.keep(problem, &rules.offsets);
+                if !search.spend(1 + problem.units.len() as u64 / 64) {
                     return;
                 }
             }

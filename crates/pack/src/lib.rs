@@ -10,7 +10,7 @@
 //! share one offset, pairs that must not share bytes, a capacity. Asked of it are
 //! - [`minimise`]: the smallest block;
 //! - [`fit`]: a packing within the capacity, or the proof that there is none, with the items that make it impossible;
-//! - [`select`]: what to keep in a block that is too small for all, so that it is worth most; [`spread`], the same over several
+//! - [`select`]: what to keep in a block that is too small for all, so that it is weight most; [`spread`], the same over several
 //!   memories in order of preference;
 //! - [`pack()`]: what one [`Strategy`] finds; a [`Packer`] keeps the memory of all of these for the next problem.
 //!
@@ -39,57 +39,62 @@
 //! let problem = Problem::new(items)?;
 //! let packing = pack(&problem, Strategy::Auto);
 //! assert_eq!(packing.height, lower_bound(&problem));
-//! # Ok::<(), tileheap::Error>(())
+//! # Ok::<(), tileheap_pack::Error>(())
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod allocation_graph;
 mod answer;
 mod birth;
 mod bound;
+mod builtin;
 mod by_step;
+mod byte_owners;
 mod check;
 mod climb;
-mod culprits;
+mod error;
 mod exact;
-mod fault;
-mod few;
 mod fit;
-mod flow;
 mod gap;
 mod greedy;
 mod in_order;
+mod infeasible;
 mod large;
 mod minimise;
-mod nnc;
-mod objects;
 mod orders;
-mod owners;
+mod packer;
+mod packing;
 mod parts;
 mod problem;
-mod quest;
+pub mod relaxation;
+mod rules;
+mod search_state;
 mod select;
 mod shelf;
+mod small;
 mod spread;
 mod strategy;
 mod timetable;
 mod validate;
 
+pub use allocation_graph::{AllocationEdge, AllocationGraph};
 pub use answer::{Answer, Conflict, Progress, Steps, Verdict, Watch};
 pub use bound::lower_bound;
+pub use builtin::Strategy;
+pub use byte_owners::ByteOwners;
 pub use check::check;
-pub use fault::PackError;
-pub use fit::fit;
-pub use flow::{AllocationEdge, AllocationGraph};
-pub use minimise::minimise;
-pub use owners::Owners;
+pub use error::{Error, Result};
+pub use gap::Fit;
+pub use packer::Packer;
+pub use packing::Packing;
 pub use problem::{Item, Problem, ProblemDesc};
-pub use select::{Loads, prices_of};
 pub use select::{Selection, select};
 pub use shelf::Shelf;
 pub use spread::{Spread, spread};
-pub use strategy::{Packer, Packing, Strategy, pack};
+pub use strategy::{PackingStrategy, fit, minimise, pack};
+
+pub use tileheap_units as units;
 
 #[cfg(test)]
 mod tests;
-pub use tileheap_units as units;

@@ -2,59 +2,36 @@
 
 use std::ops::ControlFlow;
 
-use super::answer::{Answer, Steps, Watch};
+use super::answer::{Answer, Progress, Steps, Watch};
 use super::exact::{Outcome, Switches};
-use super::few::is_padded;
-use super::in_order::UNPLACED;
-use super::quest::Quest;
-use super::strategy::FEW;
-use super::{Packer, Packing, Problem, Strategy};
-use crate::units::Bytes;
-
-/// Finds a packing as low as it can within a budget, and says how low it could be; a capacity is not looked at.
-///
-/// `Auto` does everything; of the other strategies, `Exact` only searches, `HillClimb` only climbs from greedy by size, and
-/// the cheap ones just run. The same problem, strategy and budget give the same answer on every machine, unless `watch`
-/// interrupts.
-///
-/// ```
-/// use std::ops::ControlFlow;
-/// use tileheap_pack::{Item, Problem, Steps, Strategy, Verdict, minimise};
-/// use tileheap_pack::units::{Alignment, Bytes, Span};
-/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
-/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`
-///
-/// let problem = Problem::new(items)?;
-/// // The callback sees the search now and then, and may end it.
-/// let answer = minimise(&problem, Strategy::Auto, Steps(10_000), &mut |_| ControlFlow::Continue(()));
-/// assert_eq!(answer.verdict, Verdict::Proved);
-/// assert_eq!(answer.gap(), Some(Bytes(0)));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn minimise(problem: &Problem, strategy: Strategy, budget: Steps, watch: Watch<'_>) -> Answer {
-    Packer::default().minimise(problem, strategy, budget, watch)
-}
+use super::gap::UNPLACED;
+use super::parts::Parts;
+use super::rules::{FEW, Order, Rule};
+use super::search_state::SearchState;
+use super::small::is_padded;
+use super::{Packer, Packing, Problem};
+use crate::units::{Bytes, Run};
 
 /// The cheap rules that `auto` runs, from the fastest to the slowest.
-const CHEAP: [Strategy; 7] = [
-    Strategy::FirstFitByBirth,
-    Strategy::BestFitByBirth,
-    Strategy::GreedyByConflicts,
-    Strategy::GreedyBySize,
-    Strategy::GreedyByBreadth,
-    Strategy::GreedyByArea,
-    Strategy::FirstFitBySize,
+const CHEAP: [Rule; 7] = [
+    Rule::FIRST_FIT_BY_BIRTH,
+    Rule::BEST_FIT_BY_BIRTH,
+    Rule::GREEDY_BY_CONFLICTS,
+    Rule::GREEDY_BY_SIZE,
+    Rule::GREEDY_BY_BREADTH,
+    Rule::GREEDY_BY_AREA,
+    Rule::FIRST_FIT_BY_SIZE,
 ];
 
 /// The same where units are few: those first that reach the bound most often.
-const CHEAP_FOR_FEW: [Strategy; 7] = [
-    Strategy::GreedyBySize,
-    Strategy::GreedyByBreadth,
-    Strategy::FirstFitByBirth,
-    Strategy::BestFitByBirth,
-    Strategy::GreedyByConflicts,
-    Strategy::GreedyByArea,
-    Strategy::FirstFitBySize,
+const CHEAP_FOR_FEW: [Rule; 7] = [
+    Rule::GREEDY_BY_SIZE,
+    Rule::GREEDY_BY_BREADTH,
+    Rule::FIRST_FIT_BY_BIRTH,
+    Rule::BEST_FIT_BY_BIRTH,
+    Rule::GREEDY_BY_CONFLICTS,
+    Rule::GREEDY_BY_AREA,
+    Rule::FIRST_FIT_BY_SIZE,
 ];
 
 /// What these do not bring to the bound, a short search settles sooner than the others do.
@@ -63,112 +40,132 @@ const CHEAPER_THAN_SEARCHING: usize = 2;
 const SHORT: u64 = 64;
 
 impl Packer {
-    /// As [`minimise()`].
-    pub fn minimise(
+    /// Writes the lowest packing that `pursue` leaves.
+    pub(super) fn answer_lowest(
         &mut self,
         problem: &Problem,
-        strategy: Strategy,
-        budget: Steps,
-        watch: Watch<'_>,
-    ) -> Answer {
-        let mut answer = Answer::default();
-        self.minimise_into(problem, strategy, budget, watch, &mut answer);
-        answer
-    }
-
-    /// As [`minimise()`], into an answer whose memory is used again.
-    pub fn minimise_into(
-        &mut self,
-        problem: &Problem,
-        strategy: Strategy,
         budget: Steps,
         watch: Watch<'_>,
         answer: &mut Answer,
+        pursue: impl FnOnce(&mut Packer, &mut SearchState<'_>),
     ) {
         let bound = self.lower_bound(problem).0;
-        let mut quest = Quest::new(bound, 0, budget, watch);
-        self.pursue(problem, strategy, &mut quest);
-        self.write_best(problem, quest.height != UNPLACED, &mut answer.packing);
-        self.culprits.put_away(&mut answer.conflict);
-        answer.bound = Bytes(quest.bound);
-        answer.verdict = quest.verdict();
-        answer.steps = Steps(quest.steps);
+        let mut search = SearchState::new(bound, 0, budget, watch, std::mem::take(&mut self.best));
+        pursue(self, &mut search);
+        self.infeasible_subset.reuse(&mut answer.conflict);
+        answer.bound = Bytes(search.bound);
+        answer.verdict = search.verdict();
+        answer.steps = Steps(search.steps);
+        let found = search.height != UNPLACED;
+        self.best = search.best;
+        self.write_best(problem, found, &mut answer.packing);
     }
 
     /// The best offsets as a packing, if they were `found`.
     pub(super) fn write_best(&mut self, problem: &Problem, found: bool, packing: &mut Option<Packing>) {
         if found {
             let packing = packing.get_or_insert_with(|| std::mem::take(&mut self.spare));
-            problem.write(&self.best, packing);
+            packing.set(problem, &self.best);
         } else if let Some(unused) = packing.take() {
             self.spare = unused;
         }
     }
 
-    /// Leaves the best offsets within the default budget, or those of a cheap rule if upper bounds were not met.
-    pub(super) fn improve(&mut self, problem: &Problem, strategy: Strategy) {
+    /// Runs a caller's strategy once.
+    pub(super) fn try_once(
+        &mut self,
+        problem: &Problem,
+        search: &mut SearchState<'_>,
+        pack: impl FnOnce(&mut Packer, &mut Packing),
+    ) {
+        let mut packing = std::mem::take(&mut self.spare);
+        pack(self, &mut packing);
+        packing.write_units(problem, &mut self.rules.offsets);
+        self.spare = packing;
+        search.keep(problem, &self.rules.offsets);
+    }
+
+    /// Leaves the best offsets within the default budget in the rules, or those of a cheap rule if upper bounds were not met.
+    pub(super) fn improve(
+        &mut self,
+        problem: &Problem,
+        pursue: impl FnOnce(&mut Packer, &mut SearchState<'_>),
+    ) {
         let bound = self.lower_bound(problem).0;
-        let mut go_on = |_| ControlFlow::Continue(());
-        let mut quest = Quest::new(bound, 0, Steps::default(), &mut go_on);
-        self.pursue(problem, strategy, &mut quest);
-        if quest.height == UNPLACED {
-            return self.run(problem, Strategy::GreedyBySize);
-        }
-        std::mem::swap(&mut self.best, &mut self.offsets);
-    }
-
-    /// Leaves the best offsets in `best`.
-    pub(super) fn pursue(&mut self, problem: &Problem, strategy: Strategy, quest: &mut Quest<'_>) {
-        match strategy {
-            Strategy::Auto => {
-                self.try_cheap(problem, quest);
-                if !quest.is_over() {
-                    self.search(problem, quest);
-                }
-            }
-            Strategy::Exact => self.search(problem, quest),
-            Strategy::HillClimb => {
-                self.run(problem, Strategy::FirstFitBySize);
-                self.keep(problem, quest);
-                if !quest.is_over() {
-                    self.climb(problem, quest);
-                }
-            }
-            Strategy::Quick => {
-                self.quick(problem);
-                self.keep(problem, quest);
-            }
-            _ => {
-                self.run(problem, strategy);
-                self.keep(problem, quest);
-            }
+        let mut watch = |_| ControlFlow::Continue(());
+        let best = std::mem::take(&mut self.best);
+        let mut search = SearchState::new(bound, 0, Steps::default(), &mut watch, best);
+        pursue(self, &mut search);
+        let found = search.height != UNPLACED;
+        self.best = search.best;
+        if found {
+            std::mem::swap(&mut self.best, &mut self.rules.offsets);
+        } else {
+            self.rules.run(problem, Rule::GREEDY_BY_SIZE);
         }
     }
 
-    /// Takes `offsets` as the best if they are lower.
-    pub(super) fn keep(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
-        let height = problem.height(&self.offsets);
-        if height < quest.height && problem.keeps_bounds(&self.offsets) {
-            quest.height = height;
-            self.best.clone_from(&self.offsets);
+    /// Runs the quick rules until one reaches the lower bound.
+    pub(super) fn quick(&mut self, problem: &Problem) {
+        let bound = self.lower_bound(problem).0;
+        self.rules.quick(problem, bound);
+    }
+
+    /// Hill climbing from the largest first.
+    pub(super) fn climb_from_size(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+        self.try_rule(problem, Rule::FIRST_FIT_BY_SIZE, search);
+        if !search.is_over() {
+            self.climb(problem, search);
         }
+    }
+
+    /// The cheap rules if they come first, and then every search.
+    pub(super) fn minimise_exactly(
+        &mut self,
+        problem: &Problem,
+        rules_first: bool,
+        search: &mut SearchState<'_>,
+    ) {
+        if rules_first {
+            self.try_cheap(problem, search);
+            if search.is_over() {
+                return;
+            }
+        }
+        self.search(problem, search);
     }
 
     /// The cheap rules, and the large items first.
-    pub(super) fn pursue_cheaply(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
-        self.try_cheap(problem, quest);
-        if !quest.is_over() {
-            self.place_large_first(problem, quest);
+    pub(super) fn minimise_cheaply(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+        self.try_cheap(problem, search);
+        if !search.is_over() {
+            self.large
+                .place_first(problem, &mut self.exact, &mut self.rules, search);
         }
     }
 
-    fn try_cheap(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
+    fn try_rule(&mut self, problem: &Problem, rule: Rule, search: &mut SearchState<'_>) {
+        self.rules.run(problem, rule);
+        search.keep(problem, &self.rules.offsets);
+    }
+
+    /// The exact search of at most 64 units; returns whether everything is known.
+    pub(super) fn search_small(
+        &mut self,
+        problem: &Problem,
+        most: u64,
+        search: &mut SearchState<'_>,
+    ) -> bool {
+        self.small.search(problem, most, search, &mut self.rules.offsets)
+    }
+
+    fn try_cheap(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         let count = problem.units.len() as u64;
         if problem.units.len() <= FEW {
-            return self.try_cheap_for_few(problem, quest);
+            return self.try_cheap_for_few(problem, search);
         }
         let mut dear = 0;
-        for (number, strategy) in CHEAP.into_iter().enumerate() {
+        for (number, rule) in CHEAP.into_iter().enumerate() {
             // Where items are very many, the lowest gap takes as long to find as the smallest and is worse.
             if number == 0 && count >= 20_000 {
                 continue;
@@ -178,31 +175,29 @@ impl Packer {
             }
             // The first two look at gaps only.
             let work = if number < 2 { count / 64 } else { dear };
-            if quest.steps + work > quest.budget / 4 * 3 {
+            if search.steps + work > search.budget / 4 * 3 {
                 continue;
             }
-            self.run(problem, strategy);
-            self.keep(problem, quest);
-            if !quest.spend(1 + work) {
+            self.try_rule(problem, rule, search);
+            if !search.spend(1 + work) {
                 return;
             }
         }
     }
 
     /// The same for so few units that nobody counts what a rule takes, those first that reach the bound most often.
-    fn try_cheap_for_few(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
+    fn try_cheap_for_few(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         let cheaper = if is_odd(problem) {
             1
         } else {
             CHEAPER_THAN_SEARCHING
         };
-        for (number, strategy) in CHEAP_FOR_FEW.into_iter().enumerate() {
-            if number == cheaper && self.search_few(problem, SHORT, quest) {
+        for (number, rule) in CHEAP_FOR_FEW.into_iter().enumerate() {
+            if number == cheaper && self.search_small(problem, SHORT, search) {
                 return;
             }
-            self.run(problem, strategy);
-            self.keep(problem, quest);
-            if !quest.spend(1) {
+            self.try_rule(problem, rule, search);
+            if !search.spend(1) {
                 return;
             }
         }
@@ -210,54 +205,103 @@ impl Packer {
 
     /// Steps that placing everything in order counts for: what lives at the same time is looked at, half of it placed.
     fn work_in_order(&mut self, problem: &Problem) -> u64 {
-        let counts = self.conflicts.count(problem);
+        let counts = self.rules.conflicts.count(problem);
         let others = counts.iter().map(|&others| u64::from(others));
         others.sum::<u64>() / 512 + problem.units.len() as u64
     }
 
     /// The large items exactly, then everything at ever other capacities, then a climb.
-    fn search(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
+    fn search(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         // Where nothing holds items up but others, the general search is the better one.
-        if is_odd(problem) && self.search_few(problem, quest.budget / 4, quest) {
+        if is_odd(problem) && self.search_small(problem, search.budget / 4, search) {
             return;
         }
-        if quest.height != UNPLACED && self.search_parts(problem, quest) {
+        if search.height != UNPLACED && self.search_parts(problem, search) {
             return;
         }
         if !self.exact.is_too_large(problem) {
-            let half = quest.budget / 2;
-            self.place_large_first(problem, quest);
-            if !quest.is_over() {
+            let half = search.budget / 2;
+            self.large
+                .place_first(problem, &mut self.exact, &mut self.rules, search);
+            if !search.is_over() {
                 self.exact.reduce(problem, None);
             }
             let mut share = half / 4;
             // The bound is reached more often than one would think, and then all is said.
-            while !quest.is_over() && quest.steps < half {
-                let (known, steps) = ((quest.bound, quest.height), quest.steps);
+            while !search.is_over() && search.steps < half {
+                let (known, steps) = ((search.bound, search.height), search.steps);
                 for eighths in [0, 1, 2, 4] {
-                    let top = if quest.height == UNPLACED {
-                        quest.bound.saturating_mul(2)
+                    let top = if search.height == UNPLACED {
+                        search.bound.saturating_mul(2)
                     } else {
-                        quest.height - 1
+                        search.height - 1
                     };
-                    let reach = top.saturating_sub(quest.bound);
-                    let aim = quest.bound + (u128::from(reach) * eighths / 8) as u64;
-                    self.try_capacity(problem, aim.max(quest.target), share, quest);
-                    if quest.is_over() {
+                    let reach = top.saturating_sub(search.bound);
+                    let aim = search.bound + (u128::from(reach) * eighths / 8) as u64;
+                    self.try_capacity(problem, aim.max(search.target), share, search);
+                    if search.is_over() {
                         return;
                     }
                 }
-                if known == (quest.bound, quest.height) {
-                    if steps == quest.steps {
+                if known == (search.bound, search.height) {
+                    if steps == search.steps {
                         break;
                     }
                     share = share.saturating_mul(2);
                 }
             }
         }
-        if quest.height != UNPLACED {
-            self.climb(problem, quest);
+        if search.height != UNPLACED {
+            self.climb(problem, search);
         }
+    }
+
+    /// Improves apart what nothing ties together, where that is too high; returns `false` if everything is tied together.
+    fn search_parts(&mut self, problem: &Problem, search: &mut SearchState<'_>) -> bool {
+        self.parts.find(problem);
+        let Parts { units, runs, alone } = &mut self.parts;
+        if runs.len() < 2 {
+            return false;
+        }
+        let top = |best: &[u64], part: Run, units: &[u32]| {
+            let end = |&index: &u32| best[index as usize] + problem.units[index as usize].size;
+            part.of(units).iter().map(end).max().unwrap_or(0)
+        };
+        let low = search.bound.max(search.target);
+        runs.retain(|&part| top(&search.best, part, units) > low);
+        let packer = self.part_packer.get_or_insert_default();
+        while let Some(part) = runs.pop() {
+            problem.part_into(part.of(units), None, alone);
+            let bound = packer.lower_bound(alone).0;
+            let share = (search.budget - search.steps) / (runs.len() as u64 + 1);
+            let (height, steps, whole_bound) = (search.height, search.steps, search.bound);
+            let mut watch = |progress: Progress| {
+                (search.watch)(Progress {
+                    steps: Steps(steps + progress.steps.0),
+                    best: Some(height),
+                    bound: whole_bound,
+                })
+            };
+            let best = std::mem::take(&mut packer.best);
+            let mut sub = SearchState::new(bound, low, Steps(share), &mut watch, best);
+            packer.minimise_exactly(alone, true, &mut sub);
+            let (found, bound, steps, interrupted) = (sub.height, sub.bound, sub.steps, sub.interrupted);
+            packer.best = sub.best;
+            search.steps += steps;
+            search.interrupted |= interrupted;
+            search.bound = search.bound.max(bound);
+            if found < top(&search.best, part, units) {
+                for (&index, &offset) in part.of(units).iter().zip(&packer.best) {
+                    search.best[index as usize] = offset;
+                }
+            }
+            if search.interrupted {
+                break;
+            }
+        }
+        search.height = problem.height(&search.best);
+        search.report(0);
+        true
     }
 
     /// Searches what the exact search was made ready for, which is the whole problem, for a packing within `capacity`; raises
@@ -267,18 +311,18 @@ impl Packer {
         problem: &Problem,
         capacity: u64,
         share: u64,
-        quest: &mut Quest<'_>,
+        search: &mut SearchState<'_>,
     ) -> Outcome {
-        let budget = share.min(quest.budget - quest.steps);
-        let fit = self
-            .exact
-            .fit(capacity, Switches::DEFAULT, budget, &mut |steps| quest.ask(steps));
+        let budget = share.min(search.budget - search.steps);
+        let fit = self.exact.fit(capacity, Switches::DEFAULT, budget, &mut |steps| {
+            search.report(steps)
+        });
         let (outcome, steps) = fit;
-        quest.steps += steps;
+        search.steps += steps;
         match outcome {
             Outcome::Packed => {
-                self.exact.write(problem, &mut self.offsets);
-                self.keep(problem, quest);
+                self.exact.write(problem, &mut self.rules.offsets);
+                search.keep(problem, &self.rules.offsets);
             }
             Outcome::Impossible => {
                 // The next multiple of what everything is a multiple of.
@@ -286,46 +330,31 @@ impl Packer {
                 let next = (capacity / grain)
                     .checked_add(1)
                     .and_then(|next| next.checked_mul(grain));
-                quest.bound = quest.bound.max(next.unwrap_or(u64::MAX));
+                search.bound = search.bound.max(next.unwrap_or(u64::MAX));
             }
             Outcome::OutOfSteps | Outcome::Interrupted => {}
         }
-        quest.ask(0);
+        search.report(0);
         outcome
     }
 
     /// Swaps in the order of placing.
-    fn climb(&mut self, problem: &Problem, quest: &mut Quest<'_>) {
-        self.order_of(problem, Strategy::GreedyBySize);
-        let order = std::mem::take(&mut self.order);
+    fn climb(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
+        self.rules.sort(problem, Order::Size);
+        let order = std::mem::take(&mut self.rules.order);
         let work = self.work_in_order(problem);
         // Less than a hundred tries lead nowhere.
-        if work > quest.budget / 128 {
-            self.order = order;
-            return;
+        if work <= search.budget / 128 {
+            let search = std::cell::RefCell::new(search);
+            self.climb.climb(
+                problem,
+                &order,
+                &mut self.rules.in_order,
+                || search.borrow_mut().spend(work),
+                |offsets| search.borrow_mut().keep(problem, offsets),
+            );
         }
-        let Packer {
-            climb,
-            in_order,
-            best,
-            ..
-        } = self;
-        let state = std::cell::RefCell::new(quest);
-        climb.climb(
-            problem,
-            &order,
-            in_order,
-            || state.borrow_mut().spend(work),
-            |offsets, height| {
-                let mut quest = state.borrow_mut();
-                if height < quest.height && problem.keeps_bounds(offsets) {
-                    quest.height = height;
-                    best.clear();
-                    best.extend_from_slice(offsets);
-                }
-            },
-        );
-        self.order = order;
+        self.rules.order = order;
     }
 }
 

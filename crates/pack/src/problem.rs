@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::in_order::UNPLACED;
-use super::{PackError, Packing};
+use super::error::Result;
+use super::gap::UNPLACED;
 use crate::units::{Alignment, Bytes, Run, Span};
 
 /// Something that needs bytes for a while.
@@ -102,7 +102,7 @@ impl ProblemDesc {
     /// A conflict names an item that is not there or a pair that shares one offset; a fixed offset is misaligned, differs
     /// within a group or collides with another; no aligned offset lies within an item's bounds; the sizes and alignments
     /// together pass 2^64 - 1.
-    pub fn build(self) -> Result<Problem, PackError> {
+    pub fn build(self) -> Result<Problem> {
         Problem::build(self)
     }
 }
@@ -162,7 +162,7 @@ impl Problem {
     ///
     /// # Errors
     /// As [`ProblemDesc::build`].
-    pub fn new(items: Vec<Item>) -> Result<Problem, PackError> {
+    pub fn new(items: Vec<Item>) -> Result<Problem> {
         ProblemDesc::new(items).build()
     }
 
@@ -272,18 +272,6 @@ impl Problem {
         !self.irregular || units.all(|(unit, &offset)| unit.high.is_none_or(|high| offset <= high))
     }
 
-    /// Offsets of units as offsets of items.
-    pub(super) fn write(&self, offsets: &[u64], packing: &mut Packing) {
-        packing.height = Bytes(self.height(offsets));
-        packing.offsets.clear();
-        packing.offsets.resize(self.items().len(), Bytes::ZERO);
-        for (unit, &offset) in self.units.iter().zip(offsets) {
-            for &item in unit.members.of(&self.members) {
-                packing.offsets[item as usize] = Bytes(offset);
-            }
-        }
-    }
-
     /// Whether two units must not share bytes.
     pub(super) fn interfere(&self, a: u32, b: u32) -> bool {
         let (first, second) = (&self.units[a as usize], &self.units[b as usize]);
@@ -298,16 +286,6 @@ impl Problem {
             || self
                 .spans(first)
                 .any(|span| self.spans(second).any(|other| span.overlaps(other)))
-    }
-
-    /// Whether all of `a` is dead before any of `b` is born.
-    pub(super) fn before(&self, a: u32, b: u32) -> bool {
-        self.units[a as usize].hull.end <= self.units[b as usize].hull.first
-    }
-
-    /// Whether one of two units is dead before the other is born.
-    pub(super) fn ordered(&self, a: u32, b: u32) -> bool {
-        self.before(a, b) || self.before(b, a)
     }
 
     /// Whether something is in the way of others before it is born (it is fixed, or lives again after a pause), or cannot be

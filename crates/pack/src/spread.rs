@@ -20,7 +20,7 @@ pub struct Spread {
     pub steps: Steps,
 }
 
-/// Gives each memory in turn what is worth most together of what is left; one without a capacity takes all of it, as low as it
+/// Gives each memory in turn what is weight most together of what is left; one without a capacity takes all of it, as low as it
 /// can. The problem's own capacity is not looked at.
 ///
 /// ```
@@ -39,10 +39,10 @@ pub struct Spread {
 /// ```
 ///
 /// # Panics
-/// If there is not one worth for each item, or they sum past 2^63.
+/// If there is not one weight for each item, or they sum past 2^63.
 pub fn spread(
     problem: &Problem,
-    worths: &[u64],
+    weights: &[u64],
     memories: &[Option<Bytes>],
     budget: Steps,
     watch: Watch<'_>,
@@ -69,8 +69,8 @@ pub fn spread(
             watch(Progress { steps, ..progress })
         };
         let (offsets, verdict, steps) = if capacity.is_some() {
-            let worths: Vec<u64> = items.iter().map(|&item| worths[item as usize]).collect();
-            let selection = packer.select(&part, &worths, rest, &mut watch);
+            let weights: Vec<u64> = items.iter().map(|&item| weights[item as usize]).collect();
+            let selection = packer.select(&part, &weights, rest, &mut watch);
             (selection.offsets, selection.verdict, selection.steps)
         } else {
             let answer = packer.minimise(&part, Strategy::Auto, rest, &mut watch);
@@ -108,7 +108,7 @@ mod tests {
     use crate::units::{Alignment, Span};
 
     /// ```text
-    /// fast, 4 B   ┌ 0 ┐┌── 2 ──┐       1 is worth less and lives with both
+    /// fast, 4 B   ┌ 0 ┐┌── 2 ──┐       1 is weight less and lives with both
     /// slow        ├─── 1 ──────┤
     /// ```
     #[test]

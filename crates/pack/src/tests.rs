@@ -35,7 +35,7 @@ fn heights(desc: ProblemDesc) -> Vec<u64> {
     let strategies = Strategy::ALL.into_iter();
     let heights = strategies.map(|strategy| {
         let packing = pack(&problem, strategy);
-        check(&problem, &packing).unwrap_or_else(|fault| panic!("{strategy}: {fault}"));
+        check(&problem, &packing).unwrap_or_else(|error| panic!("{strategy}: {error}"));
         assert!(packing.height >= lower_bound(&problem), "{strategy}");
         packing.height.0
     });
@@ -50,7 +50,7 @@ fn heights(desc: ProblemDesc) -> Vec<u64> {
 #[test]
 fn disjoint_lives_share_bytes() {
     let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)];
-    assert_eq!(heights(ProblemDesc::new(items)), [7; 14]);
+    assert_eq!(heights(ProblemDesc::new(items)), [7; 11]);
 }
 
 /// The first instance of minimalloc's papers:
@@ -62,7 +62,7 @@ fn disjoint_lives_share_bytes() {
 #[test]
 fn lives_that_touch_do_not_overlap() {
     let items = vec![item(0, 3, 4), item(3, 9, 4), item(0, 9, 4)];
-    assert_eq!(heights(ProblemDesc::new(items)), [8; 14]);
+    assert_eq!(heights(ProblemDesc::new(items)), [8; 11]);
 }
 
 /// Tile memory is aligned to three pages:
@@ -75,14 +75,14 @@ fn lives_that_touch_do_not_overlap() {
 #[test]
 fn alignment_opens_gaps() {
     let items = vec![aligned(0, 2, 1, 12_288), aligned(1, 3, 1, 12_288)];
-    assert_eq!(heights(ProblemDesc::new(items)), [12_289; 14]);
+    assert_eq!(heights(ProblemDesc::new(items)), [12_289; 11]);
 }
 
 #[test]
 fn fixed_items_stay_and_the_others_give_way() {
     // The fixed item is born last; whoever lives with it has to leave its bytes alone before.
     let items = vec![item(0, 4, 3), item(0, 2, 4), fixed(2, 4, 4, 0)];
-    assert_eq!(heights(ProblemDesc::new(items)), [7; 14]);
+    assert_eq!(heights(ProblemDesc::new(items)), [7; 11]);
 }
 
 /// ```text
@@ -111,15 +111,15 @@ fn a_group_shares_one_offset_and_sleeps_in_between() {
 #[test]
 fn conflicts_hold_whatever_the_lives() {
     let items = vec![item(0, 1, 4), item(1, 2, 4), item(2, 3, 4)];
-    assert_eq!(heights(ProblemDesc::new(items.clone())), [4; 14]);
-    assert_eq!(heights(ProblemDesc::new(items).conflict(0, 2)), [8; 14]);
+    assert_eq!(heights(ProblemDesc::new(items.clone())), [4; 11]);
+    assert_eq!(heights(ProblemDesc::new(items).conflict(0, 2)), [8; 11]);
 }
 
 #[test]
 fn empty_lives_and_empty_items_are_in_nobodys_way() {
     let items = vec![item(0, 4, 8), item(2, 2, 8), item(1, 3, 0)];
-    assert_eq!(heights(ProblemDesc::new(items)), [8; 14]);
-    assert_eq!(heights(ProblemDesc::default()), [0; 14]);
+    assert_eq!(heights(ProblemDesc::new(items)), [8; 11]);
+    assert_eq!(heights(ProblemDesc::default()), [0; 11]);
 }
 
 #[test]
@@ -145,30 +145,21 @@ fn faults_name_items() {
     let two = || ProblemDesc::new(vec![grouped(0, 1, 4, 0), grouped(0, 1, 4, 0)]);
     assert_eq!(
         fault(two().conflict(0, 2)),
-        PackError::UnknownItem { a: 0, b: 2, items: 2 }
+        Error::UnknownItem { a: 0, b: 2, items: 2 }
     );
-    assert_eq!(
-        fault(two().conflict(0, 1)),
-        PackError::ConflictInGroup { a: 0, b: 1 }
-    );
+    assert_eq!(fault(two().conflict(0, 1)), Error::ConflictInGroup { a: 0, b: 1 });
     assert_eq!(
         of(vec![fixed(0, 2, 4, 0), item(0, 2, 4), fixed(1, 3, 4, 3)]),
-        PackError::FixedCollision { a: 0, b: 2 }
+        Error::FixedCollision { a: 0, b: 2 }
     );
     let apart = ProblemDesc::new(vec![fixed(0, 1, 4, 0), fixed(2, 3, 4, 3)]);
     assert!(apart.clone().build().is_ok());
-    assert_eq!(
-        fault(apart.conflict(1, 0)),
-        PackError::FixedCollision { a: 0, b: 1 }
-    );
+    assert_eq!(fault(apart.conflict(1, 0)), Error::FixedCollision { a: 0, b: 1 });
     let misaligned = Item {
         fixed: Some(Bytes(4)),
         ..aligned(0, 1, 1, 3)
     };
-    assert!(matches!(
-        of(vec![misaligned]),
-        PackError::Misaligned { item: 0, .. }
-    ));
+    assert!(matches!(of(vec![misaligned]), Error::Misaligned { item: 0, .. }));
     let (a, b) = (fixed(0, 1, 1, 0), fixed(2, 3, 1, 1));
     let together = |item: Item| Item {
         together: Some(7),
@@ -176,20 +167,20 @@ fn faults_name_items() {
     };
     assert!(matches!(
         of(vec![together(a), together(b)]),
-        PackError::GroupFixedTwice { a: 0, b: 1, .. }
+        Error::GroupFixedTwice { a: 0, b: 1, .. }
     ));
     let (a, b) = (aligned(0, 1, 1, u64::MAX), aligned(0, 1, 1, u64::MAX - 1));
     assert!(matches!(
         of(vec![together(a), together(b)]),
-        PackError::GroupAlignment { item: 1, .. }
+        Error::GroupAlignment { item: 1, .. }
     ));
     assert!(matches!(
         of(vec![fixed(0, 1, 2, u64::MAX - 1)]),
-        PackError::EndOverflow { item: 0, .. }
+        Error::EndOverflow { item: 0, .. }
     ));
     assert!(matches!(
         of(vec![item(0, 1, u64::MAX), item(2, 3, 1)]),
-        PackError::SumOverflow { item: 1, .. }
+        Error::SumOverflow { item: 1, .. }
     ));
 }
 
@@ -232,19 +223,19 @@ fn shelf_answers_and_keeps_to_its_capacity() {
     assert_eq!(lowest(&shelf, 0, 9, 12), Some(Bytes(0)));
 }
 
-/// Worths per byte that pass 64 bits once they are scaled: prices are coarser then, and the choice is still proved.
+/// Weights per byte that pass 64 bits once they are scaled: prices are coarser then, and the choice is still proved.
 #[test]
-fn select_weighs_worths_near_their_limit() {
+fn select_takes_weights_near_their_limit() {
     let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
-    // 4 ┤┌─ b ─┐┌─ c ─┐   a over both steps or b and c: b and c are worth 1 more
+    // 4 ┤┌─ b ─┐┌─ c ─┐   a over both steps or b and c: b and c weigh 1 more
     // 0 ┼┴── a ┴┴─────┴
     let items = vec![item(0, 2, 4), item(0, 1, 3), item(1, 2, 3)];
     let desc = ProblemDesc::new(items).capacity(Bytes(4));
     let problem = desc.build().unwrap();
-    let worths = [1 << 61, 1 << 60, (1 << 60) + 1];
+    let weights = [1 << 61, 1 << 60, (1 << 60) + 1];
     let mut go_on = |_| std::ops::ControlFlow::Continue(());
-    let selection = select(&problem, &worths, Steps::default(), &mut go_on);
-    assert_eq!(selection.worth, (1 << 61) + 1);
+    let selection = select(&problem, &weights, Steps::default(), &mut go_on);
+    assert_eq!(selection.weight, (1 << 61) + 1);
     assert_eq!(selection.verdict, Verdict::Proved);
     assert!(selection.offsets[0].is_none());
 }

@@ -1,11 +1,11 @@
 //! The validation of problems: items become units, conflicts become rivals, and what cannot be is refused.
 
 use super::problem::{Item, Problem, ProblemDesc, Unit};
-use super::{PackError, gap};
+use super::{Error, Result, gap};
 use crate::units::{Bytes, Run, Span};
 
 impl Problem {
-    pub(super) fn build(desc: ProblemDesc) -> Result<Problem, PackError> {
+    pub(super) fn build(desc: ProblemDesc) -> Result<Problem> {
         let mut problem = Problem {
             units: Vec::with_capacity(desc.items.len()),
             members: Vec::with_capacity(desc.items.len()),
@@ -24,7 +24,7 @@ impl Problem {
     }
 
     /// Lone items and groups, in the order of their first items.
-    fn form_units(&mut self) -> Result<(), PackError> {
+    fn form_units(&mut self) -> Result<()> {
         let items = &self.desc.items;
         let mut grouped: Vec<(u32, u32)> = Vec::new();
         for (index, item) in items.iter().enumerate() {
@@ -57,14 +57,14 @@ impl Problem {
     }
 
     /// No solver can pass 64 bits: an offset is at most the end of the highest unit (or a bound), rounded up once.
-    fn check_sum(&self) -> Result<(), PackError> {
+    fn check_sum(&self) -> Result<()> {
         let floor = |unit: &Unit| unit.fixed.map_or(unit.low, |offset| offset + unit.size);
         let mut sum = self.units.iter().map(floor).max().unwrap_or(0);
         for unit in self.units.iter().filter(|unit| unit.fixed.is_none()) {
             let padded = unit.size.checked_add(unit.alignment.get() - 1);
             sum = padded
                 .and_then(|padded| sum.checked_add(padded))
-                .ok_or(PackError::SumOverflow {
+                .ok_or(Error::SumOverflow {
                     item: self.members[unit.members.first as usize],
                     size: Bytes(unit.size),
                     alignment: unit.alignment,
@@ -73,7 +73,7 @@ impl Problem {
         Ok(())
     }
 
-    fn form_rivals(&mut self) -> Result<(), PackError> {
+    fn form_rivals(&mut self) -> Result<()> {
         let mut unit_of = vec![0u32; self.desc.items.len()];
         for (index, unit) in self.units.iter().enumerate() {
             for &item in unit.members.of(&self.members) {
@@ -84,11 +84,11 @@ impl Problem {
         for &(a, b) in &self.desc.conflicts {
             let items = unit_of.len();
             if a as usize >= items || b as usize >= items {
-                return Err(PackError::UnknownItem { a, b, items });
+                return Err(Error::UnknownItem { a, b, items });
             }
             let (first, second) = (unit_of[a as usize], unit_of[b as usize]);
             if first == second {
-                return Err(PackError::ConflictInGroup { a, b });
+                return Err(Error::ConflictInGroup { a, b });
             }
             pairs.extend([(first, second), (second, first)]);
         }
@@ -110,7 +110,7 @@ impl Problem {
     }
 
     /// Fixed units must not collide with each other; everything else can give way.
-    fn check_fixed(&self) -> Result<(), PackError> {
+    fn check_fixed(&self) -> Result<()> {
         let mut fixed: Vec<(Span, u32)> = Vec::new();
         for (index, unit) in self.units.iter().enumerate() {
             if unit.fixed.is_some() && unit.size > 0 {
@@ -139,7 +139,7 @@ impl Problem {
         Ok(())
     }
 
-    fn check_fixed_pair(&self, a: u32, b: u32) -> Result<(), PackError> {
+    fn check_fixed_pair(&self, a: u32, b: u32) -> Result<()> {
         let (first, second) = (&self.units[a as usize], &self.units[b as usize]);
         let (Some(a_offset), Some(b_offset)) = (first.fixed, second.fixed) else {
             return Ok(());
@@ -151,7 +151,7 @@ impl Problem {
         if start < end {
             let a = self.members[first.members.first as usize];
             let b = self.members[second.members.first as usize];
-            return Err(PackError::FixedCollision {
+            return Err(Error::FixedCollision {
                 a: a.min(b),
                 b: a.max(b),
             });
@@ -161,7 +161,7 @@ impl Problem {
 }
 
 /// The unit that `members`, at `run` of the table of members, form.
-fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackError> {
+fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit> {
     let first = &items[members[0] as usize];
     let mut unit = Unit {
         size: first.size.0,
@@ -182,17 +182,14 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackError>
             (Some(high), Some(other)) => Some(high.min(other.0)),
             (high, other) => high.or(other.map(|offset| offset.0)),
         };
-        unit.alignment = unit
-            .alignment
-            .lcm(item.alignment)
-            .ok_or(PackError::GroupAlignment {
-                item: member,
-                alignment: item.alignment,
-                group: unit.alignment,
-            })?;
+        unit.alignment = unit.alignment.lcm(item.alignment).ok_or(Error::GroupAlignment {
+            item: member,
+            alignment: item.alignment,
+            group: unit.alignment,
+        })?;
         match (unit.fixed, item.fixed) {
             (Some(earlier), Some(offset)) if earlier != offset.0 => {
-                return Err(PackError::GroupFixedTwice {
+                return Err(Error::GroupFixedTwice {
                     a: fixed_by,
                     b: member,
                     a_offset: Bytes(earlier),
@@ -211,14 +208,14 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackError>
     }
     if let Some(offset) = unit.fixed {
         if !Bytes(offset).is_aligned(unit.alignment) {
-            return Err(PackError::Misaligned {
+            return Err(Error::Misaligned {
                 item: fixed_by,
                 offset: Bytes(offset),
                 alignment: unit.alignment,
             });
         }
         if offset.checked_add(unit.size).is_none() {
-            return Err(PackError::EndOverflow {
+            return Err(Error::EndOverflow {
                 item: fixed_by,
                 size: Bytes(unit.size),
                 offset: Bytes(offset),
@@ -228,7 +225,7 @@ fn unit_of(items: &[Item], members: &[u32], run: Run) -> Result<Unit, PackError>
     let least = gap::align_up(unit.low, unit.alignment);
     let outside = |offset: u64| offset < unit.low || unit.high.is_some_and(|high| offset > high);
     if least.is_none_or(outside) || unit.fixed.is_some_and(outside) {
-        return Err(PackError::EmptyBounds {
+        return Err(Error::EmptyBounds {
             item: if unit.fixed.is_some() {
                 fixed_by
             } else {

@@ -207,7 +207,7 @@ pub enum TensorError {
         /// The tensor that the fault is about.
         tensor: String,
         /// What is wrong.
-        fault: tileheap_pack::PackError,
+        fault: tileheap_pack::Error,
     },
     /// A text that is no graph.
     #[error("{form}: {problem}")]

@@ -49,7 +49,7 @@ pub fn flows(slots: &[Slot], memories: &[MemoryPlan]) -> Result<Vec<Flow>, Tenso
             let graph = AllocationGraph::of(&problem, &packing)?;
             graph.check(&problem).map(|()| graph)
         });
-        let named = |fault: tileheap_pack::PackError| TensorError::Pack {
+        let named = |fault: tileheap_pack::Error| TensorError::Pack {
             tensor: fault
                 .item()
                 .and_then(|item| nodes.get(item as usize))

@@ -6,10 +6,8 @@
 
 use super::problem::{Item, Problem};
 use crate::units::Run;
-use tileheap_pack;
+use tileheap_pack::relaxation::{self, Candidate, Loads, SCALE};
 
-/// Prices are per byte, in units of `1 / SCALE`.
-const SCALE: i128 = 1 << 20;
 /// Rounds of improving the prices.
 const ROUNDS: u32 = 20;
 
@@ -135,12 +133,11 @@ impl Prices {
     ///
     /// `value` is that of some choice: what is worth less is not looked for.
     pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
-        let offer = |item: &Item| (item.first, item.end, item.size, item.worth);
-        let offers: Vec<_> = problem.items.iter().map(offer).collect();
-        let loads = tileheap_pack::Loads {
+        let candidates: Vec<Candidate> = problem.items.iter().map(candidate).collect();
+        let loads = Loads {
             capacity: problem.capacity,
             prices: &self.price,
-            offers: &offers,
+            candidates: &candidates,
         };
         let gains: Vec<i128> = (0..self.price.len())
             .map(|step| self.room(problem, step, 0))
@@ -196,10 +193,8 @@ impl Prices {
 fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
     let longest = |choice: &Run| choice.of(&problem.items).iter().max_by_key(|item| item.end);
     let items = problem.choices.iter().filter_map(longest);
-    let mut stretches: Vec<(usize, usize, u64, u64)> = items
-        .filter(|item| item.size <= problem.capacity)
-        .map(|item| (item.first, item.end, item.size, item.worth))
-        .collect();
+    let items = items.filter(|item| item.size <= problem.capacity);
+    let mut candidates: Vec<Candidate> = items.map(candidate).collect();
     let mut hull: Vec<(u64, u64)> = Vec::new();
     for (step, harm) in problem.harm.iter().enumerate() {
         if harm.is_none() {
@@ -221,12 +216,25 @@ fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
                 _ => hull.push(level),
             }
         }
-        let saved = hull
-            .windows(2)
-            .map(|pair| (step, step + 1, pair[1].0 - pair[0].0, pair[1].1 - pair[0].1));
-        stretches.extend(saved);
+        let saved = hull.windows(2).map(|pair| Candidate {
+            first: step,
+            end: step + 1,
+            size: pair[1].0 - pair[0].0,
+            weight: pair[1].1 - pair[0].1,
+        });
+        candidates.extend(saved);
     }
-    tileheap_pack::prices_of(problem.harm.len(), problem.capacity, stretches.into_iter())
+    relaxation::prices(problem.harm.len(), problem.capacity, candidates.into_iter())
+}
+
+/// An item as the relaxation sees it.
+fn candidate(item: &Item) -> Candidate {
+    Candidate {
+        first: item.first,
+        end: item.end,
+        size: item.size,
+        weight: item.worth,
+    }
 }
 
 /// A scaled bound in whole bytes: values are whole, so that the fraction can be dropped.

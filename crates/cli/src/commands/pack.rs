@@ -122,7 +122,7 @@ fn solve(arguments: &Arguments, table: &Table<'_>, problem: &Problem) -> Outcome
         Outcome {
             offsets: Some(selection.offsets),
             height: Some(selection.height),
-            value: Some(selection.worth),
+            value: Some(selection.weight),
             bound: selection.bound,
             verdict: selection.verdict,
             steps: selection.steps,

@@ -18,12 +18,12 @@ impl Source<'_> {
     }
 }
 
-/// A problem and the worths of its items; `None` where the validation refuses what the bytes say.
+/// A problem and the weights of its items; `None` where the validation refuses what the bytes say.
 pub(crate) fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
     let mut source = Source(bytes);
     let kind = source.next();
     let mut desc = ProblemDesc::default();
-    let mut worths = Vec::new();
+    let mut weights = Vec::new();
     let large = if kind & 1 > 0 {
         1 << (source.next() % 50)
     } else {
@@ -48,17 +48,17 @@ pub(crate) fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
             desc.conflicts.push((other, desc.items.len() as u32));
         }
         desc.items.push(item);
-        worths.push(source.next());
+        weights.push(source.next());
     }
     desc.capacity = (kind & 16 > 0).then_some(Bytes(source.next() * 8 * large + 64 * large));
-    Some((desc.build().ok()?, worths))
+    Some((desc.build().ok()?, weights))
 }
 
 /// Runs everything on a problem.
 ///
 /// # Panics
 /// If an answer is wrong.
-pub(crate) fn judge(problem: &Problem, worths: &[u64]) {
+pub(crate) fn judge(problem: &Problem, weights: &[u64]) {
     let steps = Steps(3000);
     let mut go_on = |_| ControlFlow::Continue(());
     let mut packer = Packer::default();
@@ -94,14 +94,14 @@ pub(crate) fn judge(problem: &Problem, worths: &[u64]) {
             assert!(Some(least) > problem.capacity());
         }
     }
-    let selection = packer.select(problem, worths, steps, &mut go_on);
-    assert!(selection.worth <= selection.bound);
-    let kept: Vec<usize> = (0..worths.len())
+    let selection = packer.select(problem, weights, steps, &mut go_on);
+    assert!(selection.weight <= selection.bound);
+    let kept: Vec<usize> = (0..weights.len())
         .filter(|&index| selection.offsets[index].is_some())
         .collect();
     assert_eq!(
-        kept.iter().map(|&index| worths[index]).sum::<u64>(),
-        selection.worth
+        kept.iter().map(|&index| weights[index]).sum::<u64>(),
+        selection.weight
     );
     let desc = ProblemDesc {
         items: kept.iter().map(|&index| problem.items()[index]).collect(),

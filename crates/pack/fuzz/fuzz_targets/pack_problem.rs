@@ -4,7 +4,7 @@
 mod pack_bytes;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    if let Some((problem, worths)) = pack_bytes::problem(bytes) {
-        pack_bytes::judge(&problem, &worths);
+    if let Some((problem, weights)) = pack_bytes::problem(bytes) {
+        pack_bytes::judge(&problem, &weights);
     }
 });

@@ -63,7 +63,7 @@ fn every_combination_of_switches_finds_the_same_optimum() {
             }
             exact.write(&problem, &mut offsets);
             let mut packing = Packing::default();
-            problem.write(&offsets, &mut packing);
+            packing.set(&problem, &offsets);
             check(&problem, &packing).unwrap_or_else(|fault| panic!("round {round}, {switches:?}: {fault}"));
             assert!(packing.height.0 <= capacity, "round {round}, {switches:?}");
             assert_eq!(

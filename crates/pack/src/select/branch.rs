@@ -5,7 +5,7 @@
 //! of the rest are good ones again.
 
 use super::choice::Chosen;
-use super::prices::{Prices, SCALE};
+use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 
 /// A branch and bound under way.
@@ -13,10 +13,10 @@ pub(super) struct Branch<'a> {
     prices: &'a mut Prices,
     /// Steps that are left.
     left: u64,
-    /// The best choice so far, and its worth.
+    /// The best choice so far, and its weight.
     best: Vec<bool>,
-    worth: i128,
-    /// What choices may be worth in branches that were not searched to the end.
+    weight: i128,
+    /// What choices may be weight in branches that were not searched to the end.
     open: i128,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Branch<'a> {
         let mut branch = Branch {
             prices,
             left: budget,
-            worth: i128::from(task.worth(&start.taken)),
+            weight: i128::from(task.weight(&start.taken)),
             best: start.taken,
             open: 0,
         };
@@ -41,14 +41,14 @@ impl<'a> Branch<'a> {
         let Branch {
             left,
             best,
-            worth,
+            weight,
             open,
             ..
         } = branch;
         task.set_prices(known);
         let chosen = Chosen {
-            loss: task.bound - ((worth - i128::from(task.free_worth())) << SCALE),
-            exact: open <= worth,
+            loss: task.bound - ((weight - i128::from(task.free_weight())) << SCALE_BITS),
+            exact: open <= weight,
             taken: best,
         };
         (chosen, left)
@@ -57,10 +57,10 @@ impl<'a> Branch<'a> {
     /// Decides what the relaxation divides, the largest first; so many `pins` are chosen already.
     fn descend(&mut self, task: &mut Task<'_>, pins: i128) {
         task.price(self.prices, 1);
-        let common = i128::from(task.common_worth.max(1));
-        let most = (task.bound >> SCALE) - pins * task.pin();
-        let bound = most.div_euclid(common) * common + i128::from(task.free_worth());
-        if bound <= self.worth {
+        let common = i128::from(task.common_weight.max(1));
+        let most = (task.bound >> SCALE_BITS) - pins * task.pin();
+        let bound = most.div_euclid(common) * common + i128::from(task.free_weight());
+        if bound <= self.weight {
             return;
         }
         // As many pivots as offers, most often, each of which looks at all of them.
@@ -73,20 +73,20 @@ impl<'a> Branch<'a> {
         let size = |index: usize| task.offers[index].arc.size;
         let Some(next) = self.prices.divided().max_by_key(|&index| (size(index), index)) else {
             // What divides nothing is a choice, and the best one but for the rounding of prices.
-            let worth = task.whole(self.prices, &mut self.best, self.worth);
-            self.worth = self.worth.max(worth);
-            if worth < bound {
+            let weight = task.whole(self.prices, &mut self.best, self.weight);
+            self.weight = self.weight.max(weight);
+            if weight < bound {
                 self.open = self.open.max(bound);
             }
             return;
         };
-        let worth = task.offers[next].arc.worth;
-        let pin = task.pin() << SCALE;
-        task.offers[next].arc.worth = worth + pin;
+        let weight = task.offers[next].arc.weight;
+        let pin = task.pin() << SCALE_BITS;
+        task.offers[next].arc.weight = weight + pin;
         self.descend(task, pins + 1);
         // Nothing takes it at less than nothing.
-        task.offers[next].arc.worth = -pin;
+        task.offers[next].arc.weight = -pin;
         self.descend(task, pins);
-        task.offers[next].arc.worth = worth;
+        task.offers[next].arc.weight = weight;
     }
 }

@@ -1,27 +1,27 @@
 //! The choice by loads alone: column after column, every set of chosen lives that may still be best.
 //!
-//! Prices turn a choice's worth into the bound minus its *losses*, none negative: an item chosen below its price, an item left
+//! Prices turn a choice's weight into the bound minus its *losses*, none negative: an item chosen below its price, an item left
 //! out above it, a byte of a priced column that nobody takes. A state is how many bytes of what is chosen live on until when;
-//! of equal states the one with the least loss stays, a state that another one beats in worth and at every later step goes,
+//! of equal states the one with the least loss stays, a state that another one beats in weight and at every later step goes,
 //! and so does whatever has lost more than is allowed. With good prices few states stay.
 
 use super::prices::Arc;
 
 /// An item on offer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offer {
-    pub(super) arc: Arc,
-    /// Worth above the price of what it takes; scaled.
-    pub(super) surplus: i128,
+pub(crate) struct Offer {
+    pub(crate) arc: Arc,
+    /// Weight above the price of what it takes; scaled.
+    pub(crate) surplus: i128,
 }
 
 /// What a pass over the columns found.
 #[derive(Clone, Debug)]
-pub(super) struct Chosen {
-    pub(super) loss: i128,
+pub(crate) struct Chosen {
+    pub(crate) loss: i128,
     /// Whether no choice has a smaller loss.
-    pub(super) exact: bool,
-    pub(super) taken: Vec<bool>,
+    pub(crate) exact: bool,
+    pub(crate) taken: Vec<bool>,
 }
 
 /// A partial choice.
@@ -29,7 +29,7 @@ pub(super) struct Chosen {
 struct State {
     load: u64,
     loss: i128,
-    worth: i128,
+    weight: i128,
     /// What was taken last, in the history.
     history: u32,
 }
@@ -47,7 +47,7 @@ const JUDGES: usize = 250;
 
 /// The memory of the passes.
 #[derive(Debug, Default)]
-pub(super) struct Choice {
+pub(crate) struct Choice {
     states: Vec<State>,
     /// For each state, the bytes of each class: of chosen items that die at one column.
     bytes: Vec<u64>,
@@ -58,7 +58,7 @@ pub(super) struct Choice {
     /// Classes by descending death.
     late_first: Vec<usize>,
     words: u64,
-    pub(super) steps: u64,
+    pub(crate) steps: u64,
 }
 
 /// Words of states that count for a step.
@@ -66,7 +66,7 @@ const WORDS_PER_STEP: u64 = 1000;
 
 impl Choice {
     /// The states for a column that a budget of steps allows for.
-    pub(super) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
+    pub(crate) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
         let (_, classes) = classes(offers, columns);
         let words = offers.len().max(1) as u64 * (classes as u64 + 16);
         (budget.saturating_mul(WORDS_PER_STEP) / words).clamp(16, 2000) as usize
@@ -74,9 +74,9 @@ impl Choice {
 
     /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
     ///
-    /// What is worth less than `coarse` is taken if that is above its price and it fits, and not otherwise: where it is much,
+    /// What is weight less than `coarse` is taken if that is above its price and it fits, and not otherwise: where it is much,
     /// it would drown the choices that matter.
-    pub(super) fn pass(
+    pub(crate) fn pass(
         &mut self,
         offers: &[Offer],
         prices: &[i128],
@@ -85,22 +85,30 @@ impl Choice {
         width: usize,
         coarse: i128,
     ) -> Option<Chosen> {
-        // Nothing harms: of a column without a price nothing is lost.
-        let toll = |column: usize, load: u64| {
+        // Nothing costs: of a column without a price nothing is lost.
+        let column_loss = |column: usize, load: u64| {
             let price = prices[column];
             (price > 0).then(|| (price * i128::from(capacity - load), 0))
         };
-        self.pass_tolled(offers, prices.len(), capacity, toll, allowed, width, coarse)
+        self.pass_with_costs(
+            offers,
+            prices.len(),
+            capacity,
+            column_loss,
+            allowed,
+            width,
+            coarse,
+        )
     }
 
-    /// As [`Choice::pass`]; `toll` says of a column and a load what is lost there, and how much of it is harm, which takes away
-    /// from the worth. Harm never falls as the load grows. `None` for nothing, whatever the load.
-    pub(super) fn pass_tolled(
+    /// As [`Choice::pass`]; `column_loss` says of a column and a load what is lost there, and how much of it is cost, which takes away
+    /// from the weight. Cost never falls as the load grows. `None` for nothing, whatever the load.
+    pub(crate) fn pass_with_costs(
         &mut self,
         offers: &[Offer],
         columns: usize,
         capacity: u64,
-        toll: impl Fn(usize, u64) -> Option<(i128, i128)>,
+        column_loss: impl Fn(usize, u64) -> Option<(i128, i128)>,
         allowed: i128,
         width: usize,
         coarse: i128,
@@ -113,7 +121,7 @@ impl Choice {
         self.states.push(State {
             load: 0,
             loss: 0,
-            worth: 0,
+            weight: 0,
             history: NOTHING,
         });
         self.bytes.resize(classes, 0);
@@ -135,7 +143,7 @@ impl Choice {
             while let Some(item) = born.next_if(|&item| offers[item as usize].arc.first == column) {
                 let class = class_of[item as usize];
                 deaths[class] = offers[item as usize].arc.end;
-                let branch = offers[item as usize].arc.worth >= coarse;
+                let branch = offers[item as usize].arc.weight >= coarse;
                 exact &= branch;
                 self.offer(
                     item,
@@ -150,11 +158,11 @@ impl Choice {
                     exact &= self.merge(classes, &deaths, column, width);
                 }
             }
-            if toll(column as usize, 0).is_some() {
+            if column_loss(column as usize, 0).is_some() {
                 for state in &mut self.states {
-                    let (loss, harm) = toll(column as usize, state.load).unwrap_or_default();
+                    let (loss, cost) = column_loss(column as usize, state.load).unwrap_or_default();
                     state.loss += loss;
-                    state.worth -= harm;
+                    state.weight -= cost;
                 }
                 self.retain(classes, |state| state.loss <= allowed);
             }
@@ -210,7 +218,7 @@ impl Choice {
                 self.next_states.push(State {
                     load: state.load + size,
                     loss: state.loss + with,
-                    worth: state.worth + offer.arc.worth,
+                    weight: state.weight + offer.arc.weight,
                     history: self.history.len() as u32 - 1,
                 });
                 let from = self.next_bytes.len();
@@ -261,7 +269,7 @@ impl Choice {
             .sort_unstable_by_key(|&class| std::cmp::Reverse(deaths[class]));
         let late_first = &self.late_first;
         let beats = |judge: u32, other: u32| {
-            if state(judge).worth < state(other).worth || state(judge).load > state(other).load {
+            if state(judge).weight < state(other).weight || state(judge).load > state(other).load {
                 return false;
             }
             let (mut mine, mut others) = (0u64, 0u64);

@@ -1,9 +1,9 @@
-//! What a byte of each column is worth: the dual of the choice by loads alone.
+//! What a byte of each column is weight: the dual of the choice by loads alone.
 //!
 //! ```text
 //! column      0     1     2     3          items are arcs over the columns they stand in, as wide as they are large; the
 //! node     ●─────●─────●─────●─────●       capacity flows from the first node to the last, over items (and earns their
-//!          └──── a ────┘└─── b ────┘       worth per byte) or along the row (and earns nothing)
+//!          └──── a ────┘└─── b ────┘       weight per byte) or along the row (and earns nothing)
 //!                └──── c ────┘
 //! ```
 //! The rows of the problem "sizes alive at a step stay within the capacity" have consecutive ones, so that its relaxation is
@@ -11,18 +11,18 @@
 //! give a price to each column; **any** prices that are not negative give a bound, so that nothing rests on the simplex but
 //! how good the bound is.
 
-/// Worths and prices are in 2^20ths.
-pub(super) const SCALE: u32 = 20;
+/// Weights and prices are in 2^20ths.
+pub(crate) const SCALE_BITS: u32 = 20;
 
 /// An item as the flow sees it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arc {
+pub(crate) struct Arc {
     /// Columns `first..end`.
-    pub(super) first: u32,
-    pub(super) end: u32,
-    pub(super) size: u64,
+    pub(crate) first: u32,
+    pub(crate) end: u32,
+    pub(crate) size: u64,
     /// Scaled.
-    pub(super) worth: i128,
+    pub(crate) weight: i128,
 }
 
 /// The most that gains may sum to: potentials and reduced gains then stay within 64 bits.
@@ -35,7 +35,7 @@ const IN_TREE: i64 = 0;
 
 /// The network simplex and its memory.
 #[derive(Debug, Default)]
-pub(super) struct Prices {
+pub(crate) struct Prices {
     nodes: Vec<Node>,
     /// Those along the row first, then the items.
     arcs: Vec<FlowArc>,
@@ -84,7 +84,7 @@ impl Prices {
     /// The arcs are looked at in so many `blocks`: with one, whichever arc earns most by a change of its flow enters the tree;
     /// with more, the best of a block, which is faster where arcs are many. Where several prices are best, the two end with
     /// different ones.
-    pub(super) fn find(&mut self, columns: usize, capacity: u64, arcs: &[Arc], blocks: usize) -> Vec<i128> {
+    pub(crate) fn find(&mut self, columns: usize, capacity: u64, arcs: &[Arc], blocks: usize) -> Vec<i128> {
         let shift = self.start(columns, capacity, arcs);
         let count = self.arcs.len();
         let most_pivots = 8 * count + 64;
@@ -118,14 +118,14 @@ impl Prices {
     }
 
     /// Which items the last flow takes whole: the relaxation's choice but for the few that it divides.
-    pub(super) fn whole(&self) -> impl Iterator<Item = bool> {
+    pub(crate) fn whole(&self) -> impl Iterator<Item = bool> {
         let columns = self.nodes.len().saturating_sub(1);
         let items = self.arcs.get(columns..).unwrap_or_default().iter();
         items.map(|arc| arc.flow == arc.width)
     }
 
     /// Which items the last flow divides.
-    pub(super) fn divided(&self) -> impl Iterator<Item = usize> {
+    pub(crate) fn divided(&self) -> impl Iterator<Item = usize> {
         let columns = self.nodes.len().saturating_sub(1);
         let items = self.arcs.get(columns..).unwrap_or_default().iter().enumerate();
         items
@@ -135,7 +135,7 @@ impl Prices {
 
     /// Everything flows along the row, which is the tree; gives by how many bits gains had to be made smaller.
     fn start(&mut self, columns: usize, capacity: u64, arcs: &[Arc]) -> u32 {
-        let gain = |arc: &Arc| arc.worth / i128::from(arc.size.max(1));
+        let gain = |arc: &Arc| arc.weight / i128::from(arc.size.max(1));
         let sum = arcs.iter().fold(0i128, |sum, arc| sum.saturating_add(gain(arc)));
         let shift = (0..).find(|shift| sum >> shift < MOST_GAIN).unwrap_or(0);
         self.arcs.clear();

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::choice::{Choice, Chosen, Offer};
-use super::prices::{Arc, Prices, SCALE};
+use super::prices::{Arc, Prices, SCALE_BITS};
 use crate::exact::{Model, gcd, mix};
 use crate::gap::align_up;
 use crate::problem::Unit;
@@ -20,28 +20,28 @@ pub(super) struct Task<'a> {
     /// Units on offer, and what is offered.
     pub(super) units: Vec<u32>,
     pub(super) offers: Vec<Offer>,
-    pub(super) unit_worths: Vec<u64>,
+    pub(super) unit_weights: Vec<u64>,
     pub(super) prices: Vec<i128>,
     pub(super) bound: i128,
     /// The sum of the prices.
     pub(super) rent: i128,
-    /// What all worths on offer are multiples of.
-    pub(super) common_worth: u64,
+    /// What all weights on offer are multiples of.
+    pub(super) common_weight: u64,
     /// Some group lives, pauses and lives again: the choice counts the pause as life, and proves nothing.
     pub(super) pauses: bool,
     pub(super) problem: &'a Problem,
 }
 
 impl<'a> Task<'a> {
-    pub(super) fn new(problem: &'a Problem, worths: &[u64], capacity: u64) -> Task<'a> {
+    pub(super) fn new(problem: &'a Problem, weights: &[u64], capacity: u64) -> Task<'a> {
         let units = &problem.units;
-        let unit_worths: Vec<u64> = units
+        let unit_weights: Vec<u64> = units
             .iter()
             .map(|unit| {
                 unit.members
                     .of(&problem.members)
                     .iter()
-                    .map(|&item| worths[item as usize])
+                    .map(|&item| weights[item as usize])
                     .sum()
             })
             .collect();
@@ -80,23 +80,23 @@ impl<'a> Task<'a> {
                     first: stands[0],
                     end: stands[stands.len() - 1] + 1,
                     size: pad(piece.size),
-                    worth: i128::from(unit_worths[piece.unit as usize]) << SCALE,
+                    weight: i128::from(unit_weights[piece.unit as usize]) << SCALE_BITS,
                 },
                 surplus: 0,
             }
         });
         let offers: Vec<Offer> = offers.collect();
-        let worths = model.pieces.iter().map(|piece| unit_worths[piece.unit as usize]);
+        let weights = model.pieces.iter().map(|piece| unit_weights[piece.unit as usize]);
         Task {
             capacity,
             padded: pad(capacity),
             columns,
-            common_worth: worths.fold(0, gcd),
+            common_weight: weights.fold(0, gcd),
             rent: 0,
             units: model.pieces.iter().map(|piece| piece.unit).collect(),
             model,
             offers,
-            unit_worths,
+            unit_weights,
             prices: Vec::new(),
             bound: 0,
             pauses,
@@ -109,7 +109,7 @@ impl<'a> Task<'a> {
         let arcs: Vec<Arc> = self.offers.iter().map(|offer| offer.arc).collect();
         self.prices = prices.find(self.columns, self.padded, &arcs, blocks);
         self.reprice();
-        (self.bound >> SCALE) as u64 + self.free_worth()
+        (self.bound >> SCALE_BITS) as u64 + self.free_weight()
     }
 
     /// Sets prices that were found before.
@@ -120,8 +120,8 @@ impl<'a> Task<'a> {
 
     /// Everything there is.
     pub(super) fn bound_without_prices(&self) -> u64 {
-        let offers = self.units.iter().map(|&unit| self.unit_worths[unit as usize]);
-        offers.sum::<u64>() + self.free_worth()
+        let offers = self.units.iter().map(|&unit| self.unit_weights[unit as usize]);
+        offers.sum::<u64>() + self.free_weight()
     }
 
     pub(super) fn reprice(&mut self) {
@@ -131,45 +131,45 @@ impl<'a> Task<'a> {
             let columns = piece.columns.of(&self.model.columns).iter();
             let prices = columns.map_while(|&column| self.prices.get(column as usize));
             let price: i128 = prices.sum();
-            offer.surplus = offer.arc.worth - price * i128::from(offer.arc.size);
+            offer.surplus = offer.arc.weight - price * i128::from(offer.arc.size);
             self.bound += offer.surplus.max(0);
         }
     }
 
-    /// Worth of units that take no bytes: they are always chosen.
-    pub(super) fn free_worth(&self) -> u64 {
-        let units = self.problem.units.iter().zip(&self.unit_worths);
+    /// Weight of units that take no bytes: they are always chosen.
+    pub(super) fn free_weight(&self) -> u64 {
+        let units = self.problem.units.iter().zip(&self.unit_weights);
         units
             .filter(|(unit, _)| is_free(unit, self.capacity))
-            .map(|(_, &worth)| worth)
+            .map(|(_, &weight)| weight)
             .sum()
     }
 
-    pub(super) fn worth(&self, taken: &[bool]) -> u64 {
+    pub(super) fn weight(&self, taken: &[bool]) -> u64 {
         let taken = self.units.iter().zip(taken).filter(|&(_, &taken)| taken);
         taken
-            .map(|(&unit, _)| self.unit_worths[unit as usize])
+            .map(|(&unit, _)| self.unit_weights[unit as usize])
             .sum::<u64>()
-            + self.free_worth()
+            + self.free_weight()
     }
 
-    /// The worth of what the flow of the prices takes whole, kept as the best if it is above `worth`.
-    pub(super) fn whole(&self, prices: &Prices, best: &mut Vec<bool>, worth: i128) -> i128 {
+    /// The weight of what the flow of the prices takes whole, kept as the best if it is above `weight`.
+    pub(super) fn whole(&self, prices: &Prices, best: &mut Vec<bool>, weight: i128) -> i128 {
         let taken: Vec<bool> = prices.whole().collect();
-        let own = i128::from(self.worth(&taken));
-        if own > worth {
+        let own = i128::from(self.weight(&taken));
+        if own > weight {
             *best = taken;
         }
         own
     }
 
-    /// More than everything on offer is worth, and a multiple of what all worths are multiples of.
+    /// More than everything on offer is weight, and a multiple of what all weights are multiples of.
     pub(super) fn pin(&self) -> i128 {
         let total = self
             .units
             .iter()
-            .map(|&unit| i128::from(self.unit_worths[unit as usize]));
-        total.sum::<i128>() + i128::from(self.common_worth.max(1))
+            .map(|&unit| i128::from(self.unit_weights[unit as usize]));
+        total.sum::<i128>() + i128::from(self.common_weight.max(1))
     }
 
     /// The best choice by loads, with ties broken by chance `number`, in a capacity smaller by so many 64ths.
@@ -181,22 +181,22 @@ impl<'a> Task<'a> {
         width: usize,
     ) -> Option<Chosen> {
         let capacity = self.padded - (u128::from(self.padded) * u128::from(squeeze) / 64) as u64;
-        // Chances sum to less than one whole unit of worth: the best choice stays one of the best.
-        let room = (1i128 << SCALE) / (self.offers.len() as i128 + 1);
+        // Chances sum to less than one whole unit of weight: the best choice stays one of the best.
+        let room = (1i128 << SCALE_BITS) / (self.offers.len() as i128 + 1);
         let mut offers = self.offers.clone();
         if number > 0 {
             for (index, offer) in offers.iter_mut().enumerate() {
                 let chance = i128::from(mix(number ^ mix(index as u64)) >> 1) % room.max(1);
                 offer.surplus += chance;
-                offer.arc.worth += chance;
+                offer.arc.weight += chance;
             }
         }
         // What is allowed to be lost grows until something is found; with good prices that is soon, and few states are kept.
-        // Worths are multiples of their common divisor, so that less than what the bound has above one is never lost: often
+        // Weights are multiples of their common divisor, so that less than what the bound has above one is never lost: often
         // that is all.
         let least = match number {
-            0 if self.common_worth > 0 => (self.bound - self.rent * i128::from(self.padded - capacity))
-                .rem_euclid(i128::from(self.common_worth) << SCALE),
+            0 if self.common_weight > 0 => (self.bound - self.rent * i128::from(self.padded - capacity))
+                .rem_euclid(i128::from(self.common_weight) << SCALE_BITS),
             _ => 0,
         };
         let mut allowed = least;
@@ -216,7 +216,7 @@ impl<'a> Task<'a> {
                     }
                     break;
                 }
-                if best.is_some() || allowed > self.bound + (1 << SCALE) {
+                if best.is_some() || allowed > self.bound + (1 << SCALE_BITS) {
                     break;
                 }
                 allowed = allowed.saturating_mul(8).max(self.bound >> 14).max(1);
@@ -240,8 +240,8 @@ impl<'a> Task<'a> {
         let mut rest: Vec<usize> = (0..taken.len()).filter(|&index| !taken[index]).collect();
         let density = |index: usize| {
             let Offer { arc, surplus } = self.offers[index];
-            let price = (arc.worth - surplus).max(1);
-            surplus.saturating_mul(1 << SCALE) / price
+            let price = (arc.weight - surplus).max(1);
+            surplus.saturating_mul(1 << SCALE_BITS) / price
         };
         rest.sort_by_key(|&index| (Reverse(density(index)), index));
         for index in rest {
@@ -253,13 +253,13 @@ impl<'a> Task<'a> {
             }
         }
         Chosen {
-            loss: self.bound - (i128::from(self.worth(&taken) - self.free_worth()) << SCALE),
+            loss: self.bound - (i128::from(self.weight(&taken) - self.free_weight()) << SCALE_BITS),
             exact: false,
             taken,
         }
     }
 
-    /// Places whatever fits beside what is placed, the greatest worth per byte and step first.
+    /// Places whatever fits beside what is placed, the greatest weight per byte and step first.
     pub(super) fn add_beside(&self, problem: &Problem, placed: &mut Vec<(u32, u64)>) {
         if !problem.conflicts().is_empty() || problem.is_irregular() {
             return;
@@ -280,7 +280,7 @@ impl<'a> Task<'a> {
         let density = |unit: u32| {
             let of = &problem.units[unit as usize];
             let area = u128::from(of.size.max(1)) * u128::from(of.hull.len().max(1));
-            (u128::from(self.unit_worths[unit as usize]) << 48) / area
+            (u128::from(self.unit_weights[unit as usize]) << 48) / area
         };
         rest.sort_by_key(|&unit| (Reverse(density(unit)), unit));
         for unit in rest {

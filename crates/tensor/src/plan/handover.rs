@@ -6,7 +6,7 @@ use super::expansion::{Expansion, ValueId};
 use super::types::{Handover, Region};
 use crate::TensorId;
 use crate::units::Step;
-use tileheap_pack::Owners;
+use tileheap_pack::ByteOwners;
 
 /// Every hand-over, by step. What runs again, a body as the whole, finds what it left the last time.
 pub(super) fn handovers(expansion: &Expansion, regions: &[Option<Region>]) -> Vec<Handover> {
@@ -55,7 +55,7 @@ pub(super) fn handovers(expansion: &Expansion, regions: &[Option<Region>]) -> Ve
 
 struct Sweep<'a> {
     regions: &'a [Option<Region>],
-    owners: BTreeMap<u32, Owners<ValueId>>,
+    owners: BTreeMap<u32, ByteOwners<ValueId>>,
     found: BTreeMap<(u32, ValueId), Vec<ValueId>>,
 }
 

@@ -1,23 +1,24 @@
-//! Random problems of 16 items: plain ones, and with alignments, pairs, groups and bounds.
-#![allow(dead_code, unreachable_pub)] // The test and the bench use different parts.
+//! Random problems: of 16 items, plain ones and with alignments, conflicts, groups and bounds; and plain ones of any size.
 
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Problem, ProblemDesc};
 
-/// What a drawn problem has beside items.
+/// What a random problem has beside items.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Sizes and offsets are in pages.
     pub pages: bool,
+    /// Items have alignments of 1 to 7.
     pub alignments: bool,
-    /// Fixed offsets, bounds, and groups, most of which live with gaps.
+    /// Fixed offsets, bounds of offsets, and groups, most of which have gaps in their lifetimes.
     pub odd: bool,
+    /// Declared conflicts.
     pub pairs: bool,
 }
 
-/// Problems of 16 items.
-pub fn of_kind(kind: Kind, count: usize) -> Vec<Problem> {
+/// Random problems of 16 items.
+pub fn sixteen_items(kind: Kind, count: usize) -> Vec<Problem> {
     let mut random = SplitMix64::new(16);
     let page = if kind.pages { 4096 } else { 1 };
     let drawn = std::iter::from_fn(|| {
@@ -44,12 +45,13 @@ pub fn of_kind(kind: Kind, count: usize) -> Vec<Problem> {
             }
             desc.items.push(item);
         }
-        // What the validation refuses is drawn anew.
+        // Problems that validation refuses are skipped.
         Some(desc.build().ok())
     });
     drawn.flatten().take(count).collect()
 }
 
+/// Every combination.
 pub fn every_kind() -> impl Iterator<Item = Kind> {
     let all = [false, true];
     let kinds = all.map(|odd| all.map(|pairs| all.map(|alignments| (odd, pairs, alignments))));
@@ -63,4 +65,22 @@ pub fn every_kind() -> impl Iterator<Item = Kind> {
             odd,
             pairs,
         })
+}
+
+/// Random problems of so many items: lifetimes of up to half of the timeline, sizes of 1 to 64 pages.
+///
+/// # Panics
+/// If a problem would have fewer than 2 items.
+pub fn random(count: u64, items: u64) -> Vec<Problem> {
+    assert!(items >= 2, "lifetimes are up to half as long as there are items");
+    let mut random = SplitMix64::new(items);
+    let page = Alignment::new(4096).expect("4096 is not 0");
+    let mut item = || {
+        let first = random.below(items * 3 / 2) as u32;
+        let end = first + 1 + random.below(items / 2) as u32;
+        let size = Bytes((1 + random.below(64)) * 4096);
+        Item::new(Span::new(first, end), size, page)
+    };
+    let problem = |_| Problem::new((0..items).map(|_| item()).collect()).expect("items alone are valid");
+    (0..count).map(problem).collect()
 }

@@ -2,15 +2,15 @@
 
 /// Stretches of bytes, ascending and apart, each with its owner.
 #[derive(Clone, Debug)]
-pub struct Owners<T>(Vec<(u64, u64, T)>);
+pub struct ByteOwners<T>(Vec<(u64, u64, T)>);
 
-impl<T> Default for Owners<T> {
-    fn default() -> Owners<T> {
-        Owners(Vec::new())
+impl<T> Default for ByteOwners<T> {
+    fn default() -> ByteOwners<T> {
+        ByteOwners(Vec::new())
     }
 }
 
-impl<T: Copy> Owners<T> {
+impl<T: Copy> ByteOwners<T> {
     /// Takes a stretch of bytes over; adds to `lost` what of it somebody had.
     pub fn take(&mut self, first: u64, end: u64, owner: T, lost: &mut Vec<(u64, u64, T)>) {
         let from = self.0.partition_point(|&(_, before, _)| before <= first);

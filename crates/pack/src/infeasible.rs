@@ -8,17 +8,17 @@
 
 use std::cmp::Reverse;
 
+use super::Problem;
 use super::answer::Conflict;
-use super::exact::{Model, Outcome, Switches};
+use super::exact::{Exact, Model, Outcome, Switches};
 use super::gap::align_up;
 use super::problem::Unit;
-use super::quest::Quest;
-use super::{Packer, Problem};
+use super::search_state::SearchState;
 use crate::units::Alignment;
 
 /// Scratch memory of looking for them.
 #[derive(Debug, Default)]
-pub(super) struct Culprits {
+pub(super) struct InfeasibleSubset {
     /// What cannot be packed together, as far as is known at first.
     all: Vec<u32>,
     /// The same with something left out.
@@ -45,9 +45,9 @@ enum LeaveOut {
 /// Steps for each question whether something can be left out.
 const STEPS_PER_TEST: u64 = 20_000;
 
-impl Culprits {
-    /// Takes the memory of a conflict that is an answer no longer.
-    pub(super) fn put_away(&mut self, conflict: &mut Option<Conflict>) {
+impl InfeasibleSubset {
+    /// Reuses the memory of an earlier answer.
+    pub(super) fn reuse(&mut self, conflict: &mut Option<Conflict>) {
         if let Some(conflict) = conflict.take() {
             self.items = conflict.items;
         }
@@ -58,7 +58,7 @@ impl Culprits {
     ///
     /// Says whether none of them can be left out.
     fn start(&mut self, problem: &Problem, model: &Model, capacity: u64) -> bool {
-        let Culprits { all, holders, .. } = self;
+        let InfeasibleSubset { all, holders, .. } = self;
         all.clear();
         let passes = |unit: &Unit| {
             let end = align_up(unit.bounds().0, unit.alignment).and_then(|low| low.checked_add(unit.size));
@@ -97,31 +97,35 @@ impl Culprits {
         };
         all.iter().all(plain)
     }
-}
 
-impl Packer {
     /// The items that cannot be packed together within a capacity that is known to be too small.
-    pub(super) fn conflict(&mut self, problem: &Problem, capacity: u64, quest: &mut Quest<'_>) -> Conflict {
-        self.exact.reduce(problem, None);
-        let mut minimal = self.culprits.start(problem, &self.exact.model, capacity);
-        self.culprits.best.clone_from(&self.culprits.all);
+    pub(super) fn find(
+        &mut self,
+        problem: &Problem,
+        capacity: u64,
+        exact: &mut Exact,
+        search: &mut SearchState<'_>,
+    ) -> Conflict {
+        exact.reduce(problem, None);
+        let mut minimal = self.start(problem, &exact.model, capacity);
+        self.best.clone_from(&self.all);
         if !minimal {
             for order in [LeaveOut::Small, LeaveOut::Early, LeaveOut::Late] {
-                let sure = self.leave_out(problem, capacity, order, quest);
-                let Culprits { left, best, .. } = &mut self.culprits;
+                let sure = self.leave_out(problem, capacity, order, exact, search);
+                let InfeasibleSubset { left, best, .. } = self;
                 if (left.len(), !sure) < (best.len(), !minimal) {
                     best.clone_from(left);
                     minimal = sure;
                 }
-                // No single one is too much, and more orders are not worth more than the question itself.
-                if best.len() <= 2 || quest.interrupted || quest.steps >= quest.budget {
+                // No single one is too much, and more orders would cost more than the search itself.
+                if best.len() <= 2 || search.interrupted || search.steps >= search.budget {
                     break;
                 }
             }
         }
-        let mut items = std::mem::take(&mut self.culprits.items);
+        let mut items = std::mem::take(&mut self.items);
         items.clear();
-        for &unit in &self.culprits.best {
+        for &unit in &self.best {
             items.extend_from_slice(problem.units[unit as usize].members.of(&problem.members));
         }
         items.sort_unstable();
@@ -135,10 +139,10 @@ impl Packer {
         problem: &Problem,
         capacity: u64,
         order: LeaveOut,
-        quest: &mut Quest<'_>,
+        exact: &mut Exact,
+        search: &mut SearchState<'_>,
     ) -> bool {
-        let Packer { culprits, exact, .. } = self;
-        let Culprits { all, left, rest, .. } = culprits;
+        let InfeasibleSubset { all, left, rest, .. } = self;
         left.clone_from(all);
         left.sort_unstable_by_key(|&index| {
             let unit = &problem.units[index as usize];
@@ -159,9 +163,9 @@ impl Packer {
                 rest.extend_from_slice(&left[..from]);
                 rest.extend_from_slice(&left[until..]);
                 exact.reduce(problem, Some(rest));
-                let mut poll = |steps| quest.ask(steps);
+                let mut poll = |steps| search.report(steps);
                 let (outcome, steps) = exact.fit(capacity, Switches::DEFAULT, STEPS_PER_TEST, &mut poll);
-                quest.steps += steps;
+                search.steps += steps;
                 match outcome {
                     Outcome::Impossible => {
                         std::mem::swap(left, rest);

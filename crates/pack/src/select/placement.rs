@@ -8,23 +8,23 @@ use crate::units::Bytes;
 
 /// The best placement so far.
 #[derive(Default)]
-pub(super) struct Found {
-    pub(super) worth: u64,
+pub(super) struct Placement {
+    pub(super) weight: u64,
     pub(super) placed: Vec<(u32, u64)>,
     pub(super) tried: Vec<u64>,
     pub(super) capacity: u64,
 }
 
-impl Found {
+impl Placement {
     pub(super) fn keep(&mut self, task: &Task<'_>, placed: Vec<(u32, u64)>) {
-        let worth: u64 = placed
+        let weight: u64 = placed
             .iter()
-            .map(|&(unit, _)| task.unit_worths[unit as usize])
+            .map(|&(unit, _)| task.unit_weights[unit as usize])
             .sum();
-        let worth = worth + task.free_worth();
+        let weight = weight + task.free_weight();
         self.capacity = task.capacity;
-        if worth > self.worth || self.placed.is_empty() {
-            (self.worth, self.placed) = (worth, placed);
+        if weight > self.weight || self.placed.is_empty() {
+            (self.weight, self.placed) = (weight, placed);
         }
     }
 

@@ -1,18 +1,12 @@
 //! Strategies allocate nothing once a packer has seen problems of that size: neither the rules nor the searches.
 
-use tileheap_testkit::counting;
-#[path = "support/sixteen.rs"]
-mod sixteen;
-
 use std::ops::ControlFlow;
 
-use sixteen::{Kind, every_kind, of_kind};
+use tileheap_baselines::pack::generators::{Kind, every_kind, random, sixteen_items};
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Answer, Item, Packer, Packing, Problem, Progress, Steps, Strategy};
-
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
+use tileheap_testkit::counting;
 
 /// What packing all problems with one packer allocates, after it has packed them before.
 fn allocations(problems: &[Problem], strategy: Strategy) -> usize {
@@ -29,23 +23,10 @@ fn allocations(problems: &[Problem], strategy: Strategy) -> usize {
     counting::so_far() - before
 }
 
-fn problems(count: u64, items: u64) -> Vec<Problem> {
-    let mut random = SplitMix64::new(items);
-    let page = Alignment::new(4096).expect("4096 is not 0");
-    let mut item = || {
-        let first = random.below(items * 3 / 2) as u32;
-        let end = first + 1 + random.below(items / 2) as u32;
-        let size = Bytes((1 + random.below(64)) * 4096);
-        Item::new(Span::new(first, end), size, page)
-    };
-    let problem = |_| Problem::new((0..items).map(|_| item()).collect()).expect("items alone are sound");
-    (0..count).map(problem).collect()
-}
-
 #[test]
 fn rules_allocate_nothing_after_warm_up() {
     for items in [16, 300] {
-        let problems = problems(100, items);
+        let problems = random(100, items);
         for strategy in [
             Strategy::Naive,
             Strategy::GreedyBySize,
@@ -55,9 +36,6 @@ fn rules_allocate_nothing_after_warm_up() {
             Strategy::BestFitByBirth,
             Strategy::GreedyByArea,
             Strategy::GreedyByConflicts,
-            Strategy::Executorch,
-            Strategy::Nnc,
-            Strategy::NncArticle,
             Strategy::Quick,
         ] {
             assert_eq!(allocations(&problems, strategy), 0, "{strategy}, {items} items");
@@ -69,7 +47,7 @@ fn rules_allocate_nothing_after_warm_up() {
 fn beyond_the_rules(kind: Kind) -> Vec<Problem> {
     let mut packer = Packer::default();
     let mut beyond = Vec::new();
-    for problem in of_kind(kind, 50) {
+    for problem in sixteen_items(kind, 50) {
         let bound = packer.lower_bound(&problem);
         let mut rules = Strategy::ALL.into_iter().filter(|&strategy| !searches(strategy));
         if rules.any(|strategy| packer.pack(&problem, strategy).height == bound) {
@@ -137,13 +115,7 @@ fn searching_many_items_allocates_nothing() {
     }
     let problem = Problem::new(items).expect("items alone are sound");
     let (mut packer, mut answer) = (Packer::default(), Answer::default());
-    for strategy in [
-        Strategy::Auto,
-        Strategy::Exact,
-        Strategy::HillClimb,
-        Strategy::Nnc,
-        Strategy::Executorch,
-    ] {
+    for strategy in [Strategy::Auto, Strategy::Exact, Strategy::HillClimb] {
         let mut run = || {
             let mut go_on = |_: Progress| ControlFlow::Continue(());
             packer.minimise_into(&problem, strategy, Steps(20_000), &mut go_on, &mut answer);

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{
-    Item, PackError, Packer, Packing, Problem, ProblemDesc, Shelf, Steps, Strategy as Packs, Verdict, check,
-    fit, lower_bound, minimise, pack, select,
+    Error, Item, Packer, Packing, Problem, ProblemDesc, Shelf, Steps, Strategy as Packs, Verdict, check, fit,
+    lower_bound, minimise, pack, select,
 };
 
 /// How the items of a drawn problem look.
@@ -92,7 +92,7 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
     loop {
         match desc.clone().build() {
             Ok(problem) => return problem,
-            Err(PackError::FixedCollision { b: item, .. } | PackError::Misaligned { item, .. }) => {
+            Err(Error::FixedCollision { b: item, .. } | Error::Misaligned { item, .. }) => {
                 // The fixed member of a group may be another one.
                 let group = desc.items[item as usize].together;
                 for (index, other) in desc.items.iter_mut().enumerate() {
@@ -102,7 +102,7 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
                 }
             }
             // A lowest offset and a fixed one met in a group.
-            Err(PackError::EmptyBounds { item, .. }) => {
+            Err(Error::EmptyBounds { item, .. }) => {
                 let group = desc.items[item as usize].together;
                 let members = desc.items.iter_mut().enumerate();
                 for (_, other) in members.filter(|(index, other)| {
@@ -111,9 +111,9 @@ fn repaired(mut desc: ProblemDesc) -> Problem {
                     other.lowest = Bytes::ZERO;
                 }
             }
-            Err(PackError::GroupFixedTwice { b, .. }) => desc.items[b as usize].fixed = None,
-            Err(PackError::ConflictInGroup { a, b }) => desc.conflicts.retain(|&pair| pair != (a, b)),
-            Err(fault) => panic!("{fault}"),
+            Err(Error::GroupFixedTwice { b, .. }) => desc.items[b as usize].fixed = None,
+            Err(Error::ConflictInGroup { a, b }) => desc.conflicts.retain(|&pair| pair != (a, b)),
+            Err(error) => panic!("{error}"),
         }
     }
 }
@@ -129,8 +129,8 @@ fn judge(problem: &Problem) -> Result<(), TestCaseError> {
             continue;
         }
         let packing = pack(problem, strategy);
-        if let Err(fault) = check(problem, &packing) {
-            return Err(TestCaseError::fail(format!("{strategy}: {fault}")));
+        if let Err(error) = check(problem, &packing) {
+            return Err(TestCaseError::fail(format!("{strategy}: {error}")));
         }
         prop_assert!(
             packing.height >= bound,
@@ -253,7 +253,7 @@ proptest! {
     #[test]
     fn a_selection_is_the_best_of_all_subsets(
         items in proptest::collection::vec(item(TINY), 0..6),
-        worths in proptest::collection::vec(0..20u64, 6),
+        weights in proptest::collection::vec(0..20u64, 6),
         capacity in 1..8u64,
         plain in proptest::bool::weighted(0.7),
     ) {
@@ -261,11 +261,11 @@ proptest! {
             .into_iter()
             .map(|item| if plain { Item::new(item.span, item.size, Alignment::ONE) } else { Item { fixed: None, ..item } })
             .collect();
-        let worths = &worths[..items.len()];
+        let weights = &weights[..items.len()];
         let problem = ProblemDesc::new(items.clone()).capacity(Bytes(capacity)).build().unwrap();
-        let selection = select(&problem, worths, Steps::default(), &mut |_| ControlFlow::Continue(()));
+        let selection = select(&problem, weights, Steps::default(), &mut |_| ControlFlow::Continue(()));
         let sum = |chosen: &dyn Fn(usize) -> bool| -> u64 {
-            (0..items.len()).filter(|&index| chosen(index)).map(|index| worths[index]).sum()
+            (0..items.len()).filter(|&index| chosen(index)).map(|index| weights[index]).sum()
         };
         let fits = |chosen: &dyn Fn(usize) -> bool| {
             let kept: Vec<Item> = (0..items.len()).filter(|&index| chosen(index)).map(|index| items[index]).collect();
@@ -283,10 +283,10 @@ proptest! {
                 best = sum(&chosen);
             }
         }
-        prop_assert_eq!(sum(&|index| selection.offsets[index].is_some()), selection.worth);
-        prop_assert!(selection.worth <= best && best <= selection.bound, "{:?}, best {}", selection, best);
+        prop_assert_eq!(sum(&|index| selection.offsets[index].is_some()), selection.weight);
+        prop_assert!(selection.weight <= best && best <= selection.bound, "{:?}, best {}", selection, best);
         if selection.verdict == Verdict::Proved {
-            prop_assert_eq!(selection.worth, best);
+            prop_assert_eq!(selection.weight, best);
         }
         let kept: Vec<usize> = (0..items.len()).filter(|&index| selection.offsets[index].is_some()).collect();
         let part = Problem::new(kept.iter().map(|&index| items[index]).collect()).unwrap();
@@ -424,7 +424,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     // Shifted to where it is not aligned.
     assert_eq!(
         refused([0, 0, 12, 12, 7], 24),
-        PackError::Misaligned {
+        Error::Misaligned {
             item: 4,
             offset: Bytes(7),
             alignment: Alignment::new(12).unwrap()
@@ -433,7 +433,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     // Shifted onto the group's second member.
     assert_eq!(
         refused([0, 0, 12, 0, 24], 36),
-        PackError::Overlap {
+        Error::Overlap {
             a: 1,
             b: 3,
             a_span: Span::new(3, 6),
@@ -444,7 +444,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     );
     assert_eq!(
         refused([24, 0, 12, 12, 0], 36),
-        PackError::GroupSplit {
+        Error::GroupSplit {
             a: 0,
             b: 1,
             a_offset: Bytes(24),
@@ -453,7 +453,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     );
     assert_eq!(
         refused([0, 0, 24, 12, 0], 36),
-        PackError::MovedFixed {
+        Error::MovedFixed {
             item: 2,
             expected: Bytes(12),
             found: Bytes(24)
@@ -461,14 +461,14 @@ fn the_judge_refuses_each_kind_of_damage() {
     );
     assert_eq!(
         refused([0, 0, 12, 12, 12], 24),
-        PackError::ConflictOverlap {
+        Error::ConflictOverlap {
             a: 4,
             b: 3,
             offset: Bytes(12),
             end: Bytes(24)
         }
     );
-    let claims = |height| PackError::WrongHeight {
+    let claims = |height| Error::WrongHeight {
         claimed: Bytes(height),
         end: Bytes(24),
     };
@@ -476,7 +476,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     assert_eq!(refused([0, 0, 12, 12, 0], 36), claims(36));
     assert!(matches!(
         refused([0, 0, 12, u64::MAX - 3, 0], 24),
-        PackError::EndOverflow { item: 3, .. }
+        Error::EndOverflow { item: 3, .. }
     ));
     let short = Packing {
         offsets: vec![Bytes(0)],
@@ -484,7 +484,7 @@ fn the_judge_refuses_each_kind_of_damage() {
     };
     assert_eq!(
         check(&problem, &short),
-        Err(PackError::OffsetCount {
+        Err(Error::OffsetCount {
             expected: 5,
             found: 1
         })
@@ -501,7 +501,7 @@ fn the_judge_counts_a_group_at_its_largest() {
     let beside = Item::new(Span::new(4, 5), Bytes(1), Alignment::ONE);
     let problem = Problem::new(vec![member(0, 2, 8), member(4, 6, 2), beside]).unwrap();
     let offsets = vec![Bytes(0), Bytes(0), Bytes(2)];
-    let fault = check(
+    let error = check(
         &problem,
         &Packing {
             offsets,
@@ -509,5 +509,5 @@ fn the_judge_counts_a_group_at_its_largest() {
         },
     )
     .unwrap_err();
-    assert!(matches!(fault, PackError::Overlap { a: 1, b: 2, .. }), "{fault}");
+    assert!(matches!(error, Error::Overlap { a: 1, b: 2, .. }), "{error}");
 }

@@ -2,12 +2,15 @@
 
 use crate::units::{Alignment, Bytes, Span};
 
+/// What the functions of this crate return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// What is wrong with a packing problem, or with a packing that was judged.
 ///
 /// Items are named by their index in the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum PackError {
+pub enum Error {
     /// A conflict names an item that is not there.
     #[error("conflict ({a}, {b}): the problem has {items} items")]
     UnknownItem {
@@ -190,38 +193,38 @@ pub enum PackError {
         /// Bytes that it has.
         size: Bytes,
     },
-    /// A strategy's name that is none.
-    #[error(
-        "no packing strategy is called `{name}`: one of naive, greedy-by-size, first-fit-by-size, greedy-by-breadth, first-fit-by-birth, best-fit-by-birth, greedy-by-area, greedy-by-conflicts, executorch, nnc, nnc-article, hill-climb, exact, quick, auto"
-    )]
+    /// No built-in strategy has this name.
+    #[error("no packing strategy is called `{name}`: one of {known}")]
     UnknownStrategy {
         /// The name.
         name: String,
+        /// The names that there are.
+        known: String,
     },
 }
 
-impl PackError {
+impl Error {
     /// The item that the fault is about, or the first of two.
     pub fn item(&self) -> Option<u32> {
         match *self {
-            PackError::UnknownItem { .. }
-            | PackError::OffsetCount { .. }
-            | PackError::WrongHeight { .. }
-            | PackError::UnknownStrategy { .. } => None,
-            PackError::Flow { item, .. } => item,
-            PackError::ConflictInGroup { a, .. }
-            | PackError::GroupFixedTwice { a, .. }
-            | PackError::FixedCollision { a, .. }
-            | PackError::GroupSplit { a, .. }
-            | PackError::Overlap { a, .. }
-            | PackError::ConflictOverlap { a, .. } => Some(a),
-            PackError::GroupAlignment { item, .. }
-            | PackError::Misaligned { item, .. }
-            | PackError::EmptyBounds { item, .. }
-            | PackError::EndOverflow { item, .. }
-            | PackError::SumOverflow { item, .. }
-            | PackError::MovedFixed { item, .. }
-            | PackError::OutOfBounds { item, .. } => Some(item),
+            Error::UnknownItem { .. }
+            | Error::OffsetCount { .. }
+            | Error::WrongHeight { .. }
+            | Error::UnknownStrategy { .. } => None,
+            Error::Flow { item, .. } => item,
+            Error::ConflictInGroup { a, .. }
+            | Error::GroupFixedTwice { a, .. }
+            | Error::FixedCollision { a, .. }
+            | Error::GroupSplit { a, .. }
+            | Error::Overlap { a, .. }
+            | Error::ConflictOverlap { a, .. } => Some(a),
+            Error::GroupAlignment { item, .. }
+            | Error::Misaligned { item, .. }
+            | Error::EmptyBounds { item, .. }
+            | Error::EndOverflow { item, .. }
+            | Error::SumOverflow { item, .. }
+            | Error::MovedFixed { item, .. }
+            | Error::OutOfBounds { item, .. } => Some(item),
         }
     }
 }

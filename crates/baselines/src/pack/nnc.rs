@@ -6,7 +6,7 @@
 //!   y ─4─► a ─4─► b ─6─► x        b takes over what a had ...
 //!   y ─2─► b                      ... and the rest from y
 //! ```
-//! There are two of it. The *article* ([NNC's](crate::tensor#sources), "Candidate Selection") takes the tensors with the most
+//! There are two editions. The *article* ("Candidate Selection") takes the tensors with the most
 //! conflicts first, and beside each the largest that lives at another time, and one more. The *code* that is released takes the
 //! largest first, alone: others' port of it reaches 1.272 to 1.666 of the bound on minimalloc's hard set, and so does this, to
 //! the last digit. The article's ends at 2.0 to 6.5 there: where all lives differ, conflicts alone order the tensors, and a slot
@@ -21,28 +21,86 @@
 
 use std::cmp::Reverse;
 
-use super::in_order::UNPLACED;
-use super::orders::Conflicts;
-use super::{Problem, gap};
-use crate::units::Alignment;
+use tileheap_pack::units::{Alignment, Bytes};
+use tileheap_pack::{Fit, Item, Packer, Packing, PackingStrategy, Problem, Strategy};
 
-/// Which of the two.
+use super::facts::{align_up, are_plain, conflict_counts, overlap_counts, takes_bytes};
+
+/// The rule of NNC. O(n³).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Edition {
+pub enum Nnc {
+    /// As it is released: the largest first.
     Code,
+    /// As its article describes it: those with the most conflicts first, some beside a larger one.
     Article,
 }
 
+impl PackingStrategy for Nnc {
+    fn name(&self) -> &str {
+        match self {
+            Nnc::Code => "nnc",
+            Nnc::Article => "nnc-article",
+        }
+    }
+
+    fn description(&self) -> &str {
+        match self {
+            Nnc::Code => "NNC as released: largest first, along the edges of an allocation graph",
+            Nnc::Article => "NNC as published: most conflicts first, along the edges of an allocation graph",
+        }
+    }
+
+    fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
+        let items = problem.items();
+        if are_plain(items) && problem.conflicts().is_empty() {
+            let offsets = Insertion::default().place(items, *self).1;
+            packing.height = height(items, &offsets);
+            packing.offsets = offsets.into_iter().map(Bytes).collect();
+            return;
+        }
+        // The rule knows lifetimes alone; what it would have inserted first is placed first.
+        match self {
+            Nnc::Code => packer.pack_into(problem, Strategy::FirstFitBySize, packing),
+            Nnc::Article => {
+                let counts = conflict_counts(problem);
+                let mut order: Vec<u32> = (0..items.len() as u32).collect();
+                order.sort_by_key(|&item| (Reverse(counts[item as usize]), items[item as usize].span.first));
+                packer.place_in_order(problem, &order, Fit::First, packing);
+            }
+        }
+    }
+}
+
+fn height(items: &[Item], offsets: &[u64]) -> Bytes {
+    let ends = items
+        .iter()
+        .zip(offsets)
+        .map(|(item, &offset)| Bytes(offset) + item.size);
+    ends.max().unwrap_or(Bytes::ZERO)
+}
+
+/// No offset yet.
+const UNPLACED: u64 = u64::MAX;
 /// The dummy source and sink.
-const NOBODY: u32 = u32::MAX;
+const DUMMY: u32 = u32::MAX;
+
+/// Whether `a` ends before `b` begins.
+fn before(items: &[Item], a: u32, b: u32) -> bool {
+    items[a as usize].span.end <= items[b as usize].span.first
+}
+
+/// Whether one of two ends before the other begins.
+fn ordered(items: &[Item], a: u32, b: u32) -> bool {
+    before(items, a, b) || before(items, b, a)
+}
 
 /// Bytes that are free from the death of `from` to the birth of `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Edge {
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) offset: u64,
-    pub(super) width: u64,
+struct Edge {
+    from: u32,
+    to: u32,
+    offset: u64,
+    width: u64,
 }
 
 /// Up to three tensors that live one after the other, in the order of their lives.
@@ -59,28 +117,28 @@ struct Tuple {
 }
 
 impl Tuple {
-    fn alone(problem: &Problem, index: u32, conflicts: u32) -> Tuple {
-        let unit = &problem.units[index as usize];
+    fn alone(items: &[Item], index: u32, conflicts: u32) -> Tuple {
+        let item = &items[index as usize];
         Tuple {
-            members: [index, NOBODY, NOBODY],
+            members: [index, DUMMY, DUMMY],
             count: 1,
-            size: unit.size,
+            size: item.size.0,
             conflicts: u64::from(conflicts),
-            alignment: unit.alignment,
+            alignment: item.alignment,
         }
     }
 
     /// With one more, where it belongs in time.
-    fn with(mut self, problem: &Problem, index: u32, conflicts: u32) -> Tuple {
+    fn with(mut self, items: &[Item], index: u32, conflicts: u32) -> Tuple {
         let members = self.members();
         let at = members
             .iter()
-            .position(|&other| problem.before(index, other))
+            .position(|&other| before(items, index, other))
             .unwrap_or(members.len());
         self.members.copy_within(at..self.count, at + 1);
         self.members[at] = index;
         self.count += 1;
-        self.size = self.size.max(problem.units[index as usize].size);
+        self.size = self.size.max(items[index as usize].size.0);
         self.conflicts += u64::from(conflicts);
         self
     }
@@ -100,89 +158,83 @@ impl Tuple {
 
 /// Scratch memory of the rule.
 #[derive(Debug, Default)]
-pub(super) struct Nnc {
-    pub(super) edges: Vec<Edge>,
-    conflicts: Conflicts,
+struct Insertion {
+    edges: Vec<Edge>,
+    /// Of each item with those that are left.
+    conflicts: Vec<u32>,
     left: Vec<u32>,
     candidates: Vec<Tuple>,
 }
 
-impl Nnc {
-    /// Offsets of all units, in a problem without fixed offsets, bounds, groups and conflicts; and the order of insertion.
+impl Insertion {
+    /// The order of insertion and the offsets, in a problem without fixed offsets, bounds, groups and conflicts.
     ///
     /// Complexity: O(n³) where all are equally large, or (of the article) have the same number of conflicts.
-    pub(super) fn place(
-        &mut self,
-        problem: &Problem,
-        edition: Edition,
-        order: &mut Vec<u32>,
-        offsets: &mut Vec<u64>,
-    ) {
-        let units = &problem.units;
-        self.conflicts.count(problem);
+    fn place(&mut self, items: &[Item], edition: Nnc) -> (Vec<u32>, Vec<u64>) {
         self.edges.clear();
-        offsets.clear();
-        offsets.resize(units.len(), UNPLACED);
-        order.clear();
-        self.left.clear();
-        self.left
-            .extend((0..units.len() as u32).filter(|&index| units[index as usize].takes_bytes()));
+        self.conflicts = overlap_counts(items);
+        let mut offsets = vec![UNPLACED; items.len()];
+        let mut order = Vec::with_capacity(items.len());
+        self.left = (0..items.len() as u32)
+            .filter(|&index| takes_bytes(&items[index as usize]))
+            .collect();
         let mut height = 0;
         while !self.left.is_empty() {
-            self.gather(problem, edition);
+            self.gather(items, edition);
             let found = self
                 .candidates
                 .iter()
-                .find_map(|tuple| Some((*tuple, self.tightest(problem, tuple)?)));
+                .find_map(|tuple| Some((*tuple, self.tightest(items, tuple)?)));
             let (tuple, edge) = found.unwrap_or_else(|| {
                 let tuple = self.candidates[0];
-                let offset = gap::align_up(height, tuple.alignment).expect(gap::ROOM);
+                let offset = align_up(height, tuple.alignment);
                 height = offset + tuple.size;
                 self.edges.push(Edge {
-                    from: NOBODY,
-                    to: NOBODY,
+                    from: DUMMY,
+                    to: DUMMY,
                     offset,
                     width: tuple.size,
                 });
                 (tuple, self.edges.len() - 1)
             });
-            self.insert(problem, &tuple, edge, offsets);
+            self.insert(items, &tuple, edge, &mut offsets);
             for &index in tuple.members() {
                 order.push(index);
                 self.left.retain(|&other| other != index);
                 for &other in &self.left {
-                    if !problem.ordered(index, other) {
-                        self.conflicts.counts[other as usize] -= 1;
+                    if !ordered(items, index, other) {
+                        self.conflicts[other as usize] -= 1;
                     }
                 }
             }
         }
-        // What takes no bytes at any step is in nobody's way.
+        // What takes no bytes at any step never conflicts.
         for (index, offset) in offsets.iter_mut().enumerate() {
             if *offset == UNPLACED {
                 order.push(index as u32);
                 *offset = 0;
             }
         }
+        (order, offsets)
     }
 
     /// The tensors that come first, and of the article those with one or two larger ones beside; the largest first.
-    fn gather(&mut self, problem: &Problem, edition: Edition) {
-        let count = |index: u32| self.conflicts.counts[index as usize];
+    fn gather(&mut self, items: &[Item], edition: Nnc) {
+        let count = |index: u32| self.conflicts[index as usize];
         let key = |index: u32| match edition {
-            Edition::Code => problem.units[index as usize].size,
-            Edition::Article => u64::from(count(index)),
+            Nnc::Code => items[index as usize].size.0,
+            Nnc::Article => u64::from(count(index)),
         };
         let most = self.left.iter().map(|&index| key(index)).max();
         self.candidates.clear();
         for &a in self.left.iter().filter(|&&a| Some(key(a)) == most) {
-            let mut tuple = Tuple::alone(problem, a, count(a));
+            let mut tuple = Tuple::alone(items, a, count(a));
             self.candidates.push(tuple);
-            while edition == Edition::Article
+            while edition == Nnc::Article
                 && tuple.count < 3
-                && let Some(b) = self.beside(problem, a, &tuple)
+                && let Some(b) = self.beside(items, a, &tuple)
             {
-                tuple = tuple.with(problem, b, count(b));
+                tuple = tuple.with(items, b, count(b));
                 self.candidates.push(tuple);
             }
         }
@@ -197,38 +249,37 @@ impl Nnc {
     }
 
     /// The largest tensor that is larger than `a` and in conflict with none of the tuple.
-    fn beside(&self, problem: &Problem, a: u32, tuple: &Tuple) -> Option<u32> {
-        let unit = |index: u32| &problem.units[index as usize];
+    fn beside(&self, items: &[Item], a: u32, tuple: &Tuple) -> Option<u32> {
+        let item = |index: u32| &items[index as usize];
         let fits = |&&b: &&u32| {
-            unit(b).size > unit(a).size
-                && unit(b).alignment == tuple.alignment
-                && tuple.members().iter().all(|&other| problem.ordered(b, other))
+            item(b).size > item(a).size
+                && item(b).alignment == tuple.alignment
+                && tuple.members().iter().all(|&other| ordered(items, b, other))
         };
-        let rank = |&&b: &&u32| (unit(b).size, self.conflicts.counts[b as usize], Reverse(b));
+        let rank = |&&b: &&u32| (item(b).size, self.conflicts[b as usize], Reverse(b));
         self.left.iter().filter(fits).max_by_key(rank).copied()
     }
 
     /// The edge with the fewest steps around a tuple that fits on it; of those the narrowest.
-    fn tightest(&self, problem: &Problem, tuple: &Tuple) -> Option<usize> {
-        let hull = |index: u32| problem.units[index as usize].hull;
+    fn tightest(&self, items: &[Item], tuple: &Tuple) -> Option<usize> {
+        let span = |index: u32| items[index as usize].span;
         let far = u64::from(u32::MAX);
         let fits = |edge: &Edge| {
             let end = edge.offset + edge.width;
             edge.width >= tuple.size
-                && (edge.from != NOBODY || edge.to != NOBODY)
-                && gap::align_up(edge.offset, tuple.alignment)
-                    .is_some_and(|offset| offset <= end && end - offset >= tuple.size)
-                && (edge.from == NOBODY || problem.before(edge.from, tuple.first()))
-                && (edge.to == NOBODY || problem.before(tuple.last(), edge.to))
+                && (edge.from != DUMMY || edge.to != DUMMY)
+                && align_up(edge.offset, tuple.alignment) + tuple.size <= end
+                && (edge.from == DUMMY || before(items, edge.from, tuple.first()))
+                && (edge.to == DUMMY || before(items, tuple.last(), edge.to))
         };
         let around = |edge: &Edge| {
             let before = match edge.from {
-                NOBODY => far,
-                from => u64::from(hull(tuple.first()).first.0 - hull(from).end.0),
+                DUMMY => far,
+                from => u64::from(span(tuple.first()).first.0 - span(from).end.0),
             };
             let after = match edge.to {
-                NOBODY => far,
-                to => u64::from(hull(to).first.0 - hull(tuple.last()).end.0),
+                DUMMY => far,
+                to => u64::from(span(to).first.0 - span(tuple.last()).end.0),
             };
             before + after
         };
@@ -239,10 +290,10 @@ impl Nnc {
     }
 
     /// Puts a tuple on an edge, which is split around it.
-    fn insert(&mut self, problem: &Problem, tuple: &Tuple, edge: usize, offsets: &mut [u64]) {
+    fn insert(&mut self, items: &[Item], tuple: &Tuple, edge: usize, offsets: &mut [u64]) {
         let old = self.edges.swap_remove(edge);
-        let size = |index: u32| problem.units[index as usize].size;
-        let offset = gap::align_up(old.offset, tuple.alignment).expect(gap::ROOM);
+        let size = |index: u32| items[index as usize].size.0;
+        let offset = align_up(old.offset, tuple.alignment);
         let mut add = |from: u32, to: u32, start: u64, end: u64| {
             if start < end {
                 self.edges.push(Edge {
@@ -277,8 +328,8 @@ impl Nnc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Bytes, Span};
-    use crate::{AllocationEdge, AllocationGraph, Item, PackError, Packing, Strategy, lower_bound, pack};
+    use tileheap_pack::units::Span;
+    use tileheap_pack::{AllocationEdge, AllocationGraph, Error, lower_bound, pack};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {
         let item = |&(first, end, size)| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
@@ -286,7 +337,7 @@ mod tests {
     }
 
     fn edge(from: u32, to: u32, offset: u64, size: u64) -> AllocationEdge {
-        let end = |index: u32| (index != NOBODY).then_some(index);
+        let end = |index: u32| (index != DUMMY).then_some(index);
         AllocationEdge {
             from: end(from),
             to: end(to),
@@ -311,21 +362,21 @@ mod tests {
         const Q: u32 = 2;
         const R: u32 = 3;
         let problem = problem(&[(0, 6, 4), (0, 2, 2), (2, 4, 3), (4, 6, 5)]);
-        let packing = pack(&problem, Strategy::NncArticle);
+        let packing = pack(&problem, Nnc::Article);
         assert_eq!(packing.offsets, [0, 4, 4, 4].map(Bytes));
         assert_eq!(packing.height, lower_bound(&problem));
         let graph = AllocationGraph::of(&problem, &packing).unwrap();
         assert_eq!(
             graph.edges,
             [
-                edge(NOBODY, X, 0, 4),
-                edge(NOBODY, P, 4, 2),
-                edge(NOBODY, Q, 6, 1),
-                edge(NOBODY, R, 7, 2),
-                edge(X, NOBODY, 0, 4),
+                edge(DUMMY, X, 0, 4),
+                edge(DUMMY, P, 4, 2),
+                edge(DUMMY, Q, 6, 1),
+                edge(DUMMY, R, 7, 2),
+                edge(X, DUMMY, 0, 4),
                 edge(P, Q, 4, 2),
                 edge(Q, R, 4, 3),
-                edge(R, NOBODY, 4, 5),
+                edge(R, DUMMY, 4, 5),
             ]
         );
         graph.check(&problem).unwrap();
@@ -335,12 +386,12 @@ mod tests {
     #[test]
     fn candidates_are_tuples_of_up_to_three_the_largest_first() {
         let problem = problem(&[(0, 2, 2), (2, 4, 3), (4, 6, 5), (0, 6, 1)]);
-        let mut rule = Nnc {
+        let mut rule = Insertion {
             left: vec![0, 1, 2],
-            ..Nnc::default()
+            conflicts: overlap_counts(problem.items()),
+            ..Insertion::default()
         };
-        rule.conflicts.count(&problem);
-        rule.gather(&problem, Edition::Article);
+        rule.gather(problem.items(), Nnc::Article);
         let tuples: Vec<(&[u32], u64)> = rule
             .candidates
             .iter()
@@ -377,13 +428,14 @@ mod tests {
     /// The edges that the rule leaves are the graph that follows from where it put everything.
     #[test]
     fn the_rules_own_edges_are_the_allocation_graph() {
-        let mut rule = Nnc::default();
+        let mut rule = Insertion::default();
         for seed in 0..300 {
             let problem = random(seed, 3 + seed as usize % 30);
-            let (mut order, mut offsets) = (Vec::new(), Vec::new());
-            rule.place(&problem, Edition::Article, &mut order, &mut offsets);
-            let mut packing = Packing::default();
-            problem.write(&offsets, &mut packing);
+            let (_, offsets) = rule.place(problem.items(), Nnc::Article);
+            let packing = Packing {
+                height: height(problem.items(), &offsets),
+                offsets: offsets.into_iter().map(Bytes).collect(),
+            };
             let graph = AllocationGraph::of(&problem, &packing).unwrap();
             graph.check(&problem).unwrap();
             let bytes = |edges: &mut dyn Iterator<Item = AllocationEdge>| {
@@ -410,15 +462,15 @@ mod tests {
     #[test]
     fn a_graph_that_loses_bytes_is_refused() {
         let problem = random(7, 20);
-        let packing = pack(&problem, Strategy::NncArticle);
+        let packing = pack(&problem, Nnc::Article);
         let graph = AllocationGraph::of(&problem, &packing).unwrap();
         for at in 0..graph.edges.len() {
             let mut lost = graph.clone();
             lost.edges.remove(at);
-            assert!(matches!(lost.check(&problem), Err(PackError::Flow { .. })));
+            assert!(matches!(lost.check(&problem), Err(Error::Flow { .. })));
             let mut grown = graph.clone();
             grown.edges[at].size += Bytes(1);
-            assert!(matches!(grown.check(&problem), Err(PackError::Flow { .. })));
+            assert!(matches!(grown.check(&problem), Err(Error::Flow { .. })));
         }
         let mut taller = graph.clone();
         taller.height += Bytes(1);
@@ -432,6 +484,6 @@ mod tests {
             .find(|edge| edge.from.is_some() && edge.to.is_some())
             .unwrap();
         std::mem::swap(&mut inner.from, &mut inner.to);
-        assert!(matches!(back.check(&problem), Err(PackError::Overlap { .. })));
+        assert!(matches!(back.check(&problem), Err(Error::Overlap { .. })));
     }
 }

@@ -9,9 +9,9 @@
 //! Source: NNC's [article](crate::tensor#sources), "Basic Structure". The graph follows from a packing alone, whatever made it; of NNC's own
 //! rule it is the graph that the rule built.
 
+use super::byte_owners::ByteOwners;
 use super::check::sizes;
-use super::owners::Owners;
-use super::{PackError, Packing, Problem};
+use super::{Error, Packing, Problem, Result};
 use crate::units::Bytes;
 
 /// Bytes that go from one item to the next.
@@ -55,7 +55,7 @@ impl AllocationGraph {
     ///
     /// # Errors
     /// The packing is none of the problem's: see [`check`](super::check()).
-    pub fn of(problem: &Problem, packing: &Packing) -> Result<AllocationGraph, PackError> {
+    pub fn of(problem: &Problem, packing: &Packing) -> Result<AllocationGraph> {
         super::check(problem, packing)?;
         let items = problem.items();
         let sizes = sizes(items);
@@ -64,7 +64,7 @@ impl AllocationGraph {
             .collect();
         order.sort_unstable_by_key(|&index| (items[index].span.first, index));
         let mut edges = Vec::new();
-        let mut owners = Owners::default();
+        let mut owners = ByteOwners::default();
         let mut lost = Vec::new();
         // The buffer has all of itself before the first item and after the last.
         owners.take(0, packing.height.0, None, &mut lost);
@@ -106,7 +106,7 @@ impl AllocationGraph {
     ///
     /// # Errors
     /// The first item (`None`: source and sink) at which it does not hold.
-    pub fn check(&self, problem: &Problem) -> Result<(), PackError> {
+    pub fn check(&self, problem: &Problem) -> Result<()> {
         let items = problem.items();
         let mut flow = vec![(0u64, 0u64); items.len()];
         let (mut out_of_source, mut into_sink) = (0u64, 0u64);
@@ -116,7 +116,7 @@ impl AllocationGraph {
                     (None, true) => &mut out_of_source,
                     (None, false) => &mut into_sink,
                     (Some(item), _) => {
-                        let (into, out) = flow.get_mut(item as usize).ok_or(PackError::OffsetCount {
+                        let (into, out) = flow.get_mut(item as usize).ok_or(Error::OffsetCount {
                             expected: items.len(),
                             found: item as usize + 1,
                         })?;
@@ -128,7 +128,7 @@ impl AllocationGraph {
             if let (Some(from), Some(to)) = (edge.from, edge.to)
                 && items[from as usize].span.end > items[to as usize].span.first
             {
-                return Err(PackError::Overlap {
+                return Err(Error::Overlap {
                     a: from,
                     b: to,
                     a_span: items[from as usize].span,
@@ -143,7 +143,7 @@ impl AllocationGraph {
         {
             let size = if item.span.is_empty() { 0 } else { size.0 };
             if (into, out) != (size, size) {
-                return Err(PackError::Flow {
+                return Err(Error::Flow {
                     item: Some(index as u32),
                     into: Bytes(into),
                     out: Bytes(out),
@@ -152,7 +152,7 @@ impl AllocationGraph {
             }
         }
         if (into_sink, out_of_source) != (self.height.0, self.height.0) {
-            return Err(PackError::Flow {
+            return Err(Error::Flow {
                 item: None,
                 into: Bytes(into_sink),
                 out: Bytes(out_of_source),

@@ -11,10 +11,10 @@
 //! when its members, stacked in the best order from their floors, pass the limit. Source: branching as for disjunctive
 //! scheduling (Giffler and Thompson, 1960), with floors for heads.
 
+use super::Problem;
 use super::exact::{Table, gcd};
 use super::gap::{ROOM, align_up};
-use super::quest::Quest;
-use super::{Packer, Problem};
+use super::search_state::SearchState;
 use crate::units::{Alignment, Span, Step};
 
 /// So many units have one bit each.
@@ -30,7 +30,7 @@ const POLL_EVERY: u64 = 1024;
 
 /// The search and its memory.
 #[derive(Debug, Default)]
-pub(super) struct Few {
+pub(super) struct Small {
     pieces: Vec<Piece>,
     /// By birth.
     lives: Vec<Life>,
@@ -82,39 +82,43 @@ struct Heap {
 /// A search that ended without an answer.
 struct Stopped;
 
-impl Packer {
-    /// Searches a problem of few units, `most` steps long; says whether all is known.
-    pub(super) fn search_few(&mut self, problem: &Problem, most: u64, quest: &mut Quest<'_>) -> bool {
+impl Small {
+    /// Searches a problem of at most 64 units for at most `most` steps; returns whether everything is known.
+    pub(super) fn search(
+        &mut self,
+        problem: &Problem,
+        most: u64,
+        search: &mut SearchState<'_>,
+        offsets: &mut Vec<u64>,
+    ) -> bool {
         if problem.units.len() > MOST {
             return false;
         }
-        self.few.prepare(problem);
-        quest.bound = self.few.lower_bound(quest.bound);
-        let until = quest.steps.saturating_add(most);
+        self.prepare(problem);
+        search.bound = self.lower_bound(search.bound);
+        let until = search.steps.saturating_add(most);
         // The bound is reached most often; then from above.
-        let mut limit = quest.bound.max(quest.target);
-        while !quest.is_over() {
-            let left = until.min(quest.budget).saturating_sub(quest.steps);
-            let (found, steps) = self.few.fit(limit, left, &mut |steps| quest.ask(steps));
-            quest.steps += steps;
+        let mut limit = search.bound.max(search.target);
+        while !search.is_over() {
+            let left = until.min(search.budget).saturating_sub(search.steps);
+            let (found, steps) = self.fit(limit, left, &mut |steps| search.report(steps));
+            search.steps += steps;
             match found {
                 Some(true) => {
-                    self.few.write(problem, &mut self.offsets);
-                    self.keep(problem, quest);
+                    self.write(problem, offsets);
+                    search.keep(problem, offsets);
                 }
-                Some(false) => quest.bound = quest.bound.max(self.few.above(limit)),
+                Some(false) => search.bound = search.bound.max(self.above(limit)),
                 None => return false,
             }
-            if quest.bound > quest.target && limit <= quest.target {
+            if search.bound > search.target && limit <= search.target {
                 break;
             }
-            limit = quest.height.saturating_sub(1).max(quest.target);
+            limit = search.height.saturating_sub(1).max(search.target);
         }
         true
     }
-}
 
-impl Few {
     /// Who is in whose way, and the cliques of that.
     fn prepare(&mut self, problem: &Problem) {
         self.pieces.clear();
@@ -160,7 +164,7 @@ impl Few {
 
     /// Those alive at one step are in each other's way: the largest such sets, each at the last birth before a death.
     fn find_live_sets(&mut self) {
-        let Few {
+        let Small {
             pieces,
             lives,
             alive,

@@ -1,0 +1,49 @@
+//! Facts about items that several strategies need.
+
+use tileheap_pack::units::Alignment;
+use tileheap_pack::{Item, Problem};
+
+/// Whether every item is alone and may have any offset.
+pub(super) fn are_plain(items: &[Item]) -> bool {
+    items.iter().all(|item| {
+        item.fixed.is_none() && item.lowest.0 == 0 && item.highest.is_none() && item.together.is_none()
+    })
+}
+
+/// Whether an item takes bytes at some step.
+pub(super) fn takes_bytes(item: &Item) -> bool {
+    item.size.0 > 0 && !item.span.is_empty()
+}
+
+/// How many other items' lifetimes overlap that of each item.
+pub(super) fn overlap_counts(items: &[Item]) -> Vec<u32> {
+    let live = || items.iter().filter(|item| takes_bytes(item));
+    let mut firsts: Vec<u32> = live().map(|item| item.span.first.0).collect();
+    let mut ends: Vec<u32> = live().map(|item| item.span.end.0).collect();
+    firsts.sort_unstable();
+    ends.sort_unstable();
+    let count = |item: &Item| {
+        if !takes_bytes(item) {
+            return 0;
+        }
+        let begun = firsts.partition_point(|&first| first < item.span.end.0);
+        let ended = ends.partition_point(|&end| end <= item.span.first.0);
+        (begun - ended) as u32 - 1
+    };
+    items.iter().map(count).collect()
+}
+
+/// The same with declared conflicts.
+pub(super) fn conflict_counts(problem: &Problem) -> Vec<u32> {
+    let mut counts = overlap_counts(problem.items());
+    for &(a, b) in problem.conflicts() {
+        counts[a as usize] += 1;
+        counts[b as usize] += 1;
+    }
+    counts
+}
+
+/// `value` rounded up to `alignment`; problems are validated, so that it stays within 64 bits.
+pub(super) fn align_up(value: u64, alignment: Alignment) -> u64 {
+    value.next_multiple_of(alignment.get())
+}

@@ -1,0 +1,192 @@
+//! The built-in strategies: one table of names, descriptions and methods.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::answer::{Answer, Steps, Watch};
+use super::rules::Rule;
+use super::search_state::SearchState;
+use super::strategy::PackingStrategy;
+use super::{Error, Packer, Packing, Problem, Result};
+
+/// How a strategy works.
+enum Method {
+    /// Leaves offsets of units in the packer's rules.
+    Once(fn(&mut Packer, &Problem)),
+    /// Improves offsets within a budget.
+    Improve(fn(&mut Packer, &Problem, &mut SearchState<'_>)),
+    /// The same, and proves that there is no packing within a capacity, with the cheap rules before the search or without.
+    Prove { rules_first: bool },
+}
+
+/// One strategy.
+struct Entry {
+    name: &'static str,
+    description: &'static str,
+    method: Method,
+}
+
+macro_rules! strategies {
+    ($($(#[doc = $doc:literal])+ $variant:ident $name:literal $method:expr;)*) => {
+        /// A built-in strategy.
+        ///
+        /// ```
+        /// use tileheap_pack::{Item, Problem, Strategy, check, pack};
+        /// use tileheap_pack::units::{Alignment, Bytes, Span};
+        /// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+        /// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in the crate's documentation
+        ///
+        /// let problem = Problem::new(items)?;
+        /// for strategy in Strategy::ALL {
+        ///     let packing = pack(&problem, strategy);
+        ///     check(&problem, &packing)?;
+        ///     println!("{}: {}", strategy.name(), packing.height);
+        /// }
+        /// assert_eq!(pack(&problem, "naive".parse::<Strategy>()?).height, Bytes(14)); // nothing shares bytes
+        /// assert_eq!(pack(&problem, Strategy::Auto).height, Bytes(7));
+        /// # Ok::<(), tileheap_pack::Error>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[non_exhaustive]
+        pub enum Strategy {
+            $($(#[doc = $doc])+ #[serde(rename = $name)] $variant,)*
+        }
+
+        impl Strategy {
+            /// Every built-in strategy, the cheapest first.
+            pub const ALL: [Strategy; TABLE.len()] = [$(Strategy::$variant),*];
+        }
+
+        /// Parallel to [`Strategy::ALL`].
+        const TABLE: [Entry; [$($name),*].len()] = [$(Entry {
+            name: $name,
+            description: concat!($($doc),+),
+            method: $method,
+        }),*];
+    };
+}
+
+strategies! {
+    /// Nothing shares bytes: the memory needed without aliasing.
+    Naive "naive" Method::Once(|packer, problem| packer.rules.stack(problem));
+    /// Largest first, each in the smallest gap that holds it.
+    GreedyBySize "greedy-by-size" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_SIZE));
+    /// Largest first, each in the lowest gap.
+    FirstFitBySize "first-fit-by-size" Method::Once(|packer, problem| packer.rules.run(problem, Rule::FIRST_FIT_BY_SIZE));
+    /// The step with the most live bytes first; of its items the largest first, each in the smallest gap.
+    GreedyByBreadth "greedy-by-breadth" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_BREADTH));
+    /// In order of first use, each in the lowest gap.
+    FirstFitByBirth "first-fit-by-birth" Method::Once(|packer, problem| packer.rules.run(problem, Rule::FIRST_FIT_BY_BIRTH));
+    /// In order of first use, each in the smallest gap.
+    BestFitByBirth "best-fit-by-birth" Method::Once(|packer, problem| packer.rules.run(problem, Rule::BEST_FIT_BY_BIRTH));
+    /// Most bytes times steps first, each in the lowest gap.
+    GreedyByArea "greedy-by-area" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_AREA));
+    /// Most conflicts with others first, each in the smallest gap.
+    GreedyByConflicts "greedy-by-conflicts" Method::Once(|packer, problem| packer.rules.run(problem, Rule::GREEDY_BY_CONFLICTS));
+    /// Hill climbing: swaps in the order of placement that lower the peak.
+    HillClimb "hill-climb" Method::Improve(Packer::climb_from_size);
+    /// The exact search alone.
+    Exact "exact" Method::Prove { rules_first: false };
+    /// The rules by birth, size and breadth until one reaches the lower bound. For planners that have microseconds.
+    Quick "quick" Method::Once(Packer::quick);
+    /// The cheap rules until one reaches the lower bound; then searches that improve and prove.
+    Auto "auto" Method::Prove { rules_first: true };
+}
+
+impl Default for Strategy {
+    fn default() -> Strategy {
+        Strategy::Auto
+    }
+}
+
+impl Strategy {
+    /// Its name, as in JSON and on the command line.
+    pub const fn name(self) -> &'static str {
+        TABLE[self as usize].name
+    }
+
+    /// What it does, in a sentence.
+    pub fn description(self) -> &'static str {
+        TABLE[self as usize].description.trim_start()
+    }
+
+    /// Leaves the best offsets that it finds in `search`.
+    fn pursue(self, packer: &mut Packer, problem: &Problem, search: &mut SearchState<'_>) {
+        match TABLE[self as usize].method {
+            Method::Once(run) => {
+                run(packer, problem);
+                search.keep(problem, &packer.rules.offsets);
+            }
+            Method::Improve(improve) => improve(packer, problem, search),
+            Method::Prove { rules_first } => packer.minimise_exactly(problem, rules_first, search),
+        }
+    }
+}
+
+impl PackingStrategy for Strategy {
+    fn name(&self) -> &str {
+        Strategy::name(*self)
+    }
+
+    fn description(&self) -> &str {
+        Strategy::description(*self)
+    }
+
+    fn pack_into(&self, problem: &Problem, packer: &mut Packer, packing: &mut Packing) {
+        match TABLE[*self as usize].method {
+            Method::Once(run) => run(packer, problem),
+            _ => packer.improve(problem, |packer, search| self.pursue(packer, problem, search)),
+        }
+        packing.set(problem, &packer.rules.offsets);
+    }
+
+    fn minimise_into(
+        &self,
+        problem: &Problem,
+        budget: Steps,
+        watch: Watch<'_>,
+        packer: &mut Packer,
+        answer: &mut Answer,
+    ) {
+        packer.answer_lowest(problem, budget, watch, answer, |packer, search| {
+            self.pursue(packer, problem, search);
+        });
+    }
+
+    fn fit_into(
+        &self,
+        problem: &Problem,
+        budget: Steps,
+        watch: Watch<'_>,
+        packer: &mut Packer,
+        answer: &mut Answer,
+    ) {
+        packer.answer_within(problem, budget, watch, answer, |packer, search| {
+            if let Method::Prove { rules_first } = TABLE[*self as usize].method {
+                return packer.prove_within(problem, rules_first, search);
+            }
+            self.pursue(packer, problem, search);
+            false
+        });
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Strategy {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Strategy> {
+        let found = Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
+        found.ok_or_else(|| Error::UnknownStrategy {
+            name: name.to_owned(),
+            known: Strategy::ALL.map(Strategy::name).join(", "),
+        })
+    }
+}

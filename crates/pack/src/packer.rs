@@ -1,0 +1,79 @@
+//! The memory of strategies and searches.
+
+use super::bound::Bounder;
+use super::climb::Climb;
+use super::exact::Exact;
+use super::gap::Fit;
+use super::infeasible::InfeasibleSubset;
+use super::large::Large;
+use super::parts::Parts;
+use super::rules::Rules;
+use super::select::Selector;
+use super::small::Small;
+use super::{Packing, Problem};
+use crate::units::Bytes;
+
+/// Runs strategies and keeps their scratch memory: after the first problems none of the built-in ones allocates anything but its
+/// answer, and with `…_into` not even that. Exceptions are [`select`](super::select()), and strategies on a thousand and more
+/// items.
+///
+/// ```
+/// use tileheap_pack::{Item, Packer, Packing, Problem, Strategy};
+/// use tileheap_pack::units::{Alignment, Bytes, Span};
+/// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
+/// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in the crate's documentation
+///
+/// let (mut packer, mut packing) = (Packer::default(), Packing::default());
+/// let problem = Problem::new(items)?; // a new one every frame
+/// packer.pack_into(&problem, Strategy::Quick, &mut packing);
+/// assert_eq!(packing.height, packer.lower_bound(&problem));
+/// # Ok::<(), tileheap_pack::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Packer {
+    bounder: Bounder,
+    pub(super) rules: Rules,
+    pub(super) climb: Climb,
+    pub(super) exact: Exact,
+    pub(super) selector: Selector,
+    pub(super) small: Small,
+    pub(super) large: Large,
+    pub(super) parts: Parts,
+    /// For parts that are packed apart.
+    pub(super) part_packer: Option<Box<Packer>>,
+    pub(super) infeasible_subset: InfeasibleSubset,
+    /// A packing that an answer had no use for.
+    pub(super) spare: Packing,
+    /// The best offsets of units of the last search.
+    pub(super) best: Vec<u64>,
+}
+
+impl Packer {
+    /// As [`lower_bound`](super::lower_bound()).
+    pub fn lower_bound(&mut self, problem: &Problem) -> Bytes {
+        self.bounder.lower_bound(problem)
+    }
+
+    /// Places fixed items, then those with a highest offset, then the rest, each in the order in which `order` names it, in the
+    /// lowest or the smallest gap. Most strategies are such an order.
+    ///
+    /// A group is placed when its first member is named; items that are not named come last.
+    ///
+    /// # Panics
+    /// If `order` names an item that the problem does not have.
+    pub fn place_in_order(&mut self, problem: &Problem, order: &[u32], fit: Fit, packing: &mut Packing) {
+        let mut unit_of = vec![u32::MAX; problem.items().len()];
+        for (index, unit) in problem.units.iter().enumerate() {
+            for &item in unit.members.of(&problem.members) {
+                unit_of[item as usize] = index as u32;
+            }
+        }
+        let mut units: Vec<u32> = order.iter().map(|&item| unit_of[item as usize]).collect();
+        units.extend(0..problem.units.len() as u32);
+        let Rules {
+            in_order, offsets, ..
+        } = &mut self.rules;
+        in_order.place(problem, &units, fit, offsets);
+        packing.set(problem, offsets);
+    }
+}

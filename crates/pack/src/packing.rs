@@ -1,0 +1,47 @@
+//! Where everything is.
+
+use serde::{Deserialize, Serialize};
+
+use super::Problem;
+use crate::units::Bytes;
+
+/// An offset for every item.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Packing {
+    /// Offset of each item, in the problem's order.
+    pub offsets: Vec<Bytes>,
+    /// End of the highest item.
+    pub height: Bytes,
+}
+
+impl Packing {
+    /// Whether it stays within the problem's capacity, and no item is above its highest offset.
+    pub fn fits(&self, problem: &Problem) -> bool {
+        let mut items = problem.items().iter().zip(&self.offsets);
+        problem.capacity().is_none_or(|capacity| self.height <= capacity)
+            && items.all(|(item, &offset)| item.highest.is_none_or(|highest| offset <= highest))
+    }
+
+    /// Replaces it by offsets of units.
+    pub(super) fn set(&mut self, problem: &Problem, offsets: &[u64]) {
+        self.height = Bytes(problem.height(offsets));
+        self.offsets.clear();
+        self.offsets.resize(problem.items().len(), Bytes::ZERO);
+        for (unit, &offset) in problem.units.iter().zip(offsets) {
+            for &item in unit.members.of(&problem.members) {
+                self.offsets[item as usize] = Bytes(offset);
+            }
+        }
+    }
+
+    /// Replaces `offsets` by those of units.
+    ///
+    /// # Panics
+    /// If it is a packing of fewer items.
+    pub(super) fn write_units(&self, problem: &Problem, offsets: &mut Vec<u64>) {
+        let first = |unit: &super::problem::Unit| unit.members.of(&problem.members)[0];
+        let units = problem.units.iter();
+        offsets.clear();
+        offsets.extend(units.map(|unit| self.offsets[first(unit) as usize].0));
+    }
+}

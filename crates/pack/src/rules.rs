@@ -1,0 +1,131 @@
+//! The cheap rules: an order of units, each placed in the lowest or in the smallest gap.
+
+use super::Problem;
+use super::birth::ByBirth;
+use super::gap::{Fit, ROOM, align_up};
+use super::greedy::Greedy;
+use super::in_order::InOrder;
+use super::orders::{Conflicts, by_area};
+
+/// The order in which units are placed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Birth,
+    Size,
+    Breadth,
+    Area,
+    Conflicts,
+}
+
+/// An order, and the gap that each unit takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rule(pub(super) Order, pub(super) Fit);
+
+impl Rule {
+    pub(super) const FIRST_FIT_BY_BIRTH: Rule = Rule(Order::Birth, Fit::First);
+    pub(super) const BEST_FIT_BY_BIRTH: Rule = Rule(Order::Birth, Fit::Best);
+    pub(super) const GREEDY_BY_SIZE: Rule = Rule(Order::Size, Fit::Best);
+    pub(super) const FIRST_FIT_BY_SIZE: Rule = Rule(Order::Size, Fit::First);
+    pub(super) const GREEDY_BY_BREADTH: Rule = Rule(Order::Breadth, Fit::Best);
+    pub(super) const GREEDY_BY_AREA: Rule = Rule(Order::Area, Fit::First);
+    pub(super) const GREEDY_BY_CONFLICTS: Rule = Rule(Order::Conflicts, Fit::Best);
+}
+
+/// The rules that planners have microseconds for, from the fastest to the slowest.
+const QUICK: [Rule; 4] = [
+    Rule::FIRST_FIT_BY_BIRTH,
+    Rule::BEST_FIT_BY_BIRTH,
+    Rule::GREEDY_BY_SIZE,
+    Rule::GREEDY_BY_BREADTH,
+];
+
+/// Up to this many units all rules are fast, and those that reach the lower bound most often come first. Measured on 2,000 problems
+/// of 16 random items: by size reaches it in 62 %, by birth in 25 %; the median of `quick` falls from 2.6 µs to 1.8 µs.
+pub(super) const FEW: usize = 64;
+const QUICK_FOR_FEW: [Rule; 4] = [
+    Rule::GREEDY_BY_SIZE,
+    Rule::GREEDY_BY_BREADTH,
+    Rule::FIRST_FIT_BY_BIRTH,
+    Rule::BEST_FIT_BY_BIRTH,
+];
+
+/// The rules' memory, and what the last of them left.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    by_birth: ByBirth,
+    greedy: Greedy,
+    pub(super) in_order: InOrder,
+    pub(super) conflicts: Conflicts,
+    pub(super) order: Vec<u32>,
+    /// Offsets of units.
+    pub(super) offsets: Vec<u64>,
+    /// The lowest of several.
+    lowest: Vec<u64>,
+}
+
+impl Rules {
+    /// Leaves the offsets of units.
+    pub(super) fn run(&mut self, problem: &Problem, Rule(order, fit): Rule) {
+        let offsets = &mut self.offsets;
+        let order = match order {
+            Order::Birth => return self.by_birth.place(problem, fit, &mut self.in_order, offsets),
+            Order::Size => self.greedy.by_size(problem),
+            Order::Breadth => self.greedy.by_breadth(problem),
+            Order::Area => {
+                by_area(problem, &mut self.order);
+                &self.order
+            }
+            Order::Conflicts => {
+                self.conflicts.order(problem, &mut self.order);
+                &self.order
+            }
+        };
+        self.in_order.place(problem, order, fit, offsets);
+    }
+
+    /// Leaves an order of units in `order`.
+    pub(super) fn sort(&mut self, problem: &Problem, order: Order) {
+        let sorted = match order {
+            Order::Area => return by_area(problem, &mut self.order),
+            Order::Conflicts => return self.conflicts.order(problem, &mut self.order),
+            Order::Breadth => self.greedy.by_breadth(problem),
+            Order::Birth => self.by_birth.order(problem),
+            Order::Size => self.greedy.by_size(problem),
+        };
+        self.order.clear();
+        self.order.extend_from_slice(sorted);
+    }
+
+    /// Runs rules until one reaches the lower bound, and leaves the lowest offsets.
+    pub(super) fn quick(&mut self, problem: &Problem, bound: u64) {
+        let mut least = u64::MAX;
+        let few = problem.units.len() <= FEW;
+        for rule in if few { QUICK_FOR_FEW } else { QUICK } {
+            self.run(problem, rule);
+            let height = problem.height(&self.offsets);
+            if height < least {
+                least = height;
+                if height == bound {
+                    return;
+                }
+                std::mem::swap(&mut self.lowest, &mut self.offsets);
+            }
+        }
+        std::mem::swap(&mut self.lowest, &mut self.offsets);
+    }
+
+    /// Every unit above the one before; fixed units stay where they are and the others go above them.
+    pub(super) fn stack(&mut self, problem: &Problem) {
+        let units = problem.units.iter();
+        let fixed = units.filter_map(|unit| Some(unit.fixed? + unit.size));
+        let mut cursor = fixed.max().unwrap_or(0);
+        self.offsets.clear();
+        self.offsets.extend(problem.units.iter().map(|unit| {
+            unit.fixed.unwrap_or_else(|| {
+                let offset = align_up(cursor.max(unit.low), unit.alignment).expect(ROOM);
+                cursor = offset + unit.size;
+                offset
+            })
+        }));
+    }
+}

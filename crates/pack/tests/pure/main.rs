@@ -1,0 +1,11 @@
+//! Tests of the packing engine: properties against naive oracles, published instances, allocations.
+
+mod allocates_nothing;
+mod instances;
+mod perfect;
+mod properties;
+
+use tileheap_testkit::counting;
+
+#[global_allocator]
+static ALLOCATOR: counting::Counting = counting::Counting;

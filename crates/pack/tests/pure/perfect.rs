@@ -1,0 +1,100 @@
+//! Perfect packings of our own generator, whose optimum is known by construction, in `tests/data/pack`.
+
+use std::fmt::Write;
+use std::ops::ControlFlow;
+
+use tileheap_baselines::pack::generators::{PerfectDesc, perfect};
+use tileheap_pack::units::{Alignment, Bytes, Span};
+use tileheap_pack::{
+    Item, Problem, ProblemDesc, Steps, Strategy, Verdict, check, fit, lower_bound, minimise,
+};
+
+/// File, seed, items, and one cut in how many is a pinwheel.
+const FILES: [(&str, u64, usize, u64); 8] = [
+    ("guillotine-20", 1, 20, 0),
+    ("guillotine-30", 2, 30, 0),
+    ("guillotine-40", 3, 40, 0),
+    ("guillotine-60", 4, 60, 0),
+    ("pinwheel-20", 5, 20, 2),
+    ("pinwheel-30", 6, 30, 2),
+    ("pinwheel-40", 7, 40, 2),
+    ("pinwheel-60", 8, 60, 2),
+];
+const HEIGHT: u64 = 1000;
+const STEPS: u32 = 60;
+
+fn read(name: &str) -> (String, Vec<Item>) {
+    let path = tileheap_testkit::data(&format!("pack/{name}.{HEIGHT}.csv"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let items = text.lines().skip(1).map(|line| {
+        let fields: Vec<u64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        let span = Span::new(fields[1] as u32, fields[2] as u32);
+        Item::new(span, Bytes(fields[3]), Alignment::ONE)
+    });
+    let items = items.collect();
+    (text, items)
+}
+
+fn desc(items: usize, pinwheels: u64) -> PerfectDesc {
+    PerfectDesc {
+        items,
+        steps: STEPS,
+        height: HEIGHT,
+        pinwheels,
+    }
+}
+
+#[test]
+fn the_files_are_what_the_generator_makes() {
+    for (name, seed, count, pinwheels) in FILES {
+        let (items, packing) = perfect(seed, desc(count, pinwheels));
+        let problem = Problem::new(items.clone()).unwrap();
+        check(&problem, &packing).unwrap();
+        assert_eq!(lower_bound(&problem), packing.height);
+        let mut text = "id,lower,upper,size\n".to_owned();
+        for (id, item) in items.iter().enumerate() {
+            let (first, end, size) = (item.span.first.0, item.span.end.0, item.size.0);
+            writeln!(text, "{id},{first},{end},{size}").unwrap();
+        }
+        if std::env::var_os("TILEHEAP_WRITE_DATA").is_some() {
+            let path = tileheap_testkit::data("pack").join(format!("{name}.{HEIGHT}.csv"));
+            std::fs::write(path, &text).unwrap();
+        }
+        assert_eq!(read(name).0, text, "{name}");
+    }
+}
+
+/// No rule reaches the optimum of most of these: the searches do.
+#[test]
+fn the_optimum_of_perfect_packings_is_found_and_proved() {
+    let mut beyond_the_rules = 0;
+    for (name, ..) in FILES {
+        let (_, items) = read(name);
+        let desc = ProblemDesc::new(items).capacity(Bytes(HEIGHT));
+        let problem = desc.build().unwrap();
+        let mut go_on = |_| ControlFlow::Continue(());
+        let quick = minimise(&problem, Strategy::Quick, Steps::default(), &mut go_on);
+        beyond_the_rules += u32::from(quick.verdict != Verdict::Proved);
+        let answer = minimise(&problem, Strategy::Auto, Steps::default(), &mut go_on);
+        assert_eq!(
+            (answer.verdict, answer.bound),
+            (Verdict::Proved, Bytes(HEIGHT)),
+            "{name}"
+        );
+        let answer = fit(&problem, Strategy::Exact, Steps::default(), &mut go_on);
+        let packing = answer.packing.unwrap_or_else(|| panic!("{name}"));
+        check(&problem, &packing).unwrap();
+        assert!(packing.fits(&problem), "{name}");
+        // One byte less, and one item is too much.
+        let tight = problem
+            .clone()
+            .into_desc()
+            .capacity(Bytes(HEIGHT - 1))
+            .build()
+            .unwrap();
+        let answer = fit(&tight, Strategy::Auto, Steps::default(), &mut go_on);
+        assert!(answer.is_impossible(), "{name}");
+        assert!(!answer.conflict.unwrap().items.is_empty());
+    }
+    assert!(beyond_the_rules >= 5, "{beyond_the_rules}");
+}
