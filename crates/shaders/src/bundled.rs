@@ -9,27 +9,25 @@ use glslang::{
     SpirvVersion, Target, VulkanVersion,
 };
 
-use crate::compiler::Defines;
-use crate::{CompileError, Source, Stage};
+use crate::error::{Error, Result};
+use crate::source::{Defines, Source, Stage};
 
 pub(crate) fn compile(
     source: Source<'_>,
     stage: Stage,
     defines: &Defines<'_>,
     minor: u32,
-) -> Result<Vec<u32>, CompileError> {
+) -> Result<Vec<u32>> {
     let (label, folder, text) = match source {
         Source::Text(text) => ("shader".to_owned(), PathBuf::new(), text.to_owned()),
         Source::File(path) => {
             let label = path.display().to_string();
-            let text = fs::read_to_string(path).map_err(|error| CompileError {
-                lines: vec![format!("{label}: {error}")],
-            })?;
+            let text = fs::read_to_string(path).map_err(|error| Error::io(path, &error))?;
             let folder = path.parent().unwrap_or(Path::new("")).to_owned();
             (label, folder, text)
         }
     };
-    let failed = |what: String| CompileError {
+    let failed = |what: String| Error::Compile {
         lines: vec![format!("{label}: {what}")],
     };
     if text.contains('\0') {

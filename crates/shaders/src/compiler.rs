@@ -6,61 +6,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{env, fs, process};
 
-/// A shader stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// `*.vert`.
-    Vertex,
-    /// `*.frag`.
-    Fragment,
-    /// `*.comp`.
-    Compute,
-}
-
-impl Stage {
-    /// The stage of a file by its extension; `None` for anything else, such as files that are included.
-    pub fn of_file(path: &Path) -> Option<Stage> {
-        match path.extension()?.to_str()? {
-            "vert" => Some(Stage::Vertex),
-            "frag" => Some(Stage::Fragment),
-            "comp" => Some(Stage::Compute),
-            _ => None,
-        }
-    }
-
-    /// The stage's extension.
-    pub const fn extension(self) -> &'static str {
-        match self {
-            Stage::Vertex => "vert",
-            Stage::Fragment => "frag",
-            Stage::Compute => "comp",
-        }
-    }
-}
-
-/// What to compile.
-#[derive(Clone, Copy, Debug)]
-pub enum Source<'a> {
-    /// A file; its includes are relative to its own folder.
-    File(&'a Path),
-    /// A text without includes.
-    Text(&'a str),
-}
-
-/// A shader that does not compile, or a compiler that does not start.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CompileError {
-    /// `file:line: message`, one per mistake.
-    pub lines: Vec<String>,
-}
-
-impl std::fmt::Display for CompileError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.lines.join("\n"))
-    }
-}
-
-impl std::error::Error for CompileError {}
+use crate::error::{Error, Result};
+use crate::source::{Defines, Source, Stage};
 
 /// A shader compiler that was found on this machine.
 #[derive(Clone, Debug)]
@@ -75,16 +22,13 @@ struct Program {
     is_glslc: bool,
 }
 
-/// The macro definitions of a shader: names and values.
-pub type Defines<'a> = [(&'a str, &'a str)];
-
 impl Compiler {
     /// The compiler that `GLSLANG` names, else the first of `glslangValidator`, `glslang` and `glslc` on the `PATH`, else the
     /// bundled one.
     ///
     /// # Errors
     /// If there is none.
-    pub fn find() -> Result<Compiler, CompileError> {
+    pub fn find() -> Result<Compiler> {
         let named = env::var_os("GLSLANG").map(PathBuf::from);
         let found = named.or_else(|| {
             let names = ["glslangValidator", "glslang", "glslc"];
@@ -95,13 +39,7 @@ impl Compiler {
             path,
         });
         if program.is_none() && !cfg!(feature = "bundled") {
-            return Err(CompileError {
-                lines: vec![
-                    "no shader compiler: install glslangValidator (package glslang-tools) or glslc, name one in GLSLANG, or \
-                     enable the feature `bundled` of tileheap-shaders"
-                        .to_owned(),
-                ],
-            });
+            return Err(Error::NoCompiler);
         }
         Ok(Compiler { program })
     }
@@ -116,7 +54,7 @@ impl Compiler {
         stage: Stage,
         defines: &Defines<'_>,
         minor: u32,
-    ) -> Result<Vec<u32>, CompileError> {
+    ) -> Result<Vec<u32>> {
         match &self.program {
             Some(program) => program.compile(source, stage, defines, minor),
             #[cfg(feature = "bundled")]
@@ -124,6 +62,26 @@ impl Compiler {
             #[cfg(not(feature = "bundled"))]
             None => unreachable!("`find` found no program"),
         }
+    }
+
+    /// SPIR-V 1.`minor` of a shader, and what it declares.
+    ///
+    /// # Errors
+    /// As [`Compiler::compile`]; and above SPIR-V 1.3, which SPIRV-Reflect does not read.
+    #[cfg(feature = "reflect")]
+    pub fn compile_with_interface(
+        &self,
+        source: Source<'_>,
+        stage: Stage,
+        defines: &Defines<'_>,
+        minor: u32,
+    ) -> Result<(Vec<u32>, crate::reflect::Interface)> {
+        if minor > 3 {
+            return Err(Error::Reflect(format!("SPIR-V 1.{minor} is newer than 1.3")));
+        }
+        let words = self.compile(source, stage, defines, minor)?;
+        let interface = crate::reflect::reflect(&words)?;
+        Ok((words, interface))
     }
 }
 
@@ -134,14 +92,14 @@ impl Program {
         stage: Stage,
         defines: &Defines<'_>,
         minor: u32,
-    ) -> Result<Vec<u32>, CompileError> {
+    ) -> Result<Vec<u32>> {
         let scratch = Scratch::new();
         let written;
         let (input, label) = match source {
             Source::File(path) => (path, path.display().to_string()),
             Source::Text(text) => {
                 written = scratch.file(stage.extension());
-                fs::write(&written, text).map_err(|error| failed(&written, &error))?;
+                fs::write(&written, text).map_err(|error| Error::io(&written, &error))?;
                 (written.as_path(), "shader".to_owned())
             }
         };
@@ -157,16 +115,18 @@ impl Program {
             command.arg(include);
         }
         command.arg("-o").arg(&output).arg(input);
-        let ran = command.output().map_err(|error| failed(&self.path, &error))?;
+        let ran = command.output().map_err(|error| Error::io(&self.path, &error))?;
         if !ran.status.success() {
             let log = [ran.stdout, ran.stderr].concat();
-            return Err(CompileError {
+            return Err(Error::Compile {
                 lines: messages(&String::from_utf8_lossy(&log), input, &label),
             });
         }
-        let bytes = fs::read(&output).map_err(|error| failed(&output, &error))?;
-        let (words, _) = bytes.as_chunks::<4>();
-        Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+        let bytes = fs::read(&output).map_err(|error| Error::io(&output, &error))?;
+        let words = bytes.chunks_exact(4);
+        Ok(words
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect())
     }
 
     fn options(&self, command: &mut Command, stage: Stage, minor: u32) {
@@ -195,12 +155,6 @@ fn on_path(name: &str) -> Option<PathBuf> {
     env::split_paths(&env::var_os("PATH")?)
         .map(|folder| folder.join(&name))
         .find(|path| path.is_file())
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> CompileError {
-    CompileError {
-        lines: vec![format!("{}: {error}", path.display())],
-    }
 }
 
 /// The compiler's log as `file:line: message`. glslang writes `ERROR: file:line: message`, glslc `file:line: error: message`.

@@ -1,14 +1,18 @@
 //! A folder of shaders as a Rust module, for build scripts.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
-use std::process::exit;
-use std::{env, fs};
 
-use crate::{Compiler, Source, Stage};
+use crate::compiler::Compiler;
+use crate::error::Error;
+use crate::output::{fail, write_output};
+use crate::reflect::Interface;
+use crate::source::{Source, Stage};
 
 /// Compiles every `*.vert`, `*.frag` and `*.comp` of `folder` to SPIR-V 1.3 and writes `OUT_DIR/shaders.rs` with one
-/// `pub(crate) static GBUFFER_FRAG: &[u32]` per file. A mistake in a shader stops the build with its file and line.
+/// `pub static GBUFFER_FRAG: Shader` per file, the type `Shader`, and functions that make the infos of set layouts and pipeline
+/// layouts of shaders. A mistake in a shader stops the build with its file and line.
 ///
 /// # Panics
 /// Outside a build script.
@@ -16,30 +20,20 @@ pub fn build_folder(folder: &Path) {
     // The folder itself, so that a new file is seen.
     println!("cargo::rerun-if-changed={}", folder.display());
     println!("cargo::rerun-if-env-changed=GLSLANG");
-    let compiler = Compiler::find().unwrap_or_else(|error| fail(&error.lines));
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) => fail(&[format!("{}: {error}", folder.display())]),
-    };
+    let compiler = Compiler::find().unwrap_or_else(|error| fail(&[error]));
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| fail(&[Error::io(folder, &error)]));
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
-    let mut module = String::new();
+    let mut module = format!("use ash::vk;\n\n{}", include_str!("module.rs"));
     let mut errors = Vec::new();
     for path in paths {
         println!("cargo::rerun-if-changed={}", path.display());
         let Some(stage) = Stage::of_file(&path) else {
             continue;
         };
-        match compiler.compile(Source::File(&path), stage, &[], 3) {
-            Ok(words) => write_static(&mut module, &path, &words),
-            // A mistake in an included file comes back from every file that includes it.
-            Err(error) => errors.extend(
-                error
-                    .lines
-                    .into_iter()
-                    .filter(|line| !errors.contains(line))
-                    .collect::<Vec<_>>(),
-            ),
+        match compiler.compile_with_interface(Source::File(&path), stage, &[], 3) {
+            Ok((words, interface)) => write_shader(&mut module, &path, stage, &words, &interface),
+            Err(error) => errors.push(error),
         }
     }
     if !errors.is_empty() {
@@ -49,33 +43,66 @@ pub fn build_folder(folder: &Path) {
 }
 
 /// `gbuffer.frag` becomes `GBUFFER_FRAG`.
-fn write_static(module: &mut String, path: &Path, words: &[u32]) {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let constant = name.replace(['.', '-'], "_").to_uppercase();
-    // Every example includes all of them, and uses its own.
-    writeln!(
+fn write_shader(module: &mut String, path: &Path, stage: Stage, words: &[u32], interface: &Interface) {
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = file.replace(['.', '-'], "_").to_uppercase();
+    let stage = match stage {
+        Stage::Vertex => "VERTEX",
+        Stage::Fragment => "FRAGMENT",
+        Stage::Compute => "COMPUTE",
+    };
+    let mut bindings = String::new();
+    for binding in &interface.bindings {
+        let (set, index, kind, count) = (
+            binding.set,
+            binding.binding,
+            binding.descriptor_type,
+            binding.count,
+        );
+        append(
+            &mut bindings,
+            format_args!(
+                "\n        Binding {{ set: {set}, binding: {index}, \
+                 descriptor_type: vk::DescriptorType::from_raw({kind}), count: {count} }}, // {}",
+                binding.name
+            ),
+        );
+    }
+    let (mut inputs, mut offset) = (String::new(), 0);
+    for input in &interface.vertex_inputs {
+        append(
+            &mut inputs,
+            format_args!(
+                "\n        vk::VertexInputAttributeDescription {{ location: {}, binding: 0, \
+                 format: vk::Format::from_raw({}), offset: {offset} }},",
+                input.location, input.format
+            ),
+        );
+        offset += input.size;
+    }
+    let (push_constants, local_size) = (interface.push_constant_bytes, interface.local_size);
+    append(
         module,
-        "/// `{name}` as SPIR-V 1.3.\n#[allow(dead_code)]\npub(crate) static {constant}: &[u32] = &{words:?};"
-    )
-    .expect("writing to a string does not fail");
+        format_args!(
+            "
+/// `{file}`.
+pub static {name}: Shader = Shader {{
+    words: &{words:?},
+    stage: vk::ShaderStageFlags::{stage},
+    bindings: &[{bindings}
+    ],
+    push_constant_bytes: {push_constants},
+    local_size: {local_size:?},
+    vertex_inputs: &[{inputs}
+    ],
+    vertex_bytes: {offset},
+}};
+"
+        ),
+    );
 }
 
-/// Writes a file into `OUT_DIR`, for the crate to include.
-///
-/// # Panics
-/// Outside a build script.
-pub fn write_output(name: &str, contents: &[u8]) {
-    let folder = env::var("OUT_DIR").expect("cargo sets OUT_DIR for build scripts");
-    let path = Path::new(&folder).join(name);
-    if let Err(error) = fs::write(&path, contents) {
-        fail(&[format!("{}: {error}", path.display())]);
-    }
-}
-
-/// Stops the build; Cargo shows each line as an error.
-pub fn fail(lines: &[String]) -> ! {
-    for line in lines {
-        println!("cargo::error={line}");
-    }
-    exit(1)
+fn append(text: &mut String, arguments: std::fmt::Arguments<'_>) {
+    text.write_fmt(arguments)
+        .expect("writing to a string does not fail");
 }

@@ -1,0 +1,82 @@
+/// A shader and what it declares.
+#[derive(Debug)]
+pub struct Shader {
+    /// SPIR-V 1.3.
+    pub words: &'static [u32],
+    /// The stage.
+    pub stage: vk::ShaderStageFlags,
+    /// Its descriptors, by set and binding.
+    pub bindings: &'static [Binding],
+    /// Bytes of push constants from offset 0; 0 if there are none.
+    pub push_constant_bytes: u32,
+    /// The workgroup size of a compute shader; 0 of other stages.
+    pub local_size: [u32; 3],
+    /// Its attributes, one behind the other in vertex buffer binding 0.
+    pub vertex_inputs: &'static [vk::VertexInputAttributeDescription],
+    /// The bytes of these attributes together.
+    pub vertex_bytes: u32,
+}
+
+/// A descriptor that a shader declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The descriptor set.
+    pub set: u32,
+    /// The binding in it.
+    pub binding: u32,
+    /// The type.
+    pub descriptor_type: vk::DescriptorType,
+    /// The number of descriptors.
+    pub count: u32,
+}
+
+/// The bindings of a descriptor set that these shaders share, each for the stages that declare it.
+///
+/// # Panics
+/// If two shaders declare a binding differently.
+pub fn set_layout_bindings(
+    shaders: &[&'static Shader],
+    set: u32,
+) -> Vec<vk::DescriptorSetLayoutBinding<'static>> {
+    let mut found: std::collections::BTreeMap<u32, (Binding, vk::ShaderStageFlags)> = Default::default();
+    for shader in shaders {
+        for binding in shader.bindings.iter().filter(|binding| binding.set == set) {
+            let (first, stages) = found.entry(binding.binding).or_insert((*binding, shader.stage));
+            assert_eq!(first, binding, "shaders disagree about a descriptor");
+            *stages |= shader.stage;
+        }
+    }
+    let bindings = found.into_values().map(|(binding, stages)| {
+        vk::DescriptorSetLayoutBinding::default()
+            .binding(binding.binding)
+            .descriptor_type(binding.descriptor_type)
+            .descriptor_count(binding.count)
+            .stage_flags(stages)
+    });
+    bindings.collect()
+}
+
+/// The descriptors that a pool needs for `sets` sets of this layout.
+pub fn pool_sizes(
+    bindings: &[vk::DescriptorSetLayoutBinding<'_>],
+    sets: u32,
+) -> Vec<vk::DescriptorPoolSize> {
+    let size = |binding: &vk::DescriptorSetLayoutBinding<'_>| vk::DescriptorPoolSize {
+        ty: binding.descriptor_type,
+        descriptor_count: binding.descriptor_count * sets,
+    };
+    bindings.iter().map(size).collect()
+}
+
+/// One range for the push constants of all of these shaders; none if they have none.
+pub fn push_constant_ranges(shaders: &[&Shader]) -> Vec<vk::PushConstantRange> {
+    let with = shaders.iter().filter(|shader| shader.push_constant_bytes > 0);
+    let stages = with.clone().fold(vk::ShaderStageFlags::empty(), |stages, shader| stages | shader.stage);
+    let size = with.map(|shader| shader.push_constant_bytes).max();
+    let range = size.map(|size| vk::PushConstantRange {
+        stage_flags: stages,
+        offset: 0,
+        size,
+    });
+    range.into_iter().collect()
+}

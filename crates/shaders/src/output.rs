@@ -1,0 +1,36 @@
+//! What a build script leaves behind: files for the crate to include, or errors.
+
+use std::path::Path;
+use std::process::exit;
+use std::{env, fs};
+
+use crate::error::Error;
+
+/// Writes a file into `OUT_DIR`, for the crate to include.
+///
+/// # Panics
+/// Outside a build script.
+pub fn write_output(name: &str, contents: &[u8]) {
+    let folder = env::var("OUT_DIR").expect("cargo sets OUT_DIR for build scripts");
+    let path = Path::new(&folder).join(name);
+    if let Err(error) = fs::write(&path, contents) {
+        fail(&[Error::io(&path, &error)]);
+    }
+}
+
+/// Stops the build; Cargo shows each line once, as an error.
+pub fn fail(errors: &[Error]) -> ! {
+    // A mistake in an included file comes back from every file that includes it.
+    let mut shown = Vec::new();
+    for line in errors.iter().flat_map(|error| lines(&error.to_string())) {
+        if !shown.contains(&line) {
+            println!("cargo::error={line}");
+            shown.push(line);
+        }
+    }
+    exit(1)
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
