@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # measure-emulator.sh [PAIRS [WHAT...]]: what the emulator costs, on lavapipe. WHAT: instructions, layer-unused, tile-memory, poison.
 #
-# Instructions of each driver call while recording dispatches and draws (emulator/examples/recording.rs says which calls), by
+# Instructions of each driver call while recording dispatches and draws (crates/emulator/examples/recording.rs says which calls), by
 # callgrind, from the difference of two lengths: without the layer, with it on a device without tile memory, with tile memory. Then processor time (user and system) of examples/deferred, in PAIRS (30)
 # interleaved pairs each: layer against none without tile memory; tile memory without poison against the layer alone and against
 # none; poison against no poison. FRAMES (20) says how many frames each renders. Medians, and the mean of the pairs' ratios with its 95 % confidence interval (Student's t).

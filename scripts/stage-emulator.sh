@@ -19,4 +19,4 @@ mkdir -p "$folder"
 # Renamed into place: a program that runs keeps the library it loaded.
 cp "${CARGO_TARGET_DIR:-$root/target}/${built#target/}/libtileheap_emulator.so" "$folder/.library.$$"
 mv -f "$folder/.library.$$" "$folder/libtileheap_emulator.so"
-cp emulator/VkLayer_tileheap_emulator.json "$folder/"
+cp crates/emulator/VkLayer_tileheap_emulator.json "$folder/"
