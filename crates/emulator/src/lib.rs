@@ -9,44 +9,31 @@
 //! ```
 //! What an application sees and what the layer's settings are: `README.md`. What cannot be emulated: `LIMITS.md`.
 //!
-//! The only symbol exported is [`vkNegotiateLoaderLayerInterfaceVersion`], but on Android. Everything else is reached through look-ups:
-//! `hooks` holds the entry points by area, each of which calls a function of the module that does the work.
+//! ```text
+//! tables ◄── model ◄── hooks
+//! │          │         └ unpack arguments, ask the model, call the driver
+//! │          └ heap, resources, recordings, submissions; knows no device and no command table
+//! └ what a driver offers, as plain data: commands, settings, messages, the emulated physical device
+//! ```
+//! The only symbol exported is [`vkNegotiateLoaderLayerInterfaceVersion`], except on Android. All other entry points are looked up
+//! by name.
+//!
+//! The library is for loaders. Rust programs link it only for its names:
+//!
+//! ```
+//! use tileheap_emulator::{LAYER_NAME, MessageId, SETTINGS};
+//!
+//! assert_eq!(LAYER_NAME, c"VK_LAYER_TILEHEAP_emulator");
+//! assert!(SETTINGS.contains(&"profile"));
+//! assert_eq!(MessageId::WrongObject.name(), "TILEHEAP-wrong-object");
+//! ```
 
-mod barriers;
-mod chain;
-mod chain_sizes;
-mod contents;
-mod descriptors;
-mod device;
-mod dispatch;
-mod exclusive;
-mod guard;
-mod heap;
 mod hooks;
-mod instance;
-mod loader;
-mod memory;
-mod messages;
-mod newer_structures;
-mod passes;
-mod physical;
-mod ranges;
-mod recording;
-mod remap;
-mod render_passes;
-mod resources;
-mod settings;
-mod shaders;
-mod sharded;
-mod strip;
-mod submit;
-mod tile_properties;
-mod tile_shading;
-mod trace;
-mod wide_flags;
+mod model;
+mod tables;
 
-pub use heap::POISON;
+pub use hooks::heap_memory::POISON;
 pub use hooks::look_up::vkNegotiateLoaderLayerInterfaceVersion;
-pub use loader::NegotiateLayerInterface;
-pub use messages::{MESSAGE_IDS, MessageId};
-pub use settings::{LAYER_NAME, SETTINGS};
+pub use tables::messages::{MESSAGE_IDS, MessageId};
+pub use tables::settings::{LAYER_NAME, SETTINGS};
+pub use tileheap_layer::loader::NegotiateLayerInterface;

@@ -9,7 +9,7 @@ use std::ffi::c_char;
 
 use ash::vk;
 
-use crate::hooks::{instance, look_up};
+use super::{instances, look_up};
 
 macro_rules! exports {
     ($($module:ident::$name:ident($($arg:ident: $type:ty),*) -> $answer:ty;)+) => {$(
@@ -25,14 +25,14 @@ macro_rules! exports {
 }
 
 exports! {
-    instance::vkEnumerateInstanceLayerProperties(count: *mut u32, out: *mut vk::LayerProperties) -> vk::Result;
-    instance::vkEnumerateInstanceExtensionProperties(
+    instances::vkEnumerateInstanceLayerProperties(count: *mut u32, out: *mut vk::LayerProperties) -> vk::Result;
+    instances::vkEnumerateInstanceExtensionProperties(
         layer: *const c_char, count: *mut u32, out: *mut vk::ExtensionProperties
     ) -> vk::Result;
-    instance::vkEnumerateDeviceLayerProperties(
+    instances::vkEnumerateDeviceLayerProperties(
         physical: vk::PhysicalDevice, count: *mut u32, out: *mut vk::LayerProperties
     ) -> vk::Result;
-    instance::vkEnumerateDeviceExtensionProperties(
+    instances::vkEnumerateDeviceExtensionProperties(
         physical: vk::PhysicalDevice, layer: *const c_char, count: *mut u32, out: *mut vk::ExtensionProperties
     ) -> vk::Result;
     look_up::vkGetInstanceProcAddr(handle: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction;

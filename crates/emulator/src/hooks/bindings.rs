@@ -1,17 +1,18 @@
-//! Entry points that bind pipelines and descriptors to command buffers. What takes their place without being followed (shader
-//! objects, descriptor buffers) unbinds them: whatever is not followed is never reported.
+//! Entry points that bind pipelines and descriptors to command buffers. What replaces them and is not tracked (shader objects,
+//! descriptor buffers) unbinds them, and so is never reported.
 
 use std::ffi::c_void;
 
 use ash::vk;
 use ash::vk::Handle;
 
-use crate::chain::elements;
-use crate::recording::{Recorder, recorded_commands};
+use tileheap_layer::arrays::elements;
+
+use super::recorder::{Recorder, recorded_commands};
 
 recorded_commands! {
-    /// Remembers what will be reached.
-    fn vkCmdBindPipeline(commands, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) => next |recorder| {
+    /// Remembers the pipeline.
+    fn vkCmdBindPipeline(commands, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) => commands |recorder| {
         recorder.lock().sets.bind_pipeline(point, pipeline);
     };
 
@@ -21,7 +22,7 @@ recorded_commands! {
         count: u32,
         stages: *const vk::ShaderStageFlags,
         shaders: *const vk::ShaderEXT,
-    ) => next |recorder| {
+    ) => commands |recorder| {
         // SAFETY: Valid usage.
         for stages in unsafe { elements(stages, count) } {
             for point in points_of(*stages) {
@@ -40,14 +41,14 @@ recorded_commands! {
         sets: *const vk::DescriptorSet,
         offset_count: u32,
         offsets: *const u32,
-    ) => next |recorder| {
+    ) => commands |recorder| {
         // SAFETY: Valid usage: so many sets.
         let sets = (0..count as usize).map(|index| unsafe { *sets.wrapping_add(index) });
         recorder.lock().sets.bind_sets(point, first, sets);
     };
 
     /// The same, by stages.
-    fn vkCmdBindDescriptorSets2KHR(commands, info: *const vk::BindDescriptorSetsInfoKHR<'_>) => next |recorder| {
+    fn vkCmdBindDescriptorSets2KHR(commands, info: *const vk::BindDescriptorSetsInfoKHR<'_>) => commands |recorder| {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
         // SAFETY: As above.
@@ -57,7 +58,7 @@ recorded_commands! {
         }
     };
 
-    /// Changes descriptors of a set of the command buffer's own.
+    /// Changes pushed descriptors.
     fn vkCmdPushDescriptorSetKHR(
         commands,
         point: vk::PipelineBindPoint,
@@ -65,7 +66,7 @@ recorded_commands! {
         index: u32,
         count: u32,
         writes: *const vk::WriteDescriptorSet<'_>,
-    ) => next |recorder| {
+    ) => commands |recorder| {
         // SAFETY: Valid usage.
         let writes = unsafe { elements(writes, count) };
         // SAFETY: As above.
@@ -73,7 +74,7 @@ recorded_commands! {
     };
 
     /// The same, by stages.
-    fn vkCmdPushDescriptorSet2KHR(commands, info: *const vk::PushDescriptorSetInfoKHR<'_>) => next |recorder| {
+    fn vkCmdPushDescriptorSet2KHR(commands, info: *const vk::PushDescriptorSetInfoKHR<'_>) => commands |recorder| {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
         // SAFETY: As above.
@@ -91,7 +92,7 @@ recorded_commands! {
         layout: vk::PipelineLayout,
         index: u32,
         data: *const c_void,
-    ) => next |recorder| {
+    ) => commands |recorder| {
         // SAFETY: Valid usage: data for that template.
         unsafe { push_by_template(recorder, template, index, data) };
     };
@@ -100,7 +101,7 @@ recorded_commands! {
     fn vkCmdPushDescriptorSetWithTemplate2KHR(
         commands,
         info: *const vk::PushDescriptorSetWithTemplateInfoKHR<'_>,
-    ) => next |recorder| {
+    ) => commands |recorder| {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
         // SAFETY: As above.
@@ -116,13 +117,13 @@ recorded_commands! {
         count: u32,
         buffers: *const u32,
         offsets: *const vk::DeviceSize,
-    ) => next |recorder| unbind(recorder, point, first, count);
+    ) => commands |recorder| unbind(recorder, point, first, count);
 
     /// The same, by stages.
     fn vkCmdSetDescriptorBufferOffsets2EXT(
         commands,
         info: *const vk::SetDescriptorBufferOffsetsInfoEXT<'_>,
-    ) => next |recorder| {
+    ) => commands |recorder| {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
         for point in points_of(info.stage_flags) {
@@ -161,7 +162,7 @@ unsafe fn push(
     recorder.lock().sets.push(point, index, |set| {
         for write in writes {
             // SAFETY: The caller's promise.
-            unsafe { set.write(&recorder.device, write) };
+            unsafe { set.write(&recorder.device.resources, write) };
         }
     });
 }
@@ -174,12 +175,12 @@ unsafe fn push_by_template(
     index: u32,
     data: *const c_void,
 ) {
-    let Some(template) = recorder.device.resources.templates.get(template.as_raw()) else {
+    let Some(template) = recorder.device.descriptors.templates.get(template.as_raw()) else {
         return;
     };
     recorder.lock().sets.push(template.point, index, |set| {
         // SAFETY: The caller's promise.
-        unsafe { set.write_by_template(&recorder.device, &template, data) };
+        unsafe { set.write_by_template(&recorder.device.resources, &template, data) };
     });
 }
 

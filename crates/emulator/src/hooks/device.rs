@@ -1,152 +1,118 @@
-//! The table of device commands, and the device's own entry points.
+//! Devices: what they enabled, and the state of tile memory on them.
+
+use std::sync::{Arc, LazyLock};
 
 use ash::vk;
+use ash::vk::Handle;
+use tileheap_device::profile::TileRequirements;
+use tileheap_layer::loader::dispatch_key;
+use tileheap_layer::sharded::Sharded;
 
-use crate::device::Device;
-use crate::dispatch::commands;
-use crate::guard::{down, entry_points};
-use crate::hooks::bindings::*;
-use crate::hooks::descriptors::*;
-use crate::hooks::look_up::vkGetDeviceProcAddr;
-use crate::hooks::memory::*;
-use crate::hooks::queues::*;
-use crate::hooks::recording::*;
-use crate::hooks::resources::*;
+use super::driver::Driver;
+use super::heap_memory::HeapMemory;
+use crate::model::descriptors::Descriptors;
+use crate::model::reporter::Reporter;
+use crate::model::resources::Resources;
+use crate::model::submissions::Queues;
+use crate::model::trace::Trace;
+use crate::tables::emulation::Physical;
 
-commands! {
-    /// The device commands that the layer answers or calls, action commands apart.
-    DeviceTable {
-        always vkGetDeviceProcAddr: vk::PFN_vkGetDeviceProcAddr;
-        always vkDestroyDevice: vk::PFN_vkDestroyDevice;
+/// A device.
+pub(crate) struct Device {
+    pub(crate) driver: Driver,
+    pub(crate) physical: Arc<Physical>,
+    pub(crate) reporter: Reporter,
+    pub(crate) enabled: Enabled,
+    pub(crate) resources: Resources,
+    pub(crate) descriptors: Descriptors,
+    /// `None` where the feature is off: then nothing but memory types is emulated.
+    pub(crate) tile: Option<Tile>,
+    /// Message counts go to stderr when the device is destroyed.
+    pub(crate) log_counters: bool,
+}
 
-        // Memory types in every answer and request.
-        always vkAllocateMemory: vk::PFN_vkAllocateMemory;
-        always vkFreeMemory: vk::PFN_vkFreeMemory;
-        always vkGetImageMemoryRequirements: vk::PFN_vkGetImageMemoryRequirements;
-        always vkGetBufferMemoryRequirements: vk::PFN_vkGetBufferMemoryRequirements;
-        always vkGetImageMemoryRequirements2: vk::PFN_vkGetImageMemoryRequirements2, or vkGetImageMemoryRequirements2KHR;
-        always vkGetBufferMemoryRequirements2: vk::PFN_vkGetBufferMemoryRequirements2,
-            or vkGetBufferMemoryRequirements2KHR;
-        always vkGetDeviceImageMemoryRequirements: vk::PFN_vkGetDeviceImageMemoryRequirements,
-            or vkGetDeviceImageMemoryRequirementsKHR;
-        always vkGetDeviceBufferMemoryRequirements: vk::PFN_vkGetDeviceBufferMemoryRequirements,
-            or vkGetDeviceBufferMemoryRequirementsKHR;
-        always vkGetMemoryFdPropertiesKHR: vk::PFN_vkGetMemoryFdPropertiesKHR;
-        always vkGetMemoryHostPointerPropertiesEXT: vk::PFN_vkGetMemoryHostPointerPropertiesEXT;
-        always vkGetMemoryWin32HandlePropertiesKHR: vk::PFN_vkGetMemoryWin32HandlePropertiesKHR;
-        always vkGetMemoryZirconHandlePropertiesFUCHSIA: vk::PFN_vkGetMemoryZirconHandlePropertiesFUCHSIA;
-        always vkGetAndroidHardwareBufferPropertiesANDROID: vk::PFN_vkGetAndroidHardwareBufferPropertiesANDROID;
-        always vkGetBufferCollectionPropertiesFUCHSIA: vk::PFN_vkGetBufferCollectionPropertiesFUCHSIA;
-        always vkGetAccelerationStructureMemoryRequirementsNV: vk::PFN_vkGetAccelerationStructureMemoryRequirementsNV;
-        always vkGetGeneratedCommandsMemoryRequirementsNV: vk::PFN_vkGetGeneratedCommandsMemoryRequirementsNV;
-        always vkGetGeneratedCommandsMemoryRequirementsEXT: RequirementsQuery;
-        always vkGetTensorMemoryRequirementsARM: RequirementsQuery;
-        always vkGetDeviceTensorMemoryRequirementsARM: RequirementsQuery;
-        always vkGetDataGraphPipelineSessionMemoryRequirementsARM: RequirementsQuery;
-        always vkGetVideoSessionMemoryRequirementsKHR: vk::PFN_vkGetVideoSessionMemoryRequirementsKHR;
-        always vkGetDeviceGroupPeerMemoryFeatures: vk::PFN_vkGetDeviceGroupPeerMemoryFeatures,
-            or vkGetDeviceGroupPeerMemoryFeaturesKHR;
-        always vkGetDeviceMemoryCommitment: vk::PFN_vkGetDeviceMemoryCommitment;
-        // Usage bits, which go with the queries above.
-        always vkCreateImage: vk::PFN_vkCreateImage;
-        always vkDestroyImage: vk::PFN_vkDestroyImage;
+/// Which of the layer's extensions a device enabled. Commands can be looked up where their extension is enabled; tile memory
+/// needs its feature as well.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Enabled {
+    pub(crate) tile_memory_heap: bool,
+    pub(crate) tile_properties: bool,
+    pub(crate) tile_shading: bool,
+}
 
-        tile vkMapMemory: vk::PFN_vkMapMemory;
-        tile vkMapMemory2KHR: vk::PFN_vkMapMemory2KHR, or vkMapMemory2;
-        own vkCreateBuffer: vk::PFN_vkCreateBuffer;
-        tile vkDestroyBuffer: vk::PFN_vkDestroyBuffer;
-        tile vkBindBufferMemory: vk::PFN_vkBindBufferMemory;
-        tile vkBindBufferMemory2: vk::PFN_vkBindBufferMemory2, or vkBindBufferMemory2KHR;
-        tile vkBindImageMemory: vk::PFN_vkBindImageMemory;
-        tile vkBindImageMemory2: vk::PFN_vkBindImageMemory2, or vkBindImageMemory2KHR;
-        tile vkCreateImageView: vk::PFN_vkCreateImageView;
-        tile vkDestroyImageView: vk::PFN_vkDestroyImageView;
-        tile vkCreateBufferView: vk::PFN_vkCreateBufferView;
-        tile vkDestroyBufferView: vk::PFN_vkDestroyBufferView;
-        own vkCreateFramebuffer: vk::PFN_vkCreateFramebuffer;
-        own vkDestroyFramebuffer: vk::PFN_vkDestroyFramebuffer;
-        own vkCreateRenderPass: vk::PFN_vkCreateRenderPass;
-        own vkCreateRenderPass2: vk::PFN_vkCreateRenderPass2, or vkCreateRenderPass2KHR;
-        own vkDestroyRenderPass: vk::PFN_vkDestroyRenderPass;
-        tile vkGetDeviceImageSparseMemoryRequirements: vk::PFN_vkGetDeviceImageSparseMemoryRequirements,
-            or vkGetDeviceImageSparseMemoryRequirementsKHR;
-        tile vkGetDeviceImageSubresourceLayoutKHR: vk::PFN_vkGetDeviceImageSubresourceLayoutKHR,
-            or vkGetDeviceImageSubresourceLayout;
-
-        // What draws and dispatches reach.
-        tile vkCreateShaderModule: vk::PFN_vkCreateShaderModule;
-        tile vkDestroyShaderModule: vk::PFN_vkDestroyShaderModule;
-        tile vkCreateGraphicsPipelines: vk::PFN_vkCreateGraphicsPipelines;
-        tile vkCreateComputePipelines: vk::PFN_vkCreateComputePipelines;
-        tile vkCreateRayTracingPipelinesKHR: vk::PFN_vkCreateRayTracingPipelinesKHR;
-        tile vkDestroyPipeline: vk::PFN_vkDestroyPipeline;
-        tile vkCmdBindPipeline: vk::PFN_vkCmdBindPipeline;
-        tile vkAllocateDescriptorSets: vk::PFN_vkAllocateDescriptorSets;
-        tile vkFreeDescriptorSets: vk::PFN_vkFreeDescriptorSets;
-        tile vkResetDescriptorPool: vk::PFN_vkResetDescriptorPool;
-        tile vkDestroyDescriptorPool: vk::PFN_vkDestroyDescriptorPool;
-        tile vkUpdateDescriptorSets: vk::PFN_vkUpdateDescriptorSets;
-        tile vkCreateDescriptorUpdateTemplate: vk::PFN_vkCreateDescriptorUpdateTemplate,
-            or vkCreateDescriptorUpdateTemplateKHR;
-        tile vkDestroyDescriptorUpdateTemplate: vk::PFN_vkDestroyDescriptorUpdateTemplate,
-            or vkDestroyDescriptorUpdateTemplateKHR;
-        tile vkUpdateDescriptorSetWithTemplate: vk::PFN_vkUpdateDescriptorSetWithTemplate,
-            or vkUpdateDescriptorSetWithTemplateKHR;
-        tile vkCmdBindShadersEXT: vk::PFN_vkCmdBindShadersEXT;
-        tile vkCmdBindDescriptorSets: vk::PFN_vkCmdBindDescriptorSets;
-        tile vkCmdBindDescriptorSets2KHR: vk::PFN_vkCmdBindDescriptorSets2KHR, or vkCmdBindDescriptorSets2;
-        tile vkCmdPushDescriptorSetKHR: vk::PFN_vkCmdPushDescriptorSetKHR, or vkCmdPushDescriptorSet;
-        tile vkCmdPushDescriptorSet2KHR: vk::PFN_vkCmdPushDescriptorSet2KHR, or vkCmdPushDescriptorSet2;
-        tile vkCmdPushDescriptorSetWithTemplateKHR: vk::PFN_vkCmdPushDescriptorSetWithTemplateKHR,
-            or vkCmdPushDescriptorSetWithTemplate;
-        tile vkCmdPushDescriptorSetWithTemplate2KHR: vk::PFN_vkCmdPushDescriptorSetWithTemplate2KHR,
-            or vkCmdPushDescriptorSetWithTemplate2;
-        tile vkCmdSetDescriptorBufferOffsetsEXT: vk::PFN_vkCmdSetDescriptorBufferOffsetsEXT;
-        tile vkCmdSetDescriptorBufferOffsets2EXT: vk::PFN_vkCmdSetDescriptorBufferOffsets2EXT;
-
-        tile vkDestroyCommandPool: vk::PFN_vkDestroyCommandPool;
-        tile vkResetCommandPool: vk::PFN_vkResetCommandPool;
-        tile vkAllocateCommandBuffers: vk::PFN_vkAllocateCommandBuffers;
-        tile vkFreeCommandBuffers: vk::PFN_vkFreeCommandBuffers;
-        tile vkBeginCommandBuffer: vk::PFN_vkBeginCommandBuffer;
-        tile vkResetCommandBuffer: vk::PFN_vkResetCommandBuffer;
-        tile vkCmdPipelineBarrier: vk::PFN_vkCmdPipelineBarrier;
-        own vkCmdPipelineBarrier2: vk::PFN_vkCmdPipelineBarrier2, or vkCmdPipelineBarrier2KHR;
-        tile vkCmdWaitEvents: vk::PFN_vkCmdWaitEvents;
-        own vkCmdWaitEvents2: vk::PFN_vkCmdWaitEvents2, or vkCmdWaitEvents2KHR;
-        own vkCmdSetEvent2: vk::PFN_vkCmdSetEvent2, or vkCmdSetEvent2KHR;
-        tile vkCmdBeginRenderPass: vk::PFN_vkCmdBeginRenderPass;
-        tile vkCmdBeginRenderPass2: vk::PFN_vkCmdBeginRenderPass2, or vkCmdBeginRenderPass2KHR;
-        tile vkCmdEndRenderPass: vk::PFN_vkCmdEndRenderPass;
-        tile vkCmdEndRenderPass2: vk::PFN_vkCmdEndRenderPass2, or vkCmdEndRenderPass2KHR;
-        own vkCmdBeginRendering: vk::PFN_vkCmdBeginRendering, or vkCmdBeginRenderingKHR;
-        tile vkCmdEndRendering: vk::PFN_vkCmdEndRendering, or vkCmdEndRenderingKHR;
-        tile vkCmdEndRendering2KHR: EndRendering2, or vkCmdEndRendering2EXT;
-        tile vkCmdExecuteCommands: vk::PFN_vkCmdExecuteCommands;
-
-        tile vkGetDeviceQueue: vk::PFN_vkGetDeviceQueue;
-        tile vkGetDeviceQueue2: vk::PFN_vkGetDeviceQueue2;
-        tile vkQueueSubmit: vk::PFN_vkQueueSubmit;
-        tile vkQueueSubmit2: vk::PFN_vkQueueSubmit2, or vkQueueSubmit2KHR;
-
-        // The layer's own heap and submissions.
-        down vkEndCommandBuffer: vk::PFN_vkEndCommandBuffer;
-        down vkCreateCommandPool: vk::PFN_vkCreateCommandPool;
-        down vkCreateSemaphore: vk::PFN_vkCreateSemaphore;
-        down vkDestroySemaphore: vk::PFN_vkDestroySemaphore;
-        down vkDeviceWaitIdle: vk::PFN_vkDeviceWaitIdle;
+impl Enabled {
+    /// Whether one of the layer's extensions is enabled.
+    pub(crate) fn any_of_own(&self) -> bool {
+        self.tile_memory_heap || self.tile_properties || self.tile_shading
     }
 }
 
-entry_points! {
-    /// Waits for the layer's own work, destroys what the layer made, and destroys the device below.
-    fn vkDestroyDevice(handle: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
-        if handle == vk::Device::null() {
-            return;
+/// The state of tile memory on a device.
+pub(crate) struct Tile {
+    pub(crate) heap: HeapMemory,
+    pub(crate) queues: Queues,
+    pub(crate) trace: Option<Trace>,
+    pub(crate) poison: bool,
+}
+
+static DEVICES: LazyLock<Sharded<Arc<Device>>> = LazyLock::new(Sharded::default);
+
+/// The device of a handle that shares its dispatch key: its queues and command buffers do.
+pub(crate) fn device_of(handle: impl Handle) -> Option<Arc<Device>> {
+    // SAFETY: The application, or the layer above, passes a live handle.
+    let key = unsafe { dispatch_key(handle.as_raw()) };
+    DEVICES.get(key as u64)
+}
+
+/// Bytes of the tile heap that this process has allocated on a physical device. Objects share their bytes, so they are those of
+/// the largest.
+pub(crate) fn allocated_of_heap(physical: vk::PhysicalDevice) -> u64 {
+    DEVICES.fold(0, |largest, device| {
+        if device.physical.handle != physical {
+            return largest;
         }
-        if let Some(device) = Device::forget(handle) {
-            device.close();
-            down!(device.next, vkDestroyDevice(handle, allocator));
-        }
+        device
+            .resources
+            .objects
+            .fold(largest, |largest: u64, size| largest.max(*size))
+    })
+}
+
+/// Remembers a new device.
+pub(crate) fn remember(device: Device) {
+    // SAFETY: Just created.
+    let key = unsafe { dispatch_key(device.driver.handle.as_raw()) };
+    DEVICES.insert(key as u64, Arc::new(device));
+}
+
+/// Forgets a device, which the caller destroys.
+pub(crate) fn forget(handle: vk::Device) -> Option<Arc<Device>> {
+    // SAFETY: A live device.
+    let key = unsafe { dispatch_key(handle.as_raw()) };
+    DEVICES.remove(key as u64)
+}
+
+impl Device {
+    /// The driver's memory type of the heap, where there is tile memory.
+    pub(crate) fn heap_type(&self) -> Option<u32> {
+        self.tile.as_ref().and_then(|tile| tile.heap.memory_type())
+    }
+
+    /// The bits of the emulated lazily allocated type, for a resource with these driver bits.
+    pub(crate) fn lazy_bits(&self, driver: u32) -> u32 {
+        let emulation = self.physical.emulation.as_ref();
+        emulation.map_or(0, |emulation| emulation.memory_types.lazy_bits(driver))
+    }
+
+    /// The driver's memory type bits as the application's.
+    pub(crate) fn shown_bits(&self, driver: u32) -> u32 {
+        let emulation = self.physical.emulation.as_ref();
+        emulation.map_or(driver, |emulation| emulation.memory_types.bits(driver))
+    }
+
+    /// The bit of the tile type, for a resource that can be placed there.
+    pub(crate) fn tile_bit(&self, needs: Option<TileRequirements>) -> u32 {
+        let emulation = self.physical.emulation.as_ref().filter(|_| needs.is_some());
+        emulation.map_or(0, |emulation| emulation.memory_types.tile_bit())
     }
 }

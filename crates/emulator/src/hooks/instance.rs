@@ -1,225 +1,211 @@
-//! Entry points of the instance: its life, the extensions of layer and devices, and the table of instance commands.
+//! Instances: settings, the next layer's commands, the physical devices queried so far.
 
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 use ash::vk;
+use ash::vk::Handle;
 
-use crate::device::Device;
-use crate::dispatch::commands;
-use crate::guard::{down, entry_points};
-use crate::hooks::look_up::vkGetInstanceProcAddr;
-use crate::hooks::physical::*;
-use crate::instance::{Instance, instance_of, physical_of};
-use crate::messages::Listener;
-use crate::physical::own_extensions;
-use crate::settings::LAYER_NAME;
+use tileheap_layer::arrays::{c_strings, elements};
+use tileheap_layer::chain::find;
+use tileheap_layer::loader::{dispatch_key, take_instance_link};
+use tileheap_layer::sharded::Sharded;
 
-commands! {
-    /// The instance commands that the layer answers or calls.
-    InstanceTable {
-        always vkGetInstanceProcAddr: vk::PFN_vkGetInstanceProcAddr;
-        always vkCreateInstance: vk::PFN_vkCreateInstance;
-        always vkDestroyInstance: vk::PFN_vkDestroyInstance;
-        always vkCreateDevice: vk::PFN_vkCreateDevice;
-        always vkEnumerateInstanceExtensionProperties: vk::PFN_vkEnumerateInstanceExtensionProperties;
-        always vkEnumerateInstanceLayerProperties: vk::PFN_vkEnumerateInstanceLayerProperties;
-        always vkEnumerateDeviceLayerProperties: vk::PFN_vkEnumerateDeviceLayerProperties;
-        always vkEnumerateDeviceExtensionProperties: vk::PFN_vkEnumerateDeviceExtensionProperties;
-        always vkGetPhysicalDeviceMemoryProperties: vk::PFN_vkGetPhysicalDeviceMemoryProperties;
-        always vkGetPhysicalDeviceMemoryProperties2: vk::PFN_vkGetPhysicalDeviceMemoryProperties2,
-            or vkGetPhysicalDeviceMemoryProperties2KHR;
-        always vkGetPhysicalDeviceFeatures2: vk::PFN_vkGetPhysicalDeviceFeatures2, or vkGetPhysicalDeviceFeatures2KHR;
-        always vkGetPhysicalDeviceProperties2: vk::PFN_vkGetPhysicalDeviceProperties2,
-            or vkGetPhysicalDeviceProperties2KHR;
-        always vkGetPhysicalDeviceImageFormatProperties: vk::PFN_vkGetPhysicalDeviceImageFormatProperties;
-        always vkGetPhysicalDeviceImageFormatProperties2: vk::PFN_vkGetPhysicalDeviceImageFormatProperties2,
-            or vkGetPhysicalDeviceImageFormatProperties2KHR;
-        always vkGetPhysicalDeviceSparseImageFormatProperties: vk::PFN_vkGetPhysicalDeviceSparseImageFormatProperties;
-        always vkGetPhysicalDeviceSparseImageFormatProperties2: vk::PFN_vkGetPhysicalDeviceSparseImageFormatProperties2,
-            or vkGetPhysicalDeviceSparseImageFormatProperties2KHR;
-        always vkGetPhysicalDeviceExternalBufferProperties: vk::PFN_vkGetPhysicalDeviceExternalBufferProperties,
-            or vkGetPhysicalDeviceExternalBufferPropertiesKHR;
-        always vkGetPhysicalDeviceToolProperties: vk::PFN_vkGetPhysicalDeviceToolProperties,
-            or vkGetPhysicalDeviceToolPropertiesEXT;
-        down vkGetPhysicalDeviceProperties: vk::PFN_vkGetPhysicalDeviceProperties;
-        always vkCreateDebugUtilsMessengerEXT: vk::PFN_vkCreateDebugUtilsMessengerEXT;
-        always vkDestroyDebugUtilsMessengerEXT: vk::PFN_vkDestroyDebugUtilsMessengerEXT;
-    }
+use super::physical_query::query;
+use crate::model::reporter::{Listener, Listeners, Reporter};
+use crate::tables::emulation::Physical;
+use crate::tables::instance_commands::InstanceTable;
+use crate::tables::messages::MessageId;
+use crate::tables::settings::{
+    LAYER_NAME, Settings, VALIDATION, environment_validates, from_environment, from_file,
+};
+
+/// An instance.
+pub(crate) struct Instance {
+    pub(crate) handle: vk::Instance,
+    pub(crate) next: InstanceTable,
+    pub(crate) next_look_up: vk::PFN_vkGetInstanceProcAddr,
+    pub(crate) settings: Settings,
+    pub(crate) reporter: Reporter,
+    physical: Mutex<HashMap<vk::PhysicalDevice, Arc<Physical>>>,
 }
 
-entry_points! {
-    /// Settings, the next layer's table, and the instance below.
-    fn vkCreateInstance(
-        info: *const vk::InstanceCreateInfo<'_>,
+/// The instances, by dispatch key: that of their physical devices too.
+static INSTANCES: LazyLock<Sharded<Arc<Instance>>> = LazyLock::new(Sharded::default);
+
+/// The instance of a handle that shares its dispatch key.
+pub(crate) fn instance_of(handle: impl Handle) -> Option<Arc<Instance>> {
+    // SAFETY: The application, or the layer above, passes a live instance or physical device.
+    let key = unsafe { dispatch_key(handle.as_raw()) };
+    INSTANCES.get(key as u64)
+}
+
+/// The instance and the physical device.
+pub(crate) fn physical_of(handle: vk::PhysicalDevice) -> Option<(Arc<Instance>, Arc<Physical>)> {
+    let instance = instance_of(handle)?;
+    let physical = instance.physical(handle);
+    Some((instance, physical))
+}
+
+fn lock(listeners: &Listeners) -> MutexGuard<'_, Vec<Listener>> {
+    listeners.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Instance {
+    /// Creates the instance below and remembers it.
+    ///
+    /// # Safety
+    /// The arguments are those of `vkCreateInstance`, with the loader's chain.
+    pub(crate) unsafe fn create(
+        info: &vk::InstanceCreateInfo<'_>,
         allocator: *const vk::AllocationCallbacks<'_>,
         out: *mut vk::Instance,
     ) -> vk::Result {
-        // SAFETY: The loader passes a valid create info.
-        let info = unsafe { &*info };
-        // SAFETY: The arguments are the loader's.
-        unsafe { Instance::create(info, allocator, out) }
-    }
-
-    /// Forgets the instance and destroys it below.
-    fn vkDestroyInstance(handle: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
-        if handle == vk::Instance::null() {
-            return;
+        // SAFETY: The caller's promise.
+        let Some(look_up) = (unsafe { take_instance_link(info.p_next) }) else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        let look_up_below = |instance, name: &CStr| {
+            // SAFETY: The next layer's look-up, with null or the instance it created, and a C string.
+            unsafe { look_up(instance, name.as_ptr()) }
+        };
+        let Some(create) = look_up_below(vk::Instance::null(), c"vkCreateInstance") else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        // SAFETY: The command of that name.
+        let create =
+            unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateInstance>(create) };
+        // SAFETY: The application's arguments.
+        let result = unsafe { create(info, allocator, out) };
+        if result != vk::Result::SUCCESS {
+            return result;
         }
-        if let Some(instance) = Instance::forget(handle) {
-            down!(instance.next, vkDestroyInstance(handle, allocator));
+        // SAFETY: The next layer succeeded and so has written it.
+        let handle = unsafe { *out };
+        // SAFETY: The look-up gives nothing or the command of the name.
+        let next = unsafe { InstanceTable::load(|name| look_up_below(handle, name)) };
+        // SAFETY: The chain is the application's, and valid.
+        let structure = unsafe { from_structure(info) };
+        let settings = Settings::read(&[&from_environment(), &from_file(), &structure]);
+        // SAFETY: The chain is the application's, and valid.
+        let listener = unsafe { find::<vk::DebugUtilsMessengerCreateInfoEXT<'_>>(info.p_next) };
+        let listeners = Listeners::default();
+        let at_creation = listener.map(|info| Listener::new(vk::DebugUtilsMessengerEXT::null(), info));
+        lock(&listeners).extend(at_creation);
+        // SAFETY: The create info is the application's, and valid.
+        let mut layers = unsafe { c_strings(info.pp_enabled_layer_names, info.enabled_layer_count) };
+        let is_validated = environment_validates() || layers.any(|layer| layer == VALIDATION);
+        let rules = settings.report.beside_validation(is_validated);
+        let instance = Instance {
+            handle,
+            next,
+            next_look_up: look_up,
+            reporter: Reporter::new(listeners.clone(), settings.log, rules),
+            settings,
+            physical: Mutex::default(),
+        };
+        let about = (vk::ObjectType::INSTANCE, handle.as_raw());
+        for error in &instance.settings.errors {
+            instance.reporter.report(MessageId::Setting, about, error);
         }
-    }
-
-    /// Remembers who listens.
-    fn vkCreateDebugUtilsMessengerEXT(
-        handle: vk::Instance,
-        info: *const vk::DebugUtilsMessengerCreateInfoEXT<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::DebugUtilsMessengerEXT,
-    ) -> vk::Result {
-        let Some(instance) = instance_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        let result = down!(instance.next, vkCreateDebugUtilsMessengerEXT(handle, info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Written by the next layer.
-            let messenger = unsafe { *out };
-            // SAFETY: Valid usage: a valid structure.
-            instance.listen(Listener::new(messenger, unsafe { &*info }));
-        }
+        // From here on messages go to the messengers that the application creates.
+        lock(&listeners).clear();
+        // SAFETY: Just created.
+        let key = unsafe { dispatch_key(handle.as_raw()) };
+        INSTANCES.insert(key as u64, Arc::new(instance));
         result
     }
 
-    /// Forgets it.
-    fn vkDestroyDebugUtilsMessengerEXT(
-        handle: vk::Instance,
-        messenger: vk::DebugUtilsMessengerEXT,
-        allocator: *const vk::AllocationCallbacks<'_>,
-    ) {
-        let Some(instance) = instance_of(handle) else { return };
-        if messenger != vk::DebugUtilsMessengerEXT::null() {
-            instance.stop_listening(messenger);
-        }
-        down!(instance.next, vkDestroyDebugUtilsMessengerEXT(handle, messenger, allocator));
+    /// A messenger was created.
+    pub(crate) fn listen(&self, listener: Listener) {
+        lock(&self.reporter.listeners).push(listener);
     }
 
-    /// Strips what is the layer's, adds what the layer needs, and creates the device below.
-    fn vkCreateDevice(
-        handle: vk::PhysicalDevice,
-        info: *const vk::DeviceCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Device,
-    ) -> vk::Result {
-        let Some((instance, physical)) = physical_of(handle) else {
-            return vk::Result::ERROR_INITIALIZATION_FAILED;
+    /// A messenger is destroyed.
+    pub(crate) fn stop_listening(&self, handle: vk::DebugUtilsMessengerEXT) {
+        lock(&self.reporter.listeners).retain(|listener| listener.handle != handle);
+    }
+
+    /// Forgets the instance; the caller destroys it below.
+    pub(crate) fn forget(handle: vk::Instance) -> Option<Arc<Instance>> {
+        // SAFETY: A live instance.
+        let key = unsafe { dispatch_key(handle.as_raw()) };
+        INSTANCES.remove(key as u64)
+    }
+
+    /// What is known of a physical device.
+    pub(crate) fn physical(&self, handle: vk::PhysicalDevice) -> Arc<Physical> {
+        let known = |physical: &Mutex<HashMap<_, Arc<Physical>>>| {
+            physical
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .get(&handle)
+                .cloned()
         };
-        // SAFETY: The loader passes a valid create info.
-        let info = unsafe { &*info };
-        // SAFETY: The arguments are the loader's.
-        unsafe { Device::create(&instance, &physical, info, allocator, out) }
-    }
-
-    /// The layer has one instance extension, and answers for itself alone.
-    fn vkEnumerateInstanceExtensionProperties(
-        layer: *const c_char,
-        count: *mut u32,
-        out: *mut vk::ExtensionProperties,
-    ) -> vk::Result {
-        if !is_own_name(layer) {
-            return vk::Result::ERROR_LAYER_NOT_PRESENT;
+        if let Some(physical) = known(&self.physical) {
+            return physical;
         }
-        let own = vk::ExtensionProperties::default()
-            .spec_version(ash::ext::layer_settings::SPEC_VERSION)
-            .extension_name(ash::ext::layer_settings::NAME)
-            .expect("the name is short");
-        // SAFETY: Vulkan's two-call idiom.
-        unsafe { give(&[own], count, out) }
-    }
-
-    /// The layer itself.
-    fn vkEnumerateInstanceLayerProperties(count: *mut u32, out: *mut vk::LayerProperties) -> vk::Result {
-        // SAFETY: Vulkan's two-call idiom.
-        unsafe { give(&[layer_properties()], count, out) }
-    }
-
-    /// The layer itself.
-    fn vkEnumerateDeviceLayerProperties(
-        _physical: vk::PhysicalDevice,
-        count: *mut u32,
-        out: *mut vk::LayerProperties,
-    ) -> vk::Result {
-        // SAFETY: Vulkan's two-call idiom.
-        unsafe { give(&[layer_properties()], count, out) }
-    }
-
-    /// The driver's extensions and the layer's.
-    fn vkEnumerateDeviceExtensionProperties(
-        handle: vk::PhysicalDevice,
-        layer: *const c_char,
-        count: *mut u32,
-        out: *mut vk::ExtensionProperties,
-    ) -> vk::Result {
-        if handle == vk::PhysicalDevice::null() {
-            // SAFETY: Vulkan's two-call idiom.
-            return unsafe { give(&own_extensions(), count, out) };
+        // Without the lock, since a message may call back; of two threads the second finds what the first stored.
+        let found = Arc::new(query(&self.next, &self.settings, &self.reporter, handle));
+        if found.failure.is_some() {
+            return found;
         }
-        let Some((instance, physical)) = physical_of(handle) else {
-            return vk::Result::ERROR_INITIALIZATION_FAILED;
-        };
-        if is_own_name(layer) {
-            // SAFETY: Vulkan's two-call idiom.
-            return unsafe { give(&own_extensions(), count, out) };
-        }
-        if let Some(error) = physical.failure {
-            return error;
-        }
-        if !layer.is_null() || physical.emulation.is_none() {
-            return down!(instance.next, vkEnumerateDeviceExtensionProperties(handle, layer, count, out));
-        }
-        // SAFETY: Vulkan's two-call idiom.
-        unsafe { give(&physical.shown_extensions(), count, out) }
+        let mut physical = self.physical.lock().unwrap_or_else(PoisonError::into_inner);
+        physical.entry(handle).or_insert(found).clone()
     }
 }
 
-fn is_own_name(layer: *const c_char) -> bool {
-    if layer.is_null() {
-        return false;
-    }
-    // SAFETY: Valid usage: null or a C string.
-    let name = unsafe { CStr::from_ptr(layer) };
-    name == LAYER_NAME
-}
-
-/// The layer, as layer lists have it.
-fn layer_properties() -> vk::LayerProperties {
-    vk::LayerProperties::default()
-        .layer_name(LAYER_NAME)
-        .and_then(|layer| layer.description(c"A strict VK_QCOM_tile_memory_heap on any driver"))
-        .expect("both texts are short")
-        .spec_version(vk::API_VERSION_1_3)
-        .implementation_version(1)
-}
-
-/// Answers in Vulkan's two-call idiom: the count alone, or as many elements as there is room for.
+/// What the instance's `VkLayerSettingsCreateInfoEXT` set for this layer.
 ///
 /// # Safety
-/// `count` is valid; `out` is null or has room for `*count` elements.
-pub(crate) unsafe fn give<T: Clone>(all: &[T], count: *mut u32, out: *mut T) -> vk::Result {
+/// The chain of `info` is valid.
+unsafe fn from_structure(info: &vk::InstanceCreateInfo<'_>) -> HashMap<String, String> {
     // SAFETY: The caller's promise.
-    let count = unsafe { &mut *count };
-    if out.is_null() {
-        *count = all.len() as u32;
-        return vk::Result::SUCCESS;
+    let Some(given) = (unsafe { find::<vk::LayerSettingsCreateInfoEXT<'_>>(info.p_next) }) else {
+        return HashMap::new();
+    };
+    // SAFETY: As above.
+    let settings = unsafe { elements(given.p_settings, given.setting_count) };
+    // SAFETY: As above.
+    settings
+        .iter()
+        .filter_map(|setting| unsafe { setting_text(setting) })
+        .collect()
+}
+
+/// A setting's name and its first value as text; `None` for other layers' settings.
+///
+/// # Safety
+/// `setting` is valid.
+unsafe fn setting_text(setting: &vk::LayerSettingEXT<'_>) -> Option<(String, String)> {
+    use vk::LayerSettingTypeEXT as T;
+    // SAFETY: Valid usage: a C string.
+    let layer = unsafe { CStr::from_ptr(setting.p_layer_name) };
+    // SAFETY: As above.
+    let name = unsafe { CStr::from_ptr(setting.p_setting_name) };
+    if layer != LAYER_NAME || setting.value_count == 0 || setting.p_values.is_null() {
+        return None;
     }
-    let given = all.len().min(*count as usize);
-    for (index, element) in all[..given].iter().enumerate() {
-        // SAFETY: Below the count for which there is room.
-        let slot = unsafe { out.add(index) };
+    let values = setting.p_values;
+    let text = match setting.ty {
+        // SAFETY: The type says what the values are, and there is at least one; so in each arm.
+        T::BOOL32 => unsafe { *values.cast::<u32>() != 0 }.to_string(),
         // SAFETY: As above.
-        unsafe { slot.write(element.clone()) };
-    }
-    *count = given as u32;
-    if given < all.len() {
-        vk::Result::INCOMPLETE
-    } else {
-        vk::Result::SUCCESS
-    }
+        T::INT32 => unsafe { *values.cast::<i32>() }.to_string(),
+        // SAFETY: As above.
+        T::INT64 => unsafe { *values.cast::<i64>() }.to_string(),
+        // SAFETY: As above.
+        T::UINT32 => unsafe { *values.cast::<u32>() }.to_string(),
+        // SAFETY: As above.
+        T::UINT64 => unsafe { *values.cast::<u64>() }.to_string(),
+        T::STRING => {
+            // SAFETY: As above.
+            let value = unsafe { *values.cast::<*const c_char>() };
+            // SAFETY: Valid usage: a C string.
+            unsafe { CStr::from_ptr(value) }.to_string_lossy().into_owned()
+        }
+        _ => return None,
+    };
+    Some((name.to_string_lossy().into_owned(), text))
 }

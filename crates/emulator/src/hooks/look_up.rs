@@ -1,33 +1,67 @@
 //! `vkGetInstanceProcAddr` and `vkGetDeviceProcAddr`, and the negotiation with the loader.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_void};
 use std::sync::LazyLock;
 
 use ash::vk;
 
-use crate::device::{Enabled, device_of};
-use crate::dispatch::{EntryPoint, Hook, Mode, hook};
-use crate::guard::{down, entry_points};
-use crate::hooks::actions::ActionTable;
-use crate::hooks::device::DeviceTable;
-use crate::hooks::instance::InstanceTable;
-use crate::hooks::recording::vkCmdBindTileMemoryQCOM;
-use crate::instance::instance_of;
-use crate::loader::{INTERFACE_VERSION, NEGOTIATE_INTERFACE, NegotiateLayerInterface};
-use crate::tile_properties::{vkGetDynamicRenderingTilePropertiesQCOM, vkGetFramebufferTilePropertiesQCOM};
-use crate::tile_shading::{
-    vkCmdBeginPerTileExecutionQCOM, vkCmdDispatchTileQCOM, vkCmdEndPerTileExecutionQCOM,
-};
+use tileheap_layer::dispatch::EntryPoint;
+use tileheap_layer::guard::guard;
+use tileheap_layer::loader::NegotiateLayerInterface;
+use tileheap_layer::{call_down, command_name, entry_points};
+
+use super::actions::*;
+use super::bindings::*;
+use super::command_buffers::*;
+use super::descriptor_sets::*;
+use super::device::{Enabled, device_of};
+use super::devices::*;
+use super::hook::{Hook, Mode, hook};
+use super::instance::instance_of;
+use super::instances::*;
+use super::memory::*;
+use super::physical_devices::*;
+use super::queues::*;
+use super::resources::*;
+use super::tile_properties::*;
+use super::tile_shading::*;
+use crate::tables::action_commands::action_commands;
+use crate::tables::device_commands::{EndRendering2, RequirementsQuery, device_commands};
+use crate::tables::instance_commands::instance_commands;
 
 type Names = HashMap<&'static CStr, Hook>;
 
-static INSTANCE_HOOKS: LazyLock<Names> = LazyLock::new(|| InstanceTable::hooks().into_iter().collect());
+/// The layer's own entry points among the commands of a table.
+macro_rules! hooks {
+    ($($mode:ident $command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+) => {{
+        let mut hooks = Names::new();
+        $(
+            let hook: Option<Hook> = hook!($mode $command $pointer);
+            if let Some(hook) = hook {
+                hooks.insert(command_name!($command), hook);
+                $($(hooks.insert(command_name!($alias), hook);)+)?
+            }
+        )+
+        hooks
+    }};
+}
+
+macro_rules! action_hooks {
+    ($(
+        $reachable:ident $command:ident($($arg:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $(=> [$($buffer:expr),*])?;
+    )+) => {
+        hooks! {
+            $(tile $command: unsafe extern "system" fn(vk::CommandBuffer, $($type),*) $(-> $answer)?;)+
+        }
+    };
+}
+
+static INSTANCE_HOOKS: LazyLock<Names> = LazyLock::new(|| instance_commands!(hooks));
 static DEVICE_HOOKS: LazyLock<Names> = LazyLock::new(|| {
-    DeviceTable::hooks()
-        .into_iter()
-        .chain(ActionTable::hooks())
-        .collect()
+    let mut hooks: Names = device_commands!(hooks);
+    hooks.extend(action_commands!(action_hooks));
+    hooks
 });
 
 /// Commands that exist before there is an instance, and those that a layer answers whatever lies below.
@@ -62,17 +96,14 @@ fn own_command(name: &CStr) -> Option<(EntryPoint, IsEnabled)> {
             is_tiles,
         ),
         b"vkCmdBeginPerTileExecutionQCOM" => (
-            hook!(tile vkCmdBeginPerTileExecutionQCOM crate::tile_shading::PerTileCommand),
+            hook!(tile vkCmdBeginPerTileExecutionQCOM PerTileCommand),
             is_shading,
         ),
         b"vkCmdEndPerTileExecutionQCOM" => (
-            hook!(tile vkCmdEndPerTileExecutionQCOM crate::tile_shading::PerTileCommand),
+            hook!(tile vkCmdEndPerTileExecutionQCOM PerTileCommand),
             is_shading,
         ),
-        b"vkCmdDispatchTileQCOM" => (
-            hook!(tile vkCmdDispatchTileQCOM crate::tile_shading::PerTileCommand),
-            is_shading,
-        ),
+        b"vkCmdDispatchTileQCOM" => (hook!(tile vkCmdDispatchTileQCOM PerTileCommand), is_shading),
         _ => return None,
     };
     hook.map(|(_, entry)| (entry, is_enabled))
@@ -82,9 +113,9 @@ entry_points! {
     /// The layer's entry point of that name, if the next layer has the command too, or the next layer's.
     fn vkGetInstanceProcAddr(handle: vk::Instance, name: *const c_char) -> vk::PFN_vkVoidFunction {
         // SAFETY: Valid usage: a C string.
-        let asked = unsafe { CStr::from_ptr(name) };
-        let hook = INSTANCE_HOOKS.get(asked).or_else(|| DEVICE_HOOKS.get(asked)).map(|(_, entry)| *entry);
-        if ALWAYS_THERE.contains(&asked) {
+        let wanted = unsafe { CStr::from_ptr(name) };
+        let hook = INSTANCE_HOOKS.get(wanted).or_else(|| DEVICE_HOOKS.get(wanted)).map(|(_, entry)| *entry);
+        if ALWAYS_THERE.contains(&wanted) {
             return hook;
         }
         if handle == vk::Instance::null() {
@@ -93,7 +124,7 @@ entry_points! {
         let instance = instance_of(handle)?;
         // SAFETY: The next layer's look-up with the application's arguments.
         let below = unsafe { (instance.next_look_up)(handle, name) };
-        if let Some((own, _)) = own_command(asked).filter(|_| below.is_none() || instance.settings.force) {
+        if let Some((own, _)) = own_command(wanted).filter(|_| below.is_none() || instance.settings.force) {
             return Some(own);
         }
         Some(hook.unwrap_or(below?))
@@ -102,13 +133,13 @@ entry_points! {
     /// The layer's entry point, where the device needs it; the next layer's otherwise.
     fn vkGetDeviceProcAddr(handle: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
         // SAFETY: Valid usage: a C string.
-        let asked = unsafe { CStr::from_ptr(name) };
+        let wanted = unsafe { CStr::from_ptr(name) };
         let device = device_of(handle)?;
-        if let Some((own, _)) = own_command(asked).filter(|(_, is_enabled)| is_enabled(&device.enabled)) {
+        if let Some((own, _)) = own_command(wanted).filter(|(_, is_enabled)| is_enabled(&device.enabled)) {
             return Some(own);
         }
-        let below = down!(device.next, vkGetDeviceProcAddr(handle, name))?;
-        let hook = DEVICE_HOOKS.get(asked).filter(|(mode, _)| match mode {
+        let below = call_down!(device.driver.commands, vkGetDeviceProcAddr(handle, name))?;
+        let hook = DEVICE_HOOKS.get(wanted).filter(|(mode, _)| match mode {
             Mode::Always => true,
             Mode::Tile => device.tile.is_some(),
             Mode::Own => device.enabled.any_of_own(),
@@ -125,18 +156,11 @@ entry_points! {
 pub unsafe extern "system" fn vkNegotiateLoaderLayerInterfaceVersion(
     interface: *mut NegotiateLayerInterface,
 ) -> vk::Result {
-    crate::guard::guard("vkNegotiateLoaderLayerInterfaceVersion", move || {
+    guard("vkNegotiateLoaderLayerInterfaceVersion", move || {
         // SAFETY: The caller's promise.
-        let Some(interface) = (unsafe { interface.as_mut() }) else {
-            return vk::Result::ERROR_INITIALIZATION_FAILED;
-        };
-        if interface.s_type != NEGOTIATE_INTERFACE || interface.version < INTERFACE_VERSION {
-            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        match unsafe { interface.as_mut() } {
+            Some(interface) => interface.negotiate(vkGetInstanceProcAddr, vkGetDeviceProcAddr),
+            None => vk::Result::ERROR_INITIALIZATION_FAILED,
         }
-        interface.version = INTERFACE_VERSION;
-        interface.get_instance_proc_addr = Some(vkGetInstanceProcAddr);
-        interface.get_device_proc_addr = Some(vkGetDeviceProcAddr);
-        interface.get_physical_device_proc_addr = None;
-        vk::Result::SUCCESS
     })
 }

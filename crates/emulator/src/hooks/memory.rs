@@ -1,4 +1,4 @@
-//! Entry points about memory: types in every request and answer, tile memory objects, binding.
+//! Entry points of memory: types in every query, tile memory objects, binding.
 
 use std::ffi::{c_int, c_void};
 
@@ -6,25 +6,23 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap_device::ffi::TileMemoryRequirementsQCOM;
 use tileheap_device::profile::TileRequirements;
+use tileheap_layer::arrays::elements;
+use tileheap_layer::chain::find_mut;
+use tileheap_layer::{call_down, entry_points};
 
-use crate::chain::{elements, find_mut};
-use crate::device::{Device, device_of};
-use crate::guard::{down, entry_points};
-use crate::memory;
-use crate::strip;
-use crate::wide_flags;
-
-/// Queries that ash 0.38 lacks, all of one shape: a structure in, `VkMemoryRequirements2` out.
-pub(crate) type RequirementsQuery =
-    unsafe extern "system" fn(vk::Device, *const c_void, *mut vk::MemoryRequirements2<'_>);
+use super::device::{Device, device_of};
+use super::resources::{tile_buffer_needs, tile_image_needs};
+use super::strip;
+use super::tile_objects;
+use crate::tables::extended_flags;
 
 macro_rules! requirements_queries {
     ($($command:ident),+ $(,)?) => {
         entry_points! {$(
-            /// The driver's answer with its memory types remapped.
+            /// The driver's result with its memory types remapped.
             fn $command(handle: vk::Device, info: *const c_void, out: *mut vk::MemoryRequirements2<'_>) {
                 let Some(device) = device_of(handle) else { return };
-                down!(device.next, $command(handle, info, out));
+                call_down!(device.driver.commands, $command(handle, info, out));
                 // SAFETY: Valid usage, and filled by the driver.
                 let needs = unsafe { &mut (*out).memory_requirements };
                 needs.memory_type_bits = device.shown_bits(needs.memory_type_bits);
@@ -40,7 +38,7 @@ requirements_queries! {
     vkGetDataGraphPipelineSessionMemoryRequirementsARM,
 }
 
-/// Completes an answer about a resource: types remapped, the tile type added, tile requirements filled.
+/// Completes the requirements of a resource: types remapped, the tile type added, tile requirements filled.
 ///
 /// # Safety
 /// `out` is a valid structure, filled by the driver.
@@ -98,14 +96,14 @@ entry_points! {
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
         // SAFETY: Valid usage: a valid structure.
-        memory::allocate(&device, unsafe { &*info }, allocator, out)
+        tile_objects::allocate(&device, unsafe { &*info }, allocator, out)
     }
 
     /// Forgets a tile memory object, and frees the handle's allocation.
     fn vkFreeMemory(handle: vk::Device, object: vk::DeviceMemory, allocator: *const vk::AllocationCallbacks<'_>) {
         let Some(device) = device_of(handle) else { return };
         device.resources.objects.remove(object.as_raw());
-        down!(device.next, vkFreeMemory(handle, object, allocator));
+        call_down!(device.driver.commands, vkFreeMemory(handle, object, allocator));
     }
 
     /// Tile memory is not host visible.
@@ -118,10 +116,10 @@ entry_points! {
         out: *mut *mut c_void,
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_MEMORY_MAP_FAILED };
-        if memory::refuse_mapping(&device, object) {
+        if tile_objects::refuse_mapping(&device, object) {
             return vk::Result::ERROR_MEMORY_MAP_FAILED;
         }
-        down!(device.next, vkMapMemory(handle, object, offset, size, flags, out))
+        call_down!(device.driver.commands, vkMapMemory(handle, object, offset, size, flags, out))
     }
 
     /// The same.
@@ -132,16 +130,16 @@ entry_points! {
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_MEMORY_MAP_FAILED };
         // SAFETY: Valid usage: a valid structure.
-        if memory::refuse_mapping(&device, unsafe { (*info).memory }) {
+        if tile_objects::refuse_mapping(&device, unsafe { (*info).memory }) {
             return vk::Result::ERROR_MEMORY_MAP_FAILED;
         }
-        down!(device.next, vkMapMemory2KHR(handle, info, out))
+        call_down!(device.driver.commands, vkMapMemory2KHR(handle, info, out))
     }
 
     /// Remapped types, and the tile type for what can live there.
     fn vkGetImageMemoryRequirements(handle: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
         let Some(device) = device_of(handle) else { return };
-        down!(device.next, vkGetImageMemoryRequirements(handle, image, out));
+        call_down!(device.driver.commands, vkGetImageMemoryRequirements(handle, image, out));
         // SAFETY: Valid usage, and filled by the driver.
         let bits = unsafe { &mut (*out).memory_type_bits };
         *bits = shown(&device, *bits, image_needs(&device, image), is_transient(&device, image));
@@ -150,7 +148,7 @@ entry_points! {
     /// The same of buffers.
     fn vkGetBufferMemoryRequirements(handle: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
         let Some(device) = device_of(handle) else { return };
-        down!(device.next, vkGetBufferMemoryRequirements(handle, buffer, out));
+        call_down!(device.driver.commands, vkGetBufferMemoryRequirements(handle, buffer, out));
         // SAFETY: Valid usage, and filled by the driver.
         let bits = unsafe { &mut (*out).memory_type_bits };
         *bits = shown(&device, *bits, buffer_needs(&device, buffer), false);
@@ -163,7 +161,7 @@ entry_points! {
         out: *mut vk::MemoryRequirements2<'_>,
     ) {
         let Some(device) = device_of(handle) else { return };
-        down!(device.next, vkGetImageMemoryRequirements2(handle, info, out));
+        call_down!(device.driver.commands, vkGetImageMemoryRequirements2(handle, info, out));
         // SAFETY: Valid usage: a valid structure.
         let image = unsafe { (*info).image };
         // SAFETY: Filled by the driver.
@@ -177,7 +175,7 @@ entry_points! {
         out: *mut vk::MemoryRequirements2<'_>,
     ) {
         let Some(device) = device_of(handle) else { return };
-        down!(device.next, vkGetBufferMemoryRequirements2(handle, info, out));
+        call_down!(device.driver.commands, vkGetBufferMemoryRequirements2(handle, info, out));
         // SAFETY: Valid usage: a valid structure.
         let buffer = unsafe { (*info).buffer };
         // SAFETY: Filled by the driver.
@@ -192,19 +190,19 @@ entry_points! {
     ) {
         let Some(device) = device_of(handle) else { return };
         // SAFETY: Valid usage: a valid structure.
-        let asked = unsafe { &*info };
+        let query = unsafe { &*info };
         // SAFETY: As above.
-        let create = unsafe { &*asked.p_create_info };
+        let create = unsafe { &*query.p_create_info };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::image(create) };
-        let mut copy = *asked;
+        let mut copy = *query;
         copy.p_create_info = &stripped.info;
-        down!(device.next, vkGetDeviceImageMemoryRequirements(handle, &copy, out));
+        call_down!(device.driver.commands, vkGetDeviceImageMemoryRequirements(handle, &copy, out));
         // SAFETY: The chain is valid.
-        let (create, stencil) = unsafe { wide_flags::image(create) };
+        let (create, stencil) = unsafe { extended_flags::image(create) };
         // SAFETY: Filled by the driver.
         let driver = unsafe { (*out).memory_requirements };
-        let needs = device.tile_image_needs(&create, stencil, &driver);
+        let needs = tile_image_needs(&device, &create, stencil, &driver);
         let transient = create.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT);
         // SAFETY: As above.
         unsafe { complete(&device, out, needs, transient) };
@@ -218,19 +216,19 @@ entry_points! {
     ) {
         let Some(device) = device_of(handle) else { return };
         // SAFETY: Valid usage: a valid structure.
-        let asked = unsafe { &*info };
+        let query = unsafe { &*info };
         // SAFETY: As above.
-        let create = unsafe { &*asked.p_create_info };
+        let create = unsafe { &*query.p_create_info };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::buffer(create) };
-        let mut copy = *asked;
+        let mut copy = *query;
         copy.p_create_info = &stripped.info;
-        down!(device.next, vkGetDeviceBufferMemoryRequirements(handle, &copy, out));
+        call_down!(device.driver.commands, vkGetDeviceBufferMemoryRequirements(handle, &copy, out));
         // SAFETY: The chain is valid.
-        let create = unsafe { wide_flags::buffer(create) };
+        let create = unsafe { extended_flags::buffer(create) };
         // SAFETY: Filled by the driver.
         let driver = unsafe { (*out).memory_requirements };
-        let needs = device.tile_buffer_needs(&create, &driver);
+        let needs = tile_buffer_needs(&device, &create, &driver);
         // SAFETY: As above.
         unsafe { complete(&device, out, needs, false) };
     }
@@ -243,7 +241,7 @@ entry_points! {
         out: *mut vk::MemoryFdPropertiesKHR<'_>,
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = down!(device.next, vkGetMemoryFdPropertiesKHR(handle, kind, fd, out));
+        let result = call_down!(device.driver.commands, vkGetMemoryFdPropertiesKHR(handle, kind, fd, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: Filled by the driver.
             remap(&device, unsafe { &mut (*out).memory_type_bits });
@@ -259,7 +257,7 @@ entry_points! {
         out: *mut vk::MemoryHostPointerPropertiesEXT<'_>,
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = down!(device.next, vkGetMemoryHostPointerPropertiesEXT(handle, kind, pointer, out));
+        let result = call_down!(device.driver.commands, vkGetMemoryHostPointerPropertiesEXT(handle, kind, pointer, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: Filled by the driver.
             remap(&device, unsafe { &mut (*out).memory_type_bits });
@@ -275,7 +273,7 @@ entry_points! {
         out: *mut vk::MemoryWin32HandlePropertiesKHR<'_>,
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = down!(device.next, vkGetMemoryWin32HandlePropertiesKHR(handle, kind, external, out));
+        let result = call_down!(device.driver.commands, vkGetMemoryWin32HandlePropertiesKHR(handle, kind, external, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: Filled by the driver.
             remap(&device, unsafe { &mut (*out).memory_type_bits });
@@ -291,7 +289,7 @@ entry_points! {
         out: *mut vk::MemoryZirconHandlePropertiesFUCHSIA<'_>,
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = down!(device.next, vkGetMemoryZirconHandlePropertiesFUCHSIA(handle, kind, external, out));
+        let result = call_down!(device.driver.commands, vkGetMemoryZirconHandlePropertiesFUCHSIA(handle, kind, external, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: Filled by the driver.
             remap(&device, unsafe { &mut (*out).memory_type_bits });
@@ -306,7 +304,7 @@ entry_points! {
         out: *mut vk::AndroidHardwareBufferPropertiesANDROID<'_>,
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = down!(device.next, vkGetAndroidHardwareBufferPropertiesANDROID(handle, buffer, out));
+        let result = call_down!(device.driver.commands, vkGetAndroidHardwareBufferPropertiesANDROID(handle, buffer, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: Filled by the driver.
             remap(&device, unsafe { &mut (*out).memory_type_bits });
@@ -321,7 +319,7 @@ entry_points! {
         out: *mut vk::BufferCollectionPropertiesFUCHSIA<'_>,
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = down!(device.next, vkGetBufferCollectionPropertiesFUCHSIA(handle, collection, out));
+        let result = call_down!(device.driver.commands, vkGetBufferCollectionPropertiesFUCHSIA(handle, collection, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: Filled by the driver.
             remap(&device, unsafe { &mut (*out).memory_type_bits });
@@ -336,7 +334,7 @@ entry_points! {
         out: *mut vk::MemoryRequirements2KHR<'_>,
     ) {
         let Some(device) = device_of(handle) else { return };
-        down!(device.next, vkGetAccelerationStructureMemoryRequirementsNV(handle, info, out));
+        call_down!(device.driver.commands, vkGetAccelerationStructureMemoryRequirementsNV(handle, info, out));
         // SAFETY: Filled by the driver.
         remap(&device, unsafe { &mut (*out).memory_requirements.memory_type_bits });
     }
@@ -348,7 +346,7 @@ entry_points! {
         out: *mut vk::MemoryRequirements2<'_>,
     ) {
         let Some(device) = device_of(handle) else { return };
-        down!(device.next, vkGetGeneratedCommandsMemoryRequirementsNV(handle, info, out));
+        call_down!(device.driver.commands, vkGetGeneratedCommandsMemoryRequirementsNV(handle, info, out));
         // SAFETY: Filled by the driver.
         remap(&device, unsafe { &mut (*out).memory_requirements.memory_type_bits });
     }
@@ -361,7 +359,7 @@ entry_points! {
         out: *mut vk::VideoSessionMemoryRequirementsKHR<'_>,
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = down!(device.next, vkGetVideoSessionMemoryRequirementsKHR(handle, session, count, out));
+        let result = call_down!(device.driver.commands, vkGetVideoSessionMemoryRequirementsKHR(handle, session, count, out));
         if result.as_raw() >= 0 && !out.is_null() {
             // SAFETY: Valid usage.
             let count = unsafe { *count };
@@ -383,21 +381,21 @@ entry_points! {
     ) {
         let Some(device) = device_of(handle) else { return };
         let emulation = device.physical.emulation.as_ref();
-        if emulation.is_some_and(|emulation| emulation.remap.tile_heap() == heap) {
+        if emulation.is_some_and(|emulation| emulation.memory_types.tile_heap() == heap) {
             // SAFETY: Valid usage: room for one.
             unsafe { out.write(vk::PeerMemoryFeatureFlags::empty()) };
             return;
         }
-        down!(device.next, vkGetDeviceGroupPeerMemoryFeatures(handle, heap, local, remote, out));
+        call_down!(device.driver.commands, vkGetDeviceGroupPeerMemoryFeatures(handle, heap, local, remote, out));
     }
 
     /// Nothing is committed for tile memory; the emulated lazy type is committed in full.
     fn vkGetDeviceMemoryCommitment(handle: vk::Device, object: vk::DeviceMemory, out: *mut vk::DeviceSize) {
         let Some(device) = device_of(handle) else { return };
-        match memory::lazy_commitment(&device, object) {
+        match tile_objects::lazy_commitment(&device, object) {
             // SAFETY: Valid usage: room for one.
             Some(bytes) => unsafe { out.write(bytes) },
-            None => down!(device.next, vkGetDeviceMemoryCommitment(handle, object, out)),
+            None => call_down!(device.driver.commands, vkGetDeviceMemoryCommitment(handle, object, out)),
         }
     }
 
@@ -410,8 +408,8 @@ entry_points! {
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
         let resource = device.resources.images.get(image.as_raw());
-        match memory::place(&device, resource, (vk::ObjectType::IMAGE, image.as_raw()), object, offset) {
-            Ok(below) => down!(device.next, vkBindImageMemory(handle, image, below, offset)),
+        match tile_objects::place(&device, resource, (vk::ObjectType::IMAGE, image.as_raw()), object, offset) {
+            Ok(below) => call_down!(device.driver.commands, vkBindImageMemory(handle, image, below, offset)),
             Err(error) => error,
         }
     }
@@ -425,8 +423,8 @@ entry_points! {
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
         let resource = device.resources.buffers.get(buffer.as_raw());
-        match memory::place(&device, resource, (vk::ObjectType::BUFFER, buffer.as_raw()), object, offset) {
-            Ok(below) => down!(device.next, vkBindBufferMemory(handle, buffer, below, offset)),
+        match tile_objects::place(&device, resource, (vk::ObjectType::BUFFER, buffer.as_raw()), object, offset) {
+            Ok(below) => call_down!(device.driver.commands, vkBindBufferMemory(handle, buffer, below, offset)),
             Err(error) => error,
         }
     }
@@ -443,12 +441,12 @@ entry_points! {
         for info in &mut infos {
             let about = (vk::ObjectType::IMAGE, info.image.as_raw());
             let resource = device.resources.images.get(info.image.as_raw());
-            match memory::place(&device, resource, about, info.memory, info.memory_offset) {
+            match tile_objects::place(&device, resource, about, info.memory, info.memory_offset) {
                 Ok(below) => info.memory = below,
                 Err(error) => return error,
             }
         }
-        down!(device.next, vkBindImageMemory2(handle, count, infos.as_ptr()))
+        call_down!(device.driver.commands, vkBindImageMemory2(handle, count, infos.as_ptr()))
     }
 
     /// The same of several buffers.
@@ -463,12 +461,12 @@ entry_points! {
         for info in &mut infos {
             let about = (vk::ObjectType::BUFFER, info.buffer.as_raw());
             let resource = device.resources.buffers.get(info.buffer.as_raw());
-            match memory::place(&device, resource, about, info.memory, info.memory_offset) {
+            match tile_objects::place(&device, resource, about, info.memory, info.memory_offset) {
                 Ok(below) => info.memory = below,
                 Err(error) => return error,
             }
         }
-        down!(device.next, vkBindBufferMemory2(handle, count, infos.as_ptr()))
+        call_down!(device.driver.commands, vkBindBufferMemory2(handle, count, infos.as_ptr()))
     }
 }
 

@@ -1,17 +1,37 @@
-//! The entry points, and the names under which they are given.
+//! The entry points, and the objects behind their handles.
 //!
-//! Each converts what Vulkan passes, calls a function of the layer and nothing else; a panic ends inside it.
+//! An entry point converts what Vulkan passes, asks the model, and calls the driver; a panic ends inside it.
+//!
+//! ```text
+//! driver, instance, device, recorder    the state behind a handle, and how to find it
+//! heap_memory, submit, tile_objects     what the layer itself does below
+//! the others                            entry points by area
+//! look_up                               the entry points by name
+//! ```
 
 pub(crate) mod actions;
 #[cfg(target_os = "android")]
 mod android;
 pub(crate) mod bindings;
-pub(crate) mod descriptors;
+pub(crate) mod command_buffers;
+pub(crate) mod descriptor_sets;
 pub(crate) mod device;
+pub(crate) mod devices;
+pub(crate) mod driver;
+pub(crate) mod heap_memory;
+pub(crate) mod hook;
 pub(crate) mod instance;
+pub(crate) mod instances;
 pub(crate) mod look_up;
 pub(crate) mod memory;
-pub(crate) mod physical;
+pub(crate) mod physical_devices;
+pub(crate) mod physical_query;
+pub(crate) mod plain_barriers;
 pub(crate) mod queues;
-pub(crate) mod recording;
+pub(crate) mod recorder;
 pub(crate) mod resources;
+pub(crate) mod strip;
+pub(crate) mod submit;
+pub(crate) mod tile_objects;
+pub(crate) mod tile_properties;
+pub(crate) mod tile_shading;

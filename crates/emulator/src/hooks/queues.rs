@@ -2,34 +2,35 @@
 
 use ash::vk;
 
-use crate::chain::{elements, find};
-use crate::device::device_of;
-use crate::guard::{down, entry_points};
-use crate::submit::{Batch, Given, submit};
+use tileheap_layer::arrays::elements;
+use tileheap_layer::chain::find;
+use tileheap_layer::{call_down, entry_points};
+
+use super::device::device_of;
+use super::submit::{given, submit};
+use crate::model::submissions::Batch;
 
 entry_points! {
     /// Remembers the queue's family.
     fn vkGetDeviceQueue(handle: vk::Device, family: u32, index: u32, out: *mut vk::Queue) {
         let Some(device) = device_of(handle) else { return };
-        down!(device.next, vkGetDeviceQueue(handle, family, index, out));
+        call_down!(device.driver.commands, vkGetDeviceQueue(handle, family, index, out));
         if let Some(tile) = &device.tile {
             // SAFETY: The driver has written it.
             tile.queues.remember(unsafe { *out }, family);
         }
-
     }
 
     /// The same.
     fn vkGetDeviceQueue2(handle: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, out: *mut vk::Queue) {
         let Some(device) = device_of(handle) else { return };
-        down!(device.next, vkGetDeviceQueue2(handle, info, out));
+        call_down!(device.driver.commands, vkGetDeviceQueue2(handle, info, out));
         if let Some(tile) = &device.tile {
             // SAFETY: Valid usage: a valid structure.
             let family = unsafe { (*info).queue_family_index };
             // SAFETY: The driver has written it.
             tile.queues.remember(unsafe { *out }, family);
         }
-
     }
 
     /// With poison between command buffers and behind batches, where tile memory is used.
@@ -40,27 +41,27 @@ entry_points! {
         fence: vk::Fence,
     ) -> vk::Result {
         let Some(device) = device_of(queue) else { return vk::Result::ERROR_UNKNOWN };
-        let as_given = || down!(device.next, vkQueueSubmit(queue, count, infos, fence));
+        let as_given = || call_down!(device.driver.commands, vkQueueSubmit(queue, count, infos, fence));
         let Some(tile) = &device.tile else { return as_given() };
         // SAFETY: Valid usage.
         let infos = unsafe { elements(infos, count) };
-        let given: Vec<_> = infos
+        let batches: Vec<_> = infos
             .iter()
-            .map(|info| Given {
-                // SAFETY: Valid usage.
-                commands: unsafe { elements(info.p_command_buffers, info.command_buffer_count) }.to_vec(),
+            .map(|info| {
                 // SAFETY: The chain is valid.
-                is_fixed: unsafe { find::<vk::DeviceGroupSubmitInfo<'_>>(info.p_next) }.is_some(),
+                let is_fixed = unsafe { find::<vk::DeviceGroupSubmitInfo<'_>>(info.p_next) }.is_some();
+                // SAFETY: Valid usage.
+                unsafe { given(info.p_command_buffers, info.command_buffer_count, |commands| *commands, is_fixed) }
             })
             .collect();
-        submit(&device, tile, queue, &given, as_given, |batches| {
+        submit(&device, tile, queue, &batches, as_given, |batches| {
             let mut timelines = vec![vk::TimelineSemaphoreSubmitInfo::default(); batches.len()];
             let below: Vec<_> = batches
                 .iter()
                 .zip(&mut timelines)
                 .map(|(batch, timeline)| first_kind(batch, infos, timeline))
                 .collect();
-            down!(device.next, vkQueueSubmit(queue, below.len() as u32, below.as_ptr(), fence))
+            call_down!(device.driver.commands, vkQueueSubmit(queue, below.len() as u32, below.as_ptr(), fence))
         })
     }
 
@@ -72,25 +73,22 @@ entry_points! {
         fence: vk::Fence,
     ) -> vk::Result {
         let Some(device) = device_of(queue) else { return vk::Result::ERROR_UNKNOWN };
-        let as_given = || down!(device.next, vkQueueSubmit2(queue, count, infos, fence));
+        let as_given = || call_down!(device.driver.commands, vkQueueSubmit2(queue, count, infos, fence));
         let Some(tile) = &device.tile else { return as_given() };
         // SAFETY: Valid usage.
         let infos = unsafe { elements(infos, count) };
-        let given: Vec<_> = infos
+        let batches: Vec<_> = infos
             .iter()
             .map(|info| {
+                let handle = |info: &vk::CommandBufferSubmitInfo<'_>| info.command_buffer;
                 // SAFETY: Valid usage.
-                let commands = unsafe { elements(info.p_command_buffer_infos, info.command_buffer_info_count) };
-                Given {
-                    commands: commands.iter().map(|info| info.command_buffer).collect(),
-                    is_fixed: false,
-                }
+                unsafe { given(info.p_command_buffer_infos, info.command_buffer_info_count, handle, false) }
             })
             .collect();
-        submit(&device, tile, queue, &given, as_given, |batches| {
+        submit(&device, tile, queue, &batches, as_given, |batches| {
             let parts: Vec<_> = batches.iter().map(|batch| Parts::new(batch, infos)).collect();
             let below: Vec<_> = batches.iter().zip(&parts).map(|(batch, parts)| second_kind(batch, infos, parts)).collect();
-            down!(device.next, vkQueueSubmit2(queue, below.len() as u32, below.as_ptr(), fence))
+            call_down!(device.driver.commands, vkQueueSubmit2(queue, below.len() as u32, below.as_ptr(), fence))
         })
     }
 }
@@ -132,7 +130,7 @@ impl Parts {
     fn new(batch: &Batch, infos: &[vk::SubmitInfo2<'_>]) -> Parts {
         let plain =
             |commands: vk::CommandBuffer| vk::CommandBufferSubmitInfo::default().command_buffer(commands);
-        let turn = |semaphore: vk::Semaphore, value: u64| {
+        let point = |semaphore: vk::Semaphore, value: u64| {
             let everything = vk::PipelineStageFlags2::ALL_COMMANDS;
             vk::SemaphoreSubmitInfo::default()
                 .semaphore(semaphore)
@@ -155,7 +153,7 @@ impl Parts {
             Batch::Application(_, None) => {}
             Batch::Poison(handle) => commands.push(plain(*handle)),
             Batch::Wait(semaphore, value) | Batch::Signal(semaphore, value) => {
-                semaphores.push(turn(*semaphore, *value))
+                semaphores.push(point(*semaphore, *value))
             }
         }
         Parts { commands, semaphores }

@@ -1,17 +1,20 @@
-//! Entry points that create and destroy what may have to do with tile memory.
+//! Entry points that create and destroy images, buffers, views, framebuffers and render passes.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ash::vk;
 use ash::vk::Handle;
+use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
+use tileheap_device::profile::TileRequirements;
+use tileheap_layer::arrays::elements;
+use tileheap_layer::{call_down, entry_points};
 
-use crate::chain::elements;
-use crate::device::device_of;
-use crate::guard::{down, entry_points};
-use crate::render_passes;
-use crate::resources::Framebuffer;
-use crate::strip;
-use crate::wide_flags;
+use super::device::{Device, device_of};
+use super::strip;
+use crate::model::render_passes;
+use crate::model::requirements;
+use crate::model::resources::{Framebuffer, Resource, has_two_aspects};
+use crate::tables::extended_flags;
 
 entry_points! {
     /// Without the tile bit below; what has it is remembered.
@@ -23,18 +26,18 @@ entry_points! {
     ) -> vk::Result {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
         if device.physical.emulation.is_none() {
-            return down!(device.next, vkCreateImage(handle, info, allocator, out));
+            return call_down!(device.driver.commands, vkCreateImage(handle, info, allocator, out));
         }
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::image(info) };
-        let result = down!(device.next, vkCreateImage(handle, &stripped.info, allocator, out));
+        let result = call_down!(device.driver.commands, vkCreateImage(handle, &stripped.info, allocator, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: The chain is valid.
-            let (asked, stencil) = unsafe { wide_flags::image(info) };
+            let (create, stencil) = unsafe { extended_flags::image(info) };
             // SAFETY: The driver has written it.
-            device.remember_image(unsafe { *out }, &asked, stencil);
+            remember_image(&device, unsafe { *out }, &create, stencil);
         }
         result
     }
@@ -44,7 +47,7 @@ entry_points! {
         let Some(device) = device_of(handle) else { return };
         device.resources.images.remove(image.as_raw());
         device.resources.transient_images.remove(image.as_raw());
-        down!(device.next, vkDestroyImage(handle, image, allocator));
+        call_down!(device.driver.commands, vkDestroyImage(handle, image, allocator));
     }
 
     /// Without the tile bit below; what has it is remembered.
@@ -59,12 +62,12 @@ entry_points! {
         let info = unsafe { &*info };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::buffer(info) };
-        let result = down!(device.next, vkCreateBuffer(handle, &stripped.info, allocator, out));
+        let result = call_down!(device.driver.commands, vkCreateBuffer(handle, &stripped.info, allocator, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: The chain is valid.
-            let asked = unsafe { wide_flags::buffer(info) };
+            let create = unsafe { extended_flags::buffer(info) };
             // SAFETY: The driver has written it.
-            device.remember_buffer(unsafe { *out }, &asked);
+            remember_buffer(&device, unsafe { *out }, &create);
         }
         result
     }
@@ -73,7 +76,7 @@ entry_points! {
     fn vkDestroyBuffer(handle: vk::Device, buffer: vk::Buffer, allocator: *const vk::AllocationCallbacks<'_>) {
         let Some(device) = device_of(handle) else { return };
         device.resources.buffers.remove(buffer.as_raw());
-        down!(device.next, vkDestroyBuffer(handle, buffer, allocator));
+        call_down!(device.driver.commands, vkDestroyBuffer(handle, buffer, allocator));
     }
 
     /// Without the tile bit below; views of tile images are remembered.
@@ -87,11 +90,11 @@ entry_points! {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
         let Some(image) = device.resources.images.get(info.image.as_raw()) else {
-            return down!(device.next, vkCreateImageView(handle, info, allocator, out));
+            return call_down!(device.driver.commands, vkCreateImageView(handle, info, allocator, out));
         };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::image_view(info) };
-        let result = down!(device.next, vkCreateImageView(handle, &stripped.info, allocator, out));
+        let result = call_down!(device.driver.commands, vkCreateImageView(handle, &stripped.info, allocator, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: The driver has written it.
             device.resources.image_views.insert(unsafe { *out }.as_raw(), image);
@@ -103,7 +106,7 @@ entry_points! {
     fn vkDestroyImageView(handle: vk::Device, view: vk::ImageView, allocator: *const vk::AllocationCallbacks<'_>) {
         let Some(device) = device_of(handle) else { return };
         device.resources.image_views.remove(view.as_raw());
-        down!(device.next, vkDestroyImageView(handle, view, allocator));
+        call_down!(device.driver.commands, vkDestroyImageView(handle, view, allocator));
     }
 
     /// Without the tile bit below; views of tile buffers are remembered.
@@ -117,11 +120,11 @@ entry_points! {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
         let Some(buffer) = device.resources.buffers.get(info.buffer.as_raw()) else {
-            return down!(device.next, vkCreateBufferView(handle, info, allocator, out));
+            return call_down!(device.driver.commands, vkCreateBufferView(handle, info, allocator, out));
         };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::buffer_view(info) };
-        let result = down!(device.next, vkCreateBufferView(handle, &stripped.info, allocator, out));
+        let result = call_down!(device.driver.commands, vkCreateBufferView(handle, &stripped.info, allocator, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: The driver has written it.
             device.resources.buffer_views.insert(unsafe { *out }.as_raw(), buffer);
@@ -133,7 +136,7 @@ entry_points! {
     fn vkDestroyBufferView(handle: vk::Device, view: vk::BufferView, allocator: *const vk::AllocationCallbacks<'_>) {
         let Some(device) = device_of(handle) else { return };
         device.resources.buffer_views.remove(view.as_raw());
-        down!(device.next, vkDestroyBufferView(handle, view, allocator));
+        call_down!(device.driver.commands, vkDestroyBufferView(handle, view, allocator));
     }
 
     /// Without the tile bit in attachment descriptions; which attachments are tile images is remembered.
@@ -148,7 +151,7 @@ entry_points! {
         let info = unsafe { &*info };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::framebuffer(info) };
-        let result = down!(device.next, vkCreateFramebuffer(handle, &stripped.info, allocator, out));
+        let result = call_down!(device.driver.commands, vkCreateFramebuffer(handle, &stripped.info, allocator, out));
         if result != vk::Result::SUCCESS {
             return result;
         }
@@ -178,7 +181,7 @@ entry_points! {
     ) {
         let Some(device) = device_of(handle) else { return };
         device.resources.framebuffers.remove(framebuffer.as_raw());
-        down!(device.next, vkDestroyFramebuffer(handle, framebuffer, allocator));
+        call_down!(device.driver.commands, vkDestroyFramebuffer(handle, framebuffer, allocator));
     }
 
     /// Without the layer's structures below; what it does to attachments is remembered.
@@ -193,7 +196,7 @@ entry_points! {
         let info = unsafe { &*info };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::render_pass(info) };
-        let result = down!(device.next, vkCreateRenderPass(handle, &stripped.info, allocator, out));
+        let result = call_down!(device.driver.commands, vkCreateRenderPass(handle, &stripped.info, allocator, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: The create info is valid.
             let pass = unsafe { render_passes::read(info) };
@@ -215,7 +218,7 @@ entry_points! {
         let info = unsafe { &*info };
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::render_pass2(info) };
-        let result = down!(device.next, vkCreateRenderPass2(handle, &stripped.info, allocator, out));
+        let result = call_down!(device.driver.commands, vkCreateRenderPass2(handle, &stripped.info, allocator, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: The create info is valid.
             let pass = unsafe { render_passes::read2(info) };
@@ -233,7 +236,7 @@ entry_points! {
     ) {
         let Some(device) = device_of(handle) else { return };
         device.resources.render_passes.remove(pass.as_raw());
-        down!(device.next, vkDestroyRenderPass(handle, pass, allocator));
+        call_down!(device.driver.commands, vkDestroyRenderPass(handle, pass, allocator));
     }
 
     /// Without the tile bit below.
@@ -251,7 +254,7 @@ entry_points! {
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::image(create) };
         copy.p_create_info = &stripped.info;
-        down!(device.next, vkGetDeviceImageSparseMemoryRequirements(handle, &copy, count, out));
+        call_down!(device.driver.commands, vkGetDeviceImageSparseMemoryRequirements(handle, &copy, count, out));
     }
 
     /// Without the tile bit below.
@@ -268,6 +271,99 @@ entry_points! {
         // SAFETY: As above, and it outlives the call.
         let stripped = unsafe { strip::image(create) };
         copy.p_create_info = &stripped.info;
-        down!(device.next, vkGetDeviceImageSubresourceLayoutKHR(handle, &copy, out));
+        call_down!(device.driver.commands, vkGetDeviceImageSubresourceLayoutKHR(handle, &copy, out));
     }
+}
+
+/// The tile requirements of an image, given the driver's own.
+pub(crate) fn tile_image_needs(
+    device: &Device,
+    info: &vk::ImageCreateInfo<'_>,
+    stencil_usage: vk::ImageUsageFlags,
+    driver: &vk::MemoryRequirements,
+) -> Option<TileRequirements> {
+    let emulation = device.physical.emulation.as_ref()?;
+    requirements::tile_image(emulation, device.heap_type()?, info, stencil_usage, driver)
+}
+
+/// The tile requirements of a buffer, given the driver's own.
+pub(crate) fn tile_buffer_needs(
+    device: &Device,
+    info: &vk::BufferCreateInfo<'_>,
+    driver: &vk::MemoryRequirements,
+) -> Option<TileRequirements> {
+    let emulation = device.physical.emulation.as_ref()?;
+    requirements::tile_buffer(emulation, device.heap_type()?, info, driver)
+}
+
+/// Remembers a new image, if it has the tile usage bit.
+fn remember_image(
+    device: &Device,
+    handle: vk::Image,
+    info: &vk::ImageCreateInfo<'_>,
+    stencil_usage: vk::ImageUsageFlags,
+) {
+    if info.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT) && device.lazy_bits(u32::MAX) != 0 {
+        device.resources.transient_images.insert(handle.as_raw(), ());
+    }
+    if device.tile.is_none() || !(info.usage | stencil_usage).contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) {
+        return;
+    }
+    let mut driver = vk::MemoryRequirements::default();
+    if !info.flags.contains(vk::ImageCreateFlags::DISJOINT) {
+        call_down!(
+            device.driver.commands,
+            vkGetImageMemoryRequirements(device.driver.handle, handle, &mut driver)
+        );
+    }
+    let resource = Resource {
+        object: (vk::ObjectType::IMAGE, handle.as_raw()),
+        needs: tile_image_needs(device, info, stencil_usage, &driver),
+        driver_size: driver.size,
+        fits_below: fits_below(device, &driver),
+        extent: vk::Extent2D {
+            width: info.extent.width,
+            height: info.extent.height,
+        },
+        two_aspects: has_two_aspects(info.format),
+        single: info.mip_levels == 1 && info.array_layers == 1,
+        addressable: false,
+        place: OnceLock::new(),
+    };
+    device
+        .resources
+        .images
+        .insert(handle.as_raw(), Arc::new(resource));
+}
+
+/// Remembers a new buffer, if it has the tile usage bit.
+fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateInfo<'_>) {
+    if device.tile.is_none() || !info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) {
+        return;
+    }
+    let mut driver = vk::MemoryRequirements::default();
+    call_down!(
+        device.driver.commands,
+        vkGetBufferMemoryRequirements(device.driver.handle, handle, &mut driver)
+    );
+    let resource = Resource {
+        object: (vk::ObjectType::BUFFER, handle.as_raw()),
+        needs: tile_buffer_needs(device, info, &driver),
+        driver_size: driver.size,
+        fits_below: fits_below(device, &driver),
+        extent: vk::Extent2D::default(),
+        two_aspects: false,
+        single: true,
+        addressable: info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS),
+        place: OnceLock::new(),
+    };
+    device
+        .resources
+        .buffers
+        .insert(handle.as_raw(), Arc::new(resource));
+}
+
+fn fits_below(device: &Device, driver: &vk::MemoryRequirements) -> bool {
+    let heap_type = device.heap_type();
+    heap_type.is_some_and(|heap_type| driver.memory_type_bits >> heap_type & 1 == 1)
 }

@@ -1,0 +1,267 @@
+//! Entry points of shaders, pipelines and descriptor sets: what draws and dispatches can access.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use tileheap_layer::arrays::elements;
+use tileheap_layer::{call_down, entry_points};
+
+use super::device::device_of;
+use crate::model::descriptors::{Set, Template};
+use crate::model::shaders;
+
+entry_points! {
+    /// Remembers the descriptors that the module accesses.
+    fn vkCreateShaderModule(
+        handle: vk::Device,
+        info: *const vk::ShaderModuleCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::ShaderModule,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = call_down!(device.driver.commands, vkCreateShaderModule(handle, info, allocator, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Valid usage: a valid structure.
+            let info = unsafe { &*info };
+            // SAFETY: As above; the size is a multiple of 4.
+            let words = unsafe { elements(info.p_code, (info.code_size / 4) as u32) };
+            // SAFETY: The driver has written it.
+            device.descriptors.modules.insert(unsafe { *out }.as_raw(), Arc::new(shaders::accesses(words)));
+        }
+        result
+    }
+
+    /// Forgets it.
+    fn vkDestroyShaderModule(
+        handle: vk::Device,
+        module: vk::ShaderModule,
+        allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        device.descriptors.modules.remove(module.as_raw());
+        call_down!(device.driver.commands, vkDestroyShaderModule(handle, module, allocator));
+    }
+
+    /// Remembers the descriptors that each pipeline accesses.
+    fn vkCreateGraphicsPipelines(
+        handle: vk::Device,
+        cache: vk::PipelineCache,
+        count: u32,
+        infos: *const vk::GraphicsPipelineCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Pipeline,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = call_down!(device.driver.commands, vkCreateGraphicsPipelines(handle, cache, count, infos, allocator, out));
+        // SAFETY: Valid usage.
+        let (infos, made) = unsafe { created(infos, out, count) };
+        for (info, made) in infos.iter().zip(made) {
+            // SAFETY: Valid usage.
+            let stages = unsafe { elements(info.p_stages, info.stage_count) };
+            // SAFETY: As above.
+            unsafe { device.descriptors.remember_pipeline(*made, stages, info.p_next) };
+        }
+        result
+    }
+
+    /// The same.
+    fn vkCreateComputePipelines(
+        handle: vk::Device,
+        cache: vk::PipelineCache,
+        count: u32,
+        infos: *const vk::ComputePipelineCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Pipeline,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = call_down!(device.driver.commands, vkCreateComputePipelines(handle, cache, count, infos, allocator, out));
+        // SAFETY: Valid usage.
+        let (infos, made) = unsafe { created(infos, out, count) };
+        for (info, made) in infos.iter().zip(made) {
+            // SAFETY: Valid usage.
+            unsafe { device.descriptors.remember_pipeline(*made, std::slice::from_ref(&info.stage), info.p_next) };
+        }
+        result
+    }
+
+    /// The same; what a deferred operation makes is not known.
+    fn vkCreateRayTracingPipelinesKHR(
+        handle: vk::Device,
+        operation: vk::DeferredOperationKHR,
+        cache: vk::PipelineCache,
+        count: u32,
+        infos: *const vk::RayTracingPipelineCreateInfoKHR<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Pipeline,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let next = &device.driver.commands;
+        let result =
+            call_down!(next, vkCreateRayTracingPipelinesKHR(handle, operation, cache, count, infos, allocator, out));
+        if operation == vk::DeferredOperationKHR::null() {
+            // SAFETY: Valid usage.
+            let (infos, made) = unsafe { created(infos, out, count) };
+            for (info, made) in infos.iter().zip(made) {
+                // SAFETY: Valid usage.
+                let stages = unsafe { elements(info.p_stages, info.stage_count) };
+                // SAFETY: As above.
+                unsafe { device.descriptors.remember_pipeline(*made, stages, info.p_next) };
+            }
+        }
+        result
+    }
+
+    /// Forgets it.
+    fn vkDestroyPipeline(handle: vk::Device, pipeline: vk::Pipeline, allocator: *const vk::AllocationCallbacks<'_>) {
+        let Some(device) = device_of(handle) else { return };
+        device.descriptors.pipelines.remove(pipeline.as_raw());
+        call_down!(device.driver.commands, vkDestroyPipeline(handle, pipeline, allocator));
+    }
+
+    /// New sets hold nothing.
+    fn vkAllocateDescriptorSets(
+        handle: vk::Device,
+        info: *const vk::DescriptorSetAllocateInfo<'_>,
+        out: *mut vk::DescriptorSet,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = call_down!(device.driver.commands, vkAllocateDescriptorSets(handle, info, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Valid usage: a valid structure.
+            let info = unsafe { &*info };
+            // SAFETY: The driver has written so many.
+            for set in unsafe { elements(out.cast_const(), info.descriptor_set_count) } {
+                device.descriptors.sets.insert(set.as_raw(), Arc::new(Set::new(info.descriptor_pool)));
+            }
+        }
+        result
+    }
+
+    /// Forgets them.
+    fn vkFreeDescriptorSets(
+        handle: vk::Device,
+        pool: vk::DescriptorPool,
+        count: u32,
+        sets: *const vk::DescriptorSet,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        // SAFETY: Valid usage.
+        for set in unsafe { elements(sets, count) } {
+            device.descriptors.sets.remove(set.as_raw());
+        }
+        call_down!(device.driver.commands, vkFreeDescriptorSets(handle, pool, count, sets))
+    }
+
+    /// Forgets the pool's sets.
+    fn vkResetDescriptorPool(
+        handle: vk::Device,
+        pool: vk::DescriptorPool,
+        flags: vk::DescriptorPoolResetFlags,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        device.descriptors.sets.remove_all(|set| set.pool == pool);
+        call_down!(device.driver.commands, vkResetDescriptorPool(handle, pool, flags))
+    }
+
+    /// Forgets the pool's sets.
+    fn vkDestroyDescriptorPool(
+        handle: vk::Device,
+        pool: vk::DescriptorPool,
+        allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        device.descriptors.sets.remove_all(|set| set.pool == pool);
+        call_down!(device.driver.commands, vkDestroyDescriptorPool(handle, pool, allocator));
+    }
+
+    /// Remembers which descriptors are tile resources.
+    fn vkUpdateDescriptorSets(
+        handle: vk::Device,
+        write_count: u32,
+        writes: *const vk::WriteDescriptorSet<'_>,
+        copy_count: u32,
+        copies: *const vk::CopyDescriptorSet<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        let sets = &device.descriptors.sets;
+        // SAFETY: Valid usage.
+        for write in unsafe { elements(writes, write_count) } {
+            if let Some(set) = sets.get(write.dst_set.as_raw()) {
+                // SAFETY: Valid usage.
+                unsafe { set.write(&device.resources, write) };
+            }
+        }
+        // SAFETY: Valid usage.
+        for copy in unsafe { elements(copies, copy_count) } {
+            if let (Some(from), Some(to)) = (sets.get(copy.src_set.as_raw()), sets.get(copy.dst_set.as_raw())) {
+                to.copy(&from, copy);
+            }
+        }
+        call_down!(device.driver.commands, vkUpdateDescriptorSets(handle, write_count, writes, copy_count, copies));
+    }
+
+    /// Remembers the layout of the update data.
+    fn vkCreateDescriptorUpdateTemplate(
+        handle: vk::Device,
+        info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::DescriptorUpdateTemplate,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let result = call_down!(device.driver.commands, vkCreateDescriptorUpdateTemplate(handle, info, allocator, out));
+        if result == vk::Result::SUCCESS {
+            // SAFETY: Valid usage: a valid structure.
+            let info = unsafe { &*info };
+            // SAFETY: Valid usage.
+            let entries =
+                unsafe { elements(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
+            let template = Template { entries: entries.to_vec(), point: info.pipeline_bind_point };
+            // SAFETY: The driver has written it.
+            device.descriptors.templates.insert(unsafe { *out }.as_raw(), Arc::new(template));
+        }
+        result
+    }
+
+    /// Forgets it.
+    fn vkDestroyDescriptorUpdateTemplate(
+        handle: vk::Device,
+        template: vk::DescriptorUpdateTemplate,
+        allocator: *const vk::AllocationCallbacks<'_>,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        device.descriptors.templates.remove(template.as_raw());
+        call_down!(device.driver.commands, vkDestroyDescriptorUpdateTemplate(handle, template, allocator));
+    }
+
+    /// Remembers which descriptors are tile resources.
+    fn vkUpdateDescriptorSetWithTemplate(
+        handle: vk::Device,
+        set: vk::DescriptorSet,
+        template: vk::DescriptorUpdateTemplate,
+        data: *const c_void,
+    ) {
+        let Some(device) = device_of(handle) else { return };
+        let known = device.descriptors.templates.get(template.as_raw());
+        if let (Some(template), Some(set)) = (known, device.descriptors.sets.get(set.as_raw())) {
+            // SAFETY: Valid usage: data for that template.
+            unsafe { set.write_by_template(&device.resources, &template, data) };
+        }
+        call_down!(device.driver.commands, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
+    }
+}
+
+/// # Safety
+/// Both are null or point to `count` elements, valid ones and written ones.
+unsafe fn created<'a, T>(
+    infos: *const T,
+    out: *mut vk::Pipeline,
+    count: u32,
+) -> (&'a [T], &'a [vk::Pipeline]) {
+    // SAFETY: The caller's promise.
+    let infos = unsafe { elements(infos, count) };
+    // SAFETY: The caller's promise.
+    (infos, unsafe { elements(out.cast_const(), count) })
+}

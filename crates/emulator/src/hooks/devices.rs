@@ -1,0 +1,334 @@
+//! Creates and destroys devices.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::{Handle, TaggedStructure};
+use tileheap_device::ffi;
+use tileheap_layer::arrays::{c_strings, elements};
+use tileheap_layer::chain::find;
+use tileheap_layer::loader::{device_data_callback, take_device_link};
+use tileheap_layer::{call_down, entry_points};
+
+use super::device::{Device, Enabled, Tile, forget, remember};
+use super::driver::Driver;
+use super::heap_memory::HeapMemory;
+use super::instance::{Instance, physical_of};
+use super::recorder;
+use super::strip;
+use crate::model::descriptors::Descriptors;
+use crate::model::resources::Resources;
+use crate::model::submissions::Queues;
+use crate::model::trace::Trace;
+use crate::tables::action_commands::ActionTable;
+use crate::tables::device_commands::DeviceTable;
+use crate::tables::emulation::{Emulation, Physical, is_own_extension};
+use crate::tables::messages::MessageId;
+use crate::tables::settings::VALIDATION;
+
+entry_points! {
+    /// Strips what is the layer's, adds what the layer needs, and creates the device below.
+    fn vkCreateDevice(
+        handle: vk::PhysicalDevice,
+        info: *const vk::DeviceCreateInfo<'_>,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Device,
+    ) -> vk::Result {
+        let Some((instance, physical)) = physical_of(handle) else {
+            return vk::Result::ERROR_INITIALIZATION_FAILED;
+        };
+        // SAFETY: The loader passes a valid create info.
+        let info = unsafe { &*info };
+        // SAFETY: The arguments are the loader's.
+        unsafe { create(&instance, &physical, info, allocator, out) }
+    }
+
+    /// Waits for the layer's own work, destroys what the layer made, and destroys the device below.
+    fn vkDestroyDevice(handle: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
+        if handle == vk::Device::null() {
+            return;
+        }
+        if let Some(device) = forget(handle) {
+            close(&device);
+            call_down!(device.driver.commands, vkDestroyDevice(handle, allocator));
+        }
+    }
+}
+
+/// What the layer changes in a device's create info.
+struct Request {
+    names: Vec<*const c_char>,
+    enabled: Enabled,
+    buffer_device_address: bool,
+    /// The feature tileMemoryHeap is on.
+    tile: bool,
+    queue_count: u32,
+    /// A timeline semaphore orders the queues that use tile memory.
+    timeline: bool,
+}
+
+/// Creates the device below without what is the layer's, and remembers it.
+///
+/// # Safety
+/// The arguments are those of `vkCreateDevice`, with the loader's chain.
+unsafe fn create(
+    instance: &Arc<Instance>,
+    physical: &Arc<Physical>,
+    info: &vk::DeviceCreateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    out: *mut vk::Device,
+) -> vk::Result {
+    if let Some(error) = physical.failure {
+        return error;
+    }
+    // SAFETY: The caller's promise.
+    let Some((look_up, device_look_up)) = (unsafe { take_device_link(info.p_next) }) else {
+        return vk::Result::ERROR_INITIALIZATION_FAILED;
+    };
+    // SAFETY: The caller's promise.
+    let set_loader_data = unsafe { device_data_callback(info.p_next) };
+    // SAFETY: The next layer's look-up, its instance and a C string.
+    let create = unsafe { look_up(instance.handle, c"vkCreateDevice".as_ptr()) };
+    let Some(create) = create else {
+        return vk::Result::ERROR_INITIALIZATION_FAILED;
+    };
+    // SAFETY: The command of that name.
+    let create =
+        unsafe { std::mem::transmute::<unsafe extern "system" fn(), vk::PFN_vkCreateDevice>(create) };
+    // SAFETY: The create info is valid.
+    if physical.emulation.is_some() && unsafe { Emulation::enables_unsupported_features(info.p_next) } {
+        return vk::Result::ERROR_FEATURE_NOT_PRESENT;
+    }
+    // SAFETY: The create info is valid.
+    let request = unsafe { Request::read(instance, physical, info) };
+    // SAFETY: The create info is valid.
+    let result = unsafe { request.create_below(physical, info, create, allocator, out) };
+    if result != vk::Result::SUCCESS {
+        return result;
+    }
+    // SAFETY: The next layer succeeded and so has written it.
+    let handle = unsafe { *out };
+    let look_up_command = |name: &CStr| {
+        // SAFETY: The next layer's look-up, the device it created and a C string.
+        unsafe { device_look_up(handle, name.as_ptr()) }
+    };
+    // SAFETY: The look-up gives nothing or the command of the name.
+    let commands = unsafe { DeviceTable::load(look_up_command) };
+    // SAFETY: As above.
+    let actions = unsafe { ActionTable::load(look_up_command) };
+    let emulated = physical.emulation.as_ref().filter(|_| request.tile);
+    let settings = &instance.settings;
+    let mut reporter = instance.reporter.with_own_counters();
+    let validation_is_below = emulated.is_some() && validation_is_below(instance, physical.handle);
+    if validation_is_below {
+        // There it checks none of what the application does with tile memory.
+        reporter = reporter.with_rules(settings.report.beside_validation(false));
+    }
+    let tile = emulated.map(|emulation| Tile {
+        heap: HeapMemory::new(emulation.profile.tile.size.0),
+        queues: Queues::new(request.timeline),
+        trace: settings
+            .trace
+            .as_ref()
+            .map(|path| Trace::new(path, &emulation.profile.name, emulation.profile.tile.size.0)),
+        poison: settings.poison,
+    });
+    let device = Device {
+        driver: Driver {
+            handle,
+            commands,
+            actions,
+            set_loader_data,
+            buffer_device_address: request.buffer_device_address,
+        },
+        physical: physical.clone(),
+        reporter,
+        enabled: request.enabled,
+        resources: Resources::default(),
+        descriptors: Descriptors::default(),
+        tile,
+        log_counters: settings.counters,
+    };
+    if let (Some(tile), Some(emulation)) = (&device.tile, &device.physical.emulation)
+        && let Err(error) = tile.heap.probe(&device.driver, &emulation.driver)
+    {
+        call_down!(device.driver.commands, vkDestroyDevice(handle, allocator));
+        // SAFETY: Valid usage: room for a handle.
+        unsafe { out.write(vk::Device::null()) };
+        return error;
+    }
+    warn(&device, &request, validation_is_below);
+    remember(device);
+    result
+}
+
+fn warn(device: &Device, request: &Request, validation_is_below: bool) {
+    let Some(_) = &device.tile else { return };
+    let about = (vk::ObjectType::DEVICE, device.driver.handle.as_raw());
+    if request.queue_count > 1 && !request.timeline {
+        let text = "the driver has no timeline semaphores, so the emulator cannot keep tile memory of different \
+                        queues apart: use it on one queue alone";
+        device.reporter.report(MessageId::CannotEmulate, about, text);
+    }
+    if validation_is_below {
+        let text = "validation sits below the emulator, where it sees no tile memory: list it before the emulator in \
+                        VK_INSTANCE_LAYERS";
+        device.reporter.report(MessageId::AboveValidation, about, text);
+    }
+}
+
+/// Waits for what the layer submitted, and destroys what it made.
+fn close(device: &Device) {
+    let Some(tile) = &device.tile else { return };
+    let driver = &device.driver;
+    let order = std::mem::take(&mut *tile.queues.order());
+    if tile.heap.is_made() || order.semaphore != vk::Semaphore::null() {
+        let _ = call_down!(driver.commands, vkDeviceWaitIdle(driver.handle));
+    }
+    if order.semaphore != vk::Semaphore::null() {
+        call_down!(
+            driver.commands,
+            vkDestroySemaphore(driver.handle, order.semaphore, std::ptr::null())
+        );
+    }
+    tile.heap.destroy(driver);
+    recorder::forget_device(driver.handle);
+    let counts = device.reporter.counts();
+    if let Some(trace) = &tile.trace {
+        trace.close(&counts);
+    }
+    if device.log_counters {
+        eprintln!("VK_LAYER_TILEHEAP_emulator: messages: {counts:?}");
+    }
+}
+impl Request {
+    /// # Safety
+    /// `info` is valid.
+    unsafe fn read(instance: &Instance, physical: &Physical, info: &vk::DeviceCreateInfo<'_>) -> Request {
+        // SAFETY: The caller's promise.
+        let names = unsafe { elements(info.pp_enabled_extension_names, info.enabled_extension_count) };
+        // SAFETY: As above.
+        let enabled = unsafe { c_strings(info.pp_enabled_extension_names, info.enabled_extension_count) };
+        // SAFETY: As above.
+        let queues = unsafe { elements(info.p_queue_create_infos, info.queue_create_info_count) };
+        let queue_count = queues.iter().map(|queues| queues.queue_count).sum();
+        if physical.emulation.is_none() {
+            return Request {
+                names: names.to_vec(),
+                enabled: Enabled::default(),
+                buffer_device_address: false,
+                tile: false,
+                queue_count,
+                timeline: false,
+            };
+        }
+        let has = |wanted: &CStr| enabled.clone().any(|name| name == wanted);
+        // SAFETY: The chain is valid.
+        let feature = unsafe { find::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(info.p_next) };
+        let tile_memory_heap = has(ffi::tile_memory_heap::NAME);
+        let tile = tile_memory_heap && feature.is_some_and(|feature| feature.tile_memory_heap != 0);
+        let timeline = tile && queue_count > 1 && has_timeline(instance, physical);
+        let mut names: Vec<_> = names.iter().copied().zip(enabled.clone()).collect();
+        names.retain(|(_, name)| !is_own_extension(name));
+        let mut names: Vec<_> = names.into_iter().map(|(pointer, _)| pointer).collect();
+        let semaphores = ash::khr::timeline_semaphore::NAME;
+        if timeline && !has(semaphores) && physical.lists(semaphores) {
+            names.push(semaphores.as_ptr());
+        }
+        Request {
+            names,
+            enabled: Enabled {
+                tile_memory_heap,
+                tile_properties: has(ffi::tile_properties::NAME),
+                tile_shading: has(ffi::tile_shading::NAME),
+            },
+            // SAFETY: The chain is valid.
+            buffer_device_address: unsafe { has_addresses(info.p_next) },
+            tile,
+            queue_count,
+            timeline,
+        }
+    }
+
+    /// # Safety
+    /// `info` and `create`'s other arguments are those of `vkCreateDevice`.
+    unsafe fn create_below(
+        &self,
+        physical: &Physical,
+        info: &vk::DeviceCreateInfo<'_>,
+        create: vk::PFN_vkCreateDevice,
+        allocator: *const vk::AllocationCallbacks<'_>,
+        out: *mut vk::Device,
+    ) -> vk::Result {
+        if physical.emulation.is_none() {
+            // SAFETY: The application's arguments.
+            return unsafe { create(physical.handle, info, allocator, out) };
+        }
+        let features = [
+            vk::PhysicalDeviceVulkan12Features::STRUCTURE_TYPE,
+            vk::PhysicalDeviceTimelineSemaphoreFeatures::STRUCTURE_TYPE,
+        ];
+        let edited = if self.timeline { &features[..] } else { &[] };
+        // SAFETY: The chain is valid and outlives the call.
+        let mut chain = unsafe { strip::device_chain(info.p_next, edited) };
+        let mut own = vk::PhysicalDeviceTimelineSemaphoreFeatures::default().timeline_semaphore(true);
+        if self.timeline {
+            if let Some(features) = chain.copy_of::<vk::PhysicalDeviceVulkan12Features<'_>>() {
+                features.timeline_semaphore = vk::TRUE;
+            } else if let Some(features) = chain.copy_of::<vk::PhysicalDeviceTimelineSemaphoreFeatures<'_>>()
+            {
+                features.timeline_semaphore = vk::TRUE;
+            } else {
+                chain.push(&mut own);
+            }
+        }
+        let mut copy = *info;
+        copy.p_next = chain.head();
+        copy.enabled_extension_count = self.names.len() as u32;
+        copy.pp_enabled_extension_names = self.names.as_ptr();
+        // SAFETY: The application's arguments, and copies that outlive the call.
+        unsafe { create(physical.handle, &copy, allocator, out) }
+    }
+}
+
+fn has_timeline(instance: &Instance, physical: &Physical) -> bool {
+    let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
+    let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut timeline);
+    call_down!(
+        instance.next,
+        vkGetPhysicalDeviceFeatures2(physical.handle, &mut features)
+    );
+    timeline.timeline_semaphore != 0
+}
+
+/// # Safety
+/// `p_next` is a valid chain.
+unsafe fn has_addresses(p_next: *const c_void) -> bool {
+    // SAFETY: The caller's promise.
+    let core = unsafe { find::<vk::PhysicalDeviceVulkan12Features<'_>>(p_next) };
+    // SAFETY: The caller's promise.
+    let khr = unsafe { find::<vk::PhysicalDeviceBufferDeviceAddressFeatures<'_>>(p_next) };
+    core.is_some_and(|features| features.buffer_device_address != 0)
+        || khr.is_some_and(|features| features.buffer_device_address != 0)
+}
+
+/// Whether one of the tools below says that it validates.
+fn validation_is_below(instance: &Instance, handle: vk::PhysicalDevice) -> bool {
+    let mut count = 0;
+    let next = &instance.next;
+    let counted = call_down!(
+        next,
+        vkGetPhysicalDeviceToolProperties(handle, &mut count, std::ptr::null_mut())
+    );
+    if counted != vk::Result::SUCCESS || count == 0 {
+        return false;
+    }
+    let mut tools = vec![vk::PhysicalDeviceToolProperties::default(); count as usize];
+    let listed = call_down!(
+        next,
+        vkGetPhysicalDeviceToolProperties(handle, &mut count, tools.as_mut_ptr())
+    );
+    let validates = |tool: &vk::PhysicalDeviceToolProperties<'_>| tool.layer_as_c_str() == Ok(VALIDATION);
+    listed == vk::Result::SUCCESS && tools.iter().take(count as usize).any(validates)
+}

@@ -1,0 +1,18 @@
+//! The next layer's device.
+
+use ash::vk;
+use tileheap_layer::loader::SetDeviceLoaderData;
+
+use crate::tables::action_commands::ActionTable;
+use crate::tables::device_commands::DeviceTable;
+
+/// A device of the next layer and its commands.
+pub(crate) struct Driver {
+    pub(crate) handle: vk::Device,
+    pub(crate) commands: DeviceTable,
+    pub(crate) actions: ActionTable,
+    /// Makes dispatchable handles that the layer creates known to the loader.
+    pub(crate) set_loader_data: Option<SetDeviceLoaderData>,
+    /// Buffers can have addresses, so memory must be allocated for that.
+    pub(crate) buffer_device_address: bool,
+}

@@ -1,0 +1,415 @@
+//! The heap's real memory: one allocation of the driver, a buffer over all of it, and the commands that poison it.
+//!
+//! ```text
+//! tile memory objects   [0, N1)   [0, N2)   ...        handles with a size, nothing else
+//! the heap              [0, size)                      one allocation; a resource at offset o of any object is bound at o
+//! ```
+
+use std::collections::HashMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use ash::vk;
+use ash::vk::Handle;
+
+use tileheap_layer::call_down;
+
+use super::driver::Driver;
+use crate::model::heap::Heap;
+
+/// What undefined contents become: magenta as RGBA8, and not a number as a float.
+pub const POISON: u32 = 0xFFFF_00FF;
+
+/// The real memory of a device's heap.
+pub(crate) struct HeapMemory {
+    pub(crate) heap: Heap,
+    /// The driver's memory type of the heap, once probed.
+    probed: OnceLock<Option<u32>>,
+    /// Once created; a failure is retried at the next allocation.
+    made: OnceLock<Made>,
+    making: Mutex<()>,
+    poisoners: Mutex<Poisoners>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Made {
+    memory: vk::DeviceMemory,
+    buffer: vk::Buffer,
+    bytes: u64,
+}
+
+#[derive(Default)]
+struct Poisoners {
+    pools: HashMap<u32, vk::CommandPool>,
+    /// By queue family, first byte and end.
+    commands: HashMap<(u32, u64, u64), vk::CommandBuffer>,
+}
+
+impl HeapMemory {
+    /// A heap of which nothing is made yet.
+    pub(crate) fn new(size: u64) -> HeapMemory {
+        HeapMemory {
+            heap: Heap::new(size),
+            probed: OnceLock::new(),
+            made: OnceLock::new(),
+            making: Mutex::default(),
+            poisoners: Mutex::default(),
+        }
+    }
+
+    /// The driver's memory type that stands for the heap: a device local one that ordinary images and buffers can use.
+    pub(crate) fn memory_type(&self) -> Option<u32> {
+        self.probed.get().copied().flatten()
+    }
+
+    /// Finds that type, once, when the device is created.
+    ///
+    /// # Errors
+    /// The driver's, when it could not create a probe.
+    pub(crate) fn probe(
+        &self,
+        driver: &Driver,
+        types: &vk::PhysicalDeviceMemoryProperties,
+    ) -> Result<(), vk::Result> {
+        let found = probe(driver, types.memory_types_as_slice())?;
+        self.probed.get_or_init(|| found);
+        Ok(())
+    }
+
+    /// The real memory, made at the first call.
+    ///
+    /// # Errors
+    /// The driver's, when it could not be made this time.
+    pub(crate) fn memory(&self, driver: &Driver) -> Result<vk::DeviceMemory, vk::Result> {
+        if let Some(made) = self.made.get() {
+            return Ok(made.memory);
+        }
+        let _making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match self.made.get() {
+            Some(made) => *made,
+            None => self.make(driver)?,
+        };
+        Ok(self.made.get_or_init(|| made).memory)
+    }
+
+    /// Bytes of the real memory.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.made.get().map_or(0, |made| made.bytes)
+    }
+
+    /// Whether the real memory is there.
+    pub(crate) fn is_made(&self) -> bool {
+        self.made.get().is_some()
+    }
+
+    fn make(&self, driver: &Driver) -> Result<Made, vk::Result> {
+        let memory_type = self.memory_type().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
+        let buffer = create_buffer(driver, self.heap.guard() + 4)?;
+        let mut needs = vk::MemoryRequirements::default();
+        call_down!(
+            driver.commands,
+            vkGetBufferMemoryRequirements(driver.handle, buffer, &mut needs)
+        );
+        // Room for what a driver adds to the end of an image.
+        let bytes = needs.size.next_multiple_of(0x1_0000);
+        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let mut info = vk::MemoryAllocateInfo::default()
+            .allocation_size(bytes)
+            .memory_type_index(memory_type);
+        if driver.buffer_device_address {
+            info = info.push_next(&mut flags);
+        }
+        let mut memory = vk::DeviceMemory::null();
+        let allocated = call_down!(
+            driver.commands,
+            vkAllocateMemory(driver.handle, &info, std::ptr::null(), &mut memory)
+        );
+        let bound = match allocated {
+            vk::Result::SUCCESS => call_down!(
+                driver.commands,
+                vkBindBufferMemory(driver.handle, buffer, memory, 0)
+            ),
+            error => error,
+        };
+        if bound == vk::Result::SUCCESS {
+            return Ok(Made {
+                memory,
+                buffer,
+                bytes,
+            });
+        }
+        call_down!(
+            driver.commands,
+            vkDestroyBuffer(driver.handle, buffer, std::ptr::null())
+        );
+        if memory != vk::DeviceMemory::null() {
+            call_down!(
+                driver.commands,
+                vkFreeMemory(driver.handle, memory, std::ptr::null())
+            );
+        }
+        Err(bound)
+    }
+
+    /// Records a command that does nothing, so that the barrier which follows is not the first command.
+    ///
+    /// lavapipe skips a barrier that is a command buffer's first command, since it follows memory by resource and not by
+    /// address: what follows can then overtake draws of the command buffer before, in memory that both alias. Source: 22.3.6,
+    /// where 5 of 10 runs of examples/deferred read poison that came too early.
+    pub(crate) fn record_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
+        if let Some(made) = self.made.get() {
+            // After the guard of the command buffer before.
+            barrier(driver, commands, vk::AccessFlags::TRANSFER_WRITE, Order::Before);
+            call_down!(
+                driver.actions,
+                vkCmdFillBuffer(commands, made.buffer, self.heap.guard(), 4, POISON)
+            );
+        }
+    }
+
+    /// Records into the application's command buffer that `[first, end)` is undefined from here on.
+    pub(crate) fn record_poison(&self, driver: &Driver, commands: vk::CommandBuffer, first: u64, end: u64) {
+        let Some(made) = self.made.get() else { return };
+        let Some((first, end)) = self.heap.words(first, end) else {
+            return;
+        };
+        self.record_guard(driver, commands);
+        barrier(driver, commands, vk::AccessFlags::MEMORY_WRITE, Order::Before);
+        call_down!(
+            driver.actions,
+            vkCmdFillBuffer(commands, made.buffer, first, end - first, POISON)
+        );
+        let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
+        barrier(driver, commands, all, Order::After);
+    }
+
+    /// A command buffer of the layer's own that poisons from `first` to the end, for queues of `family`; it may be pending
+    /// any number of times. `None` where there is nothing to poison.
+    ///
+    /// # Errors
+    /// The driver's, when it could not be made this time.
+    pub(crate) fn poisoner(
+        &self,
+        driver: &Driver,
+        family: u32,
+        first: u64,
+    ) -> Result<Option<vk::CommandBuffer>, vk::Result> {
+        let end = self.heap.end();
+        if !self.is_made() || first >= end {
+            return Ok(None);
+        }
+        let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(commands) = poisoners.commands.get(&(family, first, end)) {
+            return Ok(Some(*commands));
+        }
+        let pool = match poisoners.pools.get(&family) {
+            Some(pool) => *pool,
+            None => {
+                let pool = create_pool(driver, family)?;
+                poisoners.pools.insert(family, pool);
+                pool
+            }
+        };
+        let commands = allocate_commands(driver, pool)?;
+        if let Err(error) = self.record_poisoner(driver, commands, first, end) {
+            free_commands(driver, pool, commands);
+            return Err(error);
+        }
+        poisoners.commands.insert((family, first, end), commands);
+        Ok(Some(commands))
+    }
+
+    fn record_poisoner(
+        &self,
+        driver: &Driver,
+        commands: vk::CommandBuffer,
+        first: u64,
+        end: u64,
+    ) -> Result<(), vk::Result> {
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
+        call_down!(driver.commands, vkBeginCommandBuffer(commands, &info)).result()?;
+        self.record_poison(driver, commands, first, end);
+        call_down!(driver.commands, vkEndCommandBuffer(commands)).result()
+    }
+
+    /// Destroys what was made; the device is idle.
+    pub(crate) fn destroy(&self, driver: &Driver) {
+        let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
+        poisoners.commands.clear();
+        for (_, pool) in poisoners.pools.drain() {
+            call_down!(
+                driver.commands,
+                vkDestroyCommandPool(driver.handle, pool, std::ptr::null())
+            );
+        }
+        if let Some(made) = self.made.get() {
+            call_down!(
+                driver.commands,
+                vkDestroyBuffer(driver.handle, made.buffer, std::ptr::null())
+            );
+            call_down!(
+                driver.commands,
+                vkFreeMemory(driver.handle, made.memory, std::ptr::null())
+            );
+        }
+    }
+}
+
+enum Order {
+    Before,
+    After,
+}
+
+/// Everything before a fill, or everything after it.
+fn barrier(driver: &Driver, commands: vk::CommandBuffer, accesses: vk::AccessFlags, order: Order) {
+    let everything = vk::PipelineStageFlags::ALL_COMMANDS;
+    let (fill, writes) = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
+    let (from, to, barrier) = match order {
+        Order::Before => (
+            everything,
+            fill,
+            vk::MemoryBarrier::default()
+                .src_access_mask(accesses)
+                .dst_access_mask(writes),
+        ),
+        Order::After => (
+            fill,
+            everything,
+            vk::MemoryBarrier::default()
+                .src_access_mask(writes)
+                .dst_access_mask(accesses),
+        ),
+    };
+    let none = vk::DependencyFlags::empty();
+    call_down!(
+        driver.commands,
+        vkCmdPipelineBarrier(
+            commands,
+            from,
+            to,
+            none,
+            1,
+            &barrier,
+            0,
+            std::ptr::null(),
+            0,
+            std::ptr::null()
+        )
+    );
+}
+
+fn create_buffer(driver: &Driver, size: u64) -> Result<vk::Buffer, vk::Result> {
+    let info = vk::BufferCreateInfo::default()
+        .size(size)
+        .usage(vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::STORAGE_BUFFER);
+    let mut buffer = vk::Buffer::null();
+    match call_down!(
+        driver.commands,
+        vkCreateBuffer(driver.handle, &info, std::ptr::null(), &mut buffer)
+    ) {
+        vk::Result::SUCCESS => Ok(buffer),
+        error => Err(error),
+    }
+}
+
+fn create_pool(driver: &Driver, family: u32) -> Result<vk::CommandPool, vk::Result> {
+    let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
+    let mut pool = vk::CommandPool::null();
+    match call_down!(
+        driver.commands,
+        vkCreateCommandPool(driver.handle, &info, std::ptr::null(), &mut pool)
+    ) {
+        vk::Result::SUCCESS => Ok(pool),
+        error => Err(error),
+    }
+}
+
+fn allocate_commands(driver: &Driver, pool: vk::CommandPool) -> Result<vk::CommandBuffer, vk::Result> {
+    let info = vk::CommandBufferAllocateInfo::default()
+        .command_pool(pool)
+        .level(vk::CommandBufferLevel::PRIMARY)
+        .command_buffer_count(1);
+    let mut commands = vk::CommandBuffer::null();
+    match call_down!(
+        driver.commands,
+        vkAllocateCommandBuffers(driver.handle, &info, &mut commands)
+    ) {
+        vk::Result::SUCCESS => {}
+        error => return Err(error),
+    }
+    if let Some(set) = driver.set_loader_data {
+        // SAFETY: The loader's callback, for a handle that the layer has just created.
+        let set = unsafe { set(driver.handle, commands.as_raw() as *mut std::ffi::c_void) };
+        if set != vk::Result::SUCCESS {
+            free_commands(driver, pool, commands);
+            return Err(set);
+        }
+    }
+    Ok(commands)
+}
+
+fn free_commands(driver: &Driver, pool: vk::CommandPool, commands: vk::CommandBuffer) {
+    call_down!(
+        driver.commands,
+        vkFreeCommandBuffers(driver.handle, pool, 1, &commands)
+    );
+}
+
+/// Finds a device local memory type that a buffer, a color image and a depth image accept.
+fn probe(driver: &Driver, types: &[vk::MemoryType]) -> Result<Option<u32>, vk::Result> {
+    let buffer = create_buffer(driver, 4096)?;
+    let mut needs = vk::MemoryRequirements::default();
+    call_down!(
+        driver.commands,
+        vkGetBufferMemoryRequirements(driver.handle, buffer, &mut needs)
+    );
+    call_down!(
+        driver.commands,
+        vkDestroyBuffer(driver.handle, buffer, std::ptr::null())
+    );
+    let mut bits = needs.memory_type_bits;
+    let shapes = [
+        (vk::Format::R8G8B8A8_UNORM, vk::ImageUsageFlags::COLOR_ATTACHMENT),
+        (
+            vk::Format::D16_UNORM,
+            vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+        ),
+    ];
+    for (format, attachment) in shapes {
+        let info = vk::ImageCreateInfo::default()
+            .image_type(vk::ImageType::TYPE_2D)
+            .format(format)
+            .extent(vk::Extent3D {
+                width: 64,
+                height: 64,
+                depth: 1,
+            })
+            .mip_levels(1)
+            .array_layers(1)
+            .samples(vk::SampleCountFlags::TYPE_1)
+            .usage(attachment | vk::ImageUsageFlags::SAMPLED);
+        let mut image = vk::Image::null();
+        let made = call_down!(
+            driver.commands,
+            vkCreateImage(driver.handle, &info, std::ptr::null(), &mut image)
+        );
+        made.result()?;
+        call_down!(
+            driver.commands,
+            vkGetImageMemoryRequirements(driver.handle, image, &mut needs)
+        );
+        call_down!(
+            driver.commands,
+            vkDestroyImage(driver.handle, image, std::ptr::null())
+        );
+        bits &= needs.memory_type_bits;
+    }
+    let usable = |index: &usize| {
+        let flags = types[*index].property_flags;
+        let odd = vk::MemoryPropertyFlags::LAZILY_ALLOCATED | vk::MemoryPropertyFlags::PROTECTED;
+        bits >> index & 1 == 1
+            && flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
+            && !flags.intersects(odd)
+    };
+    let found = (0..types.len()).find(usable);
+    Ok(found.map(|index| index as u32))
+}

@@ -1,0 +1,290 @@
+//! The command buffers of devices with tile memory, found by handle while they are recorded.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_device::ffi::TileMemoryBindInfoQCOM;
+use tileheap_layer::chain::find;
+use tileheap_layer::exclusive::{Exclusive, Used};
+use tileheap_layer::guard::guard;
+use tileheap_layer::sharded::Sharded;
+
+use super::device::{Device, Tile, device_of};
+use crate::model::checks::{check_descriptors, check_transfer};
+use crate::model::finding::Finding;
+use crate::model::recording::{Discard, Pass, Recording, UNKNOWN, not_tile_memory};
+use crate::tables::action_commands::ReachableDescriptors;
+
+/// A command buffer of a device with tile memory.
+pub(crate) struct Recorder {
+    pub(crate) device: Arc<Device>,
+    pub(crate) handle: vk::CommandBuffer,
+    pub(crate) pool: vk::CommandPool,
+    pub(crate) is_primary: bool,
+    recording: Exclusive<Recording>,
+}
+
+static RECORDERS: LazyLock<Sharded<Arc<Recorder>>> = LazyLock::new(Sharded::default);
+
+/// Counts how often recorders were forgotten, after they were: what a thread remembers from before is looked up again.
+static FORGOTTEN: AtomicU64 = AtomicU64::new(0);
+
+/// The command buffer that a thread found last: it records many commands into one before the next.
+#[derive(Clone, Copy)]
+struct Last {
+    commands: vk::CommandBuffer,
+    /// A plain pointer: one that is never null would be looked at by `LocalKey`, whose errors it would stand for.
+    recorder: *const Recorder,
+    /// [`FORGOTTEN`] before it was looked up.
+    forgotten: u64,
+}
+
+thread_local! {
+    static LAST: Cell<Last> = const {
+        Cell::new(Last {
+            commands: vk::CommandBuffer::null(),
+            recorder: std::ptr::null(), // Of no command buffer.
+            forgotten: u64::MAX, // Which the count never reaches.
+        })
+    };
+}
+
+/// The recorder of a command buffer that is not being recorded; `None` on devices without tile memory.
+pub(crate) fn recorder(commands: vk::CommandBuffer) -> Option<Arc<Recorder>> {
+    RECORDERS.get(commands.as_raw())
+}
+
+/// The recorder of the command buffer that a command is recorded into; `None` on devices without tile memory.
+///
+/// # Safety
+/// The command buffer is not freed for `'a`: Vulkan wants host access to it synchronized for the whole command, and a
+/// program that breaks that has the driver write to freed memory too.
+#[inline]
+pub(crate) unsafe fn recording_into<'a>(commands: vk::CommandBuffer) -> Option<&'a Recorder> {
+    let last = LAST.get();
+    let forgotten = FORGOTTEN.load(Ordering::Acquire);
+    let recorder = if (last.commands == commands) & (last.forgotten == forgotten) {
+        last.recorder
+    } else {
+        // What is forgotten from here on counts.
+        look_up(commands, forgotten)?
+    };
+    // SAFETY: What is found is a reference, and before anything is found nothing matches. Every command comes along here: the
+    // test would be made again for the answer.
+    unsafe { std::hint::assert_unchecked(!recorder.is_null()) };
+    // SAFETY: A recorder that was there when `FORGOTTEN` was `forgotten`: none was forgotten since but by threads that do so
+    // now, and by the caller's promise this one is not among them.
+    Some(unsafe { &*recorder })
+}
+
+#[cold]
+fn look_up(commands: vk::CommandBuffer, forgotten: u64) -> Option<*const Recorder> {
+    let recorder = RECORDERS.with(commands.as_raw(), Arc::as_ptr)?;
+    LAST.set(Last {
+        commands,
+        recorder,
+        forgotten,
+    });
+    Some(recorder)
+}
+
+/// Recorders were removed: no thread may take what it found for one that lives.
+fn removed() {
+    FORGOTTEN.fetch_add(1, Ordering::Release);
+}
+
+/// What the layer does before a command, where the command buffer has a recorder; then what `next` takes of the device.
+///
+/// Only the former is guarded: every recorded command comes along here, and its arguments need not go through the guard.
+///
+/// # Safety
+/// As [`recording_into`].
+#[inline]
+pub(crate) unsafe fn precede<F>(
+    name: &str,
+    commands: vk::CommandBuffer,
+    before: impl FnOnce(&Recorder),
+    next: impl FnOnce(&Device) -> Option<F>,
+) -> Option<F> {
+    // SAFETY: The caller's promise.
+    match unsafe { recording_into(commands) } {
+        Some(recorder) => {
+            guard(name, || before(recorder));
+            next(&recorder.device)
+        }
+        None => guard(name, || device_of(commands)).and_then(|device| next(&device)),
+    }
+}
+
+/// Declares entry points of commands that go down as they are, behind what the layer does before them: `table |recorder| work`.
+macro_rules! recorded_commands {
+    ($($(#[$doc:meta])* fn $name:ident($commands:ident $(, $arg:ident: $type:ty)* $(,)?) $(-> $answer:ty)?
+        => $table:ident |$recorder:ident| $before:expr;)+) => {$(
+        $(#[$doc])*
+        #[allow(non_snake_case, reason = "Vulkan's names")]
+        pub(crate) unsafe extern "system" fn $name(
+            $commands: ::ash::vk::CommandBuffer $(, $arg: $type)*
+        ) $(-> $answer)? {
+            let before = |$recorder: &$crate::hooks::recorder::Recorder| $before;
+            let next = |device: &$crate::hooks::device::Device| device.driver.$table.$name;
+            // SAFETY: Valid usage: host access to the command buffer is synchronized.
+            let next = unsafe { $crate::hooks::recorder::precede(stringify!($name), $commands, before, next) };
+            match next {
+                // SAFETY: The next layer's command of this name, with the application's arguments.
+                Some(next) => unsafe { next($commands $(, $arg)*) },
+                None => tileheap_layer::guard::Fallback::fallback(),
+            }
+        }
+    )+};
+}
+pub(crate) use recorded_commands;
+
+/// Remembers new command buffers.
+pub(crate) fn remember(
+    device: &Arc<Device>,
+    info: &vk::CommandBufferAllocateInfo<'_>,
+    all: &[vk::CommandBuffer],
+) {
+    for commands in all {
+        let recorder = Recorder {
+            device: device.clone(),
+            handle: *commands,
+            pool: info.command_pool,
+            is_primary: info.level == vk::CommandBufferLevel::PRIMARY,
+            recording: Exclusive::default(),
+        };
+        RECORDERS.insert(commands.as_raw(), Arc::new(recorder));
+    }
+}
+
+/// Forgets a command buffer.
+pub(crate) fn forget(commands: vk::CommandBuffer) {
+    if RECORDERS.remove(commands.as_raw()).is_some() {
+        removed();
+    }
+}
+
+/// Forgets the command buffers of a pool.
+pub(crate) fn forget_pool(device: vk::Device, pool: vk::CommandPool) {
+    RECORDERS.remove_all(|recorder| recorder.device.driver.handle == device && recorder.pool == pool);
+    removed();
+}
+
+/// Forgets the command buffers of a device.
+pub(crate) fn forget_device(device: vk::Device) {
+    RECORDERS.remove_all(|recorder| recorder.device.driver.handle == device);
+    removed();
+}
+
+impl Recorder {
+    /// The recording, which the application synchronizes externally.
+    #[inline]
+    pub(crate) fn lock(&self) -> Used<'_, Recording> {
+        self.recording.lock()
+    }
+
+    fn tile(&self) -> &Tile {
+        self.device
+            .tile
+            .as_ref()
+            .expect("recorders exist only on devices with tile memory")
+    }
+
+    /// Begins a new recording.
+    ///
+    /// # Safety
+    /// `inheritance` is what a secondary command buffer was given, and valid.
+    pub(crate) unsafe fn begin(
+        &self,
+        flags: vk::CommandBufferUsageFlags,
+        inheritance: Option<&vk::CommandBufferInheritanceInfo<'_>>,
+    ) {
+        let mut recording = Recording::default();
+        if flags.contains(vk::CommandBufferUsageFlags::RENDER_PASS_CONTINUE) && !self.is_primary {
+            recording.pass = Some(Pass::default());
+            let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
+            // SAFETY: The caller's promise.
+            if let Some(info) = unsafe { find::<TileMemoryBindInfoQCOM<'_>>(p_next) }
+                && self.bind(&mut recording, info.memory).is_some()
+            {
+                recording.bound = Some(UNKNOWN);
+            }
+        }
+        *self.lock() = recording;
+    }
+
+    /// Binds a tile memory object, or nothing.
+    pub(crate) fn bind(&self, recording: &mut Recording, memory: vk::DeviceMemory) -> Option<Finding> {
+        let size = self.device.resources.object_size(memory);
+        let tile = self.tile();
+        if recording.bind(memory.as_raw(), size) {
+            tile.heap.record_guard(&self.device.driver, self.handle);
+        }
+        if let Some(trace) = &tile.trace {
+            trace.bind(self.handle.as_raw(), size.unwrap_or(0));
+        }
+        (size.is_none() && memory != vk::DeviceMemory::null())
+            .then(|| not_tile_memory((vk::ObjectType::DEVICE_MEMORY, memory.as_raw())))
+    }
+
+    /// Poisons bytes that become undefined here, outside a render pass.
+    pub(crate) fn poison(&self, discard: Discard) {
+        let tile = self.tile();
+        let Discard { first, end, reason } = discard;
+        if let Some(trace) = &tile.trace {
+            trace.discard(self.handle.as_raw(), first, end, reason);
+        }
+        if tile.poison {
+            tile.heap
+                .record_poison(&self.device.driver, self.handle, first, end);
+        }
+    }
+}
+
+/// What comes before every action command that is not one of a render pass's own: discards, and rules about what it accesses.
+#[inline(always)]
+pub(crate) fn before_action(
+    recorder: &Recorder,
+    reachable: ReachableDescriptors,
+    buffers: &[vk::Buffer],
+    command: &str,
+) {
+    let mut recording = recorder.lock();
+    if (recording.pass.is_none() || recording.contents.entry.is_none())
+        && let Some(discard) = recording.act()
+    {
+        recorder.poison(discard);
+    }
+    let needs_check = match reachable {
+        ReachableDescriptors::Transfer => true,
+        ReachableDescriptors::Draw | ReachableDescriptors::Dispatch | ReachableDescriptors::TraceRays => {
+            recording.needs_check(reachable)
+        }
+        ReachableDescriptors::Other => false,
+    };
+    if needs_check {
+        check(recorder, recording, reachable, buffers, command);
+    }
+}
+
+/// Checks a command that was not checked before.
+#[inline(never)]
+fn check(
+    recorder: &Recorder,
+    mut recording: Used<'_, Recording>,
+    reachable: ReachableDescriptors,
+    buffers: &[vk::Buffer],
+    command: &str,
+) {
+    let device = &recorder.device;
+    let findings = match reachable {
+        ReachableDescriptors::Transfer => check_transfer(&mut recording, &device.resources, buffers, command),
+        _ => check_descriptors(&mut recording, &device.descriptors, reachable, command),
+    };
+    // A callback may call Vulkan.
+    drop(recording);
+    device.reporter.report_all(findings);
+}

@@ -1,0 +1,148 @@
+//! Tile memory objects: handles with a size, and the places that resources take in them.
+
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use tileheap_layer::call_down;
+
+use super::device::Device;
+use crate::model::finding::Object;
+use crate::model::placement;
+use crate::model::resources::Resource;
+use crate::tables::memory_types::TypeOrigin;
+use crate::tables::messages::MessageId;
+
+/// Bytes of the driver's allocation that gives a tile memory object its handle.
+const HANDLE_BYTES: u64 = 4096;
+
+/// Allocates: tile memory as a small allocation that is never used, everything else with its type remapped.
+pub(crate) fn allocate(
+    device: &Device,
+    info: &vk::MemoryAllocateInfo<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
+    out: *mut vk::DeviceMemory,
+) -> vk::Result {
+    let Some(emulation) = &device.physical.emulation else {
+        return call_down!(
+            device.driver.commands,
+            vkAllocateMemory(device.driver.handle, info, allocator, out)
+        );
+    };
+    let (below, tile) = match emulation.memory_types.origin(info.memory_type_index) {
+        Some(TypeOrigin::Driver(index) | TypeOrigin::Lazy(index)) => (index, false),
+        Some(TypeOrigin::Tile) => (handle_type(device), true),
+        // Never shown; a driver handed such an index might do anything.
+        None => return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+    };
+    let mut copy = *info;
+    copy.memory_type_index = below;
+    if !tile {
+        return call_down!(
+            device.driver.commands,
+            vkAllocateMemory(device.driver.handle, &copy, allocator, out)
+        );
+    }
+    let heap = emulation.profile.tile.size.0;
+    if info.allocation_size > heap {
+        let text = format!(
+            "a tile memory object of {} B exceeds the tile heap of {heap} B (VUID-vkAllocateMemory-pAllocateInfo-01713)",
+            info.allocation_size
+        );
+        let about = (vk::ObjectType::DEVICE, device.driver.handle.as_raw());
+        device.reporter.report(MessageId::TooLarge, about, &text);
+        return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+    }
+    if let Some(tile) = &device.tile
+        && let Err(error) = tile.heap.memory(&device.driver)
+    {
+        return error;
+    }
+    copy.allocation_size = HANDLE_BYTES;
+    copy.p_next = std::ptr::null();
+    let result = call_down!(
+        device.driver.commands,
+        vkAllocateMemory(device.driver.handle, &copy, allocator, out)
+    );
+    if result == vk::Result::SUCCESS {
+        // SAFETY: The driver has written it.
+        let handle = unsafe { *out };
+        device
+            .resources
+            .objects
+            .insert(handle.as_raw(), info.allocation_size);
+    }
+    result
+}
+
+/// The driver's type of the small allocations: the heap's own, or the first device local one.
+fn handle_type(device: &Device) -> u32 {
+    device.heap_type().unwrap_or_else(|| {
+        let types = device
+            .physical
+            .emulation
+            .as_ref()
+            .map(|emulation| emulation.driver);
+        let local = |kind: &vk::MemoryType| {
+            kind.property_flags
+                .contains(vk::MemoryPropertyFlags::DEVICE_LOCAL)
+        };
+        types
+            .and_then(|types| types.memory_types_as_slice().iter().position(local))
+            .unwrap_or_default() as u32
+    })
+}
+
+/// Whether memory is tile memory, which cannot be mapped; reports it.
+pub(crate) fn refuse_mapping(device: &Device, memory: vk::DeviceMemory) -> bool {
+    if device.resources.object_size(memory).is_none() {
+        return false;
+    }
+    let text = "tile memory cannot be mapped: its type is not HOST_VISIBLE";
+    device.reporter.report(
+        MessageId::Mapped,
+        (vk::ObjectType::DEVICE_MEMORY, memory.as_raw()),
+        text,
+    );
+    true
+}
+
+/// What an object of an emulated lazy type has committed; `None` where the driver knows.
+pub(crate) fn lazy_commitment(device: &Device, memory: vk::DeviceMemory) -> Option<u64> {
+    // The driver's type below is not lazy, so it cannot be queried; 0 is allowed of all lazy memory.
+    (device.lazy_bits(u32::MAX) != 0 || device.resources.object_size(memory).is_some()).then_some(0)
+}
+
+/// The memory to bind below: the heap's, if `memory` is tile memory, and the application's otherwise.
+///
+/// # Errors
+/// `ERROR_OUT_OF_DEVICE_MEMORY` where the resource cannot be placed there.
+pub(crate) fn place(
+    device: &Device,
+    resource: Option<Arc<Resource>>,
+    object: Object,
+    memory: vk::DeviceMemory,
+    offset: u64,
+) -> Result<vk::DeviceMemory, vk::Result> {
+    let (Some(tile), Some(object_size)) = (&device.tile, device.resources.object_size(memory)) else {
+        return Ok(memory);
+    };
+    let below = tile.heap.memory(&device.driver)?;
+    let tile_memory = (memory, object_size);
+    let placement = placement::place(
+        resource.as_deref(),
+        object,
+        tile_memory,
+        offset,
+        tile.heap.bytes(),
+    );
+    device.reporter.report_all(placement.finding);
+    let (Some(resource), Some(place)) = (resource, placement.place) else {
+        return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
+    };
+    tile.heap.heap.use_up_to(place.end);
+    // Bound once; a second time is an error of the application, for the driver to return.
+    let _ = resource.place.set(place);
+    Ok(below)
+}

@@ -1,0 +1,98 @@
+//! `VK_QCOM_tile_properties`: the tiles of a render pass by the binning model, fewer and larger the less is reserved.
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_device::profile::binning::binning;
+
+use tileheap_layer::arrays::{elements, write_array};
+use tileheap_layer::entry_points;
+
+use super::device::{Device, device_of};
+use crate::model::render_passes::declared_size;
+
+entry_points! {
+    /// The tiles of each subpass.
+    fn vkGetFramebufferTilePropertiesQCOM(
+        handle: vk::Device,
+        framebuffer: vk::Framebuffer,
+        count: *mut u32,
+        out: *mut vk::TilePropertiesQCOM<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        let resources = &device.resources;
+        let framebuffer = resources.framebuffers.get(framebuffer.as_raw());
+        let pass = framebuffer.as_ref().and_then(|framebuffer| resources.render_passes.get(framebuffer.render_pass));
+        let (Some(framebuffer), Some(pass)) = (framebuffer, pass) else {
+            // SAFETY: Vulkan's two-call idiom.
+            return unsafe { write_array::<vk::TilePropertiesQCOM<'_>>(&[], count, out) };
+        };
+        let tiles = pass.subpass_bytes.iter().map(|bytes| tiles(&device, pass.tile_size, *bytes, framebuffer.extent));
+        let tiles: Vec<_> = tiles.collect();
+        let mut tiles = tiles;
+        if !out.is_null() {
+            // SAFETY: Valid usage: room for so many.
+            let room = unsafe { *count } as usize;
+            for (index, tiles) in tiles.iter_mut().enumerate().take(room) {
+                // SAFETY: Below the count.
+                let slot = unsafe { out.add(index) };
+                // SAFETY: Valid usage: a valid structure, whose chain stays.
+                tiles.p_next = unsafe { (*slot).p_next };
+            }
+        }
+        // SAFETY: Vulkan's two-call idiom.
+        unsafe { write_array(&tiles, count, out) }
+    }
+
+    /// The tiles of dynamic rendering.
+    fn vkGetDynamicRenderingTilePropertiesQCOM(
+        handle: vk::Device,
+        info: *const vk::RenderingInfo<'_>,
+        out: *mut vk::TilePropertiesQCOM<'_>,
+    ) -> vk::Result {
+        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+        // SAFETY: Valid usage: a valid structure.
+        let info = unsafe { &*info };
+        // SAFETY: As above.
+        let colors = unsafe { elements(info.p_color_attachments, info.color_attachment_count) };
+        // SAFETY: As above; null where there is none.
+        let depth = unsafe { info.p_depth_attachment.as_ref() };
+        let used = colors.iter().chain(depth).filter(|attachment| attachment.image_view != vk::ImageView::null());
+        // Formats of ordinary views are not remembered: four bytes each.
+        let bytes = used.count() as u64 * 4;
+        // SAFETY: As above.
+        let reserved = unsafe { declared_size(info.p_next) };
+        let area = info.render_area;
+        let extent = vk::Extent2D {
+            width: area.extent.width.saturating_add_signed(area.offset.x),
+            height: area.extent.height.saturating_add_signed(area.offset.y),
+        };
+        // SAFETY: Valid usage: a valid structure.
+        let out = unsafe { &mut *out };
+        let p_next = out.p_next;
+        *out = tiles(&device, reserved, bytes, extent);
+        out.p_next = p_next;
+        vk::Result::SUCCESS
+    }
+}
+
+fn tiles(
+    device: &Device,
+    reserved: u64,
+    bytes_per_pixel: u64,
+    extent: vk::Extent2D,
+) -> vk::TilePropertiesQCOM<'static> {
+    let gmem = device
+        .physical
+        .emulation
+        .as_ref()
+        .map_or(0, |emulation| emulation.profile.gmem);
+    let (width, height) = binning(gmem, reserved, bytes_per_pixel, (extent.width, extent.height)).tile;
+    vk::TilePropertiesQCOM {
+        tile_size: vk::Extent3D {
+            width,
+            height,
+            depth: 1,
+        },
+        ..Default::default()
+    }
+}

@@ -1,0 +1,45 @@
+//! `VK_QCOM_tile_shading`, as far as a frame with marked passes needs it: marks are accepted and removed; per-tile commands
+//! cannot run here, and are reported.
+
+use std::ffi::c_void;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use tileheap_layer::entry_points;
+
+use super::device::device_of;
+use crate::tables::messages::MessageId;
+
+/// The commands of the extension have one shape.
+pub(crate) type PerTileCommand = unsafe extern "system" fn(vk::CommandBuffer, *const c_void);
+
+entry_points! {
+    /// Cannot run: nothing is executed per tile.
+    fn vkCmdBeginPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+        refuse(commands, "vkCmdBeginPerTileExecutionQCOM");
+    }
+
+    /// Cannot run.
+    fn vkCmdEndPerTileExecutionQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+        refuse(commands, "vkCmdEndPerTileExecutionQCOM");
+    }
+
+    /// Cannot run.
+    fn vkCmdDispatchTileQCOM(commands: vk::CommandBuffer, _info: *const c_void) {
+        refuse(commands, "vkCmdDispatchTileQCOM");
+    }
+}
+
+fn refuse(commands: vk::CommandBuffer, command: &str) {
+    let Some(device) = device_of(commands) else { return };
+    let text = format!(
+        "{command} does nothing: the emulator runs no work per tile, and offers no feature that would allow it \
+         (tileShadingPerTileDraw, tileShadingPerTileDispatch, tileShadingDispatchTile)"
+    );
+    device.reporter.report(
+        MessageId::TileShading,
+        (vk::ObjectType::COMMAND_BUFFER, commands.as_raw()),
+        &text,
+    );
+}

@@ -1,0 +1,149 @@
+//! The pipelines and descriptor sets bound to a command buffer.
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_layer::sharded::{GOLDEN, spread};
+
+use super::descriptors::{Descriptors, Set};
+use super::shaders::DescriptorAccess;
+use crate::tables::action_commands::ReachableDescriptors;
+
+/// The sets and the pipeline of each bind point, by handle; looked up when a command accesses them.
+#[derive(Default)]
+pub(crate) struct BoundSets {
+    points: [Point; 3],
+    pushes: u64,
+}
+
+#[derive(Default)]
+struct Point {
+    pipeline: u64,
+    /// Handles, and the complements of the numbers of pushes; 0 for what is not known.
+    sets: [u64; SETS],
+    /// The pipeline and the sets as one number.
+    key: u64,
+    /// Keys of draws and dispatches that were checked: the same again need no check.
+    checked: [[u64; 2]; CHECKED],
+    /// Pushed descriptors, by the number that stands for them in `sets`.
+    pushed: Vec<(u64, Set)>,
+}
+
+/// As many sets as any driver binds at once (`maxBoundDescriptorSets` is 32 at most); those above are not tracked.
+const SETS: usize = 32;
+
+/// Half of how many combinations of pipeline and sets can alternate and be checked once.
+const CHECKED: usize = 8;
+
+impl Point {
+    #[inline]
+    fn put(&mut self, index: usize, set: u64) {
+        if let Some(slot) = self.sets.get_mut(index) {
+            let salt = 2 * index as u64 + 1;
+            self.key ^= spread(*slot ^ salt) ^ spread(set ^ salt);
+            *slot = set;
+        }
+    }
+
+    /// Whether the pipeline and the sets were not checked yet with `state`, which stands for all else that matters.
+    #[inline]
+    fn needs_check(&mut self, state: u64) -> bool {
+        // Each bit of both reaches the highest, by which pairs are told apart.
+        let key = (self.key ^ state).wrapping_mul(GOLDEN);
+        let pair = &mut self.checked[(key >> (u64::BITS - CHECKED.ilog2())) as usize];
+        if pair.contains(&key) {
+            return false;
+        }
+        *pair = [key, pair[0]];
+        true
+    }
+}
+
+/// The index of a bind point, if its descriptors are tracked.
+#[inline]
+fn index_of(point: vk::PipelineBindPoint) -> Option<usize> {
+    match point {
+        vk::PipelineBindPoint::GRAPHICS => Some(0),
+        vk::PipelineBindPoint::COMPUTE => Some(1),
+        vk::PipelineBindPoint::RAY_TRACING_KHR => Some(2),
+        _ => None,
+    }
+}
+
+#[inline]
+fn index_of_reachable(reachable: ReachableDescriptors) -> usize {
+    match reachable {
+        ReachableDescriptors::Draw => 0,
+        ReachableDescriptors::Dispatch => 1,
+        _ => 2,
+    }
+}
+
+impl BoundSets {
+    /// Calls `access` for each set that the bound pipeline accesses.
+    pub(crate) fn for_each_access(
+        &self,
+        reachable: ReachableDescriptors,
+        descriptors: &Descriptors,
+        mut access: impl FnMut(&DescriptorAccess, &Set),
+    ) {
+        let point = &self.points[index_of_reachable(reachable)];
+        let pipeline = descriptors.pipelines.get(point.pipeline);
+        for accessed in pipeline.iter().flat_map(|all| all.iter()) {
+            let Some(handle) = point.sets.get(accessed.set as usize) else {
+                continue;
+            };
+            if let Some((_, set)) = point.pushed.iter().find(|(number, _)| number == handle) {
+                access(accessed, set);
+            } else if let Some(set) = descriptors.sets.get(*handle) {
+                access(accessed, &set);
+            }
+        }
+    }
+
+    /// Binds a pipeline.
+    #[inline]
+    pub(crate) fn bind_pipeline(&mut self, point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
+        if let Some(at) = index_of(point) {
+            let point = &mut self.points[at];
+            point.key ^= spread(point.pipeline) ^ spread(pipeline.as_raw());
+            point.pipeline = pipeline.as_raw();
+        }
+    }
+
+    /// Binds sets from an index on.
+    #[inline]
+    pub(crate) fn bind_sets(
+        &mut self,
+        point: vk::PipelineBindPoint,
+        first: u32,
+        sets: impl Iterator<Item = vk::DescriptorSet>,
+    ) {
+        if let Some(at) = index_of(point) {
+            let point = &mut self.points[at];
+            for (index, set) in (first as usize..).zip(sets) {
+                point.put(index, set.as_raw());
+            }
+        }
+    }
+
+    /// Changes some of the descriptors pushed to a set.
+    pub(crate) fn push(&mut self, point: vk::PipelineBindPoint, index: u32, write: impl FnOnce(&Set)) {
+        let Some(at) = index_of(point) else { return };
+        self.pushes += 1;
+        let (point, number) = (&mut self.points[at], !self.pushes);
+        let before = point.sets.get(index as usize).copied().unwrap_or_default();
+        let known = point.pushed.iter().position(|(number, _)| *number == before);
+        let set = known.map_or_else(Set::default, |at| point.pushed.swap_remove(at).1);
+        write(&set);
+        point.put(index as usize, number);
+        point.pushed.retain(|(number, _)| point.sets.contains(number));
+        point.pushed.push((number, set));
+    }
+
+    /// Whether a draw or dispatch was not checked yet with its pipeline, its sets and `state`, which stands for all else that
+    /// matters.
+    #[inline]
+    pub(crate) fn needs_check(&mut self, reachable: ReachableDescriptors, state: u64) -> bool {
+        self.points[index_of_reachable(reachable)].needs_check(state)
+    }
+}

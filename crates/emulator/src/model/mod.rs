@@ -1,0 +1,27 @@
+//! The state of tile memory on a device, as far as commands tell. Knows no device and no command table: hooks pass what the driver
+//! said, and carry out what the model returns.
+//!
+//! ```text
+//! resources, descriptors      what the application created and wrote
+//! recording ◄ passes, checks  one command buffer: what is bound, what its commands discard, read and write
+//! submissions                 command buffers in order: what survives from one to the next
+//! ```
+
+pub(crate) mod bound_sets;
+pub(crate) mod checks;
+pub(crate) mod contents;
+pub(crate) mod descriptors;
+pub(crate) mod finding;
+pub(crate) mod heap;
+pub(crate) mod passes;
+pub(crate) mod placement;
+pub(crate) mod ranges;
+pub(crate) mod recording;
+pub(crate) mod render_passes;
+pub(crate) mod reporter;
+pub(crate) mod requirements;
+pub(crate) mod resources;
+pub(crate) mod shaders;
+pub(crate) mod submissions;
+pub(crate) mod trace;
+pub(crate) mod transitions;

@@ -1,0 +1,319 @@
+//! Render passes: what their load and store operations and initial layouts do to attachments in tile memory.
+
+use std::sync::Arc;
+
+use ash::vk;
+use ash::vk::Handle;
+
+use tileheap_layer::arrays::elements;
+use tileheap_layer::chain::find;
+
+use super::checks::check_object;
+use super::contents::Contents;
+use super::finding::Finding;
+use super::recording::{Discard, Pass, Recording};
+use super::resources::{Attachment, Resource, Resources};
+use crate::tables::messages::MessageId;
+
+/// An attachment of a render pass instance that is in tile memory.
+pub(crate) struct Attached {
+    resource: Arc<Resource>,
+    attachment: Attachment,
+    /// The render area is all of it.
+    is_covered: bool,
+}
+
+/// The attachments in tile memory of `vkCmdBeginRenderPass`.
+///
+/// # Safety
+/// `info` is valid.
+pub(crate) unsafe fn of_render_pass(
+    resources: &Resources,
+    info: &vk::RenderPassBeginInfo<'_>,
+) -> Vec<Attached> {
+    let pass = resources.render_passes.get(info.render_pass.as_raw());
+    let framebuffer = resources.framebuffers.get(info.framebuffer.as_raw());
+    let mut attached = Vec::new();
+    if let (Some(pass), Some(framebuffer)) = (pass, framebuffer) {
+        let views = if framebuffer.imageless {
+            // SAFETY: The caller's promise.
+            let views = unsafe { find::<vk::RenderPassAttachmentBeginInfo<'_>>(info.p_next) };
+            // SAFETY: As above.
+            let views = views.map_or(&[][..], |views| unsafe {
+                elements(views.p_attachments, views.attachment_count)
+            });
+            views
+                .iter()
+                .map(|view| resources.image_views.get(view.as_raw()))
+                .collect()
+        } else {
+            framebuffer.attachments.clone()
+        };
+        for (resource, attachment) in views.into_iter().zip(&pass.attachments) {
+            attached.extend(resource.map(|resource| Attached {
+                is_covered: covers(info.render_area, resource.extent),
+                resource,
+                attachment: *attachment,
+            }));
+        }
+    }
+    attached
+}
+
+/// The attachments in tile memory of `vkCmdBeginRendering`.
+///
+/// # Safety
+/// `info` is valid.
+pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInfo<'_>) -> Vec<Attached> {
+    let views = &resources.image_views;
+    let mut attached: Vec<Attached> = Vec::new();
+    let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_stencil: bool| {
+        if target.resolve_mode != vk::ResolveModeFlags::NONE
+            && let Some(resource) = views.get(target.resolve_image_view.as_raw())
+        {
+            attached.push(Attached {
+                is_covered: false,
+                resource,
+                attachment: RESOLVED,
+            });
+        }
+        let Some(resource) = views.get(target.image_view.as_raw()) else {
+            return;
+        };
+        let (load, store) = (target.load_op, target.store_op);
+        let other = attached
+            .iter_mut()
+            .find(|other| Arc::ptr_eq(&other.resource, &resource));
+        match other {
+            Some(other) if is_stencil => {
+                (other.attachment.stencil_load, other.attachment.stencil_store) = (load, store);
+            }
+            _ => {
+                // The aspect that is not attached stays as it is.
+                let (kept_load, kept_store) = (vk::AttachmentLoadOp::NONE_KHR, vk::AttachmentStoreOp::NONE);
+                let two = resource.two_aspects;
+                let stencil = if two {
+                    (kept_load, kept_store)
+                } else {
+                    (load, store)
+                };
+                let (first, second) = if is_stencil && two {
+                    (stencil, (load, store))
+                } else {
+                    ((load, store), stencil)
+                };
+                attached.push(Attached {
+                    is_covered: covers(info.render_area, resource.extent),
+                    resource,
+                    attachment: Attachment {
+                        load: first.0,
+                        store: first.1,
+                        stencil_load: second.0,
+                        stencil_store: second.1,
+                        from_undefined: false,
+                        is_resolve: false,
+                    },
+                });
+            }
+        }
+    };
+    // SAFETY: The caller's promise.
+    for color in unsafe { elements(info.p_color_attachments, info.color_attachment_count) } {
+        add(color, false);
+    }
+    // SAFETY: The caller's promise.
+    if let Some(depth) = unsafe { info.p_depth_attachment.as_ref() } {
+        add(depth, false);
+    }
+    // SAFETY: The caller's promise.
+    if let Some(stencil) = unsafe { info.p_stencil_attachment.as_ref() } {
+        add(stencil, true);
+    }
+    attached
+}
+
+/// Which operations a render pass instance performs on its attachments.
+#[derive(Clone, Copy)]
+pub(crate) struct Performs {
+    pub(crate) loads: bool,
+    pub(crate) stores: bool,
+}
+
+impl Performs {
+    /// Those of dynamic rendering: a suspended instance stores nothing yet, and one that resumes loads nothing again.
+    pub(crate) fn of(flags: vk::RenderingFlags) -> Performs {
+        Performs {
+            loads: !flags.contains(vk::RenderingFlags::RESUMING),
+            stores: !flags.contains(vk::RenderingFlags::SUSPENDING),
+        }
+    }
+}
+
+/// What a resolve attachment does: it is written.
+const RESOLVED: Attachment = Attachment {
+    load: vk::AttachmentLoadOp::NONE_KHR,
+    store: vk::AttachmentStoreOp::STORE,
+    stencil_load: vk::AttachmentLoadOp::NONE_KHR,
+    stencil_store: vk::AttachmentStoreOp::STORE,
+    from_undefined: false,
+    is_resolve: true,
+};
+
+fn covers(area: vk::Rect2D, extent: vk::Extent2D) -> bool {
+    area.offset.x <= 0
+        && area.offset.y <= 0
+        && i64::from(area.offset.x) + i64::from(area.extent.width) >= i64::from(extent.width)
+        && i64::from(area.offset.y) + i64::from(area.extent.height) >= i64::from(extent.height)
+}
+
+impl Attachment {
+    fn discards_on_load(&self) -> bool {
+        let discards = vk::AttachmentLoadOp::DONT_CARE;
+        self.from_undefined || (self.load == discards && self.stencil_load == discards)
+    }
+
+    fn discards_on_store(&self) -> bool {
+        let discards = vk::AttachmentStoreOp::DONT_CARE;
+        self.store == discards && self.stencil_store == discards
+    }
+
+    fn loads(&self) -> bool {
+        let loads = vk::AttachmentLoadOp::LOAD;
+        !self.from_undefined && (self.load == loads || self.stencil_load == loads)
+    }
+}
+
+/// Begins a render pass instance: what it discards where it begins, and what it does wrong.
+pub(crate) fn begin(
+    recording: &mut Recording,
+    attached: &[Attached],
+    performs: Performs,
+    command: &str,
+) -> (Vec<Discard>, Vec<Finding>) {
+    let mut discards: Vec<_> = recording.act().into_iter().collect();
+    let mut findings = Vec::new();
+    let mut pass = Pass::default();
+    for (index, this) in attached.iter().enumerate() {
+        let Some(place) = this.resource.place.get() else {
+            continue;
+        };
+        let wrong = check_object(recording.bound, &this.resource, command, MessageId::WrongObject);
+        let is_wrong = wrong.is_some();
+        findings.extend(wrong);
+        if this.attachment.is_resolve {
+            findings.push(Finding {
+                id: MessageId::ResolveAttachment,
+                object: this.resource.object,
+                text: format!(
+                    "{command}: a resolve attachment is in tile memory, which no tile image may be"
+                ),
+            });
+        }
+        if performs.loads && this.attachment.discards_on_load() && this.resource.single {
+            let all = this.attachment.from_undefined || this.is_covered;
+            if all && !shares_bytes(attached, index) {
+                let reason = "a load operation DONT_CARE or an initial layout UNDEFINED";
+                discards.push(recording.discard(place.first, place.end, reason));
+            }
+        } else if performs.loads && !is_wrong && this.attachment.loads() {
+            findings.extend(recording.contents.read(&this.resource, place));
+        }
+        recording.contents.write(place);
+        if performs.stores && this.resource.single && this.attachment.discards_on_store() && this.is_covered {
+            pass.at_end.push(Discard {
+                first: place.first,
+                end: place.end,
+                reason: "a store operation DONT_CARE",
+            });
+        }
+    }
+    recording.pass = Some(pass);
+    (discards, findings)
+}
+
+/// Whether another attachment shares bytes with this one: they alternate within the pass, and which of them has contents where
+/// it begins cannot be told.
+fn shares_bytes(attached: &[Attached], index: usize) -> bool {
+    let Some(place) = attached[index].resource.place.get() else {
+        return false;
+    };
+    attached.iter().enumerate().any(|(other, attached)| {
+        let place_of = attached.resource.place.get();
+        other != index && place_of.is_some_and(|other| other.first < place.end && place.first < other.end)
+    })
+}
+
+/// Ends a render pass instance: what becomes undefined.
+pub(crate) fn end(recording: &mut Recording) -> Vec<Discard> {
+    let Some(pass) = recording.pass.take() else {
+        return Vec::new();
+    };
+    for discard in &pass.at_end {
+        recording.contents.discard(discard.first, discard.end);
+    }
+    if pass.ran_secondaries {
+        recording.bound = None;
+    }
+    pass.at_end
+}
+
+/// A secondary command buffer, as far as running it matters.
+pub(crate) struct Secondary {
+    pub(crate) handle: vk::CommandBuffer,
+    pub(crate) contents: Contents,
+    pub(crate) uses_tile: bool,
+}
+
+/// Runs one command buffer of `vkCmdExecuteCommands`: what has to become undefined before it, outside render passes.
+pub(crate) fn execute(
+    recording: &mut Recording,
+    secondary: &Secondary,
+    findings: &mut Vec<Finding>,
+) -> Option<Discard> {
+    let contents = &secondary.contents;
+    recording.uses_tile |= secondary.uses_tile;
+    let entry = contents.entry?;
+    let live = recording.contents.live;
+    let first = recording.contents.entry.is_none();
+    let mut discard = None;
+    if let Some(pass) = &mut recording.pass {
+        if entry < live {
+            findings.push(inheritance_missing(secondary.handle, entry, live));
+            pass.at_end.push(Discard {
+                first: entry,
+                end: live,
+                reason: "a secondary command buffer without the primary's tile memory",
+            });
+        }
+    } else {
+        if first {
+            recording.contents.entry = Some(entry);
+        } else if entry < live {
+            discard = Some(recording.discard(entry, live, "a secondary command buffer with less bound"));
+        }
+        recording.contents.live = contents.live;
+    }
+    findings.extend(recording.contents.run(contents));
+    discard
+}
+
+/// After `vkCmdExecuteCommands` the binding is unknown; inside a render pass once that ends.
+pub(crate) fn executed(recording: &mut Recording) {
+    match &mut recording.pass {
+        Some(pass) => pass.ran_secondaries = true,
+        // The specification does not say what is bound now.
+        None => recording.bound = None,
+    }
+}
+
+fn inheritance_missing(secondary: vk::CommandBuffer, entry: u64, live: u64) -> Finding {
+    Finding {
+        id: MessageId::InheritanceMissing,
+        object: (vk::ObjectType::COMMAND_BUFFER, secondary.as_raw()),
+        text: format!(
+            "a secondary command buffer runs inside a render pass with {entry} B of tile memory inherited while the primary \
+             has {live} B bound: its first action command discards [{entry}, {live}); chain VkTileMemoryBindInfoQCOM with \
+             the primary's object to its VkCommandBufferInheritanceInfo"
+        ),
+    }
+}

@@ -1,0 +1,59 @@
+//! Binding a resource to a tile memory object: the rules of offset and size.
+
+use ash::vk;
+use ash::vk::Handle;
+
+use super::finding::{Finding, Object};
+use super::resources::{Place, Resource};
+use crate::tables::messages::MessageId;
+
+/// The result of binding a resource to a tile memory object.
+pub(crate) struct Placement {
+    /// The resource and its bytes of the heap; `None` where it cannot be bound there.
+    pub(crate) place: Option<Place>,
+    pub(crate) finding: Option<Finding>,
+}
+
+/// Places a resource at `offset` of a tile memory object of `object_size` bytes; `real_bytes` are those of the driver's memory
+/// behind the heap.
+pub(crate) fn place(
+    resource: Option<&Resource>,
+    object: Object,
+    (memory, object_size): (vk::DeviceMemory, u64),
+    offset: u64,
+    real_bytes: u64,
+) -> Placement {
+    let result = |place, id, text: String| Placement {
+        place,
+        finding: Some(Finding { id, object, text }),
+    };
+    let Some(resource) = resource.filter(|resource| resource.needs.is_some() || resource.fits_below) else {
+        let text = "a resource is bound to tile memory that cannot be placed there: it lacks the tile usage bit, or its tile \
+                    requirements are 0";
+        return result(None, MessageId::UnsupportedResource, text.to_owned());
+    };
+    let place = Place {
+        memory: memory.as_raw(),
+        object_size,
+        first: offset,
+        end: offset.saturating_add(resource.driver_size),
+    };
+    let Some(needs) = resource.needs else {
+        let text = "a resource whose tile requirements are 0 is bound to tile memory: a driver that reports 0 cannot place it \
+                    there";
+        let place = Some(place).filter(|place| place.end <= real_bytes);
+        return result(place, MessageId::UnsupportedResource, text.to_owned());
+    };
+    let (size, alignment) = (needs.size.0, needs.alignment.get());
+    if !offset.is_multiple_of(alignment) || offset.checked_add(size).is_none_or(|end| end > object_size) {
+        let text = format!(
+            "a resource of {size} B, aligned to {alignment} B, is bound at offset {offset} of a tile memory object \
+             of {object_size} B: the offset must be a multiple of the alignment, and the resource must fit"
+        );
+        return result(None, MessageId::BadPlace, text);
+    }
+    Placement {
+        place: Some(place),
+        finding: None,
+    }
+}

@@ -1,0 +1,251 @@
+//! What is kept of a render pass object: its operations on attachments, and how large its pixels are.
+
+use ash::vk;
+use tileheap_device::ffi::TileMemorySizeInfoQCOM;
+use tileheap_device::profile::texel_bytes;
+
+use tileheap_layer::arrays::elements;
+use tileheap_layer::chain::find;
+
+use super::resources::{Attachment, RenderPass, has_two_aspects, is_stencil_only};
+
+/// An attachment as either kind of render pass describes it.
+struct Description {
+    format: vk::Format,
+    samples: vk::SampleCountFlags,
+    load: vk::AttachmentLoadOp,
+    store: vk::AttachmentStoreOp,
+    stencil_load: vk::AttachmentLoadOp,
+    stencil_store: vk::AttachmentStoreOp,
+    initial: vk::ImageLayout,
+}
+
+/// The attachments of a subpass, by index.
+struct Subpass {
+    used: Vec<u32>,
+    resolved: Vec<u32>,
+}
+
+/// A [`Description`] of `VkAttachmentDescription` and its successor, which have the same fields.
+macro_rules! description {
+    ($description:expr) => {
+        Description {
+            format: $description.format,
+            samples: $description.samples,
+            load: $description.load_op,
+            store: $description.store_op,
+            stencil_load: $description.stencil_load_op,
+            stencil_store: $description.stencil_store_op,
+            initial: $description.initial_layout,
+        }
+    };
+}
+
+/// A [`Subpass`] of `VkSubpassDescription` and its successor.
+macro_rules! subpass {
+    ($subpass:expr) => {{
+        let subpass = $subpass;
+        // SAFETY: The structure is valid, by the promise of whoever uses the macro; so in each line.
+        let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
+        // SAFETY: As above.
+        let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };
+        // SAFETY: As above.
+        let inputs = unsafe { elements(subpass.p_input_attachments, subpass.input_attachment_count) };
+        // SAFETY: As above; null where there are none.
+        let resolves = unsafe { elements(subpass.p_resolve_attachments, subpass.color_attachment_count) };
+        let used = colors.iter().chain(depth).chain(inputs);
+        Subpass {
+            used: used.map(|reference| reference.attachment).collect(),
+            resolved: resolves.iter().map(|reference| reference.attachment).collect(),
+        }
+    }};
+}
+
+/// # Safety
+/// `info` is valid.
+pub(crate) unsafe fn read(info: &vk::RenderPassCreateInfo<'_>) -> RenderPass {
+    // SAFETY: The caller's promise.
+    let descriptions = unsafe { elements(info.p_attachments, info.attachment_count) };
+    // SAFETY: The caller's promise.
+    let subpasses = unsafe { elements(info.p_subpasses, info.subpass_count) };
+    let descriptions: Vec<_> = descriptions
+        .iter()
+        .map(|description| description!(description))
+        .collect();
+    let subpasses: Vec<_> = subpasses.iter().map(|subpass| subpass!(subpass)).collect();
+    // SAFETY: The caller's promise.
+    render_pass(&descriptions, &subpasses, unsafe { declared_size(info.p_next) })
+}
+
+/// # Safety
+/// `info` is valid.
+pub(crate) unsafe fn read2(info: &vk::RenderPassCreateInfo2<'_>) -> RenderPass {
+    // SAFETY: The caller's promise.
+    let descriptions = unsafe { elements(info.p_attachments, info.attachment_count) };
+    // SAFETY: The caller's promise.
+    let subpasses = unsafe { elements(info.p_subpasses, info.subpass_count) };
+    let descriptions: Vec<_> = descriptions
+        .iter()
+        .map(|description| description!(description))
+        .collect();
+    let with_depth = |description: &vk::SubpassDescription2<'_>| {
+        let mut subpass = subpass!(description);
+        // SAFETY: The caller's promise.
+        let resolve = unsafe { find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(description.p_next) };
+        // SAFETY: As above; null where there is none.
+        let resolve =
+            resolve.and_then(|resolve| unsafe { resolve.p_depth_stencil_resolve_attachment.as_ref() });
+        subpass
+            .resolved
+            .extend(resolve.map(|reference| reference.attachment));
+        subpass
+    };
+    let subpasses: Vec<_> = subpasses.iter().map(with_depth).collect();
+    // SAFETY: The caller's promise.
+    render_pass(&descriptions, &subpasses, unsafe { declared_size(info.p_next) })
+}
+
+fn render_pass(descriptions: &[Description], subpasses: &[Subpass], tile_size: u64) -> RenderPass {
+    let is_resolve = |index: usize| {
+        let mut resolved = subpasses.iter().flat_map(|subpass| &subpass.resolved);
+        resolved.any(|resolved| *resolved as usize == index)
+    };
+    let attachments = descriptions.iter().enumerate();
+    let attachments = attachments.map(|(index, description)| attachment(description, is_resolve(index)));
+    let bytes = |index: u32| {
+        let description = descriptions.get(index as usize);
+        description.map_or(0, |description| {
+            pixel_bytes(description.format, description.samples)
+        })
+    };
+    let subpass_bytes = |subpass: &Subpass| distinct(&subpass.used).map(bytes).sum();
+    RenderPass {
+        attachments: attachments.collect(),
+        tile_size,
+        subpass_bytes: subpasses.iter().map(subpass_bytes).collect(),
+    }
+}
+
+/// Each attachment once: one that is also read as input has one place in the tile.
+fn distinct(attachments: &[u32]) -> impl Iterator<Item = u32> {
+    let mut attachments = attachments.to_vec();
+    attachments.sort_unstable();
+    attachments.dedup();
+    attachments.into_iter()
+}
+
+/// # Safety
+/// `p_next` is a valid chain.
+pub(crate) unsafe fn declared_size(p_next: *const std::ffi::c_void) -> u64 {
+    // SAFETY: The caller's promise.
+    unsafe { find::<TileMemorySizeInfoQCOM<'_>>(p_next) }.map_or(0, |info| info.size)
+}
+
+fn attachment(description: &Description, is_resolve: bool) -> Attachment {
+    let depth = (description.load, description.store);
+    let stencil = (description.stencil_load, description.stencil_store);
+    let (first, second) = if has_two_aspects(description.format) {
+        (depth, stencil)
+    } else if is_stencil_only(description.format) {
+        (stencil, stencil)
+    } else {
+        (depth, depth)
+    };
+    Attachment {
+        load: first.0,
+        store: first.1,
+        stencil_load: second.0,
+        stencil_store: second.1,
+        from_undefined: description.initial == vk::ImageLayout::UNDEFINED,
+        is_resolve,
+    }
+}
+
+/// Bytes of a pixel on chip, all samples.
+pub(crate) fn pixel_bytes(format: vk::Format, samples: vk::SampleCountFlags) -> u64 {
+    texel_bytes(format).unwrap_or(4) * u64::from(samples.as_raw().max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operations_of_absent_aspects_do_not_count() {
+        let mut description = Description {
+            format: vk::Format::R8G8B8A8_UNORM,
+            samples: vk::SampleCountFlags::TYPE_1,
+            load: vk::AttachmentLoadOp::LOAD,
+            store: vk::AttachmentStoreOp::STORE,
+            stencil_load: vk::AttachmentLoadOp::DONT_CARE,
+            stencil_store: vk::AttachmentStoreOp::DONT_CARE,
+            initial: vk::ImageLayout::GENERAL,
+        };
+        let (kept, dropped) = (vk::AttachmentStoreOp::STORE, vk::AttachmentStoreOp::DONT_CARE);
+        assert_eq!(attachment(&description, false).stencil_store, kept);
+        description.format = vk::Format::D24_UNORM_S8_UINT;
+        assert_eq!(attachment(&description, false).stencil_store, dropped);
+        description.format = vk::Format::S8_UINT;
+        assert_eq!(attachment(&description, false).store, dropped);
+    }
+
+    #[test]
+    fn both_kinds_of_render_pass_say_the_same() {
+        let (format, samples) = (vk::Format::R8G8B8A8_UNORM, vk::SampleCountFlags::TYPE_4);
+        let description = vk::AttachmentDescription::default()
+            .format(format)
+            .samples(samples);
+        let description2 = vk::AttachmentDescription2::default()
+            .format(format)
+            .samples(samples);
+        let reference = |attachment| vk::AttachmentReference::default().attachment(attachment);
+        let reference2 = |attachment| vk::AttachmentReference2::default().attachment(attachment);
+        let (color, resolve, input) = ([reference(0)], [reference(1)], [reference(0)]);
+        let subpasses = [vk::SubpassDescription::default()
+            .color_attachments(&color)
+            .resolve_attachments(&resolve)
+            .input_attachments(&input)];
+        let (color2, resolve2, input2) = ([reference2(0)], [reference2(1)], [reference2(0)]);
+        let depth = reference2(2);
+        let mut depth =
+            vk::SubpassDescriptionDepthStencilResolve::default().depth_stencil_resolve_attachment(&depth);
+        let subpass2 = vk::SubpassDescription2::default()
+            .color_attachments(&color2)
+            .resolve_attachments(&resolve2)
+            .input_attachments(&input2);
+        let (descriptions, descriptions2) = ([description; 3], [description2; 3]);
+        let info = vk::RenderPassCreateInfo::default()
+            .attachments(&descriptions)
+            .subpasses(&subpasses);
+        let subpasses2 = [subpass2];
+        let info2 = vk::RenderPassCreateInfo2::default()
+            .attachments(&descriptions2)
+            .subpasses(&subpasses2);
+        // SAFETY: A valid structure.
+        let one = unsafe { read(&info) };
+        // SAFETY: As above.
+        let other = unsafe { read2(&info2) };
+        assert_eq!(
+            (&one.attachments, &one.subpass_bytes),
+            (&other.attachments, &other.subpass_bytes)
+        );
+        assert_eq!(
+            one.subpass_bytes,
+            [16],
+            "four samples of one attachment, which is input, too"
+        );
+        let resolves = |pass: &RenderPass| {
+            pass.attachments
+                .iter()
+                .map(|this| this.is_resolve)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(resolves(&one), [false, true, false]);
+        let subpasses2 = [subpass2.push_next(&mut depth)];
+        let info2 = vk::RenderPassCreateInfo2::default()
+            .attachments(&descriptions2)
+            .subpasses(&subpasses2);
+        // SAFETY: As above.
+        assert_eq!(resolves(&unsafe { read2(&info2) }), [false, true, true]);
+    }
+}

@@ -1,0 +1,77 @@
+//! Memory requirements of tile resources: the profile's model, made large enough for the driver.
+
+use ash::vk;
+use tileheap_device::ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
+use tileheap_device::profile::TileRequirements;
+use tileheap_units::{Alignment, Bytes};
+
+use crate::tables::emulation::{Emulation, ImageRequest};
+
+/// The tile requirements of an image with the tile usage bit, given the driver's own; `heap_type` is the driver's memory type
+/// of the heap.
+pub(crate) fn tile_image(
+    emulation: &Emulation,
+    heap_type: u32,
+    info: &vk::ImageCreateInfo<'_>,
+    stencil_usage: vk::ImageUsageFlags,
+    driver: &vk::MemoryRequirements,
+) -> Option<TileRequirements> {
+    let request = ImageRequest {
+        format: info.format,
+        kind: info.image_type,
+        tiling: info.tiling,
+        usage: info.usage,
+        stencil_usage,
+        flags: info.flags,
+    };
+    if !request.is_tile() || !emulation.grants(&request) {
+        return None;
+    }
+    let model = match emulation.profile.tile.image(info) {
+        Some(needs) => needs.size.0,
+        // What is granted beyond the guaranteed set has the driver's size.
+        None if emulation.profile.generous => driver.size,
+        None => return None,
+    };
+    enlarged(emulation, heap_type, model, driver)
+}
+
+/// The tile requirements of a buffer with the tile usage bit, given the driver's own.
+pub(crate) fn tile_buffer(
+    emulation: &Emulation,
+    heap_type: u32,
+    info: &vk::BufferCreateInfo<'_>,
+    driver: &vk::MemoryRequirements,
+) -> Option<TileRequirements> {
+    if !info.usage.contains(BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) {
+        return None;
+    }
+    let model = emulation.profile.tile.buffer(info)?;
+    enlarged(emulation, heap_type, model.size.0, driver)
+}
+
+/// The model's size and alignment, enlarged until every offset they allow is legal below.
+fn enlarged(
+    emulation: &Emulation,
+    heap_type: u32,
+    model: u64,
+    driver: &vk::MemoryRequirements,
+) -> Option<TileRequirements> {
+    if driver.memory_type_bits >> heap_type & 1 == 0 {
+        return None;
+    }
+    let profile = &emulation.profile;
+    let alignment = profile.tile.block.bytes.lcm(Alignment::new(driver.alignment)?)?;
+    let size = Bytes(model.max(driver.size).max(profile.least_size));
+    let granularity = if profile.least_size > 1 {
+        profile.tile.block.bytes
+    } else {
+        alignment
+    };
+    let size = size.checked_align_up(granularity)?;
+    let odd = u64::from(profile.odd_sizes);
+    Some(TileRequirements {
+        size: Bytes(size.0.checked_add(odd)?),
+        alignment,
+    })
+}

@@ -1,0 +1,113 @@
+//! The application's objects that use tile memory: memory objects, images, buffers, views, framebuffers, render passes.
+
+use std::sync::{Arc, OnceLock};
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_device::profile::TileRequirements;
+use tileheap_layer::sharded::Sharded;
+
+/// The resources of a device, by handle.
+#[derive(Default)]
+pub(crate) struct Resources {
+    /// Tile memory objects, and their sizes in bytes.
+    pub(crate) objects: Sharded<u64>,
+    pub(crate) images: Sharded<Arc<Resource>>,
+    pub(crate) buffers: Sharded<Arc<Resource>>,
+    /// Views of tile images.
+    pub(crate) image_views: Sharded<Arc<Resource>>,
+    /// Views of tile buffers.
+    pub(crate) buffer_views: Sharded<Arc<Resource>>,
+    /// Framebuffers, by attachment the tile images among them; those of imageless ones come with the render pass.
+    pub(crate) framebuffers: Sharded<Arc<Framebuffer>>,
+    pub(crate) render_passes: Sharded<Arc<RenderPass>>,
+    /// Images that are transient attachments, where the device has an emulated lazy type.
+    pub(crate) transient_images: Sharded<()>,
+}
+
+/// An image or a buffer with the tile usage bit.
+#[derive(Debug)]
+pub(crate) struct Resource {
+    pub(crate) object: (vk::ObjectType, u64),
+    /// What it needs of the tile heap; `None` is 0 and 0.
+    pub(crate) needs: Option<TileRequirements>,
+    /// Bytes that the driver takes of the heap.
+    pub(crate) driver_size: u64,
+    /// Whether the driver can bind it to the heap's memory.
+    pub(crate) fits_below: bool,
+    pub(crate) extent: vk::Extent2D,
+    /// Depth and stencil: two contents in the same bytes.
+    pub(crate) two_aspects: bool,
+    /// One mip level and one layer.
+    pub(crate) single: bool,
+    /// A buffer whose address shaders may have: its accesses are invisible.
+    pub(crate) addressable: bool,
+    /// Where it lies, once bound to tile memory.
+    pub(crate) place: OnceLock<Place>,
+}
+
+/// Where a resource lies in tile memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The memory object's handle.
+    pub(crate) memory: u64,
+    /// The object's size in bytes.
+    pub(crate) object_size: u64,
+    /// The first byte.
+    pub(crate) first: u64,
+    /// The end of the driver's bytes.
+    pub(crate) end: u64,
+}
+
+/// A framebuffer with views.
+#[derive(Debug)]
+pub(crate) struct Framebuffer {
+    /// By attachment; `None` for images in ordinary memory.
+    pub(crate) attachments: Vec<Option<Arc<Resource>>>,
+    pub(crate) imageless: bool,
+    pub(crate) extent: vk::Extent2D,
+    pub(crate) render_pass: u64,
+}
+
+/// What a render pass does to its attachments.
+#[derive(Debug)]
+pub(crate) struct RenderPass {
+    pub(crate) attachments: Vec<Attachment>,
+    /// `VkTileMemorySizeInfoQCOM::size`; 0 without the structure.
+    pub(crate) tile_size: u64,
+    /// Bytes per pixel of each subpass's attachments.
+    pub(crate) subpass_bytes: Vec<u64>,
+}
+
+/// What a render pass does to one attachment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Attachment {
+    pub(crate) load: vk::AttachmentLoadOp,
+    pub(crate) store: vk::AttachmentStoreOp,
+    /// The same as above where the format has one aspect.
+    pub(crate) stencil_load: vk::AttachmentLoadOp,
+    pub(crate) stencil_store: vk::AttachmentStoreOp,
+    pub(crate) from_undefined: bool,
+    pub(crate) is_resolve: bool,
+}
+
+/// Whether a format has depth and stencil.
+pub(crate) fn has_two_aspects(format: vk::Format) -> bool {
+    use vk::Format as F;
+    matches!(
+        format,
+        F::D16_UNORM_S8_UINT | F::D24_UNORM_S8_UINT | F::D32_SFLOAT_S8_UINT
+    )
+}
+
+/// Whether a format has a stencil aspect alone.
+pub(crate) fn is_stencil_only(format: vk::Format) -> bool {
+    format == vk::Format::S8_UINT
+}
+
+impl Resources {
+    /// The size of a tile memory object; `None` for other memory.
+    pub(crate) fn object_size(&self, memory: vk::DeviceMemory) -> Option<u64> {
+        self.objects.get(memory.as_raw())
+    }
+}

@@ -1,0 +1,191 @@
+//! What shaders reach, read from their SPIR-V: which descriptors, and whether they can write them.
+//!
+//! A descriptor counts as reached if a function of the module names its variable: entry points of one module are not told
+//! apart, nor is code that no entry point calls.
+//!
+//! Source: SPIR-V 1.6, section 2.3 (physical layout), 3.20 (decorations), 3.52 (instructions).
+
+use std::collections::{HashMap, HashSet};
+
+/// A descriptor that a shader reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DescriptorAccess {
+    pub(crate) set: u32,
+    pub(crate) binding: u32,
+    /// It is declared `readonly`, or is of a kind that is only read.
+    pub(crate) only_read: bool,
+}
+
+const MAGIC: u32 = 0x0723_0203;
+const OP_TYPE_POINTER: u32 = 32;
+const OP_TYPE_ARRAY: u32 = 28;
+const OP_TYPE_RUNTIME_ARRAY: u32 = 29;
+const OP_TYPE_STRUCT: u32 = 30;
+const OP_FUNCTION: u32 = 54;
+const OP_VARIABLE: u32 = 59;
+const OP_DECORATE: u32 = 71;
+const OP_MEMBER_DECORATE: u32 = 72;
+const BINDING: u32 = 33;
+const DESCRIPTOR_SET: u32 = 34;
+const NON_WRITABLE: u32 = 24;
+
+/// Ids with what was said of them.
+#[derive(Default)]
+struct Module {
+    sets: HashMap<u32, u32>,
+    bindings: HashMap<u32, u32>,
+    /// What cannot be written.
+    decorated: HashSet<u32>,
+    /// How many members of each structure are.
+    members: HashMap<u32, u32>,
+    /// Members of each structure.
+    lengths: HashMap<u32, u32>,
+    /// What a pointer, an array or a variable's type is made of.
+    inner: HashMap<u32, u32>,
+    /// Variables and their types.
+    variables: Vec<(u32, u32)>,
+    used: HashSet<u32>,
+}
+
+/// The descriptors that a module reaches; none of words that are no SPIR-V.
+pub(crate) fn accesses(words: &[u32]) -> Vec<DescriptorAccess> {
+    if words.first() != Some(&MAGIC) || words.len() < 5 {
+        return Vec::new();
+    }
+    let mut module = Module::default();
+    let mut rest = &words[5..];
+    let mut in_functions = false;
+    while let Some(first) = rest.first() {
+        let (length, operation) = ((first >> 16) as usize, first & 0xFFFF);
+        let Some(instruction) = rest.get(..length).filter(|_| length > 0) else {
+            break;
+        };
+        in_functions |= operation == OP_FUNCTION;
+        if in_functions {
+            module.used.extend(&instruction[1..]);
+        } else {
+            module.declare(operation, &instruction[1..]);
+        }
+        rest = &rest[length..];
+    }
+    module.accesses()
+}
+
+impl Module {
+    fn declare(&mut self, operation: u32, operands: &[u32]) {
+        match (operation, operands) {
+            (OP_DECORATE, [target, DESCRIPTOR_SET, set, ..]) => {
+                self.sets.insert(*target, *set);
+            }
+            (OP_DECORATE, [target, BINDING, binding, ..]) => {
+                self.bindings.insert(*target, *binding);
+            }
+            (OP_DECORATE, [target, NON_WRITABLE, ..]) => {
+                self.decorated.insert(*target);
+            }
+            (OP_MEMBER_DECORATE, [target, _, NON_WRITABLE, ..]) => {
+                *self.members.entry(*target).or_default() += 1;
+            }
+            (OP_TYPE_STRUCT, [result, members @ ..]) => {
+                self.lengths.insert(*result, members.len() as u32);
+            }
+            (OP_TYPE_POINTER, [result, _, inner, ..])
+            | (OP_TYPE_ARRAY | OP_TYPE_RUNTIME_ARRAY, [result, inner, ..]) => {
+                self.inner.insert(*result, *inner);
+            }
+            (OP_VARIABLE, [kind, result, ..]) => self.variables.push((*result, *kind)),
+            _ => {}
+        }
+    }
+
+    fn accesses(&self) -> Vec<DescriptorAccess> {
+        let one = |(variable, kind): &(u32, u32)| {
+            if !self.used.contains(variable) {
+                return None;
+            }
+            Some(DescriptorAccess {
+                set: *self.sets.get(variable)?,
+                binding: *self.bindings.get(variable)?,
+                only_read: self.is_read_only(*variable, *kind),
+            })
+        };
+        self.variables.iter().filter_map(one).collect()
+    }
+
+    /// Whether a variable, or every member of the block it is, cannot be written.
+    fn is_read_only(&self, variable: u32, kind: u32) -> bool {
+        if self.decorated.contains(&variable) {
+            return true;
+        }
+        let mut kind = kind;
+        // A chain of types has an end, unless the words are damaged.
+        for _ in 0..16 {
+            match self.inner.get(&kind) {
+                Some(inner) => kind = *inner,
+                None => break,
+            }
+        }
+        let members = self.lengths.get(&kind).copied().unwrap_or(0);
+        members > 0 && self.members.get(&kind) == Some(&members)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A module with a buffer of one member and an image, by hand.
+    fn module(function: &[u32]) -> Vec<u32> {
+        let op = |operation: u32, operands: &[u32]| {
+            let mut words = vec![(operands.len() as u32 + 1) << 16 | operation];
+            words.extend(operands);
+            words
+        };
+        let declarations = [
+            op(OP_DECORATE, &[10, DESCRIPTOR_SET, 1]),
+            op(OP_DECORATE, &[10, BINDING, 2]),
+            op(OP_MEMBER_DECORATE, &[20, 0, NON_WRITABLE]),
+            op(OP_DECORATE, &[11, DESCRIPTOR_SET, 0]),
+            op(OP_DECORATE, &[11, BINDING, 3]),
+            op(OP_TYPE_STRUCT, &[20, 5]),
+            op(OP_TYPE_POINTER, &[21, 12, 20]),
+            op(OP_VARIABLE, &[21, 10, 12]),
+            op(OP_VARIABLE, &[22, 11, 0]),
+            op(OP_FUNCTION, &[1, 2, 0, 3]),
+            op(61, function),
+        ];
+        [vec![MAGIC, 0, 0, 100, 0], declarations.concat()].concat()
+    }
+
+    #[test]
+    fn a_variable_counts_where_a_function_names_it() {
+        let buffer = DescriptorAccess {
+            set: 1,
+            binding: 2,
+            only_read: true,
+        };
+        let image = DescriptorAccess {
+            set: 0,
+            binding: 3,
+            only_read: false,
+        };
+        assert_eq!(accesses(&module(&[5, 30, 10])), [buffer]);
+        assert_eq!(accesses(&module(&[5, 30, 10, 11])), [buffer, image]);
+        assert_eq!(accesses(&module(&[5, 30])), []);
+    }
+
+    #[test]
+    fn damaged_words_reach_nothing_and_harm_nothing() {
+        assert_eq!(accesses(&[]), []);
+        assert_eq!(accesses(&[MAGIC, 0, 0, 9, 0, 0]), []);
+        let good = module(&[5, 30, 10]);
+        for end in 0..good.len() {
+            accesses(&good[..end]);
+        }
+        for index in 5..good.len() {
+            let mut bad = good.clone();
+            bad[index] = u32::MAX;
+            accesses(&bad);
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Submission: what survives from one command buffer to the next, and what is discarded where a batch ends.
+//!
+//! ```text
+//! application   [ A  B ]                  [ C ]                       batches of one call
+//! below         [wait] [ A  p  B ] [ P ] [signal]  [ C ] ...
+//! ```
+//! `p` poisons what `B` discards at its first action command, since that depends on what ran before it; `P` poisons all that
+//! can be live where the window ends. Both are command buffers of the layer's own, and everything between the application's
+//! batches is a batch of the layer's: the application's semaphores, fence and chained structures stay where they are, and
+//! submission order makes it right. Waits and signals are there on devices with several queues, which use tile memory one after
+//! the other.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ash::vk;
+use ash::vk::Handle;
+use tileheap_layer::sharded::Sharded;
+
+use super::contents::Window;
+use super::finding::Finding;
+use super::trace::Trace;
+use crate::tables::messages::MessageId;
+
+/// The queues of a device, and the order in which they use tile memory.
+pub(crate) struct Queues {
+    families: Sharded<u32>,
+    /// The device has timeline semaphores, which order its queues.
+    pub(crate) has_timeline: bool,
+    order: Mutex<QueueOrder>,
+    /// The heap holds what the driver left in it.
+    pub(crate) is_raw: AtomicBool,
+}
+
+/// The timeline semaphore of a device's queues.
+#[derive(Default)]
+pub(crate) struct QueueOrder {
+    /// Null until it is needed.
+    pub(crate) semaphore: vk::Semaphore,
+    /// The value that the last use of tile memory signals.
+    pub(crate) value: u64,
+    /// The queue of the last use.
+    pub(crate) last: Option<vk::Queue>,
+}
+
+impl Queues {
+    pub(crate) fn new(has_timeline: bool) -> Queues {
+        Queues {
+            families: Sharded::default(),
+            has_timeline,
+            order: Mutex::default(),
+            is_raw: AtomicBool::new(true),
+        }
+    }
+
+    /// Remembers a queue's family.
+    pub(crate) fn remember(&self, queue: vk::Queue, family: u32) {
+        self.families.insert(queue.as_raw(), family);
+    }
+
+    /// A queue's family.
+    pub(crate) fn family(&self, queue: vk::Queue) -> u32 {
+        self.families.get(queue.as_raw()).unwrap_or(0)
+    }
+
+    /// The order of the queues, locked.
+    pub(crate) fn order(&self) -> MutexGuard<'_, QueueOrder> {
+        self.order.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A batch below.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Batch {
+    /// The application's, by index; with other command buffers than its own, if not `None`.
+    Application(usize, Option<Vec<vk::CommandBuffer>>),
+    /// A poison command buffer.
+    Poison(vk::CommandBuffer),
+    /// Waits for the last use of tile memory on another queue.
+    Wait(vk::Semaphore, u64),
+    /// Signals the end of this use.
+    Signal(vk::Semaphore, u64),
+}
+
+/// A batch of the application, as far as the layer looks at it.
+pub(crate) struct Given {
+    pub(crate) commands: Vec<vk::CommandBuffer>,
+    /// Another command buffer in it would upset structures that go with each of its own.
+    pub(crate) is_fixed: bool,
+    /// One of its command buffers has bound tile memory.
+    pub(crate) uses_tile: bool,
+}
+
+/// A submission that uses tile memory.
+pub(crate) struct Submission<'a> {
+    pub(crate) device: vk::Device,
+    pub(crate) queue: vk::Queue,
+    pub(crate) given: &'a [Given],
+    /// Bytes of the tile heap.
+    pub(crate) heap: u64,
+    /// Contents survive from batch to batch of one submission.
+    pub(crate) queue_submit_boundary: bool,
+    pub(crate) has_timeline: bool,
+    /// Nothing was submitted before.
+    pub(crate) is_raw: bool,
+    pub(crate) trace: Option<&'a Trace>,
+}
+
+/// The batches to submit below, and the value that the last one signals.
+pub(crate) struct Batches {
+    pub(crate) batches: Vec<Batch>,
+    pub(crate) value: u64,
+}
+
+impl Submission<'_> {
+    /// The batches below: those of the application with poison and semaphores between them.
+    ///
+    /// `poison` returns the command buffer that poisons the heap from an offset on, or `None` where there is nothing to poison.
+    /// `run` runs a recording in a window, or does nothing where a command buffer has none.
+    ///
+    /// # Errors
+    /// Those of `poison`.
+    pub(crate) fn batches(
+        &self,
+        order: &QueueOrder,
+        poison: impl Fn(u64) -> Result<Option<vk::CommandBuffer>, vk::Result>,
+        run: impl Fn(&mut Window, vk::CommandBuffer) -> (Option<u64>, Vec<Finding>),
+        findings: &mut Vec<Finding>,
+    ) -> Result<Batches, vk::Result> {
+        let mut batches = Vec::new();
+        let mut value = order.value;
+        let last_use = self.given.iter().rposition(|batch| batch.uses_tile);
+        let mut waits = self.has_timeline && order.last.is_some_and(|last| last != self.queue);
+        let mut raw = self.is_raw;
+        let mut window = Window::new(self.heap);
+        for (index, batch) in self.given.iter().enumerate() {
+            let takes_part = batch.uses_tile || window.live > 0;
+            if !takes_part {
+                batches.push(Batch::Application(index, None));
+                continue;
+            }
+            if std::mem::take(&mut waits) {
+                batches.push(Batch::Wait(order.semaphore, order.value));
+            }
+            if std::mem::take(&mut raw) {
+                batches.extend(poison(0)?.map(Batch::Poison));
+            }
+            let mut commands = Vec::with_capacity(batch.commands.len() + 1);
+            for handle in &batch.commands {
+                let (discards, found) = run(&mut window, *handle);
+                findings.extend(found);
+                if let Some(first) = discards {
+                    commands.extend(poison(first)?);
+                }
+                commands.push(*handle);
+            }
+            let added = commands.len() > batch.commands.len();
+            if added && batch.is_fixed {
+                findings.push(cannot_add(self.device));
+            }
+            batches.push(Batch::Application(
+                index,
+                (added && !batch.is_fixed).then_some(commands),
+            ));
+            if let Some(trace) = self.trace {
+                let handles: Vec<_> = batch.commands.iter().map(|commands| commands.as_raw()).collect();
+                trace.submit(self.queue.as_raw(), index, &handles, window.live);
+            }
+            let ends = !self.queue_submit_boundary || last_use.is_none_or(|last| index >= last);
+            if ends {
+                if window.live > 0 {
+                    batches.extend(poison(0)?.map(Batch::Poison));
+                }
+                window = Window::new(self.heap);
+                if self.has_timeline {
+                    value += 1;
+                    batches.push(Batch::Signal(order.semaphore, value));
+                }
+            }
+        }
+        Ok(Batches { batches, value })
+    }
+}
+
+fn cannot_add(device: vk::Device) -> Finding {
+    Finding {
+        id: MessageId::CannotEmulate,
+        object: (vk::ObjectType::DEVICE, device.as_raw()),
+        text: "a batch with VkDeviceGroupSubmitInfo keeps tile contents that an unbound command buffer in it discards"
+            .to_owned(),
+    }
+}

@@ -1,0 +1,31 @@
+//! Transitions from UNDEFINED, which discard the contents of a tile image.
+
+use ash::vk;
+use ash::vk::Handle;
+
+use super::recording::{Discard, Recording};
+use super::resources::Resources;
+
+/// Whether a transition discards: from UNDEFINED, unless that is the new layout, too, which since synchronization2 is no
+/// transition.
+#[inline]
+pub(crate) fn discards(from: vk::ImageLayout, to: vk::ImageLayout) -> bool {
+    from == vk::ImageLayout::UNDEFINED && to != from
+}
+
+/// What a transition from UNDEFINED discards: all of a tile image, outside render passes.
+pub(crate) fn from_undefined(
+    recording: &mut Recording,
+    resources: &Resources,
+    image: vk::Image,
+    range: vk::ImageSubresourceRange,
+) -> Option<Discard> {
+    let image = resources.images.get(image.as_raw())?;
+    let both = vk::ImageAspectFlags::DEPTH | vk::ImageAspectFlags::STENCIL;
+    let is_whole = image.single && (!image.two_aspects || range.aspect_mask.contains(both));
+    let place = image
+        .place
+        .get()
+        .filter(|_| is_whole && recording.pass.is_none())?;
+    Some(recording.discard(place.first, place.end, "a transition from UNDEFINED"))
+}

@@ -1,0 +1,247 @@
+//! The emulated physical device: its memory, features, properties and image formats.
+
+use std::ffi::CStr;
+
+use ash::vk;
+use tileheap_device::ffi::{self, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
+use tileheap_device::profile::TILE_IMAGE_USES;
+
+use tileheap_layer::chain::{find, find_mut};
+
+use super::memory_types::{AddedMemory, MemoryTypes};
+use super::settings::Profile;
+
+/// A physical device, as the first query found it.
+pub(crate) struct Physical {
+    pub(crate) handle: vk::PhysicalDevice,
+    /// The extensions of the layers and the driver below.
+    pub(crate) extensions: Vec<vk::ExtensionProperties>,
+    /// Why the query failed; the next one tries again.
+    pub(crate) failure: Option<vk::Result>,
+    /// `None` where the layer steps aside.
+    pub(crate) emulation: Option<Emulation>,
+}
+
+/// What is emulated on a physical device.
+pub(crate) struct Emulation {
+    pub(crate) profile: Profile,
+    pub(crate) memory_types: MemoryTypes,
+    /// The driver's own types and heaps.
+    pub(crate) driver: vk::PhysicalDeviceMemoryProperties,
+}
+
+/// The extensions that the layer adds.
+pub(crate) const EXTENSIONS: [(&CStr, u32); 3] = [
+    (ffi::tile_memory_heap::NAME, ffi::tile_memory_heap::SPEC_VERSION),
+    (ffi::tile_properties::NAME, ffi::tile_properties::SPEC_VERSION),
+    (ffi::tile_shading::NAME, ffi::tile_shading::SPEC_VERSION),
+];
+
+/// The largest apron of tile shading, in pixels; no reading of a device is public.
+const MAX_APRON: u32 = 32;
+
+/// Whether the layer adds the extension, and so takes its name away before calling down.
+pub(crate) fn is_own_extension(name: &CStr) -> bool {
+    EXTENSIONS.iter().any(|(own, _)| *own == name)
+}
+
+impl Physical {
+    /// Whether the layers and the driver below list an extension.
+    pub(crate) fn lists(&self, name: &CStr) -> bool {
+        self.extensions
+            .iter()
+            .any(|known| known.extension_name_as_c_str() == Ok(name))
+    }
+
+    /// The extensions that the application sees.
+    pub(crate) fn shown_extensions(&self) -> Vec<vk::ExtensionProperties> {
+        let mut shown = self.extensions.clone();
+        if self.emulation.is_some() {
+            shown.retain(|known| !known.extension_name_as_c_str().is_ok_and(is_own_extension));
+            shown.extend(own_extensions());
+        }
+        shown
+    }
+}
+
+/// The layer's own extensions.
+pub(crate) fn own_extensions() -> Vec<vk::ExtensionProperties> {
+    let own = EXTENSIONS.iter().map(|(name, version)| {
+        vk::ExtensionProperties::default()
+            .spec_version(*version)
+            .extension_name(name)
+            .expect("the names are short")
+    });
+    own.collect()
+}
+
+impl Emulation {
+    /// A profile's tile heap on a device with the driver's memory types.
+    ///
+    /// # Errors
+    /// Why the driver leaves no room for it.
+    pub(crate) fn new(
+        profile: Profile,
+        lazy: bool,
+        driver: vk::PhysicalDeviceMemoryProperties,
+    ) -> Result<Emulation, String> {
+        let added = AddedMemory {
+            heap_size: profile.tile.size.0,
+            type_first: profile.type_first,
+            lazy,
+        };
+        let memory_types = MemoryTypes::new(&driver, added).ok_or_else(|| {
+            format!(
+                "it has {} memory types and {} heaps, and there must be room for the emulator's, and a device local type",
+                driver.memory_type_count, driver.memory_heap_count
+            )
+        })?;
+        Ok(Emulation {
+            profile,
+            memory_types,
+            driver,
+        })
+    }
+
+    /// Completes the result of `vkGetPhysicalDeviceMemoryProperties2`, with `allocated` bytes of the tile heap.
+    ///
+    /// # Safety
+    /// The chain of `properties` is valid, and the driver has filled it.
+    pub(crate) unsafe fn complete_memory_properties(
+        &self,
+        properties: &mut vk::PhysicalDeviceMemoryProperties2<'_>,
+        allocated: u64,
+    ) {
+        properties.memory_properties = *self.memory_types.shown();
+        // SAFETY: The caller's promise.
+        let budget =
+            unsafe { find_mut::<vk::PhysicalDeviceMemoryBudgetPropertiesEXT<'_>>(properties.p_next) };
+        if let Some(budget) = budget {
+            let heap = self.memory_types.tile_heap() as usize;
+            budget.heap_budget[heap] = self.profile.tile.size.0;
+            budget.heap_usage[heap] = allocated;
+        }
+    }
+
+    /// Completes the result of `vkGetPhysicalDeviceFeatures2`.
+    ///
+    /// # Safety
+    /// `p_next` is a valid chain that Vulkan may write.
+    pub(crate) unsafe fn complete_features(p_next: *mut std::ffi::c_void) {
+        // SAFETY: The caller's promise.
+        if let Some(heap) = unsafe { find_mut::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>(p_next) } {
+            heap.tile_memory_heap = vk::TRUE;
+        }
+        // SAFETY: As above.
+        if let Some(tiles) = unsafe { find_mut::<vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_>>(p_next) } {
+            tiles.tile_properties = vk::TRUE;
+        }
+        // SAFETY: As above.
+        if let Some(shading) = unsafe { find_mut::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) } {
+            let next = shading.p_next;
+            // Passes may be marked; what runs per tile cannot run here, so no such feature is offered.
+            *shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default().tile_shading(true);
+            shading.p_next = next;
+        }
+    }
+
+    /// Whether a device create info enables features of the layer's extensions that are not offered.
+    ///
+    /// # Safety
+    /// `p_next` is a valid chain.
+    pub(crate) unsafe fn enables_unsupported_features(p_next: *const std::ffi::c_void) -> bool {
+        // SAFETY: The caller's promise.
+        let shading = unsafe { find::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>(p_next) };
+        shading.is_some_and(|enabled| {
+            let per_tile = [
+                enabled.tile_shading_fragment_stage,
+                enabled.tile_shading_color_attachments,
+                enabled.tile_shading_depth_attachments,
+                enabled.tile_shading_stencil_attachments,
+                enabled.tile_shading_input_attachments,
+                enabled.tile_shading_sampled_attachments,
+                enabled.tile_shading_per_tile_draw,
+                enabled.tile_shading_per_tile_dispatch,
+                enabled.tile_shading_dispatch_tile,
+                enabled.tile_shading_apron,
+                enabled.tile_shading_anisotropic_apron,
+                enabled.tile_shading_atomic_ops,
+                enabled.tile_shading_image_processing,
+            ];
+            per_tile.into_iter().any(|feature| feature != vk::FALSE)
+        })
+    }
+
+    /// Completes the result of `vkGetPhysicalDeviceProperties2`.
+    ///
+    /// # Safety
+    /// `p_next` is a valid chain that Vulkan may write.
+    pub(crate) unsafe fn complete_properties(&self, p_next: *mut std::ffi::c_void) {
+        let tile = &self.profile.tile;
+        // SAFETY: The caller's promise.
+        if let Some(heap) = unsafe { find_mut::<ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>>(p_next) }
+        {
+            heap.queue_submit_boundary = tile.queue_submit_boundary.into();
+            heap.tile_buffer_transfers = tile.buffer_transfers.into();
+        }
+        // SAFETY: As above.
+        if let Some(shading) = unsafe { find_mut::<ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>>(p_next) }
+        {
+            let (width, height) = tileheap_device::profile::binning::GRANULARITY;
+            // Aprons cannot be used, since their feature is off; programs compute with the limit all the same.
+            shading.max_apron_size = MAX_APRON;
+            shading.prefer_non_coherent = vk::FALSE;
+            shading.tile_granularity = vk::Extent2D { width, height };
+            shading.max_tile_shading_rate = vk::Extent2D { width: 1, height: 1 };
+        }
+    }
+
+    /// Whether an image with the tile usage bit can be made of these parameters, as far as the layer decides it.
+    pub(crate) fn grants(&self, request: &ImageRequest) -> bool {
+        if self.profile.refused_formats.contains(&request.format) {
+            return false;
+        }
+        if self.profile.generous {
+            return request.tiling == vk::ImageTiling::OPTIMAL
+                && !request.flags.intersects(
+                    vk::ImageCreateFlags::SPARSE_BINDING
+                        | vk::ImageCreateFlags::PROTECTED
+                        | vk::ImageCreateFlags::DISJOINT,
+                );
+        }
+        request.kind == vk::ImageType::TYPE_2D
+            && request.tiling == vk::ImageTiling::OPTIMAL
+            && vk::ImageCreateFlags::ALIAS.contains(request.flags)
+            && TILE_IMAGE_USES.contains(request.usage)
+            && TILE_IMAGE_USES.contains(request.stencil_usage)
+    }
+
+    /// Restricts a driver's result to the guaranteed set.
+    pub(crate) fn limit(&self, properties: &mut vk::ImageFormatProperties) {
+        if !self.profile.generous {
+            properties.max_mip_levels = 1;
+            properties.max_array_layers = 1;
+            properties.sample_counts = vk::SampleCountFlags::TYPE_1;
+        }
+        properties.max_resource_size = properties.max_resource_size.min(self.profile.tile.size.0);
+    }
+}
+
+/// The image parameters of a format query.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ImageRequest {
+    pub(crate) format: vk::Format,
+    pub(crate) kind: vk::ImageType,
+    pub(crate) tiling: vk::ImageTiling,
+    pub(crate) usage: vk::ImageUsageFlags,
+    /// 0 where it is the same.
+    pub(crate) stencil_usage: vk::ImageUsageFlags,
+    pub(crate) flags: vk::ImageCreateFlags,
+}
+
+impl ImageRequest {
+    /// Whether the image has the tile usage bit.
+    pub(crate) fn is_tile(&self) -> bool {
+        (self.usage | self.stencil_usage).contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM)
+    }
+}

@@ -1,0 +1,49 @@
+//! The instance commands that the layer hooks or calls.
+
+use ash::vk;
+
+/// Passes every command to the macro `$for_each`, as `device_commands` does.
+macro_rules! instance_commands {
+    ($for_each:ident) => {
+        $for_each! {
+        always vkGetInstanceProcAddr: vk::PFN_vkGetInstanceProcAddr;
+        always vkCreateInstance: vk::PFN_vkCreateInstance;
+        always vkDestroyInstance: vk::PFN_vkDestroyInstance;
+        always vkCreateDevice: vk::PFN_vkCreateDevice;
+        always vkEnumerateInstanceExtensionProperties: vk::PFN_vkEnumerateInstanceExtensionProperties;
+        always vkEnumerateInstanceLayerProperties: vk::PFN_vkEnumerateInstanceLayerProperties;
+        always vkEnumerateDeviceLayerProperties: vk::PFN_vkEnumerateDeviceLayerProperties;
+        always vkEnumerateDeviceExtensionProperties: vk::PFN_vkEnumerateDeviceExtensionProperties;
+        always vkGetPhysicalDeviceMemoryProperties: vk::PFN_vkGetPhysicalDeviceMemoryProperties;
+        always vkGetPhysicalDeviceMemoryProperties2: vk::PFN_vkGetPhysicalDeviceMemoryProperties2,
+            or vkGetPhysicalDeviceMemoryProperties2KHR;
+        always vkGetPhysicalDeviceFeatures2: vk::PFN_vkGetPhysicalDeviceFeatures2, or vkGetPhysicalDeviceFeatures2KHR;
+        always vkGetPhysicalDeviceProperties2: vk::PFN_vkGetPhysicalDeviceProperties2,
+            or vkGetPhysicalDeviceProperties2KHR;
+        always vkGetPhysicalDeviceImageFormatProperties: vk::PFN_vkGetPhysicalDeviceImageFormatProperties;
+        always vkGetPhysicalDeviceImageFormatProperties2: vk::PFN_vkGetPhysicalDeviceImageFormatProperties2,
+            or vkGetPhysicalDeviceImageFormatProperties2KHR;
+        always vkGetPhysicalDeviceSparseImageFormatProperties: vk::PFN_vkGetPhysicalDeviceSparseImageFormatProperties;
+        always vkGetPhysicalDeviceSparseImageFormatProperties2: vk::PFN_vkGetPhysicalDeviceSparseImageFormatProperties2,
+            or vkGetPhysicalDeviceSparseImageFormatProperties2KHR;
+        always vkGetPhysicalDeviceExternalBufferProperties: vk::PFN_vkGetPhysicalDeviceExternalBufferProperties,
+            or vkGetPhysicalDeviceExternalBufferPropertiesKHR;
+        always vkGetPhysicalDeviceToolProperties: vk::PFN_vkGetPhysicalDeviceToolProperties,
+            or vkGetPhysicalDeviceToolPropertiesEXT;
+        down vkGetPhysicalDeviceProperties: vk::PFN_vkGetPhysicalDeviceProperties;
+        always vkCreateDebugUtilsMessengerEXT: vk::PFN_vkCreateDebugUtilsMessengerEXT;
+        always vkDestroyDebugUtilsMessengerEXT: vk::PFN_vkDestroyDebugUtilsMessengerEXT;
+        }
+    };
+}
+pub(crate) use instance_commands;
+
+macro_rules! table {
+    ($($mode:ident $command:ident: $pointer:ty $(, or $($alias:ident)+)?;)+) => {
+        tileheap_layer::command_table! {
+            /// The next layer's instance commands.
+            InstanceTable { $($command: $pointer $(, or $($alias)+)?;)+ }
+        }
+    };
+}
+instance_commands!(table);

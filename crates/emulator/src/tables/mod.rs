@@ -1,0 +1,12 @@
+//! What a driver offers, and what the emulator adds: plain data.
+//!
+//! Commands as lists that macros expand, settings, message ids, the emulated physical device, structures that ash lacks.
+
+pub(crate) mod action_commands;
+pub(crate) mod device_commands;
+pub(crate) mod emulation;
+pub(crate) mod extended_flags;
+pub(crate) mod instance_commands;
+pub(crate) mod memory_types;
+pub(crate) mod messages;
+pub(crate) mod settings;

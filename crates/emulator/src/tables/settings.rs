@@ -1,0 +1,348 @@
+//! The layer's settings: names, defaults and sources.
+//!
+//! A value is looked for in the environment (`VK_TILEHEAP_EMULATOR_<SETTING>`), then in `vk_layer_settings.txt`
+//! (`tileheap_emulator.<setting> = value`), then in the instance's `VkLayerSettingsCreateInfoEXT`: the order of the
+//! Khronos layers. A value that cannot be read leaves the default, and is reported.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use tileheap_device::profile::{DeviceProfile, TileHeap};
+use tileheap_units::{Alignment, Bytes};
+
+/// The layer's name.
+pub const LAYER_NAME: &std::ffi::CStr = c"VK_LAYER_TILEHEAP_emulator";
+/// What a setting's name begins with in `vk_layer_settings.txt`.
+const FILE_PREFIX: &str = "tileheap_emulator.";
+/// What a setting's name begins with in the environment.
+const ENVIRONMENT_PREFIX: &str = "VK_TILEHEAP_EMULATOR_";
+
+/// Every setting, as the manifest lists them.
+pub const SETTINGS: [&str; 13] = [
+    "profile",
+    "heap_size",
+    "alignment",
+    "queue_submit_boundary",
+    "tile_buffer_transfers",
+    "poison",
+    "force",
+    "lazy_type",
+    "tile_type_first",
+    "report",
+    "trace",
+    "log",
+    "counters",
+];
+
+/// The layer's settings for one instance.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Settings {
+    /// The device that is emulated.
+    pub(crate) profile: Profile,
+    /// Contents that the specification calls undefined are overwritten.
+    pub(crate) poison: bool,
+    /// Emulates even where the driver has the extension.
+    pub(crate) force: bool,
+    /// Adds a lazily allocated memory type.
+    pub(crate) lazy_type: bool,
+    /// Which rules are reported.
+    pub(crate) report: Report,
+    /// Where the trace goes.
+    pub(crate) trace: Option<PathBuf>,
+    /// Messages go to stderr too.
+    pub(crate) log: bool,
+    /// The number of messages of each id goes to stderr when a device is destroyed.
+    pub(crate) counters: bool,
+    /// Settings that could not be read, as messages.
+    pub(crate) errors: Vec<String>,
+}
+
+/// Which rules are reported; all are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// Every rule, or where validation sits above the layer those that it does not check: nothing is said twice.
+    #[default]
+    Auto,
+    /// Every rule.
+    All,
+    /// Those that the validation layers do not check.
+    BeyondValidation,
+    /// None.
+    None,
+}
+
+impl Report {
+    /// What is reported where validation sits above the layer, or does not.
+    pub(crate) fn beside_validation(self, is_validated: bool) -> Report {
+        match self {
+            Report::Auto if is_validated => Report::BeyondValidation,
+            Report::Auto => Report::All,
+            chosen => chosen,
+        }
+    }
+}
+
+/// The device that is emulated.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Profile {
+    /// The preset's name.
+    pub(crate) name: String,
+    /// The tile heap; its indices belong to the preset and mean nothing here.
+    pub(crate) tile: TileHeap,
+    /// On-chip memory that the heap is cut from, in bytes.
+    pub(crate) gmem: u64,
+    /// The tile type comes before ordinary types of the same flags.
+    pub(crate) type_first: bool,
+    /// What every tile resource takes at least, in bytes.
+    pub(crate) least_size: u64,
+    /// Sizes are no multiples of the alignment.
+    pub(crate) odd_sizes: bool,
+    /// Formats whose tile requirements are 0.
+    pub(crate) refused_formats: &'static [ash::vk::Format],
+    /// Images outside the guaranteed set are accepted where the driver accepts them.
+    pub(crate) generous: bool,
+}
+
+impl Profile {
+    /// A profile by its preset's name.
+    pub(crate) fn named(name: &str) -> Result<Profile, String> {
+        use ash::vk::Format;
+        let preset = DeviceProfile::preset(name).map_err(|error| error.to_string())?;
+        let tile = preset
+            .tile
+            .ok_or_else(|| format!("profile `{name}` has no tile heap to emulate"))?;
+        let hostile = name == "hostile";
+        Ok(Profile {
+            name: name.to_owned(),
+            tile,
+            gmem: preset.gmem.0,
+            type_first: hostile,
+            least_size: if name == "validation-icd" { 4096 } else { 1 },
+            odd_sizes: hostile,
+            refused_formats: if hostile {
+                &[
+                    Format::R8_UNORM,
+                    Format::R32G32B32A32_SFLOAT,
+                    Format::D32_SFLOAT_S8_UINT,
+                ]
+            } else {
+                &[]
+            },
+            generous: name == "generous",
+        })
+    }
+}
+
+impl Settings {
+    /// The settings that `sources` give, the first that has a value first.
+    pub(crate) fn read(sources: &[&HashMap<String, String>]) -> Settings {
+        let mut reader = Reader {
+            sources,
+            errors: Vec::new(),
+        };
+        let mut profile = reader.parsed("profile", Profile::named).unwrap_or_else(|| {
+            Profile::named("adreno-830").expect("the default is a preset with a tile heap")
+        });
+        if let Some(size) = reader.parsed("heap_size", bytes).filter(|size| *size > 0) {
+            profile.tile.size = Bytes(size);
+            profile.gmem = profile.gmem.max(size);
+        }
+        if let Some(alignment) = reader.parsed("alignment", bytes).and_then(Alignment::new) {
+            profile.tile.block.bytes = alignment;
+        }
+        if let Some(boundary) = reader.parsed("queue_submit_boundary", boolean) {
+            profile.tile.queue_submit_boundary = boundary;
+        }
+        if let Some(transfers) = reader.parsed("tile_buffer_transfers", boolean) {
+            profile.tile.buffer_transfers = transfers;
+        }
+        if let Some(first) = reader.parsed("tile_type_first", boolean) {
+            profile.type_first = first;
+        }
+        Settings {
+            poison: reader.parsed("poison", boolean).unwrap_or(true),
+            force: reader.parsed("force", boolean).unwrap_or(false),
+            lazy_type: reader.parsed("lazy_type", boolean).unwrap_or(false),
+            report: reader.parsed("report", report).unwrap_or_default(),
+            trace: reader
+                .value("trace")
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from),
+            log: reader.parsed("log", boolean).unwrap_or(false),
+            counters: reader.parsed("counters", boolean).unwrap_or(false),
+            profile,
+            errors: reader.errors,
+        }
+    }
+}
+
+struct Reader<'a> {
+    sources: &'a [&'a HashMap<String, String>],
+    errors: Vec<String>,
+}
+
+impl Reader<'_> {
+    fn value(&self, setting: &str) -> Option<String> {
+        self.sources
+            .iter()
+            .find_map(|source| source.get(setting))
+            .cloned()
+    }
+
+    fn parsed<T>(&mut self, setting: &str, parse: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let value = self.value(setting)?;
+        match parse(value.trim()) {
+            Ok(value) => Some(value),
+            Err(why) => {
+                self.errors.push(format!(
+                    "setting {setting} is `{value}`: {why}; the default is used"
+                ));
+                None
+            }
+        }
+    }
+}
+
+fn boolean(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "true" | "1" | "on" | "yes" => Ok(true),
+        "false" | "0" | "off" | "no" => Ok(false),
+        _ => Err("write true or false".to_owned()),
+    }
+}
+
+/// A number of bytes; 0 leaves what the profile has.
+fn bytes(text: &str) -> Result<u64, String> {
+    text.replace(['_', ','], "")
+        .parse()
+        .map_err(|_| "write a number of bytes".to_owned())
+}
+
+fn report(text: &str) -> Result<Report, String> {
+    match text {
+        "auto" => Ok(Report::Auto),
+        "all" => Ok(Report::All),
+        "beyond-validation" => Ok(Report::BeyondValidation),
+        "none" => Ok(Report::None),
+        _ => Err("write auto, all, beyond-validation or none".to_owned()),
+    }
+}
+
+/// The validation layers.
+pub(crate) const VALIDATION: &std::ffi::CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// Whether the environment asks the loader for validation: by name, or by a pattern that is meant for it.
+pub(crate) fn environment_validates() -> bool {
+    let listed = |variable: &str, matches: fn(&str) -> bool| {
+        let value = std::env::var(variable).unwrap_or_default();
+        value.split([':', ';', ',']).any(|layer| matches(layer.trim()))
+    };
+    listed("VK_INSTANCE_LAYERS", |layer| VALIDATION.to_str() == Ok(layer))
+        || listed("VK_LOADER_LAYERS_ENABLE", |pattern| {
+            pattern.to_ascii_lowercase().contains("validation")
+        })
+}
+
+/// What the environment sets.
+pub(crate) fn from_environment() -> HashMap<String, String> {
+    let lookup = |setting: &str| {
+        let name = format!("{ENVIRONMENT_PREFIX}{}", setting.to_ascii_uppercase());
+        Some((setting.to_owned(), std::env::var(name).ok()?))
+    };
+    SETTINGS.iter().filter_map(|setting| lookup(setting)).collect()
+}
+
+/// What the first `vk_layer_settings.txt` sets that is found: at `VK_LAYER_SETTINGS_PATH` (a file or a folder), in the
+/// working directory, or where the Vulkan configurator writes it.
+pub(crate) fn from_file() -> HashMap<String, String> {
+    const FILE: &str = "vk_layer_settings.txt";
+    let mut places = Vec::new();
+    if let Some(path) = std::env::var_os("VK_LAYER_SETTINGS_PATH").map(PathBuf::from) {
+        places.push(if path.is_dir() { path.join(FILE) } else { path });
+    }
+    places.push(PathBuf::from(FILE));
+    if let Some(home) = std::env::var_os("HOME").map(PathBuf::from) {
+        places.push(home.join(".local/share/vulkan/settings.d").join(FILE));
+    }
+    let text = places
+        .iter()
+        .find_map(|place| std::fs::read_to_string(place).ok());
+    parse_file(&text.unwrap_or_default())
+}
+
+fn parse_file(text: &str) -> HashMap<String, String> {
+    let line = |line: &str| {
+        let line = line.split('#').next().unwrap_or_default();
+        let (name, value) = line.split_once('=')?;
+        let setting = name.trim().strip_prefix(FILE_PREFIX)?;
+        Some((setting.to_owned(), value.trim().to_owned()))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(pairs: &[(&str, &str)]) -> HashMap<String, String> {
+        pairs
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect()
+    }
+
+    #[test]
+    fn the_default_is_the_device_that_was_read() {
+        let settings = Settings::read(&[]);
+        assert_eq!(settings.profile.name, "adreno-830");
+        assert_eq!(settings.profile.tile.size.0, 8_355_840);
+        assert!(settings.poison && !settings.force && settings.errors.is_empty());
+    }
+
+    #[test]
+    fn the_first_source_wins_and_nonsense_is_reported() {
+        let first = map(&[("profile", "hostile"), ("poison", "maybe")]);
+        let second = map(&[("profile", "generous"), ("heap_size", "1_000"), ("log", "on")]);
+        let settings = Settings::read(&[&first, &second]);
+        assert_eq!(settings.profile.name, "hostile");
+        assert!(settings.profile.type_first && settings.profile.odd_sizes);
+        assert_eq!(settings.profile.tile.size.0, 1000);
+        assert!(settings.log && settings.poison);
+        assert_eq!(settings.errors.len(), 1);
+        assert!(settings.errors[0].contains("poison"), "{:?}", settings.errors);
+        let none = Settings::read(&[&map(&[("profile", "no-tile-memory")])]);
+        assert_eq!(none.profile.name, "adreno-830");
+        assert!(none.errors[0].contains("no tile heap"));
+    }
+
+    #[test]
+    fn the_file_may_hold_settings_of_other_layers() {
+        let file = "# comment\nkhronos_validation.debug = x\n tileheap_emulator.trace = a b.json # here\n=\n";
+        assert_eq!(parse_file(file), map(&[("trace", "a b.json")]));
+    }
+
+    #[test]
+    fn the_manifest_lists_every_setting_and_no_other() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("VkLayer_tileheap_emulator.json");
+        let text = std::fs::read_to_string(path).expect("the manifest");
+        let manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let settings = manifest["layer"]["features"]["settings"]
+            .as_array()
+            .expect("settings");
+        let mut listed: Vec<_> = settings
+            .iter()
+            .map(|setting| setting["key"].as_str().expect("a key"))
+            .collect();
+        let mut known = SETTINGS.to_vec();
+        listed.sort_unstable();
+        known.sort_unstable();
+        assert_eq!(listed, known);
+        for setting in settings {
+            let key = setting["key"].as_str().expect("a key");
+            let variable = format!("VK_TILEHEAP_EMULATOR_{}", key.to_uppercase());
+            assert_eq!(setting["env"], variable.as_str());
+        }
+        let name = manifest["layer"]["name"].as_str().map(str::as_bytes);
+        assert_eq!(name, Some(LAYER_NAME.to_bytes()));
+    }
+}

@@ -1,0 +1,213 @@
+//! What programs ask that no frame needs: names, short lists, other layers' names, exports, groups, commitments.
+
+use std::ffi::CStr;
+
+use crate::rig;
+use crate::rig::Rig;
+use ash::vk;
+use tileheap_device::ffi;
+use tileheap_emulator::LAYER_NAME;
+
+const OWN: [&CStr; 6] = [
+    c"vkCmdBindTileMemoryQCOM",
+    c"vkGetFramebufferTilePropertiesQCOM",
+    c"vkGetDynamicRenderingTilePropertiesQCOM",
+    c"vkCmdBeginPerTileExecutionQCOM",
+    c"vkCmdEndPerTileExecutionQCOM",
+    c"vkCmdDispatchTileQCOM",
+];
+
+/// Both look-ups know the extensions' commands; neither invents one that the device lacks or has not enabled.
+#[test]
+fn names_are_known_where_their_commands_are() {
+    let rig = Rig::new(&[]);
+    let by_device = |name: &CStr| {
+        // SAFETY: A live device and a C string.
+        unsafe { (rig.instance.fp_v1_0().get_device_proc_addr)(rig.device.handle(), name.as_ptr()) }
+    };
+    let by_instance = |name: &CStr| {
+        // SAFETY: A live instance and a C string.
+        unsafe {
+            rig.entry
+                .get_instance_proc_addr(rig.instance.handle(), name.as_ptr())
+        }
+    };
+    for name in OWN {
+        assert!(
+            by_device(name).is_some() && by_instance(name).is_some(),
+            "{name:?}"
+        );
+    }
+    for name in [
+        c"vkBindBufferMemory2",
+        c"vkBindImageMemory2",
+        c"vkGetImageMemoryRequirements2",
+        c"vkGetBufferMemoryRequirements2",
+        c"vkGetDeviceImageMemoryRequirements",
+        c"vkGetDeviceBufferMemoryRequirements",
+        c"vkGetDeviceGroupPeerMemoryFeatures",
+        c"vkCreateRenderPass2",
+        c"vkCmdBeginRendering",
+        c"vkCmdPipelineBarrier2",
+        c"vkQueueSubmit2",
+    ] {
+        assert!(by_device(name).is_some(), "{name:?}");
+    }
+    for name in [
+        c"vkCmdDrawMeshTasksEXT",
+        c"vkGetMemoryFdKHR",
+        c"vkCmdPushDescriptorSetKHR",
+        c"vkGetPhysicalDeviceMemoryProperties",
+        c"vkCreateInstance",
+        c"vkNoSuchCommandEXT",
+    ] {
+        assert!(by_device(name).is_none(), "{name:?}");
+    }
+    // Validation remarks on names of the instance.
+    let ids = rig.take_ids_but(&["WARNING-vkGetDeviceProcAddr-device"]);
+    assert!(ids.is_empty(), "{ids:?}");
+    rig.finish();
+}
+
+/// The two-call idiom of a list: how many, too few, all.
+#[test]
+fn lists_are_given_in_part() {
+    let rig = Rig::new(&[]);
+    let enumerate = rig.instance.fp_v1_0().enumerate_device_extension_properties;
+    for (layer, expected) in [(None, None), (Some(LAYER_NAME), Some(3))] {
+        let layer = layer.map_or(std::ptr::null(), CStr::as_ptr);
+        let mut count = 0;
+        let mut room = vec![vk::ExtensionProperties::default(); 1000];
+        // SAFETY: A live device; the counts never exceed the room.
+        unsafe {
+            let all = enumerate(rig.physical, layer, &mut count, std::ptr::null_mut());
+            assert_eq!(all, vk::Result::SUCCESS);
+            assert_eq!(expected.unwrap_or(count), count);
+            let mut short = count - 1;
+            let given = enumerate(rig.physical, layer, &mut short, room.as_mut_ptr());
+            assert_eq!((given, short), (vk::Result::INCOMPLETE, count - 1));
+            let mut none = 0;
+            let given = enumerate(rig.physical, layer, &mut none, room.as_mut_ptr());
+            assert_eq!((given, none), (vk::Result::INCOMPLETE, 0));
+            let mut more = 1000;
+            let given = enumerate(rig.physical, layer, &mut more, room.as_mut_ptr());
+            assert_eq!((given, more), (vk::Result::SUCCESS, count));
+        }
+        let mut names: Vec<_> = room[..count as usize]
+            .iter()
+            .map(|known| known.extension_name_as_c_str().expect("a name").to_owned())
+            .collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count as usize, "no name twice");
+    }
+    rig.finish();
+}
+
+/// Tile memory leaves no process: images and buffers of it are not for export, ordinary ones are what they were.
+#[test]
+fn tile_resources_are_not_exported() {
+    let rig = Rig::new(&[]);
+    let kind = vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD;
+    let buffers = |usage: vk::BufferUsageFlags| {
+        let info = vk::PhysicalDeviceExternalBufferInfo::default()
+            .usage(usage)
+            .handle_type(kind);
+        let mut out = vk::ExternalBufferProperties::default();
+        // SAFETY: A live device.
+        unsafe {
+            rig.instance
+                .get_physical_device_external_buffer_properties(rig.physical, &info, &mut out)
+        };
+        out.external_memory_properties.external_memory_features
+    };
+    let storage = vk::BufferUsageFlags::STORAGE_BUFFER;
+    assert!(buffers(storage | ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM).is_empty());
+    let images = |usage: vk::ImageUsageFlags, external: bool| {
+        let mut wanted = vk::PhysicalDeviceExternalImageFormatInfo::default().handle_type(kind);
+        let mut info = vk::PhysicalDeviceImageFormatInfo2::default()
+            .format(vk::Format::R8G8B8A8_UNORM)
+            .ty(vk::ImageType::TYPE_2D)
+            .tiling(vk::ImageTiling::OPTIMAL)
+            .usage(usage);
+        if external {
+            info = info.push_next(&mut wanted);
+        }
+        let mut out = vk::ImageFormatProperties2::default();
+        // SAFETY: As above.
+        unsafe {
+            rig.instance
+                .get_physical_device_image_format_properties2(rig.physical, &info, &mut out)
+        }
+    };
+    let (sampled, tile) = (
+        vk::ImageUsageFlags::SAMPLED,
+        ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
+    );
+    assert_eq!(
+        images(sampled | tile, true),
+        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED)
+    );
+    assert_eq!(images(sampled | tile, false), Ok(()));
+    assert_eq!(images(sampled, false), Ok(()));
+    rig.finish();
+}
+
+/// Devices of a group, which here is one: every heap can be asked about, the tile heap too.
+#[test]
+fn a_group_of_one_has_no_peers() {
+    let rig = Rig::new(&[]);
+    if !rig::is_validated() {
+        // SAFETY: The heap is one of those shown. Validation wants two devices, and so is not asked.
+        let features = unsafe {
+            rig.device
+                .get_device_group_peer_memory_features(rig.types.memory_heap_count - 1, 0, 0)
+        };
+        assert!(features.is_empty());
+    }
+    rig.finish();
+}
+
+/// Nothing of tile memory is committed, as of lazily allocated memory that nobody used.
+#[test]
+fn lazy_memory_commits_nothing() {
+    let rig = Rig::new(&[("lazy_type", "true")]);
+    let lazy = vk::MemoryPropertyFlags::LAZILY_ALLOCATED;
+    let index = rig
+        .types
+        .memory_types_as_slice()
+        .iter()
+        .position(|kind| kind.property_flags.contains(lazy))
+        .expect("a lazily allocated type");
+    let memory = rig.allocate(4096, index as u32).expect("memory");
+    // SAFETY: Memory of this device, of a lazily allocated type.
+    assert_eq!(unsafe { rig.device.get_device_memory_commitment(memory) }, 0);
+    rig.finish();
+}
+
+/// A dedicated allocation is as good as any other.
+#[test]
+fn tile_memory_can_be_dedicated() {
+    let rig = Rig::new(&[]);
+    let usage = vk::ImageUsageFlags::SAMPLED | ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
+    let image = rig.image(&Rig::image_info(vk::Format::R8G8B8A8_UNORM, 64, usage));
+    let mut dedicated = vk::MemoryDedicatedRequirements::default();
+    let mut tile = ffi::TileMemoryRequirementsQCOM::default();
+    let mut needs = vk::MemoryRequirements2::default()
+        .push_next(&mut dedicated)
+        .push_next(&mut tile);
+    let of = vk::ImageMemoryRequirementsInfo2::default().image(image);
+    // SAFETY: An image of this device.
+    unsafe { rig.device.get_image_memory_requirements2(&of, &mut needs) };
+    let mut only = vk::MemoryDedicatedAllocateInfo::default().image(image);
+    let info = vk::MemoryAllocateInfo::default()
+        .allocation_size(tile.size)
+        .memory_type_index(rig.tile_type())
+        .push_next(&mut only);
+    // SAFETY: Made for each other; the rig destroys the image first.
+    let memory = unsafe { rig.device.allocate_memory(&info, None) }.expect("tile memory");
+    // SAFETY: As above.
+    unsafe { rig.device.bind_image_memory(image, memory, 0) }.expect("bound tile memory");
+    rig.own(|owned| owned.memory.push(memory));
+    rig.finish();
+}

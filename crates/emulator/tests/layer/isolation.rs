@@ -1,0 +1,113 @@
+//! Many lives: several devices at once, several threads, many creations; each with contents that must be its own.
+
+use std::thread;
+
+use crate::rig::Rig;
+use ash::vk;
+use tileheap_emulator::POISON;
+
+const WORDS: u32 = 256;
+
+/// Writes `value` to tile memory in one batch, reads it there, and finds poison in the next.
+fn work(rig: &Rig, value: u32) {
+    // The hostile profile's sizes are odd.
+    let object = rig.object(2 * 12_288);
+    let buffer = rig.tile_words(WORDS.into(), object, 0);
+    let out = rig.host_buffer(WORDS as usize);
+    let writer = rig.record(|commands| {
+        rig.bind(commands, Some(object));
+        rig.fill(commands, buffer, WORDS, value);
+    });
+    let reader = rig.record(|commands| {
+        rig.bind(commands, Some(object));
+        rig.copy(commands, buffer, out.buffer, WORDS);
+    });
+    rig.submit(&[&[writer, reader]]);
+    assert_eq!(out.read(), vec![value; WORDS as usize]);
+    rig.submit2(&[&[reader]]);
+    assert_eq!(out.read(), vec![POISON; WORDS as usize]);
+    assert_eq!(rig.take_ids(), ["TILEHEAP-reads-discarded"]);
+}
+
+#[test]
+fn devices_on_threads_do_not_meet() {
+    thread::scope(|scope| {
+        for value in 1..=3 {
+            scope.spawn(move || {
+                let rig = Rig::new(&[("profile", if value == 2 { "hostile" } else { "adreno-830" })]);
+                for round in 0..4 {
+                    work(&rig, value * 1000 + round);
+                }
+                rig.finish();
+            });
+        }
+    });
+}
+
+#[test]
+fn two_threads_record_at_once() {
+    let rig = Rig::new(&[]);
+    let object = rig.object(2 * 12_288);
+    let buffers = [
+        rig.tile_words(WORDS.into(), object, 0),
+        rig.tile_words(WORDS.into(), object, 12_288),
+    ];
+    let outs = [rig.host_buffer(WORDS as usize), rig.host_buffer(WORDS as usize)];
+    // Everything that a thread needs is made before, for pools are the threads' own.
+    let recorded = [0, 1].map(|index: usize| {
+        rig.record(|commands| {
+            rig.bind(commands, Some(object));
+            rig.fill(commands, buffers[index], WORDS, 7 + index as u32);
+            rig.copy(commands, buffers[index], outs[index].buffer, WORDS);
+        })
+    });
+    let pools = [0, 1].map(|_| {
+        let info = vk::CommandPoolCreateInfo::default().queue_family_index(rig.family);
+        // SAFETY: A family of the device.
+        unsafe { rig.device.create_command_pool(&info, None) }.expect("a pool")
+    });
+    let (device, tile, barrier) = (&rig.device, &rig.tile, &rig);
+    thread::scope(|scope| {
+        for pool in pools {
+            scope.spawn(move || {
+                for _ in 0..200 {
+                    let info = vk::CommandBufferAllocateInfo::default()
+                        .command_pool(pool)
+                        .command_buffer_count(1);
+                    let bound = tileheap_device::ffi::TileMemoryBindInfoQCOM::default().memory(object);
+                    // SAFETY: The pool is this thread's, and nothing of it is pending.
+                    unsafe {
+                        let commands = device.allocate_command_buffers(&info).expect("a command buffer");
+                        device
+                            .begin_command_buffer(commands[0], &Default::default())
+                            .expect("recording begins");
+                        tile.cmd_bind_tile_memory(commands[0], Some(&bound));
+                        barrier.barrier(commands[0]);
+                        tile.cmd_bind_tile_memory(commands[0], None);
+                        device.end_command_buffer(commands[0]).expect("recording ends");
+                        device.free_command_buffers(pool, &commands);
+                    }
+                }
+            });
+        }
+    });
+    rig.submit(&[&recorded]);
+    for (index, out) in outs.iter().enumerate() {
+        assert_eq!(out.read(), vec![7 + index as u32; WORDS as usize]);
+    }
+    for pool in pools {
+        // SAFETY: Idle.
+        unsafe { rig.device.destroy_command_pool(pool, None) };
+    }
+    rig.finish();
+}
+
+#[test]
+fn a_hundred_devices_live_and_die() {
+    for _ in 0..100 {
+        let rig = Rig::new(&[]);
+        let object = rig.object(12_288);
+        rig.tile_words(64, object, 0);
+        rig.finish();
+    }
+}

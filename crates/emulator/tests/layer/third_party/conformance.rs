@@ -1,0 +1,284 @@
+//! What conformance tests do to every extension and every memory type, and the devices that they and others begin with: everything
+//! enabled that there is.
+
+use std::ffi::{CStr, c_void};
+
+use ash::vk;
+use tileheap_device::ffi;
+
+use super::suite::{Ask, Suite, on_every_profile};
+
+const ALL_OWN: Ask<'_> = Ask {
+    extensions: &[ffi::tile_properties::NAME, ffi::tile_shading::NAME],
+    tile_properties: true,
+    tile_shading: true,
+    ..Ask::tile_memory(vk::API_VERSION_1_3)
+};
+
+/// A structure filled with the same byte throughout, but for its head, and bytes behind it that nobody may write.
+#[repr(C)]
+struct Filled<T> {
+    structure: T,
+    behind: [u8; 64],
+}
+
+impl<T: vk::TaggedStructure> Filled<T> {
+    fn new(byte: u8, next: *mut c_void) -> Filled<T> {
+        let mut filled = std::mem::MaybeUninit::<Filled<T>>::uninit();
+        // SAFETY: Room for it; structures of the tests are of integers and pointers, for which all bytes will do.
+        unsafe {
+            filled
+                .as_mut_ptr()
+                .cast::<u8>()
+                .write_bytes(byte, size_of::<Filled<T>>());
+            let head = filled.as_mut_ptr().cast::<vk::BaseOutStructure<'_>>();
+            (*head).s_type = T::STRUCTURE_TYPE;
+            (*head).p_next = next.cast();
+            filled.assume_init()
+        }
+    }
+
+    /// Asserts that the head and what lies behind are as they were.
+    fn assert_whole(&self, byte: u8, next: *mut c_void) {
+        // SAFETY: A tagged structure begins so.
+        let head = unsafe { &*(&raw const self.structure).cast::<vk::BaseOutStructure<'_>>() };
+        assert_eq!((head.s_type, head.p_next.cast()), (T::STRUCTURE_TYPE, next));
+        assert_eq!(self.behind, [byte; 64]);
+    }
+}
+
+/// Asked twice, with all bits off and all bits on before: the answers are the same, and true or false.
+#[test]
+fn features_and_properties_are_written_whole_and_no_further() {
+    on_every_profile(&ALL_OWN, |suite| {
+        let answers = [0x00, 0xFF].map(|byte| {
+            let null = std::ptr::null_mut();
+            let mut heap = Filled::<ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>::new(byte, null);
+            let to_heap = (&raw mut heap).cast();
+            let mut tiles = Filled::<vk::PhysicalDeviceTilePropertiesFeaturesQCOM<'_>>::new(byte, to_heap);
+            let to_tiles = (&raw mut tiles).cast();
+            let mut shading = Filled::<ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>>::new(byte, to_tiles);
+            let to_shading = (&raw mut shading).cast();
+            let mut features = vk::PhysicalDeviceFeatures2 {
+                p_next: to_shading,
+                ..Default::default()
+            };
+            let mut limits = Filled::<ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>>::new(byte, null);
+            let to_limits = (&raw mut limits).cast();
+            let mut more = Filled::<ffi::PhysicalDeviceTileShadingPropertiesQCOM<'_>>::new(byte, to_limits);
+            let mut properties = vk::PhysicalDeviceProperties2 {
+                p_next: (&raw mut more).cast(),
+                ..Default::default()
+            };
+            // SAFETY: A live device, and valid chains.
+            suite.expect(&[], |_| unsafe {
+                let (instance, physical) = (&suite.instance, suite.physical);
+                instance.get_physical_device_features2(physical, &mut features);
+                instance.get_physical_device_properties2(physical, &mut properties);
+            });
+            heap.assert_whole(byte, null);
+            tiles.assert_whole(byte, to_heap);
+            shading.assert_whole(byte, to_tiles);
+            limits.assert_whole(byte, null);
+            more.assert_whole(byte, to_limits);
+            let (shading, more) = (shading.structure, more.structure);
+            let booleans = [
+                heap.structure.tile_memory_heap,
+                tiles.structure.tile_properties,
+                shading.tile_shading,
+                shading.tile_shading_fragment_stage,
+                shading.tile_shading_color_attachments,
+                shading.tile_shading_depth_attachments,
+                shading.tile_shading_stencil_attachments,
+                shading.tile_shading_input_attachments,
+                shading.tile_shading_sampled_attachments,
+                shading.tile_shading_per_tile_draw,
+                shading.tile_shading_per_tile_dispatch,
+                shading.tile_shading_dispatch_tile,
+                shading.tile_shading_apron,
+                shading.tile_shading_anisotropic_apron,
+                shading.tile_shading_atomic_ops,
+                shading.tile_shading_image_processing,
+                limits.structure.queue_submit_boundary,
+                limits.structure.tile_buffer_transfers,
+                more.prefer_non_coherent,
+            ];
+            assert!(booleans.iter().all(|boolean| *boolean <= vk::TRUE));
+            let numbers = [
+                more.max_apron_size,
+                more.tile_granularity.width,
+                more.tile_granularity.height,
+                more.max_tile_shading_rate.width,
+                more.max_tile_shading_rate.height,
+            ];
+            (booleans, numbers)
+        });
+        assert_eq!(answers[0], answers[1]);
+    });
+}
+
+/// Asks for a device with features that are not there; what `edit` changes is all off before.
+fn refused(suite: &Suite, edit: impl FnOnce(&mut ffi::PhysicalDeviceTileShadingFeaturesQCOM<'_>)) -> bool {
+    let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default();
+    edit(&mut shading);
+    let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+    let names = [
+        ffi::tile_properties::NAME.as_ptr(),
+        ffi::tile_shading::NAME.as_ptr(),
+    ];
+    let info = vk::DeviceCreateInfo::default()
+        .queue_create_infos(&queues)
+        .enabled_extension_names(&names)
+        .push_next(&mut shading);
+    // SAFETY: A live device whose family 0 has a queue.
+    let made = suite.expect(&[], |_| unsafe {
+        suite.instance.create_device(suite.physical, &info, None)
+    });
+    match made {
+        Err(error) => error == vk::Result::ERROR_FEATURE_NOT_PRESENT,
+        Ok(device) => {
+            // SAFETY: New and unused.
+            unsafe { device.destroy_device(None) };
+            false
+        }
+    }
+}
+
+#[test]
+fn a_device_is_refused_for_every_feature_that_is_not_offered() {
+    on_every_profile(&ALL_OWN, |suite| {
+        type Shading<'a> = ffi::PhysicalDeviceTileShadingFeaturesQCOM<'a>;
+        let features: [fn(Shading<'_>) -> Shading<'_>; 13] = [
+            |all| all.tile_shading_fragment_stage(true),
+            |all| all.tile_shading_color_attachments(true),
+            |all| all.tile_shading_depth_attachments(true),
+            |all| all.tile_shading_stencil_attachments(true),
+            |all| all.tile_shading_input_attachments(true),
+            |all| all.tile_shading_sampled_attachments(true),
+            |all| all.tile_shading_per_tile_draw(true),
+            |all| all.tile_shading_per_tile_dispatch(true),
+            |all| all.tile_shading_dispatch_tile(true),
+            |all| all.tile_shading_apron(true),
+            |all| all.tile_shading_anisotropic_apron(true),
+            |all| all.tile_shading_atomic_ops(true),
+            |all| all.tile_shading_image_processing(true),
+        ];
+        for (index, feature) in features.into_iter().enumerate() {
+            assert!(refused(suite, |all| *all = feature(*all)), "feature {index}");
+        }
+        assert!(!refused(suite, |all| *all = all.tile_shading(true)));
+        assert!(!refused(suite, |_| ()));
+    });
+}
+
+/// As much as a type has is given, and what is host visible is mapped; more than the tile heap has is refused.
+#[test]
+fn every_memory_type_can_be_allocated_from() {
+    on_every_profile(&ALL_OWN, |suite| {
+        for (index, kind) in (0u32..).zip(suite.types.memory_types_as_slice()) {
+            let heap = suite.types.memory_heaps[kind.heap_index as usize];
+            for size in [1, 64, 4096, 1 << 20] {
+                let memory = suite.allocate(size, index);
+                if kind
+                    .property_flags
+                    .contains(vk::MemoryPropertyFlags::HOST_VISIBLE)
+                {
+                    // SAFETY: Host visible, and mapped once.
+                    unsafe {
+                        let all = vk::MemoryMapFlags::empty();
+                        let at = suite.device.map_memory(memory, 0, vk::WHOLE_SIZE, all);
+                        at.expect("mapped memory").cast::<u8>().write(1);
+                        suite.device.unmap_memory(memory);
+                    }
+                }
+            }
+            if heap.flags.contains(ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM) {
+                // Several at once, each of all of it: objects alias.
+                for _ in 0..3 {
+                    suite.allocate(heap.size, index);
+                }
+                let info = vk::MemoryAllocateInfo::default()
+                    .allocation_size(heap.size + 1)
+                    .memory_type_index(index);
+                let expected = ["VUID-vkAllocateMemory-pAllocateInfo-01713"];
+                // SAFETY: Wrong on purpose, and refused.
+                let made = suite.expect(&expected, |device| unsafe { device.allocate_memory(&info, None) });
+                assert!(suite.stops() || made == Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+            }
+        }
+    });
+}
+
+/// Whether an extension may be enabled beside all others: one has a successor that may not be there with it, and those for
+/// presenting want instance extensions.
+fn is_for_all(name: &CStr) -> bool {
+    let text = name.to_string_lossy();
+    name != ash::ext::buffer_device_address::NAME
+        && !["swapchain", "present", "hdr_metadata", "display"]
+            .iter()
+            .any(|word| text.contains(word))
+}
+
+/// Every extension that the device lists, its own among them, and every feature of each version and of the layer.
+#[test]
+fn a_device_has_all_that_it_lists() {
+    on_every_profile(&ALL_OWN, |suite| {
+        let (instance, physical) = (&suite.instance, suite.physical);
+        // SAFETY: A live device.
+        let listed = unsafe { instance.enumerate_device_extension_properties(physical) }.expect("extensions");
+        let names: Vec<_> = listed
+            .iter()
+            .filter_map(|known| known.extension_name_as_c_str().ok())
+            .filter(|name| is_for_all(name))
+            .map(CStr::as_ptr)
+            .collect();
+        let mut heap = ffi::PhysicalDeviceTileMemoryHeapFeaturesQCOM::default();
+        let mut tiles = vk::PhysicalDeviceTilePropertiesFeaturesQCOM::default();
+        let mut shading = ffi::PhysicalDeviceTileShadingFeaturesQCOM::default();
+        let mut core11 = vk::PhysicalDeviceVulkan11Features::default();
+        let mut core12 = vk::PhysicalDeviceVulkan12Features::default();
+        let mut core13 = vk::PhysicalDeviceVulkan13Features::default();
+        let mut features = vk::PhysicalDeviceFeatures2::default()
+            .push_next(&mut heap)
+            .push_next(&mut core11)
+            .push_next(&mut tiles)
+            .push_next(&mut core12)
+            .push_next(&mut shading)
+            .push_next(&mut core13);
+        // SAFETY: As above.
+        unsafe { instance.get_physical_device_features2(physical, &mut features) };
+        // SAFETY: As above.
+        let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
+        let priorities: Vec<_> = families
+            .iter()
+            .map(|family| vec![1.0; family.queue_count as usize])
+            .collect();
+        let queues: Vec<_> = (0u32..)
+            .zip(&priorities)
+            .map(|(family, priorities)| {
+                vk::DeviceQueueCreateInfo::default()
+                    .queue_family_index(family)
+                    .queue_priorities(priorities)
+            })
+            .collect();
+        let mut info = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_extension_names(&names);
+        info.p_next = (&raw const features).cast();
+        // SAFETY: A valid create info.
+        let device = suite.expect(&[], |_| unsafe { instance.create_device(physical, &info, None) });
+        let device = device.expect("a device with everything");
+        // SAFETY: C strings; the device is destroyed unused.
+        unsafe {
+            for command in [
+                c"vkCmdBindTileMemoryQCOM",
+                c"vkGetFramebufferTilePropertiesQCOM",
+                c"vkCmdDispatchTileQCOM",
+            ] {
+                let found = (instance.fp_v1_0().get_device_proc_addr)(device.handle(), command.as_ptr());
+                assert!(found.is_some(), "{command:?}");
+            }
+            device.destroy_device(None);
+        }
+    });
+}

@@ -1,0 +1,136 @@
+//! Usages of 64 bits: the tile bit counts in them as it does in 32, and the driver never sees it.
+
+use std::ffi::c_void;
+
+use ash::vk;
+use tileheap_device::ffi;
+
+use super::suite::{Ask, Suite, on_every_profile};
+
+const COLOR: vk::ImageUsageFlags = vk::ImageUsageFlags::COLOR_ATTACHMENT;
+const TILE: vk::ImageUsageFlags = ffi::IMAGE_USAGE_TILE_MEMORY_BIT_QCOM;
+
+/// `VkImageUsageFlags2CreateInfoKHR` of `VK_KHR_extended_flags`, and its siblings, which ash 0.38 lacks.
+#[repr(C)]
+struct Wide {
+    s_type: vk::StructureType,
+    p_next: *const c_void,
+    flags: u64,
+}
+
+impl Wide {
+    fn usage(usage: vk::ImageUsageFlags) -> Wide {
+        Wide {
+            s_type: vk::StructureType::from_raw(1_000_668_002),
+            p_next: std::ptr::null(),
+            flags: u64::from(usage.as_raw()),
+        }
+    }
+}
+
+/// Validation goes by the structure, too: it would call one of an unknown number out of place, and the image's place wrong.
+#[test]
+fn an_images_usage_may_have_64_bits() {
+    on_every_profile(&Ask::tile_memory(vk::API_VERSION_1_3), |suite| {
+        // The plain usage does not count beside the other one: with the bit there alone it is no tile image.
+        for (plain, full, lives_there) in [(COLOR, COLOR | TILE, true), (COLOR | TILE, COLOR, false)] {
+            let wide = Wide::usage(full);
+            let mut info = Suite::image_info(plain, 32);
+            info.p_next = (&raw const wide).cast();
+            // SAFETY: Valid but for the extension, which no driver here has; so below.
+            let image = suite.expect(&[], |device| unsafe { device.create_image(&info, None) });
+            let image = image.expect("an image");
+            // SAFETY: Idle by then.
+            suite.made(image, |device, image| unsafe {
+                device.destroy_image(image, None)
+            });
+            let (ordinary, (size, alignment)) = suite.image_needs(image);
+            assert_eq!((size > 0, alignment > 0), (lives_there, lives_there));
+            // The same of an image that is not there yet.
+            let mut tile = ffi::TileMemoryRequirementsQCOM::default();
+            let mut needs = vk::MemoryRequirements2::default().push_next(&mut tile);
+            let asked = vk::DeviceImageMemoryRequirements::default().create_info(&info);
+            // SAFETY: As above.
+            suite.expect(&[], |device| unsafe {
+                device.get_device_image_memory_requirements(&asked, &mut needs);
+            });
+            assert_eq!(
+                needs.memory_requirements.memory_type_bits,
+                ordinary.memory_type_bits
+            );
+            assert_eq!((tile.size, tile.alignment), (size, alignment));
+            if lives_there {
+                let object = suite.allocate(size, suite.tile_type(ordinary.memory_type_bits, size));
+                // SAFETY: New, and made for each other.
+                let bound = suite.expect(&[], |device| unsafe {
+                    device.bind_image_memory(image, object, 0)
+                });
+                bound.expect("bound tile memory");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_format_query_may_have_64_bits_of_usage() {
+    on_every_profile(&Ask::tile_memory(vk::API_VERSION_1_3), |suite| {
+        let ask = |plain, full: Option<vk::ImageUsageFlags>| {
+            let wide = full.map(Wide::usage);
+            let mut info = vk::PhysicalDeviceImageFormatInfo2::default()
+                .format(vk::Format::R8G8B8A8_UNORM)
+                .ty(vk::ImageType::TYPE_2D)
+                .tiling(vk::ImageTiling::OPTIMAL)
+                .usage(plain);
+            if let Some(wide) = &wide {
+                info.p_next = std::ptr::from_ref(wide).cast();
+            }
+            let mut out = vk::ImageFormatProperties2::default();
+            // SAFETY: Valid but for the extension.
+            let asked = suite.expect(&[], |_| unsafe {
+                suite
+                    .instance
+                    .get_physical_device_image_format_properties2(suite.physical, &info, &mut out)
+            });
+            asked.map(|()| out.image_format_properties.max_resource_size)
+        };
+        let (plain, tile) = (ask(COLOR, None), ask(COLOR | TILE, None));
+        let heap = suite.heap_size();
+        assert!(plain.is_ok_and(|size| size > heap) && tile.is_ok_and(|size| size <= heap));
+        assert_eq!(ask(COLOR, Some(COLOR | TILE)), tile);
+        assert_eq!(ask(COLOR | TILE, Some(COLOR)), plain);
+    });
+}
+
+/// Of buffers the structure is Vulkan 1.4's, or `VK_KHR_maintenance5`'s.
+#[test]
+fn a_buffers_usage_may_have_64_bits() {
+    on_every_profile(&Ask::tile_memory(vk::API_VERSION_1_3), |suite| {
+        let storage = vk::BufferUsageFlags2KHR::STORAGE_BUFFER;
+        let tile = ffi::BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM;
+        for (full, lives_there) in [(storage | tile, true), (storage, false)] {
+            let mut wide = vk::BufferUsageFlags2CreateInfoKHR::default().usage(full);
+            let info = vk::BufferCreateInfo::default()
+                .size(4096)
+                .usage(vk::BufferUsageFlags::STORAGE_BUFFER)
+                .push_next(&mut wide);
+            // SAFETY: Valid.
+            let buffer = suite.expect(&[], |device| unsafe { device.create_buffer(&info, None) });
+            let buffer = buffer.expect("a buffer");
+            // SAFETY: Idle by then.
+            suite.made(buffer, |device, buffer| unsafe {
+                device.destroy_buffer(buffer, None)
+            });
+            let (ordinary, (size, _)) = suite.buffer_needs(buffer);
+            assert_eq!(size > 0, lives_there);
+            if lives_there {
+                let object = suite.allocate(size, suite.tile_type(ordinary.memory_type_bits, size));
+                // SAFETY: New, and made for each other.
+                suite
+                    .expect(&[], |device| unsafe {
+                        device.bind_buffer_memory(buffer, object, 0)
+                    })
+                    .expect("bound tile memory");
+            }
+        }
+    });
+}

@@ -1,0 +1,57 @@
+//! Arrays as Vulkan passes them.
+
+use std::ffi::{CStr, c_char};
+
+use ash::vk;
+
+/// The elements of an array that Vulkan passes as pointer and count.
+///
+/// # Safety
+/// `first` is null, or points to `count` elements that live for `'a`.
+pub unsafe fn elements<'a, T>(first: *const T, count: u32) -> &'a [T] {
+    if first.is_null() || count == 0 {
+        return &[];
+    }
+    // SAFETY: The caller's promise.
+    unsafe { std::slice::from_raw_parts(first, count as usize) }
+}
+
+/// The names of extensions or layers that a create info enables.
+///
+/// # Safety
+/// `names` points to `count` C strings, which live for `'a`.
+pub unsafe fn c_strings<'a>(
+    names: *const *const c_char,
+    count: u32,
+) -> impl Iterator<Item = &'a CStr> + Clone {
+    // SAFETY: The caller's promise.
+    let names: &'a [*const c_char] = unsafe { elements(names, count) };
+    // SAFETY: As above.
+    names.iter().map(|name| unsafe { CStr::from_ptr(*name) })
+}
+
+/// Returns an array in Vulkan's two-call idiom: the count alone where `out` is null, else as many elements as there is room for.
+///
+/// # Safety
+/// `count` is valid; `out` is null or has room for `*count` elements.
+pub unsafe fn write_array<T: Clone>(all: &[T], count: *mut u32, out: *mut T) -> vk::Result {
+    // SAFETY: The caller's promise.
+    let count = unsafe { &mut *count };
+    if out.is_null() {
+        *count = all.len() as u32;
+        return vk::Result::SUCCESS;
+    }
+    let written = all.len().min(*count as usize);
+    for (index, element) in all[..written].iter().enumerate() {
+        // SAFETY: Below the count for which there is room.
+        let slot = unsafe { out.add(index) };
+        // SAFETY: As above.
+        unsafe { slot.write(element.clone()) };
+    }
+    *count = written as u32;
+    if written < all.len() {
+        vk::Result::INCOMPLETE
+    } else {
+        vk::Result::SUCCESS
+    }
+}

@@ -1,0 +1,89 @@
+//! Guarded entry points: a panic never crosses into the application.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ash::vk;
+
+/// What an entry point returns when it could not do its work.
+pub trait Fallback {
+    /// The value.
+    fn fallback() -> Self;
+}
+
+impl Fallback for () {
+    fn fallback() {}
+}
+
+impl Fallback for vk::Result {
+    fn fallback() -> vk::Result {
+        vk::Result::ERROR_UNKNOWN
+    }
+}
+
+impl<T> Fallback for Option<T> {
+    fn fallback() -> Option<T> {
+        None
+    }
+}
+
+impl Fallback for u64 {
+    fn fallback() -> u64 {
+        0
+    }
+}
+
+/// Runs the body of an entry point; where it panics, prints `name` to stderr and returns the fallback.
+#[inline(always)]
+pub fn guard<T: Fallback>(name: &str, body: impl FnOnce() -> T) -> T {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(answer) => answer,
+        Err(_) => failed(name),
+    }
+}
+
+#[cold]
+fn failed<T: Fallback>(name: &str) -> T {
+    eprintln!("{name}: panicked inside the layer; this is a bug of the layer");
+    T::fallback()
+}
+
+/// Declares entry points: guarded `extern "system"` functions of the names that Vulkan gives them.
+#[macro_export]
+macro_rules! entry_points {
+    ($($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $body:block)+) => {$(
+        $(#[$doc])*
+        #[allow(non_snake_case, reason = "Vulkan's names")]
+        pub(crate) unsafe extern "system" fn $name($($arg: $type),*) $(-> $answer)? {
+            $crate::guard::guard(concat!(env!("CARGO_PKG_NAME"), ": ", stringify!($name)), move || $body)
+        }
+    )+};
+}
+
+/// Calls a command of a table of the next layer; the fallback where the next layer lacks it.
+#[macro_export]
+macro_rules! call_down {
+    ($table:expr, $command:ident($($arg:expr),* $(,)?)) => {
+        match $table.$command {
+            Some(function) => {
+                // SAFETY: The next layer's command of this name; the arguments are the application's, or valid by what
+                // the layer did to them.
+                unsafe { function($($arg),*) }
+            }
+            None => $crate::guard::Fallback::fallback(),
+        }
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_the_fallback() {
+        assert_eq!(
+            guard("vkTest", || -> vk::Result { panic!("on purpose") }),
+            vk::Result::ERROR_UNKNOWN
+        );
+        assert_eq!(guard("vkTest", || 5u64), 5);
+    }
+}

@@ -1,0 +1,153 @@
+//! Maps from handles to state that many threads read at once.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+/// A fast hasher for handles, which are pointers or counters.
+#[derive(Default)]
+pub struct HandleHasher(u64);
+
+impl Hasher for HandleHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = spread(self.0 ^ value);
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        self.write_u64(value as u64);
+    }
+}
+
+/// 2^64 by the golden ratio, and odd: products of neighbours lie far apart, and no two are the same.
+pub const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// A number that differs in all bits where the values differ in some.
+pub fn spread(value: u64) -> u64 {
+    let product = value.wrapping_mul(GOLDEN);
+    product ^ (product >> 32)
+}
+
+/// A map keyed by handles.
+pub type HandleMap<T> = HashMap<u64, T, BuildHasherDefault<HandleHasher>>;
+
+const SHARDS: usize = 16;
+
+/// A map whose parts are locked one by one.
+pub struct Sharded<T> {
+    shards: [RwLock<HandleMap<T>>; SHARDS],
+}
+
+impl<T> Default for Sharded<T> {
+    fn default() -> Self {
+        Sharded {
+            shards: std::array::from_fn(|_| RwLock::default()),
+        }
+    }
+}
+
+impl<T> Sharded<T> {
+    fn shard(&self, handle: u64) -> &RwLock<HandleMap<T>> {
+        &self.shards[(spread(handle) >> 48) as usize % SHARDS]
+    }
+
+    fn read(&self, handle: u64) -> RwLockReadGuard<'_, HandleMap<T>> {
+        self.shard(handle).read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, handle: u64) -> RwLockWriteGuard<'_, HandleMap<T>> {
+        self.shard(handle).write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a handle's state, in the place of what was remembered of it.
+    pub fn insert(&self, handle: u64, value: T) {
+        self.write(handle).insert(handle, value);
+    }
+
+    /// Forgets a handle.
+    pub fn remove(&self, handle: u64) -> Option<T> {
+        // Most handles that are destroyed were never remembered.
+        if !self.read(handle).contains_key(&handle) {
+            return None;
+        }
+        let mut shard = self.write(handle);
+        let removed = shard.remove(&handle);
+        free_empty(&mut shard);
+        removed
+    }
+
+    /// What `use_it` makes of a handle's state.
+    pub fn with<R>(&self, handle: u64, use_it: impl FnOnce(&T) -> R) -> Option<R> {
+        self.read(handle).get(&handle).map(use_it)
+    }
+
+    /// Forgets every handle for which `forget` holds.
+    pub fn remove_all(&self, forget: impl Fn(&T) -> bool) {
+        for shard in &self.shards {
+            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+            shard.retain(|_, value| !forget(value));
+            free_empty(&mut shard);
+        }
+    }
+
+    /// Folds over the state of every handle, in no order.
+    pub fn fold<R>(&self, start: R, take: impl Fn(R, &T) -> R) -> R {
+        self.shards.iter().fold(start, |so_far, shard| {
+            let shard = shard.read().unwrap_or_else(PoisonError::into_inner);
+            shard.values().fold(so_far, &take)
+        })
+    }
+}
+
+/// What is empty keeps no memory: a program that has destroyed everything finds none of it left with the layer.
+fn free_empty<T>(shard: &mut HandleMap<T>) {
+    if shard.is_empty() {
+        *shard = HandleMap::default();
+    }
+}
+
+impl<T: Clone> Sharded<T> {
+    /// A handle's state.
+    pub fn get(&self, handle: u64) -> Option<T> {
+        self.with(handle, T::clone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_map() {
+        let map = Sharded::default();
+        for handle in 0..1000u64 {
+            map.insert(handle * 16, handle);
+        }
+        assert_eq!(map.get(160), Some(10));
+        assert_eq!(map.remove(160), Some(10));
+        assert_eq!(map.remove(160), None);
+        map.remove_all(|value| value % 2 == 0);
+        assert_eq!((map.get(16), map.get(32)), (Some(1), None));
+        assert_eq!(map.fold(0, |largest, value| largest.max(*value)), 999);
+    }
+
+    #[test]
+    fn what_is_empty_keeps_no_memory() {
+        let map = Sharded::default();
+        (0..1000u64).for_each(|handle| map.insert(handle, handle));
+        (0..500).for_each(|handle| assert_eq!(map.remove(handle), Some(handle)));
+        map.remove_all(|_| true);
+        for shard in &map.shards {
+            assert_eq!(shard.read().unwrap().capacity(), 0);
+        }
+    }
+}
