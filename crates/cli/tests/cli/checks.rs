@@ -1,4 +1,4 @@
-//! `check`: plans of this command are right, damaged ones are refused.
+//! `check`: plans of this command are valid, damaged ones are rejected.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ fn every_plan_of_a_shared_frame_is_right() {
                 .collect();
             let plan = tileheap(&all).good();
             let verdict = tileheap_with(plan.as_bytes(), &["check", frame, "-"]).good();
-            assert!(verdict.starts_with("right: "), "{verdict}");
+            assert!(verdict.starts_with("valid: "), "{verdict}");
         }
     }
 }
@@ -85,7 +85,7 @@ fn where_passes_are_recorded_agrees_with_the_frame() {
             pass.as_object_mut().expect("a pass").remove("within");
         }
     });
-    assert!(without.good().starts_with("right: "));
+    assert!(without.good().starts_with("valid: "));
     let wrong = damaged("within", |plan| plan["passes"][1]["within"]["batch"] = 1.into()).bad(1);
     assert!(wrong.contains("passes[1].within.batch"), "{wrong}");
 }

@@ -111,10 +111,10 @@ fn claims_that_the_rules_do_not_bear_out_are_told() {
         .replace("\"tile_eligible\": null", "\"tile_eligible\": false");
     assert_ne!(source, inverted);
     let lying = tileheap_with(inverted.as_bytes(), &["plan", "-"]).good();
-    let claims = |report: &str| report.matches("is claimed").count();
+    let claims = |report: &str| report.matches("is declared").count();
     assert!(claims(&lying) > claims(&honest), "{honest}\n{lying}");
     assert!(
-        lying.contains("is claimed not to be eligible, and the rules admit it"),
+        lying.contains("is declared not eligible, but the rules allow it"),
         "{lying}"
     );
 }

@@ -67,7 +67,7 @@ fn a_model_file_is_planned_for_the_range_of_its_open_dimension() {
     // x of 64 B and y of 128 B for each of the batch; z is written over y.
     for (range, bytes) in [("batch=1..4", "768 B"), ("batch=1", "192 B")] {
         let text = of(range);
-        let all = text.lines().find(|line| line.contains("in all"));
+        let all = text.lines().find(|line| line.contains("total"));
         assert!(
             all.is_some_and(|line| line.contains(bytes) && line.contains("ratio 1.000")),
             "{range}: {text}"
@@ -79,7 +79,7 @@ fn a_model_file_is_planned_for_the_range_of_its_open_dimension() {
         "{message}"
     );
     let message = tileheap(&["tensors", path, "--range", "batch"]).bad(2);
-    assert!(message.contains("NAME=LEAST..MOST"), "{message}");
+    assert!(message.contains("NAME=MIN..MAX"), "{message}");
     std::fs::write(&file, b"no model").expect("a scratch file");
     let message = tileheap(&["tensors", path]).bad(2);
     assert!(message.contains("ONNX model"), "{message}");

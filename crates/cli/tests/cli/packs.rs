@@ -9,7 +9,7 @@ fn a_table_is_packed() {
     let out = scratch("packed.csv");
     let text = tileheap_with(TABLE, &["pack", "-", "-o", out.to_str().unwrap()]).good();
     assert!(
-        text.contains("height     8 B") && text.contains("nothing is lower"),
+        text.contains("height     8 B") && text.contains("no packing is lower"),
         "{text}"
     );
     let written = std::fs::read_to_string(out).unwrap();
@@ -24,7 +24,7 @@ fn what_does_not_fit_is_named() {
     let run = tileheap_with(TABLE, &["pack", "-", "--capacity", "7"]);
     assert_eq!(run.status, 1);
     assert!(
-        run.out.contains("proved: it does not fit") && run.out.contains("conflict   2 items"),
+        run.out.contains("proved: infeasible") && run.out.contains("conflict   2 items"),
         "{}",
         run.out
     );

@@ -15,15 +15,15 @@ fn all_policies_replay_a_generated_trace() {
     let plots = scratch("plots");
     let plots = plots.to_str().expect("a path in UTF-8");
     let arguments = [
-        "replay", &trace, "--budget", "2MiB", "--all", "--bound", "--plot", plots,
+        "replay", &trace, "--budget", "2MiB", "--all", "--lower-bound", "--plot", plots,
     ];
     let text = tileheap(&arguments).good();
     for word in [
         "coherent",
         "arenas",
         "first-attempt",
-        "at least",
-        "Walls",
+        "lower bound",
+        "Arena walls",
         "60 frames",
     ] {
         assert!(text.contains(word), "{word} in {text}");
@@ -38,7 +38,7 @@ fn all_policies_replay_a_generated_trace() {
         );
     }
     let document = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
-    let bound = document["bound"]["mean"].as_u64().expect("a number");
+    let bound = document["lower_bound"]["mean"].as_u64().expect("a number");
     let policies = document["policies"].as_array().expect("policies");
     assert_eq!((policies.len(), &document["frames"]), (13, &60.into()));
     for policy in policies {

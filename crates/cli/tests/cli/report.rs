@@ -108,7 +108,7 @@ fn the_page_answers_to_mouse_search_and_keyboard() {
             .is_some_and(|told| told.starts_with("albedo, "))
     );
     let facts = browser.run("return [...tip.querySelectorAll('dt')].map(name => name.textContent);");
-    for name in ["life", "home", "why", "worth", "used in", "takes turns with"] {
+    for name in ["lifetime", "placement", "reason", "savings", "accesses", "shares memory with"] {
         assert!(
             facts.as_array().expect("names").contains(&name.into()),
             "{name}: {facts}"
@@ -226,7 +226,7 @@ fn the_page_can_be_walked_and_heard() {
         ("slider", "Zoom"),
         ("application", "8 steps, 9 resources"),
         ("table", "9 resources as a table"),
-        ("columnheader", "why"),
+        ("columnheader", "reason"),
         ("rowheader", "albedo"),
         ("status", ""),
     ] {
@@ -296,7 +296,7 @@ fn two_plans_are_told_apart() {
     browser.open(&same, (1400, 1000));
     let said = browser.run("return document.getElementById('differences').textContent;");
     assert!(
-        said.as_str().is_some_and(|said| said.contains("the same places")),
+        said.as_str().is_some_and(|said| said.contains("The plans are equal")),
         "{said}"
     );
 }
@@ -387,7 +387,7 @@ fn a_tensor_plan_is_shown_from_records_and_from_its_document() {
     );
     assert_eq!(seen["panels"][0], "Memory device");
     assert_eq!(seen["drawn"], "litert-best");
-    assert_eq!(seen["marks"], json!([[3, "the peak"]]), "conv, relu and skip");
+    assert_eq!(seen["marks"], json!([[3, "peak"]]), "conv, relu and skip");
     let tables: Vec<&str> = seen["tables"]
         .as_array()
         .expect("tables")
@@ -397,7 +397,7 @@ fn a_tensor_plan_is_shown_from_records_and_from_its_document() {
     assert_eq!(
         tables,
         [
-            "Alive at the peak, step 3",
+            "Live at the peak, step 3",
             "Pools",
             "Bytes by strategy",
             "6 tensors as a table"
@@ -452,7 +452,7 @@ fn a_sweep_is_shown_by_itself() {
     let swept = tileheap(&["advise", &frame, "--sweep", "size=640x360..1920x1080", "--json"]).good();
     let page = tileheap(&["report", &file("sweep.json", &swept)]).good();
     assert!(
-        page.contains("over the extent") && page.contains("1920 x 1080"),
+        page.contains("by extent") && page.contains("1920 x 1080"),
         "{page}"
     );
 }
@@ -468,7 +468,7 @@ fn pictures_are_drawn_without_a_browser() {
     let text = std::fs::read_to_string(&svg).expect("the picture");
     assert!(text.starts_with("<svg ") && text.contains("<title>"), "{text}");
     assert!(
-        text.contains(">tile memory<") && text.contains(">reserved<"),
+        text.contains(">tile memory<") && text.contains(">bound tile memory<"),
         "{text}"
     );
     let ground = |arguments: &[&str]| {
@@ -502,7 +502,7 @@ fn a_trace_of_the_emulator_is_drawn() {
     );
     let page = tileheap(&["report", &cut]).good();
     assert!(
-        page.contains("ended before its device") && page.contains("smaller"),
+        page.contains("ended before it destroyed") && page.contains("smaller"),
         "{page}"
     );
 }

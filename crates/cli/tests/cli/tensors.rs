@@ -15,7 +15,7 @@ fn records_are_placed_and_drawn() {
     let text = tileheap_with(RECORDS, &["tensors", "-", "--dump"]).good();
     assert!(text.contains("128 B") && text.contains("ratio 1.000"), "{text}");
     assert!(
-        text.contains("Alive at the peak, step 1: 128 B") && text.contains("Live bytes over 4 steps"),
+        text.contains("Live at the peak, step 1: 128 B") && text.contains("Live bytes over 4 steps"),
         "{text}"
     );
     let text = tileheap_with(RECORDS, &["tensors", "-", "--strategy", "naive"]).good();
@@ -57,7 +57,7 @@ fn where_there_are_several_memories_each_place_says_in_which() {
     );
     let peak: Vec<&str> = text
         .lines()
-        .skip_while(|line| !line.starts_with("Alive at the peak"))
+        .skip_while(|line| !line.starts_with("Live at the peak"))
         .skip(1)
         .take(2)
         .collect();
@@ -77,7 +77,7 @@ fn a_graph_is_written_as_one_of_our_own_and_planned_alike() {
     let ours = tileheap(&["tensors", path]).good();
     let bytes = |text: &str| {
         text.lines()
-            .find(|line| line.contains("in all"))
+            .find(|line| line.contains("total"))
             .unwrap()
             .to_owned()
     };
@@ -169,7 +169,7 @@ fn every_model_is_planned() {
         let path = entry.unwrap().path();
         let text = tileheap(&["tensors", path.to_str().unwrap()]).good();
         assert!(
-            text.contains("in all") && text.contains("Alive at the peak"),
+            text.contains("total") && text.contains("Live at the peak"),
             "{}: {text}",
             path.display()
         );
