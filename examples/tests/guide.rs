@@ -1,7 +1,6 @@
-//! What the guide shows is what there is: the differences between the steps of `examples/forward`, pieces of the program in
-//! C++, chapters.
+//! The guide agrees with its sources: the diffs between the steps of `examples/forward`, the C++ program, the list of chapters.
 //!
-//! `TILEHEAP_REWRITE=1 cargo test --test guide` writes the differences into the guide.
+//! `TILEHEAP_REWRITE=1 cargo test -p tileheap-examples --test guide` writes the diffs into the guide.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +9,7 @@ use std::path::{Path, PathBuf};
 use similar::TextDiff;
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
 fn read(path: &str) -> String {
@@ -60,7 +59,7 @@ fn difference(changed: &str) -> String {
         .to_string()
 }
 
-/// The guide with every difference behind its mark, whatever was there; and the marks.
+/// The guide with the current diff after each mark; and the marks.
 fn with_differences(text: &str) -> (String, Vec<String>) {
     let (mut written, mut marks) = (String::new(), Vec::new());
     let mut lines = text.lines().peekable();
@@ -72,7 +71,7 @@ fn with_differences(text: &str) -> (String, Vec<String>) {
             .and_then(|rest| rest.strip_suffix(" -->"));
         let Some(mark) = mark else { continue };
         if lines.peek() == Some(&"```diff") {
-            // The old one, to its closing fence: lines of a difference begin with something else.
+            // The old diff, to its closing fence: no line of a diff starts with one.
             let _old = lines.by_ref().find(|line| *line == "```");
         }
         written += &format!("```diff\n{}```\n", difference(mark));
@@ -93,7 +92,7 @@ fn the_guide_shows_every_difference_between_the_steps() {
         .find(|(_, (is, should))| is != should)
     {
         panic!(
-            "{path}:{line} is `{is}`, and should be `{should}`: TILEHEAP_REWRITE=1 cargo test --test guide"
+            "{path}:{line} is `{is}`, and should be `{should}`: TILEHEAP_REWRITE=1 cargo test -p tileheap-examples --test guide"
         );
     } else {
         assert_eq!(text.len(), written.len(), "{path} ends too early");
@@ -115,7 +114,7 @@ fn differences_are_found_again() {
 
 #[test]
 fn pieces_of_cpp_in_the_guide_are_the_program_s() {
-    let program = read("emulator/examples/tile_memory.cpp");
+    let program = read("crates/emulator/examples/tile_memory.cpp");
     let text = read("docs/guide/emulator.md");
     let pieces: Vec<&str> = text
         .split("```cpp\n")
@@ -128,17 +127,17 @@ fn pieces_of_cpp_in_the_guide_are_the_program_s() {
     }
 }
 
-/// Each chapter is a module, is listed, and links to files that are there.
+/// Each chapter is compiled, is listed, and links to files that exist.
 #[test]
 fn chapters_are_modules_and_listed() {
-    let (modules, list) = (read("src/guide.rs"), read("docs/guide/README.md"));
+    let (modules, list) = (read("examples/support/lib.rs"), read("docs/guide/README.md"));
     let chapters = names(root().join("docs/guide"));
     let chapters: Vec<&String> = chapters.iter().filter(|name| name.ends_with(".md")).collect();
     assert!(chapters.len() >= 9, "{chapters:?}");
     for chapter in chapters {
         assert!(
             modules.contains(&format!("/guide/{chapter}\"")),
-            "{chapter} is no module"
+            "{chapter} is not compiled"
         );
         assert!(
             chapter == "README.md" || list.contains(&format!("]({chapter})")),

@@ -173,7 +173,11 @@ fn plans_are_compared() {
         report.contains("arena") && report.contains("tile") && report.contains("Totals"),
         "{report}"
     );
-    assert!(tileheap(&["diff", &large, &large]).good().contains("The plans are equal"));
+    assert!(
+        tileheap(&["diff", &large, &large])
+            .good()
+            .contains("The plans are equal")
+    );
     let fault = tileheap(&["diff", &frame, &large]).bad(1);
     assert!(fault.contains("tileheap-plan"), "{fault}");
 }

@@ -15,7 +15,14 @@ fn all_policies_replay_a_generated_trace() {
     let plots = scratch("plots");
     let plots = plots.to_str().expect("a path in UTF-8");
     let arguments = [
-        "replay", &trace, "--budget", "2MiB", "--all", "--lower-bound", "--plot", plots,
+        "replay",
+        &trace,
+        "--budget",
+        "2MiB",
+        "--all",
+        "--lower-bound",
+        "--plot",
+        plots,
     ];
     let text = tileheap(&arguments).good();
     for word in [

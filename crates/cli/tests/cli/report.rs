@@ -108,7 +108,14 @@ fn the_page_answers_to_mouse_search_and_keyboard() {
             .is_some_and(|told| told.starts_with("albedo, "))
     );
     let facts = browser.run("return [...tip.querySelectorAll('dt')].map(name => name.textContent);");
-    for name in ["lifetime", "placement", "reason", "savings", "accesses", "shares memory with"] {
+    for name in [
+        "lifetime",
+        "placement",
+        "reason",
+        "savings",
+        "accesses",
+        "shares memory with",
+    ] {
         assert!(
             facts.as_array().expect("names").contains(&name.into()),
             "{name}: {facts}"
@@ -296,7 +303,8 @@ fn two_plans_are_told_apart() {
     browser.open(&same, (1400, 1000));
     let said = browser.run("return document.getElementById('differences').textContent;");
     assert!(
-        said.as_str().is_some_and(|said| said.contains("The plans are equal")),
+        said.as_str()
+            .is_some_and(|said| said.contains("The plans are equal")),
         "{said}"
     );
 }
