@@ -29,7 +29,7 @@ pub enum Error {
     Pack(#[from] tileheap_pack::Error),
     /// A device profile is impossible, or a resource is larger than the device allows.
     #[error(transparent)]
-    Profile(#[from] tileheap_device::profile::ProfileError),
+    Profile(#[from] tileheap_device::Error),
     /// A driver lacks a command of an extension.
     #[error(transparent)]
     Ffi(#[from] tileheap_device::ffi::MissingCommand),

@@ -5,8 +5,9 @@
 
 use ash::vk;
 
+use tileheap_device::Error as DeviceError;
 use tileheap_device::profile::{
-    DeviceProfile, IMAGE_ALIGNMENT, ProfileError, TileRequirements, content_bytes, ordinary_image,
+    DeviceProfile, IMAGE_ALIGNMENT, TileRequirements, content_bytes, ordinary_image,
 };
 
 use crate::frame::{Frame, Resource, ResourceKind};
@@ -63,7 +64,7 @@ const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 ///   images that are attachments and nothing else.
 ///
 /// # Errors
-/// [`ProfileError::ResourceTooLarge`] if an image is wider than `maxImageDimension2D`, or a resource larger than
+/// [`tileheap_device::Error::ResourceTooLarge`] if an image is wider than `maxImageDimension2D`, or a resource larger than
 /// `maxMemoryAllocationSize` or 1 TiB.
 ///
 /// ```
@@ -110,7 +111,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
             lazy_type_bits,
         })
     };
-    let resources: Result<_, ProfileError> = frame.resources().iter().map(estimate_one).collect();
+    let resources: Result<_, DeviceError> = frame.resources().iter().map(estimate_one).collect();
     Ok(Requirements {
         resources: resources?,
     })
@@ -125,7 +126,7 @@ pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Require
 /// parallel to the frame's resources; what they lack is `None` and 0.
 ///
 /// # Errors
-/// [`ProfileError::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
+/// [`tileheap_device::Error::ResourceTooLarge`] if a resource is larger than `maxMemoryAllocationSize` or 1 TiB.
 pub fn raw(
     frame: &Frame,
     profile: &DeviceProfile,
@@ -157,7 +158,7 @@ pub fn raw(
             lazy_type_bits: 0,
         })
     };
-    let resources: Result<_, ProfileError> = frame.resources().iter().enumerate().map(raw_one).collect();
+    let resources: Result<_, DeviceError> = frame.resources().iter().enumerate().map(raw_one).collect();
     Ok(Requirements {
         resources: resources?,
     })
@@ -208,13 +209,13 @@ fn buffer_info(resource: &Resource) -> vk::BufferCreateInfo<'static> {
     info
 }
 
-fn check_width(resource: &Resource, profile: &DeviceProfile) -> Result<(), ProfileError> {
+fn check_width(resource: &Resource, profile: &DeviceProfile) -> Result<(), DeviceError> {
     let limit = profile.limits.max_image_dimension_2d;
     match resource.kind {
         ResourceKind::Image { desc, extent, .. }
             if desc.image_type == vk::ImageType::TYPE_2D && extent.width.max(extent.height) > limit =>
         {
-            Err(ProfileError::ResourceTooLarge {
+            Err(DeviceError::ResourceTooLarge {
                 resource: resource.name.clone(),
                 size: format!("{} x {} texels", extent.width, extent.height),
                 profile: profile.name.clone(),
@@ -229,10 +230,10 @@ fn check_size(
     resource: &Resource,
     size: Option<Bytes>,
     profile: &DeviceProfile,
-) -> Result<Bytes, ProfileError> {
+) -> Result<Bytes, DeviceError> {
     let limit = profile.limits.max_allocation.min(LARGEST_RESOURCE);
     size.filter(|size| *size <= limit)
-        .ok_or_else(|| ProfileError::ResourceTooLarge {
+        .ok_or_else(|| DeviceError::ResourceTooLarge {
             resource: resource.name.clone(),
             size: size.map_or_else(
                 || "more than 64 bits of bytes".to_owned(),

@@ -187,7 +187,7 @@ fn what_is_misspelt_is_refused_with_its_place() {
         ),
         (
             minimal(&IMAGE.replace("R8_UNORM", "R8_UNROM"), DRAW),
-            "at `resources[0].image.format`: `VK_FORMAT_R8_UNROM` is no VkFormat: did you mean `VK_FORMAT_R8_UNORM`?",
+            "at `resources[0].image.format`: `VK_FORMAT_R8_UNROM` is not a VkFormat: did you mean `VK_FORMAT_R8_UNORM`?",
         ),
         (
             minimal(IMAGE, &DRAW.replace("color_attachment", "color")),

@@ -11,7 +11,7 @@ pub(crate) enum Fault {
     #[error(transparent)]
     Tensor(#[from] tileheap_tensor::Error),
     #[error(transparent)]
-    Profile(#[from] tileheap_device::ProfileError),
+    Profile(#[from] tileheap_device::Error),
     #[error("{call} failed: {result}")]
     Vulkan { call: &'static str, result: vk::Result },
     #[error(

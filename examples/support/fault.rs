@@ -13,7 +13,7 @@ pub enum Fault {
     #[error(transparent)]
     Tileheap(#[from] tileheap::Error),
     #[error(transparent)]
-    Profile(#[from] tileheap_device::ProfileError),
+    Profile(#[from] tileheap_device::Error),
     #[error(transparent)]
     Textures(#[from] tileheap_textures::Error),
     #[error("{call} failed: {result}")]

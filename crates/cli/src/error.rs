@@ -99,7 +99,7 @@ macro_rules! from_errors {
 
 from_errors!(
     tileheap::Error,
-    tileheap_device::ProfileError,
+    tileheap_device::Error,
     tileheap_pack::Error,
     tileheap_tensor::Error,
     tileheap_tensor::TensorError,

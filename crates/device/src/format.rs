@@ -1,4 +1,4 @@
-//! What the planner must know of a `vk::Format`: texel block size and aspects.
+//! Texel block and aspects of a `vk::Format`.
 
 use ash::vk;
 
@@ -41,7 +41,7 @@ pub fn texel_block(format: vk::Format) -> Option<TexelBlock> {
     })
 }
 
-/// The image aspects of `format`; colour where the name says nothing else.
+/// The image aspects of `format`; color unless the name says otherwise.
 pub fn aspects(format: vk::Format) -> vk::ImageAspectFlags {
     use vk::Format as F;
     match format {

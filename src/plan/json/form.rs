@@ -7,7 +7,7 @@ use crate::frame::{AccessKind, Version, names};
 use crate::measure::Dedicated;
 use crate::plan::{Cause, Home, Ladder, Strategy, Totals, TransferHalf, WindowRule};
 use crate::units::{Alignment, Bytes, Step};
-use tileheap_device::profile::json::ProfileJson;
+use tileheap_device::profile::DeviceProfile;
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,7 +20,7 @@ pub(super) struct Document {
     /// What the frame does not have and the plan has: passes that end stretches in tile memory.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) stores: Vec<Store>,
-    pub(super) profile: ProfileJson,
+    pub(super) profile: DeviceProfile,
     pub(super) objects: Vec<Object>,
     pub(super) resources: Vec<Resource>,
     pub(super) passes: Vec<Pass>,

@@ -73,7 +73,7 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
             steps: found.steps,
         }),
         totals: document.totals,
-        profile: Arc::new(document.profile.into_profile()?),
+        profile: Arc::new(document.profile),
     };
     // What follows from the rest is written for readers; whoever changed one and not the other is told so.
     let again =
@@ -246,7 +246,7 @@ fn same_names<'a>(
 }
 
 fn read_objects(document: &Document) -> Result<Vec<Object>, PlanJsonError> {
-    let types = document.profile.memory_type_count();
+    let types = document.profile.memory_types.len();
     let read_one = |(index, object): (usize, &form::Object)| {
         if object.memory_type as usize >= types {
             let wrong = object.memory_type;

@@ -5,7 +5,6 @@ use super::{FORMAT, VERSION};
 use crate::frame::{PassId, QueueId, ResourceId};
 use crate::plan::{Barrier, NotTile, Plan, Reason, Store};
 use crate::units::{Bytes, Step};
-use tileheap_device::profile::json::ProfileJson;
 
 pub(super) fn document(plan: &Plan) -> Document {
     let extent = plan.frame.base_extent();
@@ -27,7 +26,7 @@ pub(super) fn document(plan: &Plan) -> Document {
             tile_limit: options.tile_limit,
         },
         stores: plan.stores().iter().map(|one| store(plan, one)).collect(),
-        profile: ProfileJson::new(&plan.profile),
+        profile: (*plan.profile).clone(),
         objects: plan
             .objects
             .iter()

@@ -1,5 +1,22 @@
 //! How this binding declares Vulkan structures and loads commands: what `ash` generates from the registry.
 
+use std::ffi::CStr;
+
+/// `vkGetDeviceProcAddr` returned null for a command: the extension is not enabled on the device, or the driver
+/// advertises its name without implementing it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "vkGetDeviceProcAddr returned null for {} of {}: enable the extension; a driver that advertises only its name does not support it",
+    .command.to_string_lossy(),
+    .extension.to_string_lossy()
+)]
+pub struct MissingCommand {
+    /// The extension that defines the command.
+    pub extension: &'static CStr,
+    /// The command.
+    pub command: &'static CStr,
+}
+
 /// Declares a structure with `s_type` and `p_next` as `ash` does: `Default` fills `s_type`, every field has a setter,
 /// and the structure chains to each of `extends` by `push_next`.
 ///

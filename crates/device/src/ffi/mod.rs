@@ -1,7 +1,7 @@
 //! The binding that `ash` 0.38 lacks, in `ash`'s own style: structures, constants and commands; no policy.
 //!
 //! ```text
-//! vk::MemoryRequirements2 ──p_next──► TileMemoryRequirementsQCOM          size 0: cannot live in tile memory
+//! vk::MemoryRequirements2 ──p_next──► TileMemoryRequirementsQCOM          size 0: cannot be placed in tile memory
 //! vk::CommandBufferInheritanceInfo ──► TileMemoryBindInfoQCOM ──► memory  inside a render pass
 //! tile_memory_heap::Device::cmd_bind_tile_memory(cmd, Some(&TileMemoryBindInfoQCOM))   outside one
 //! ```
@@ -25,6 +25,7 @@ pub mod tile_shading;
 
 use std::ffi::CStr;
 
+pub use declare::MissingCommand;
 pub use tile_memory_heap::{
     BUFFER_USAGE_2_TILE_MEMORY_BIT_QCOM, BUFFER_USAGE_TILE_MEMORY_BIT_QCOM,
     IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, MEMORY_HEAP_TILE_MEMORY_BIT_QCOM,
@@ -42,18 +43,3 @@ pub use tile_shading::{
 /// The layer that gives a driver an emulated tile memory heap: the package `tileheap-emulator`. It is the `layer` of its entry
 /// among the tools of a physical device (`vkGetPhysicalDeviceToolProperties`).
 pub const EMULATOR_LAYER_NAME: &CStr = c"VK_LAYER_TILEHEAP_emulator";
-
-/// `vkGetDeviceProcAddr` gave no pointer for a command: the extension is not enabled on the device, or the driver
-/// advertises its name without implementing it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "vkGetDeviceProcAddr gives no {} although {} needs it: enable the extension, or do without where the driver has its name alone",
-    .command.to_string_lossy(),
-    .extension.to_string_lossy()
-)]
-pub struct MissingCommand {
-    /// The extension that defines the command.
-    pub extension: &'static CStr,
-    /// The command.
-    pub command: &'static CStr,
-}

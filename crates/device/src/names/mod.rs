@@ -11,10 +11,10 @@
 //! assert_eq!(names::name_of(vk::Format::D32_SFLOAT), "VK_FORMAT_D32_SFLOAT");
 //! let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::STORAGE;
 //! assert_eq!(names::bit_names(usage), ["VK_IMAGE_USAGE_SAMPLED_BIT", "VK_IMAGE_USAGE_STORAGE_BIT"]);
-//! let fault = names::value_of::<vk::Format>("VK_FORMAT_D32_FLOAT").unwrap_err();
+//! let error = names::value_of::<vk::Format>("VK_FORMAT_D32_FLOAT").unwrap_err();
 //! assert_eq!(
-//!     fault.to_string(),
-//!     "`VK_FORMAT_D32_FLOAT` is no VkFormat: did you mean `VK_FORMAT_D32_SFLOAT`?"
+//!     error.to_string(),
+//!     "`VK_FORMAT_D32_FLOAT` is not a VkFormat: did you mean `VK_FORMAT_D32_SFLOAT`?"
 //! );
 //! ```
 //! In `serde` structs: `#[serde(with = "names::value")]` for one value, `#[serde(with = "names::bits")]` for a set of bits.
@@ -29,7 +29,7 @@ pub use vocabulary::Vocabulary;
 
 /// A name that Vulkan does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{name}` is no {of}{}", suggestion(.nearest))]
+#[error("`{name}` is not a {of}{}", suggestion(.nearest))]
 pub struct NameError {
     /// The wrong name, shortened if very long.
     pub name: String,
@@ -67,7 +67,7 @@ pub fn value_of<T: Vocabulary>(name: &str) -> Result<T, NameError> {
     })
 }
 
-/// The value of a name that is exactly right.
+/// The enumerant or flag bit of exactly this name, with no error to construct where there is none.
 pub fn exact<T: Vocabulary>(name: &str) -> Option<T> {
     let table = T::table();
     let index = table
@@ -195,7 +195,7 @@ fn parse_hexadecimal<T: Vocabulary>(text: &str) -> Option<T> {
     fits.then(|| T::from_raw_value(raw))
 }
 
-/// The text on one line, and not much longer than any of Vulkan's names.
+/// A name as error messages quote it: escaped, on one line, and cut after 80 characters.
 pub fn shortened(text: &str) -> String {
     const LONGEST: usize = 80;
     let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_wrong_name_is_answered_with_the_nearest() {
-        let nearest = |fault: NameError| fault.nearest.unwrap_or_default();
+        let nearest = |error: NameError| error.nearest.unwrap_or_default();
         assert_eq!(
             nearest(value_of::<vk::Format>("R8G8B8A8_UNORM").unwrap_err()),
             "VK_FORMAT_R8G8B8A8_UNORM"

@@ -6,7 +6,7 @@ const LONGEST: usize = 100;
 /// The candidate with the fewest edits from `name`, if those are few for its length, or one that contains it.
 ///
 /// Case counts for less than a letter: `graphics` finds `VK_QUEUE_GRAPHICS_BIT`. O(candidates x length²).
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > LONGEST {
         return None;
     }

@@ -4,26 +4,28 @@ use std::sync::LazyLock;
 
 use ash::vk;
 
-/// A Vulkan enumeration or flag type whose values have names.
-///
-/// Implemented for the types that frames, profiles and plans are written with; not meant for others.
-pub trait Vocabulary: Copy + std::fmt::Debug + Sized + 'static {
+/// A Vulkan enumeration or flag type whose values have names. Sealed: implemented for the types that frames, profiles and plans
+/// are written with.
+pub trait Vocabulary: Names {
     /// Vulkan's name of the type.
     const TYPE: &'static str;
-    #[doc(hidden)]
-    const PREFIX: &'static str;
-    #[doc(hidden)]
-    const SHAPE: Shape;
-    /// Names that `ash` lacks, and aliases, with their values.
-    #[doc(hidden)]
-    const LISTED: &'static [(&'static str, u64)];
 
-    /// The number behind the value.
+    /// The value as a number.
     fn to_raw(self) -> u64;
     /// The value of a number that fits the type.
     fn from_raw_value(raw: u64) -> Self;
+}
+
+/// The names behind a [`Vocabulary`], which seal it.
+pub trait Names: Copy + std::fmt::Debug + Sized + 'static {
+    /// The prefix of every name.
+    const PREFIX: &'static str;
+    /// The numbers that values have.
+    const SHAPE: Shape;
+    /// Names that `ash` lacks, and aliases, with their values.
+    const LISTED: &'static [(&'static str, u64)];
+
     /// Every name, sorted by name.
-    #[doc(hidden)]
     fn table() -> &'static [Entry];
 }
 
@@ -57,9 +59,6 @@ macro_rules! vocabulary {
     ($($flags:ty, $raw:ty, $prefix:literal, $type:literal, $shape:expr, $listed:expr;)*) => {$(
         impl Vocabulary for $flags {
             const TYPE: &'static str = $type;
-            const PREFIX: &'static str = $prefix;
-            const SHAPE: Shape = $shape;
-            const LISTED: &'static [(&'static str, u64)] = &$listed;
 
             fn to_raw(self) -> u64 {
                 // An enumerant is a signed number; its 32 bits are what is kept.
@@ -70,6 +69,12 @@ macro_rules! vocabulary {
             fn from_raw_value(raw: u64) -> Self {
                 <$flags>::from_raw(raw as $raw)
             }
+        }
+
+        impl Names for $flags {
+            const PREFIX: &'static str = $prefix;
+            const SHAPE: Shape = $shape;
+            const LISTED: &'static [(&'static str, u64)] = &$listed;
 
             fn table() -> &'static [Entry] {
                 static TABLE: LazyLock<Vec<Entry>> = LazyLock::new(build_table::<$flags>);

@@ -1,4 +1,4 @@
-//! The binning model: into how many tiles a tiler cuts a render pass, given the on-chip memory left to it.
+//! The binning model: the tiles of a render pass, given the on-chip memory left to the driver.
 //!
 //! ```text
 //! GMEM 12 MiB = reserved by the application | left to the driver
@@ -12,7 +12,7 @@
 /// Width and height in pixels.
 pub type Sides = (u32, u32);
 
-/// What tile sides are multiples of.
+/// The granularity of tile sides.
 pub const GRANULARITY: Sides = (32, 16);
 /// The largest tile.
 pub const LARGEST_TILE: Sides = (1024, 1008);
@@ -50,13 +50,13 @@ pub fn binning(gmem: u64, reserved: u64, bytes_per_pixel: u64, area: Sides) -> B
     let left = gmem.saturating_sub(reserved);
     let pixels = left.checked_div(bytes_per_pixel).unwrap_or(u64::MAX);
     let mut best: Option<(u64, u32, Binning)> = None;
-    let widest = reach(area.0, GRANULARITY.0, LARGEST_TILE.0);
+    let widest = longest_side(area.0, GRANULARITY.0, LARGEST_TILE.0);
     for width in (1..=widest / GRANULARITY.0).map(|step| step * GRANULARITY.0) {
         let rows = pixels / u64::from(width) / u64::from(GRANULARITY.1);
         if rows == 0 {
             continue;
         }
-        let highest = reach(area.1, GRANULARITY.1, LARGEST_TILE.1);
+        let highest = longest_side(area.1, GRANULARITY.1, LARGEST_TILE.1);
         let height = u32::try_from(rows)
             .unwrap_or(u32::MAX)
             .saturating_mul(GRANULARITY.1)
@@ -71,7 +71,7 @@ pub fn binning(gmem: u64, reserved: u64, bytes_per_pixel: u64, area: Sides) -> B
 }
 
 /// The longest useful side: it covers the area, or is the largest there is.
-fn reach(side: u32, step: u32, largest: u32) -> u32 {
+fn longest_side(side: u32, step: u32, largest: u32) -> u32 {
     side.max(1)
         .checked_next_multiple_of(step)
         .unwrap_or(largest)
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn extremes_have_answers() {
+    fn extremes_have_tiles() {
         assert_eq!(binning(0, 0, 4, (64, 64)).tile, GRANULARITY);
         assert_eq!(binning(5, u64::MAX, u64::MAX, (0, 0)).tiles(), 1);
         assert!(binning(GMEM, 0, 4, (u32::MAX, u32::MAX)).tiles() > 0);

@@ -38,7 +38,8 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileError, TileBlock, TileHeap};
+use super::device::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileBlock, TileHeap};
+use crate::error::{Error, Result};
 use crate::names;
 use crate::units::{Alignment, Bytes};
 
@@ -60,8 +61,7 @@ const FEATURES: [(&str, Features); 6] = [
 impl DeviceProfile {
     /// The profile as indented JSON; [`DeviceProfile::from_json`] gives the same profile back.
     pub fn to_json(&self) -> String {
-        let mut text =
-            serde_json::to_string_pretty(&ProfileJson::new(self)).expect("a profile has string keys only");
+        let mut text = serde_json::to_string_pretty(self).expect("a profile has string keys only");
         text.push('\n');
         text
     }
@@ -69,26 +69,41 @@ impl DeviceProfile {
     /// Reads a profile from JSON and validates it.
     ///
     /// # Errors
-    /// [`ProfileError::Json`] with the line and column, or what [`DeviceProfile::validate`] finds.
+    /// [`Error::Json`] with the line and column, or what [`DeviceProfile::validate`] finds.
     ///
     /// ```
     /// use tileheap_device::profile::DeviceProfile;
     ///
     /// let adreno = DeviceProfile::preset("adreno-830")?;
     /// assert_eq!(DeviceProfile::from_json(&adreno.to_json())?, adreno);
-    /// # Ok::<(), tileheap::Error>(())
+    /// # Ok::<(), tileheap_device::Error>(())
     /// ```
-    pub fn from_json(text: &str) -> crate::Result<DeviceProfile> {
+    pub fn from_json(text: &str) -> Result<DeviceProfile> {
         let json: ProfileJson =
-            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| ProfileError::Json { what })?;
+            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| Error::Json { what })?;
         json.into_profile()
     }
 }
 
+/// The document above.
+impl Serialize for DeviceProfile {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ProfileJson::new(self).serialize(serializer)
+    }
+}
+
+/// The document above, validated.
+impl<'de> Deserialize<'de> for DeviceProfile {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<DeviceProfile, D::Error> {
+        let json = ProfileJson::deserialize(deserializer)?;
+        json.into_profile().map_err(serde::de::Error::custom)
+    }
+}
+
 /// The JSON form.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct ProfileJson {
+struct ProfileJson {
     format: String,
     version: u64,
     name: String,
@@ -104,7 +119,7 @@ pub struct ProfileJson {
     features: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HeapJson {
     size: Bytes,
@@ -112,7 +127,7 @@ struct HeapJson {
     flags: vk::MemoryHeapFlags,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct TypeJson {
     #[serde(with = "names::bits")]
@@ -120,7 +135,7 @@ struct TypeJson {
     heap_index: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct TileJson {
     heap_index: u32,
@@ -130,14 +145,14 @@ struct TileJson {
     block: BlockJson,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct BlockJson {
     bytes: Alignment,
     rows: u32,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct LimitsJson {
     buffer_image_granularity: Alignment,
@@ -148,8 +163,7 @@ struct LimitsJson {
 }
 
 impl ProfileJson {
-    /// The JSON form of `profile`.
-    pub fn new(profile: &DeviceProfile) -> ProfileJson {
+    fn new(profile: &DeviceProfile) -> ProfileJson {
         let Limits {
             buffer_image_granularity,
             max_allocation,
@@ -201,13 +215,7 @@ impl ProfileJson {
         }
     }
 
-    /// The number of memory types.
-    pub fn memory_type_count(&self) -> usize {
-        self.memory_types.len()
-    }
-
-    /// The profile, validated.
-    pub fn into_profile(self) -> crate::Result<DeviceProfile> {
+    fn into_profile(self) -> Result<DeviceProfile> {
         let heaps: Vec<MemoryHeap> = self
             .memory_heaps
             .iter()
@@ -256,14 +264,14 @@ impl ProfileJson {
     }
 }
 
-fn features_of(names: &[String]) -> Result<Features, ProfileError> {
+fn features_of(names: &[String]) -> Result<Features> {
     names.iter().try_fold(Features::empty(), |features, name| {
         let known = FEATURES.iter().find(|(known, _)| known == name);
         known.map(|(_, feature)| features | *feature).ok_or_else(|| {
             let all: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
-            ProfileError::Json {
+            Error::Json {
                 what: format!(
-                    "`{}` is no feature that matters here: use {}",
+                    "unknown feature `{}`: use {}",
                     tileheap_json::clip(name),
                     all.join(", ")
                 ),
@@ -275,7 +283,7 @@ fn features_of(names: &[String]) -> Result<Features, ProfileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::PRESETS;
+    use crate::profile::presets::PRESETS;
 
     fn damaged(from: &str, to: &str) -> String {
         let text = DeviceProfile::preset("adreno-830").unwrap().to_json();

@@ -7,153 +7,17 @@
 //! ```
 
 pub mod binning;
-mod emulated;
-pub mod json;
+mod device;
+mod json;
 mod presets;
 mod sizes;
 mod validate;
 
-use std::sync::Arc;
-
-use ash::vk;
-use bitflags::bitflags;
-
-pub use presets::PRESETS;
+pub use device::{
+    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
+    TileRequirements,
+};
+pub use presets::{PRESETS, Quirks};
 pub use sizes::{
     IMAGE_ALIGNMENT, TILE_IMAGE_USES, content_bytes, ordinary_image, texel_bytes, tile_buffer_uses,
 };
-pub use validate::ProfileError;
-
-use crate::units::{Alignment, Bytes};
-
-/// A device in numbers. Presets come from [`DeviceProfile::preset`], a driver's from the runtime.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DeviceProfile {
-    /// The preset's name, or the device's.
-    pub name: String,
-    /// Where the numbers come from: a driver, a public reading, or an estimate and what it was scaled from.
-    pub source: String,
-    /// Memory heaps, as the driver numbers them.
-    pub heaps: Vec<MemoryHeap>,
-    /// Memory types, as the driver numbers them; at most 32.
-    pub memory_types: Vec<MemoryType>,
-    /// The tile heap, if the whole chain from extension to function pointer is there.
-    pub tile: Option<TileHeap>,
-    /// On-chip memory that the tile heap and the driver's own binning share; 0 where not known.
-    pub gmem: Bytes,
-    /// Limits that placement has to respect.
-    pub limits: Limits,
-    /// Features that change what is planned.
-    pub features: Features,
-}
-
-/// A memory heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryHeap {
-    /// Size in bytes.
-    pub size: Bytes,
-    /// Flags, `TILE_MEMORY_QCOM` (bit 3) included.
-    pub flags: vk::MemoryHeapFlags,
-}
-
-/// A memory type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MemoryType {
-    /// Properties.
-    pub flags: vk::MemoryPropertyFlags,
-    /// Index of its heap.
-    pub heap: u32,
-}
-
-/// The tile heap of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileHeap {
-    /// Index of the heap.
-    pub heap: u32,
-    /// Index of the memory type on it that allocations use.
-    pub memory_type: u32,
-    /// Size of the heap; no tile memory object can be larger (VUID-vkAllocateMemory-pAllocateInfo-01713).
-    pub size: Bytes,
-    /// Contents live until the end of the submit, not only of the batch (`queueSubmitBoundary`).
-    pub queue_submit_boundary: bool,
-    /// Buffers in tile memory can be copied from and to (`tileBufferTransfers`).
-    pub buffer_transfers: bool,
-    /// How images and buffers are sized where no driver can be asked.
-    pub block: TileBlock,
-}
-
-/// The layout model behind estimated tile requirements: images are made of blocks of `bytes` bytes and `rows` texel
-/// rows; everything is aligned to a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileBlock {
-    /// Bytes of a block, and the alignment; not a power of two on real hardware (12,288).
-    pub bytes: Alignment,
-    /// Texel rows of a block.
-    pub rows: u32,
-}
-
-/// Limits that placement has to respect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// `bufferImageGranularity`.
-    pub buffer_image_granularity: Alignment,
-    /// `maxMemoryAllocationSize`.
-    pub max_allocation: Bytes,
-    /// `maxImageDimension2D`, in texels.
-    pub max_image_dimension_2d: u32,
-    /// `maxColorAttachments`.
-    pub max_color_attachments: u32,
-}
-
-bitflags! {
-    /// Device features that change what is planned or how it is recorded.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-    pub struct Features: u32 {
-        /// `vkCmdPipelineBarrier2` and `vkQueueSubmit2`.
-        const SYNCHRONIZATION_2 = 1 << 0;
-        /// `vkCmdBeginRendering`.
-        const DYNAMIC_RENDERING = 1 << 1;
-        /// Timeline semaphores.
-        const TIMELINE_SEMAPHORE = 1 << 2;
-        /// Requirements without creating the resource.
-        const MAINTENANCE_4 = 1 << 3;
-        /// `VK_ATTACHMENT_STORE_OP_NONE`: a read-only attachment is not written.
-        const STORE_OP_NONE = 1 << 4;
-        /// Input attachments in dynamic rendering.
-        const LOCAL_READ = 1 << 5;
-    }
-}
-
-/// What a resource needs of the tile heap (`VkTileMemoryRequirementsQCOM`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TileRequirements {
-    /// Size in tile memory.
-    pub size: Bytes,
-    /// Alignment in tile memory: any positive number.
-    pub alignment: Alignment,
-}
-
-pub use crate::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM as TILE_HEAP_FLAG;
-
-impl DeviceProfile {
-    /// Bits of the memory types on tile heaps. Ordinary allocations must never use them.
-    pub fn tile_type_bits(&self) -> u32 {
-        self.type_bits(|kind| self.heaps[kind.heap as usize].flags.contains(TILE_HEAP_FLAG))
-    }
-
-    /// Bits of the lazily allocated memory types.
-    pub fn lazy_type_bits(&self) -> u32 {
-        self.type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::LAZILY_ALLOCATED))
-    }
-
-    /// The memory types for which `wanted` holds, as bits.
-    pub fn type_bits(&self, wanted: impl Fn(&MemoryType) -> bool) -> u32 {
-        let types = self.memory_types.iter().enumerate();
-        types
-            .filter(|(_, kind)| wanted(kind))
-            .fold(0, |bits, (index, _)| bits | 1 << index)
-    }
-}
-
-/// A profile that plans share.
-pub type SharedProfile = Arc<DeviceProfile>;

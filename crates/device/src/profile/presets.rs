@@ -1,33 +1,205 @@
-//! Devices by name: one real reading, two estimates scaled from it, and a desktop without tile memory.
+//! The profiles by name, as one table: one real reading, two estimates scaled from it, a desktop without tile memory, and
+//! devices that exist only to test programs.
 
 use ash::vk;
 
-use super::emulated::EMULATED;
-use super::{
-    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, ProfileError, TILE_HEAP_FLAG, TileBlock,
-    TileHeap,
+use super::device::{
+    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
 };
+use crate::error::{Error, Result};
 use crate::units::{Alignment, Bytes};
 
-/// The names that [`DeviceProfile::preset`] knows, the default first.
-pub const PRESETS: [&str; 7] = [
-    "adreno-830",
-    "adreno-840",
-    "x2-85",
-    "no-tile-memory",
-    EMULATED[0],
-    EMULATED[1],
-    EMULATED[2],
+/// A profile: what differs from the other devices of its kind.
+struct Preset {
+    name: &'static str,
+    source: &'static str,
+    gmem: Bytes,
+    /// `None`: a desktop.
+    tile: Option<PresetHeap>,
+    quirks: Quirks,
+}
+
+struct PresetHeap {
+    size: Bytes,
+    block: TileBlock,
+    queue_submit_boundary: bool,
+    buffer_transfers: bool,
+}
+
+/// How an emulated device differs from the layout model: legal, and seen only by the programs that run on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Quirks {
+    /// The tile memory type comes before ordinary types of the same flags.
+    pub tile_type_first: bool,
+    /// The least size of a tile resource.
+    pub least_size: Bytes,
+    /// Sizes are not multiples of the alignment.
+    pub odd_sizes: bool,
+    /// Formats whose tile requirements are 0.
+    pub refused_formats: &'static [vk::Format],
+    /// Images outside the guaranteed set are accepted where the driver accepts them.
+    pub beyond_guaranteed: bool,
+}
+
+impl Quirks {
+    const NONE: Quirks = Quirks {
+        tile_type_first: false,
+        least_size: Bytes(1),
+        odd_sizes: false,
+        refused_formats: &[],
+        beyond_guaranteed: false,
+    };
+}
+
+macro_rules! assumed {
+    () => {
+        "ordinary heaps, memory types, limits and Vulkan 1.3 features are assumptions"
+    };
+}
+
+macro_rules! estimated {
+    ($gmem_mib:literal) => {
+        concat!(
+            "estimate: ",
+            $gmem_mib,
+            " MiB of GMEM, of which the tile heap takes the same 66.4 % as on Adreno 830, in whole blocks; \
+             tileBufferTransfers and queueSubmitBoundary are assumed false; ",
+            assumed!()
+        )
+    };
+}
+
+/// Every profile, the default first.
+const TABLE: [Preset; 7] = [
+    Preset {
+        name: "adreno-830",
+        source: concat!(
+            "public reading of Adreno 830, driver 512.842.6, Vulkan 1.4.295; tileBufferTransfers was not recorded and is assumed \
+             false; ",
+            assumed!()
+        ),
+        gmem: Bytes::mib(12),
+        tile: Some(adreno_heap(Bytes::mib(12))),
+        quirks: Quirks::NONE,
+    },
+    Preset {
+        name: "adreno-840",
+        source: estimated!(18),
+        gmem: Bytes::mib(18),
+        tile: Some(adreno_heap(Bytes::mib(18))),
+        quirks: Quirks::NONE,
+    },
+    Preset {
+        name: "x2-85",
+        source: estimated!(21),
+        gmem: Bytes::mib(21),
+        tile: Some(adreno_heap(Bytes::mib(21))),
+        quirks: Quirks::NONE,
+    },
+    Preset {
+        name: "no-tile-memory",
+        source: "assumption: a device with one memory type, as software drivers have",
+        gmem: Bytes::ZERO,
+        tile: None,
+        quirks: Quirks::NONE,
+    },
+    Preset {
+        name: "validation-icd",
+        source: "the null driver of the validation layers' own tests: heap and alignment as there; submit boundary and \
+                 transfers are granted, so that more of those tests run",
+        gmem: gmem_of(1_000_000_000),
+        tile: Some(PresetHeap {
+            size: Bytes(1_000_000_000),
+            block: TileBlock {
+                bytes: Alignment::new(32).unwrap(),
+                rows: 1,
+            },
+            queue_submit_boundary: true,
+            buffer_transfers: true,
+        }),
+        quirks: Quirks {
+            least_size: Bytes(4096),
+            ..Quirks::NONE
+        },
+    },
+    Preset {
+        name: "hostile",
+        source: "invented: legal numbers that break programs which assume more than the specification guarantees",
+        gmem: gmem_of(6_291_449),
+        tile: Some(PresetHeap {
+            // Not a multiple of the alignment, nor of anything else.
+            size: Bytes(6_291_449),
+            block: BLOCK,
+            queue_submit_boundary: false,
+            buffer_transfers: false,
+        }),
+        quirks: Quirks {
+            tile_type_first: true,
+            odd_sizes: true,
+            refused_formats: &[
+                vk::Format::R8_UNORM,
+                vk::Format::R32G32B32A32_SFLOAT,
+                vk::Format::D32_SFLOAT_S8_UINT,
+            ],
+            ..Quirks::NONE
+        },
+    },
+    Preset {
+        name: "generous",
+        source: "invented: everything that an implementation may grant is granted",
+        gmem: gmem_of(16 << 20),
+        tile: Some(PresetHeap {
+            size: Bytes::mib(16),
+            block: TileBlock {
+                bytes: Alignment::new(4096).unwrap(),
+                rows: 32,
+            },
+            queue_submit_boundary: true,
+            buffer_transfers: true,
+        }),
+        quirks: Quirks {
+            beyond_guaranteed: true,
+            ..Quirks::NONE
+        },
+    },
 ];
 
-/// Blocks of tile heap for every 1,024 blocks of GMEM on the one device that was read: 680 of 1,024, or 66.4 %.
-const HEAP_BLOCKS_PER_1024: u64 = 680;
+/// The names that [`DeviceProfile::preset`] knows, the default first.
+pub const PRESETS: [&str; TABLE.len()] = {
+    let mut names = [""; TABLE.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = TABLE[index].name;
+        index += 1;
+    }
+    names
+};
 
 /// The tile block of the one device that was read: its alignment, and rows that explain both sizes it reported.
 const BLOCK: TileBlock = TileBlock {
     bytes: Alignment::new(12_288).unwrap(),
     rows: 32,
 };
+
+/// Blocks of tile heap for every 1,024 blocks of GMEM on the one device that was read: 680 of 1,024, or 66.4 %.
+const HEAP_BLOCKS_PER_1024: u64 = 680;
+
+/// The tile heap of an Adreno 8xx of so much GMEM.
+const fn adreno_heap(gmem: Bytes) -> PresetHeap {
+    let blocks = gmem.0 / BLOCK.bytes.get() * HEAP_BLOCKS_PER_1024 / 1024;
+    PresetHeap {
+        size: Bytes(blocks * BLOCK.bytes.get()),
+        block: BLOCK,
+        queue_submit_boundary: false,
+        buffer_transfers: false,
+    }
+}
+
+/// GMEM of an invented device: the heap takes three parts of four, as nearly two of three on real hardware.
+const fn gmem_of(heap: u64) -> Bytes {
+    Bytes(heap.div_ceil(3) * 4)
+}
 
 /// Features of a Vulkan 1.3 device.
 const VULKAN_1_3: Features = Features::SYNCHRONIZATION_2
@@ -36,7 +208,25 @@ const VULKAN_1_3: Features = Features::SYNCHRONIZATION_2
     .union(Features::MAINTENANCE_4)
     .union(Features::STORE_OP_NONE);
 
-const ASSUMED: &str = "ordinary heaps, memory types, limits and Vulkan 1.3 features are assumptions";
+fn find(name: &str) -> Result<&'static Preset> {
+    TABLE
+        .iter()
+        .find(|preset| preset.name == name)
+        .ok_or_else(|| Error::UnknownProfile {
+            name: name.to_owned(),
+            known: &PRESETS,
+        })
+}
+
+impl Quirks {
+    /// The quirks of a device by name; [`PRESETS`] lists them.
+    ///
+    /// # Errors
+    /// [`Error::UnknownProfile`], which lists the names.
+    pub fn of_preset(name: &str) -> Result<Quirks> {
+        find(name).map(|preset| preset.quirks)
+    }
+}
 
 impl DeviceProfile {
     /// A device by name; [`PRESETS`] lists them.
@@ -52,45 +242,31 @@ impl DeviceProfile {
     /// | `no-tile-memory` | none | nothing | a desktop with one memory type, like a software driver's |
     ///
     /// # Errors
-    /// [`ProfileError::UnknownPreset`], which lists the names.
+    /// [`Error::UnknownProfile`], which lists the names.
     ///
     /// ```
     /// use tileheap_device::profile::DeviceProfile;
     ///
     /// let adreno = DeviceProfile::preset("adreno-830")?;
     /// assert_eq!(adreno.tile.unwrap().size.0, 8_355_840);
-    /// # Ok::<(), tileheap::Error>(())
+    /// # Ok::<(), tileheap_device::Error>(())
     /// ```
-    pub fn preset(name: &str) -> crate::Result<DeviceProfile> {
-        Ok(match name {
-            "adreno-830" => adreno(
-                name,
-                Bytes::mib(12),
-                format!(
-                    "public reading of Adreno 830, driver 512.842.6, Vulkan 1.4.295; tileBufferTransfers was not recorded and \
-                     is assumed false; {ASSUMED}"
-                ),
-            ),
-            "adreno-840" => adreno(name, Bytes::mib(18), estimated(18)),
-            "x2-85" => adreno(name, Bytes::mib(21), estimated(21)),
-            "no-tile-memory" => desktop(name),
-            _ => {
-                let base = adreno(name, Bytes::mib(12), String::new());
-                DeviceProfile::emulated(name, base).ok_or_else(|| ProfileError::UnknownPreset {
-                    name: name.to_owned(),
-                })?
-            }
+    pub fn preset(name: &str) -> Result<DeviceProfile> {
+        let preset = find(name)?;
+        Ok(match &preset.tile {
+            Some(tile) => adreno(preset, tile),
+            None => desktop(preset),
         })
     }
 
     /// The same device with a tile heap of `size` bytes; where that is more than its GMEM, GMEM grows with it.
     ///
     /// # Errors
-    /// [`ProfileError::NoTileHeap`] if there is no tile heap to resize, [`ProfileError::EmptyTileHeap`] for 0 bytes: a
-    /// device without tile memory is a different profile (`no-tile-memory`), not a heap of nothing.
-    pub fn with_tile_heap_size(mut self, size: Bytes) -> crate::Result<DeviceProfile> {
+    /// [`Error::NoTileHeap`] if there is no tile heap to resize, [`Error::EmptyTileHeap`] for 0 bytes: for a device without tile
+    /// memory choose the profile `no-tile-memory`.
+    pub fn with_tile_heap_size(mut self, size: Bytes) -> Result<DeviceProfile> {
         let Some(tile) = &mut self.tile else {
-            return Err(ProfileError::NoTileHeap { profile: self.name }.into());
+            return Err(Error::NoTileHeap { profile: self.name });
         };
         tile.size = size;
         if let Some(heap) = self.heaps.get_mut(tile.heap as usize) {
@@ -103,29 +279,20 @@ impl DeviceProfile {
     }
 }
 
-fn estimated(gmem_mib: u32) -> String {
-    format!(
-        "estimate: {gmem_mib} MiB of GMEM, of which the tile heap takes the same 66.4 % as on Adreno 830, in whole blocks; \
-         tileBufferTransfers and queueSubmitBoundary are assumed false; {ASSUMED}"
-    )
-}
-
-/// An Adreno 8xx of so much GMEM.
+/// A device with the heaps and memory types of an Adreno 8xx.
 ///
 /// The tile heap is heap 2, as read. The tile *type* is an assumption: its flags are DEVICE_LOCAL alone, and of types of
 /// equal flags the one on the faster heap comes first, so it is type 0. Code that takes the first DEVICE_LOCAL type
-/// it finds then shows itself.
+/// it finds then fails.
 ///
 /// Source: the reading in the presets' table; Vulkan specification, "Device Memory" (the order of memory types).
-fn adreno(name: &str, gmem: Bytes, source: String) -> DeviceProfile {
+fn adreno(preset: &Preset, tile: &PresetHeap) -> DeviceProfile {
     use vk::MemoryPropertyFlags as P;
-    let blocks = gmem.0 / BLOCK.bytes.get() * HEAP_BLOCKS_PER_1024 / 1024;
-    let tile_size = Bytes(blocks * BLOCK.bytes.get());
     let local = vk::MemoryHeapFlags::DEVICE_LOCAL;
     let mapped = P::DEVICE_LOCAL | P::HOST_VISIBLE;
     DeviceProfile {
-        name: name.to_owned(),
-        source,
+        name: preset.name.to_owned(),
+        source: preset.source.to_owned(),
         heaps: vec![
             MemoryHeap {
                 size: Bytes::mib(8 * 1024),
@@ -136,7 +303,7 @@ fn adreno(name: &str, gmem: Bytes, source: String) -> DeviceProfile {
                 flags: local,
             },
             MemoryHeap {
-                size: tile_size,
+                size: tile.size,
                 flags: local | TILE_HEAP_FLAG,
             },
         ],
@@ -173,12 +340,12 @@ fn adreno(name: &str, gmem: Bytes, source: String) -> DeviceProfile {
         tile: Some(TileHeap {
             heap: 2,
             memory_type: 0,
-            size: tile_size,
-            queue_submit_boundary: false,
-            buffer_transfers: false,
-            block: BLOCK,
+            size: tile.size,
+            queue_submit_boundary: tile.queue_submit_boundary,
+            buffer_transfers: tile.buffer_transfers,
+            block: tile.block,
         }),
-        gmem,
+        gmem: preset.gmem,
         limits: Limits {
             buffer_image_granularity: Alignment::ONE,
             max_allocation: Bytes::mib(2 * 1024),
@@ -190,11 +357,11 @@ fn adreno(name: &str, gmem: Bytes, source: String) -> DeviceProfile {
 }
 
 /// A desktop: one heap, one type that does everything, nothing on chip that the application can see.
-fn desktop(name: &str) -> DeviceProfile {
+fn desktop(preset: &Preset) -> DeviceProfile {
     use vk::MemoryPropertyFlags as P;
     DeviceProfile {
-        name: name.to_owned(),
-        source: "assumption: a device with one memory type, as software drivers have".to_owned(),
+        name: preset.name.to_owned(),
+        source: preset.source.to_owned(),
         heaps: vec![MemoryHeap {
             size: Bytes::mib(16 * 1024),
             flags: vk::MemoryHeapFlags::DEVICE_LOCAL,
@@ -204,7 +371,7 @@ fn desktop(name: &str) -> DeviceProfile {
             heap: 0,
         }],
         tile: None,
-        gmem: Bytes::ZERO,
+        gmem: preset.gmem,
         limits: Limits {
             buffer_image_granularity: Alignment::new(64).unwrap(),
             max_allocation: Bytes::mib(2 * 1024),
@@ -226,6 +393,13 @@ mod tests {
             assert_eq!(profile.name, name);
             profile.validate().unwrap();
         }
+    }
+
+    #[test]
+    fn emulated_devices_are_sound() {
+        let hostile = DeviceProfile::preset("hostile").unwrap().tile.unwrap();
+        assert_eq!(hostile.size.0 % 2, 1);
+        assert_ne!(hostile.size.0 % hostile.block.bytes.get(), 0);
     }
 
     #[test]

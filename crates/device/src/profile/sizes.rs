@@ -11,7 +11,7 @@
 
 use ash::vk;
 
-use super::{TileBlock, TileHeap, TileRequirements};
+use super::device::{TileBlock, TileHeap, TileRequirements};
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use crate::format::{TexelBlock, texel_block};
 use crate::units::{Alignment, Bytes};
@@ -48,14 +48,14 @@ pub fn tile_buffer_uses(transfers: bool) -> vk::BufferUsageFlags {
 
 /// Texel blocks across and down to which a mip level is padded in ordinary memory: 4 KiB of 4-byte texels.
 const LEVEL_PADDING: (u64, u64) = (64, 16);
-/// Alignment of images in ordinary memory: a page.
+/// Estimated alignment of images in ordinary memory: a page.
 pub const IMAGE_ALIGNMENT: Alignment = Alignment::new(4096).unwrap();
 
 impl TileHeap {
-    /// What an image needs of the tile heap; `None` where it is outside the set that every implementation accepts.
+    /// The tile requirements of an image; `None` where it is outside the set that every implementation accepts.
     ///
     /// That set: 2D, one mip level, one layer, one sample, optimal tiling, no flags but `ALIAS`, and no usage but sampled,
-    /// storage and attachments. Drivers may accept more, and are then asked.
+    /// storage and attachments. Drivers may accept more.
     ///
     /// The size is the model of [`TileBlock`]: whole blocks across and down. Only two sizes were ever read (8 and 4 bytes
     /// per texel); for other texel sizes the block is assumed to keep its bytes and rows and to change its width, as it did
@@ -84,7 +84,7 @@ impl TileHeap {
         })
     }
 
-    /// What a buffer needs of the tile heap: its size in whole blocks; `None` where its usage or flags are not permitted.
+    /// The tile requirements of a buffer: its size in whole blocks; `None` where its usage or flags are not permitted.
     ///
     /// Source: VUID-VkBufferCreateInfo-usage-10763 (flags), VUID-VkBufferCreateInfo-usage-10764 (usage). That buffers
     /// take whole blocks is an assumption: none was read.
@@ -120,7 +120,7 @@ impl TileBlock {
     }
 }
 
-/// Bytes of an image in ordinary memory, by the model that [`estimate`](super::estimate) describes; `None` past 64 bits.
+/// Estimated bytes of an image in ordinary memory, its mip levels padded to 64 x 16 texel blocks; `None` past 64 bits.
 pub fn ordinary_image(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     let vk::Extent3D { width, height, depth } = info.extent;
     let mut levels_and_planes = 0u64;
@@ -143,7 +143,7 @@ pub fn ordinary_image(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     Bytes(bytes).checked_align_up(IMAGE_ALIGNMENT)
 }
 
-/// Bytes of the texels of mip level 0 and one sample, at `texel_bytes` each or as the format says; `None` past 64 bits.
+/// Bytes of the texels of mip level 0 and one sample, at `texel_bytes` each or at the format's size; `None` past 64 bits.
 pub fn content_bytes(
     format: vk::Format,
     texel_bytes: Option<u32>,
@@ -161,8 +161,8 @@ pub fn content_bytes(
     product([slice, slices]).map(Bytes)
 }
 
-/// Bytes of a texel of `format`, depth and stencil together; `None` for a format that no table has. Of a compressed format,
-/// bytes of a block.
+/// Bytes of a texel of `format`, depth and stencil together; `None` where [`texel_block`] has none. Of a compressed
+/// format, bytes of a block.
 pub fn texel_bytes(format: vk::Format) -> Option<u64> {
     texel_block(format).map(|block| u64::from(block.bytes))
 }
@@ -201,7 +201,7 @@ fn product<const N: usize>(factors: [u64; N]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::DeviceProfile;
+    use crate::profile::device::DeviceProfile;
 
     fn tile() -> TileHeap {
         DeviceProfile::preset("adreno-830").unwrap().tile.unwrap()

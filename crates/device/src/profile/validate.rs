@@ -1,63 +1,10 @@
-//! Validation: whether the numbers of a profile can belong to a Vulkan device.
+//! Validates a profile: whether its numbers can belong to a Vulkan device.
 
 use ash::vk;
 
-use super::{DeviceProfile, PRESETS, TILE_HEAP_FLAG, TileHeap};
+use super::device::{DeviceProfile, TILE_HEAP_FLAG, TileHeap};
+use crate::error::{Error, Result};
 use crate::units::Bytes;
-
-/// What is wrong with a device profile, or with a frame's resource on it. Every message says what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProfileError {
-    /// No preset has this name.
-    #[error("no device profile is named `{name}`: choose one of {}, or give a JSON file", PRESETS.join(", "))]
-    UnknownPreset {
-        /// The name.
-        name: String,
-    },
-    /// A tile heap is to be resized where there is none.
-    #[error("profile `{profile}` has no tile heap to resize: choose a profile that has one")]
-    NoTileHeap {
-        /// The profile.
-        profile: String,
-    },
-    /// A tile heap without bytes.
-    #[error(
-        "the tile heap of profile `{profile}` has 0 B: give it at least {block}, or use the profile `no-tile-memory`"
-    )]
-    EmptyTileHeap {
-        /// The profile.
-        profile: String,
-        /// Bytes of one block.
-        block: Bytes,
-    },
-    /// Numbers that contradict each other or Vulkan.
-    #[error("profile `{profile}`: {what}")]
-    Inconsistent {
-        /// The profile.
-        profile: String,
-        /// The thing, the demand and the limit.
-        what: String,
-    },
-    /// JSON that is no profile.
-    #[error("not a device profile: {what}")]
-    Json {
-        /// Where, and what was expected.
-        what: String,
-    },
-    /// A resource that no driver of such a device would create.
-    #[error("resource `{resource}` is {size}, and profile `{profile}` allows {limit}: make it smaller")]
-    ResourceTooLarge {
-        /// The resource.
-        resource: String,
-        /// Its size, with unit.
-        size: String,
-        /// The profile.
-        profile: String,
-        /// The limit, with unit and name.
-        limit: String,
-    },
-}
 
 /// `VK_MAX_MEMORY_TYPES`.
 const MAX_MEMORY_TYPES: usize = 32;
@@ -65,37 +12,37 @@ const MAX_MEMORY_TYPES: usize = 32;
 const MAX_MEMORY_HEAPS: usize = 16;
 
 impl DeviceProfile {
-    /// Whether the numbers can belong to a device.
+    /// Checks that the numbers can belong to a device.
     ///
     /// # Errors
-    /// [`Error::Profile`](crate::Error::Profile) with the first thing that cannot be.
-    pub fn validate(&self) -> crate::Result<()> {
-        self.find_fault().map_or(Ok(()), |fault| Err(fault.into()))
+    /// [`Error::Inconsistent`] with the first contradiction, or [`Error::EmptyTileHeap`].
+    pub fn validate(&self) -> Result<()> {
+        self.first_error().map_or(Ok(()), Err)
     }
 
-    fn find_fault(&self) -> Option<ProfileError> {
-        let inconsistent = |what| ProfileError::Inconsistent {
+    fn first_error(&self) -> Option<Error> {
+        let inconsistent = |what| Error::Inconsistent {
             profile: self.name.clone(),
             what,
         };
         let tables = self
-            .memory_fault()
-            .or_else(|| self.limit_fault())
+            .memory_error()
+            .or_else(|| self.limit_error())
             .map(inconsistent);
         tables.or_else(|| {
             let tile = self.tile.as_ref()?;
             if tile.size == Bytes::ZERO {
                 let block = Bytes(tile.block.bytes.get());
-                return Some(ProfileError::EmptyTileHeap {
+                return Some(Error::EmptyTileHeap {
                     profile: self.name.clone(),
                     block,
                 });
             }
-            self.tile_fault(tile).map(inconsistent)
+            self.tile_error(tile).map(inconsistent)
         })
     }
 
-    fn memory_fault(&self) -> Option<String> {
+    fn memory_error(&self) -> Option<String> {
         let (heaps, types) = (self.heaps.len(), self.memory_types.len());
         if heaps == 0 || heaps > MAX_MEMORY_HEAPS {
             return Some(format!(
@@ -109,7 +56,7 @@ impl DeviceProfile {
         }
         let tile_heap = self.tile.map(|tile| tile.heap as usize);
         for (index, heap) in self.heaps.iter().enumerate() {
-            // The tile heap's own fault says more.
+            // The tile heap's own error says more.
             if heap.size == Bytes::ZERO && tile_heap != Some(index) {
                 return Some(format!(
                     "memory heap {index} has 0 B: remove it and its memory types"
@@ -134,7 +81,7 @@ impl DeviceProfile {
         None
     }
 
-    fn limit_fault(&self) -> Option<String> {
+    fn limit_error(&self) -> Option<String> {
         let limits = &self.limits;
         let zero = |name| Some(format!("limit {name} is 0: it must be at least 1"));
         if limits.max_allocation == Bytes::ZERO {
@@ -149,7 +96,7 @@ impl DeviceProfile {
         None
     }
 
-    fn tile_fault(&self, tile: &TileHeap) -> Option<String> {
+    fn tile_error(&self, tile: &TileHeap) -> Option<String> {
         let TileHeap {
             heap,
             memory_type,
@@ -170,7 +117,7 @@ impl DeviceProfile {
         }
         if memory_heap.size != size {
             return Some(format!(
-                "the tile heap has {size}, and memory heap {heap}, which it is, has {}: make them equal",
+                "the tile heap has {size}, and memory heap {heap}, its memory heap, has {}: make them equal",
                 memory_heap.size
             ));
         }
@@ -193,7 +140,7 @@ impl DeviceProfile {
     }
 
     /// Bits of the memory types that ordinary resources may use: device local, and neither on a tile heap, nor lazily
-    /// allocated, nor reserved for protected content or for an AMD feature that nobody enabled.
+    /// allocated, nor reserved for protected content or for an AMD feature that is not enabled.
     pub fn ordinary_type_bits(&self) -> u32 {
         use vk::MemoryPropertyFlags as P;
         let restricted = P::LAZILY_ALLOCATED | P::PROTECTED | P::DEVICE_COHERENT_AMD | P::DEVICE_UNCACHED_AMD;
@@ -205,9 +152,9 @@ impl DeviceProfile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::MemoryType;
+    use crate::profile::device::MemoryType;
 
-    fn fault(damage: impl FnOnce(&mut DeviceProfile)) -> String {
+    fn error_of(damage: impl FnOnce(&mut DeviceProfile)) -> String {
         let mut profile = DeviceProfile::preset("adreno-830").unwrap();
         damage(&mut profile);
         profile.validate().unwrap_err().to_string()
@@ -216,8 +163,8 @@ mod tests {
     #[test]
     fn every_contradiction_is_named() {
         let local = vk::MemoryPropertyFlags::DEVICE_LOCAL;
-        assert!(fault(|profile| profile.heaps.clear()).contains("0 memory heaps"));
-        assert!(fault(|profile| profile.memory_types.clear()).contains("0 memory types"));
+        assert!(error_of(|profile| profile.heaps.clear()).contains("0 memory heaps"));
+        assert!(error_of(|profile| profile.memory_types.clear()).contains("0 memory types"));
         let many = vec![
             MemoryType {
                 flags: local,
@@ -225,19 +172,20 @@ mod tests {
             };
             33
         ];
-        assert!(fault(|profile| profile.memory_types = many).contains("33 memory types"));
-        assert!(fault(|profile| profile.memory_types[3].heap = 9).contains("memory type 3 is on heap 9"));
-        assert!(fault(|profile| profile.heaps[1].size = Bytes::ZERO).contains("memory heap 1 has 0 B"));
-        assert!(fault(|profile| profile.memory_types.truncate(1)).contains("ordinary resources"));
+        assert!(error_of(|profile| profile.memory_types = many).contains("33 memory types"));
+        assert!(error_of(|profile| profile.memory_types[3].heap = 9).contains("memory type 3 is on heap 9"));
+        assert!(error_of(|profile| profile.heaps[1].size = Bytes::ZERO).contains("memory heap 1 has 0 B"));
+        assert!(error_of(|profile| profile.memory_types.truncate(1)).contains("ordinary resources"));
         assert!(
-            fault(|profile| profile.limits.max_allocation = Bytes::ZERO).contains("maxMemoryAllocationSize")
+            error_of(|profile| profile.limits.max_allocation = Bytes::ZERO)
+                .contains("maxMemoryAllocationSize")
         );
-        assert!(fault(|profile| profile.tile.as_mut().unwrap().heap = 7).contains("heap 7"));
-        assert!(fault(|profile| profile.tile.as_mut().unwrap().heap = 0).contains("lacks"));
-        assert!(fault(|profile| profile.tile.as_mut().unwrap().memory_type = 40).contains("type 40"));
-        assert!(fault(|profile| profile.tile.as_mut().unwrap().memory_type = 1).contains("type 1"));
-        assert!(fault(|profile| profile.tile.as_mut().unwrap().size = Bytes(5)).contains("5 B"));
-        assert!(fault(|profile| profile.gmem = Bytes(5)).contains("GMEM of 5 B"));
-        assert!(fault(|profile| profile.tile.as_mut().unwrap().block.rows = 0).contains("0 texel rows"));
+        assert!(error_of(|profile| profile.tile.as_mut().unwrap().heap = 7).contains("heap 7"));
+        assert!(error_of(|profile| profile.tile.as_mut().unwrap().heap = 0).contains("lacks"));
+        assert!(error_of(|profile| profile.tile.as_mut().unwrap().memory_type = 40).contains("type 40"));
+        assert!(error_of(|profile| profile.tile.as_mut().unwrap().memory_type = 1).contains("type 1"));
+        assert!(error_of(|profile| profile.tile.as_mut().unwrap().size = Bytes(5)).contains("5 B"));
+        assert!(error_of(|profile| profile.gmem = Bytes(5)).contains("GMEM of 5 B"));
+        assert!(error_of(|profile| profile.tile.as_mut().unwrap().block.rows = 0).contains("0 texel rows"));
     }
 }

@@ -158,7 +158,12 @@ impl HeapMemory {
     pub(crate) fn record_guard(&self, driver: &Driver, commands: vk::CommandBuffer) {
         if let Some(made) = self.made.get() {
             // After the guard of the command buffer before.
-            barrier(driver, commands, vk::AccessFlags::TRANSFER_WRITE, Order::Before);
+            barrier(
+                driver,
+                commands,
+                vk::AccessFlags::TRANSFER_WRITE,
+                Order::BeforeFill,
+            );
             call_down!(
                 driver.actions,
                 vkCmdFillBuffer(commands, made.buffer, self.heap.guard(), 4, POISON)
@@ -173,13 +178,13 @@ impl HeapMemory {
             return;
         };
         self.record_guard(driver, commands);
-        barrier(driver, commands, vk::AccessFlags::MEMORY_WRITE, Order::Before);
+        barrier(driver, commands, vk::AccessFlags::MEMORY_WRITE, Order::BeforeFill);
         call_down!(
             driver.actions,
             vkCmdFillBuffer(commands, made.buffer, first, end - first, POISON)
         );
         let all = vk::AccessFlags::MEMORY_READ | vk::AccessFlags::MEMORY_WRITE;
-        barrier(driver, commands, all, Order::After);
+        barrier(driver, commands, all, Order::AfterFill);
     }
 
     /// A command buffer of the layer's own that poisons from `first` to the end, for queues of `family`; it may be pending
@@ -255,8 +260,8 @@ impl HeapMemory {
 }
 
 enum Order {
-    Before,
-    After,
+    BeforeFill,
+    AfterFill,
 }
 
 /// Everything before a fill, or everything after it.
@@ -264,14 +269,14 @@ fn barrier(driver: &Driver, commands: vk::CommandBuffer, accesses: vk::AccessFla
     let everything = vk::PipelineStageFlags::ALL_COMMANDS;
     let (fill, writes) = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
     let (from, to, barrier) = match order {
-        Order::Before => (
+        Order::BeforeFill => (
             everything,
             fill,
             vk::MemoryBarrier::default()
                 .src_access_mask(accesses)
                 .dst_access_mask(writes),
         ),
-        Order::After => (
+        Order::AfterFill => (
             fill,
             everything,
             vk::MemoryBarrier::default()

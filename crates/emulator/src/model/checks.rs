@@ -6,7 +6,7 @@ use ash::vk::Handle;
 use super::contents::Contents;
 use super::descriptors::{Descriptors, Entry, is_read_only};
 use super::finding::Finding;
-use super::recording::{Bound, Recording, ReportedOnce, UNKNOWN};
+use super::recording::{BoundMemory, Recording, ReportedOnce, UNKNOWN};
 use super::resources::{Place, Resource, Resources};
 use super::shaders::DescriptorAccess;
 use crate::tables::action_commands::ReachableDescriptors;
@@ -16,7 +16,7 @@ use crate::tables::messages::MessageId;
 /// checked as well: one mistake, one message. No rule of Vulkan says what must be bound for a transfer, so what it reads is.
 #[inline]
 pub(crate) fn check_object(
-    bound: Option<Bound>,
+    bound: Option<BoundMemory>,
     resource: &Resource,
     command: &str,
     id: MessageId,
@@ -28,7 +28,7 @@ pub(crate) fn check_object(
 
 #[cold]
 fn wrong_object(
-    bound: Option<Bound>,
+    bound: Option<BoundMemory>,
     resource: &Resource,
     place: &Place,
     command: &str,
@@ -73,7 +73,7 @@ pub(crate) fn check_descriptors(
 
 /// The state that an access is checked against, and changes.
 struct Rules<'a> {
-    bound: Option<Bound>,
+    bound: Option<BoundMemory>,
     contents: &'a mut Contents,
     reported: &'a mut ReportedOnce,
     command: &'a str,

@@ -11,7 +11,7 @@ use crate::tables::messages::MessageId;
 /// What was recorded so far.
 #[derive(Default)]
 pub(crate) struct Recording {
-    pub(crate) bound: Option<Bound>,
+    pub(crate) bound: Option<BoundMemory>,
     pub(crate) pass: Option<Pass>,
     pub(crate) contents: Contents,
     /// Tile memory was bound at some time: a batch with this command buffer may need poison.
@@ -38,7 +38,7 @@ impl ReportedOnce {
 
 /// The tile memory object bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Bound {
+pub(crate) struct BoundMemory {
     pub(crate) memory: u64,
     pub(crate) size: u64,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Bound {
 /// Validation 1.4.363 passes its own handles down in this one structure, which mean nothing to layers below. Strict would be
 /// to report such a handle as a mistake; but then no correct program with secondaries would run under validation, which
 /// reports the mistake itself (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
-pub(crate) const UNKNOWN: Bound = Bound {
+pub(crate) const UNKNOWN: BoundMemory = BoundMemory {
     memory: 0,
     size: u64::MAX,
 };
@@ -80,7 +80,7 @@ impl Recording {
 
     /// Binds a tile memory object of that size, or nothing. True where it is the first one, outside render passes.
     pub(crate) fn bind(&mut self, memory: u64, size: Option<u64>) -> bool {
-        self.bound = size.map(|size| Bound { memory, size });
+        self.bound = size.map(|size| BoundMemory { memory, size });
         size.is_some() && !std::mem::replace(&mut self.uses_tile, true) && self.pass.is_none()
     }
 

@@ -30,7 +30,7 @@ pub(crate) fn tile_image(
     let model = match emulation.profile.tile.image(info) {
         Some(needs) => needs.size.0,
         // What is granted beyond the guaranteed set has the driver's size.
-        None if emulation.profile.generous => driver.size,
+        None if emulation.profile.quirks.beyond_guaranteed => driver.size,
         None => return None,
     };
     enlarged(emulation, heap_type, model, driver)
@@ -60,16 +60,13 @@ fn enlarged(
     if driver.memory_type_bits >> heap_type & 1 == 0 {
         return None;
     }
-    let profile = &emulation.profile;
-    let alignment = profile.tile.block.bytes.lcm(Alignment::new(driver.alignment)?)?;
-    let size = Bytes(model.max(driver.size).max(profile.least_size));
-    let granularity = if profile.least_size > 1 {
-        profile.tile.block.bytes
-    } else {
-        alignment
-    };
+    let quirks = emulation.profile.quirks;
+    let block = emulation.profile.tile.block.bytes;
+    let alignment = block.lcm(Alignment::new(driver.alignment)?)?;
+    let size = Bytes(model.max(driver.size)).max(quirks.least_size);
+    let granularity = if quirks.least_size.0 > 1 { block } else { alignment };
     let size = size.checked_align_up(granularity)?;
-    let odd = u64::from(profile.odd_sizes);
+    let odd = u64::from(quirks.odd_sizes);
     Some(TileRequirements {
         size: Bytes(size.0.checked_add(odd)?),
         alignment,

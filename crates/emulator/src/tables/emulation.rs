@@ -87,7 +87,7 @@ impl Emulation {
     ) -> Result<Emulation, String> {
         let added = AddedMemory {
             heap_size: profile.tile.size.0,
-            type_first: profile.type_first,
+            type_first: profile.quirks.tile_type_first,
             lazy,
         };
         let memory_types = MemoryTypes::new(&driver, added).ok_or_else(|| {
@@ -198,10 +198,10 @@ impl Emulation {
 
     /// Whether an image with the tile usage bit can be made of these parameters, as far as the layer decides it.
     pub(crate) fn grants(&self, request: &ImageRequest) -> bool {
-        if self.profile.refused_formats.contains(&request.format) {
+        if self.profile.quirks.refused_formats.contains(&request.format) {
             return false;
         }
-        if self.profile.generous {
+        if self.profile.quirks.beyond_guaranteed {
             return request.tiling == vk::ImageTiling::OPTIMAL
                 && !request.flags.intersects(
                     vk::ImageCreateFlags::SPARSE_BINDING
@@ -218,7 +218,7 @@ impl Emulation {
 
     /// Restricts a driver's result to the guaranteed set.
     pub(crate) fn limit(&self, properties: &mut vk::ImageFormatProperties) {
-        if !self.profile.generous {
+        if !self.profile.quirks.beyond_guaranteed {
             properties.max_mip_levels = 1;
             properties.max_array_layers = 1;
             properties.sample_counts = vk::SampleCountFlags::TYPE_1;

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use tileheap_device::profile::{DeviceProfile, TileHeap};
+use tileheap_device::profile::{DeviceProfile, Quirks, TileHeap};
 use tileheap_units::{Alignment, Bytes};
 
 /// The layer's name.
@@ -91,44 +91,23 @@ pub(crate) struct Profile {
     pub(crate) tile: TileHeap,
     /// On-chip memory that the heap is cut from, in bytes.
     pub(crate) gmem: u64,
-    /// The tile type comes before ordinary types of the same flags.
-    pub(crate) type_first: bool,
-    /// What every tile resource takes at least, in bytes.
-    pub(crate) least_size: u64,
-    /// Sizes are no multiples of the alignment.
-    pub(crate) odd_sizes: bool,
-    /// Formats whose tile requirements are 0.
-    pub(crate) refused_formats: &'static [ash::vk::Format],
-    /// Images outside the guaranteed set are accepted where the driver accepts them.
-    pub(crate) generous: bool,
+    /// How it differs from the layout model.
+    pub(crate) quirks: Quirks,
 }
 
 impl Profile {
     /// A profile by its preset's name.
     pub(crate) fn named(name: &str) -> Result<Profile, String> {
-        use ash::vk::Format;
         let preset = DeviceProfile::preset(name).map_err(|error| error.to_string())?;
+        let quirks = Quirks::of_preset(name).map_err(|error| error.to_string())?;
         let tile = preset
             .tile
             .ok_or_else(|| format!("profile `{name}` has no tile heap to emulate"))?;
-        let hostile = name == "hostile";
         Ok(Profile {
-            name: name.to_owned(),
+            name: preset.name,
             tile,
             gmem: preset.gmem.0,
-            type_first: hostile,
-            least_size: if name == "validation-icd" { 4096 } else { 1 },
-            odd_sizes: hostile,
-            refused_formats: if hostile {
-                &[
-                    Format::R8_UNORM,
-                    Format::R32G32B32A32_SFLOAT,
-                    Format::D32_SFLOAT_S8_UINT,
-                ]
-            } else {
-                &[]
-            },
-            generous: name == "generous",
+            quirks,
         })
     }
 }
@@ -157,7 +136,7 @@ impl Settings {
             profile.tile.buffer_transfers = transfers;
         }
         if let Some(first) = reader.parsed("tile_type_first", boolean) {
-            profile.type_first = first;
+            profile.quirks.tile_type_first = first;
         }
         Settings {
             poison: reader.parsed("poison", boolean).unwrap_or(true),
@@ -305,7 +284,7 @@ mod tests {
         let second = map(&[("profile", "generous"), ("heap_size", "1_000"), ("log", "on")]);
         let settings = Settings::read(&[&first, &second]);
         assert_eq!(settings.profile.name, "hostile");
-        assert!(settings.profile.type_first && settings.profile.odd_sizes);
+        assert!(settings.profile.quirks.tile_type_first && settings.profile.quirks.odd_sizes);
         assert_eq!(settings.profile.tile.size.0, 1000);
         assert!(settings.log && settings.poison);
         assert_eq!(settings.errors.len(), 1);

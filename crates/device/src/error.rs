@@ -1,0 +1,70 @@
+//! The error of this crate.
+
+use crate::ffi::MissingCommand;
+use crate::names::NameError;
+use crate::units::Bytes;
+
+/// `Result` with this crate's error.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What is wrong with a device, its profile, or a resource on it. Every message says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No profile has this name.
+    #[error("no device profile is named `{name}`: choose one of {}, or give a JSON file", .known.join(", "))]
+    UnknownProfile {
+        /// The name.
+        name: String,
+        /// The names of all profiles.
+        known: &'static [&'static str],
+    },
+    /// A profile without a tile heap to resize.
+    #[error("profile `{profile}` has no tile heap to resize: choose a profile that has one")]
+    NoTileHeap {
+        /// The profile.
+        profile: String,
+    },
+    /// A tile heap without bytes.
+    #[error(
+        "the tile heap of profile `{profile}` has 0 B: give it at least {block}, or use the profile `no-tile-memory`"
+    )]
+    EmptyTileHeap {
+        /// The profile.
+        profile: String,
+        /// Bytes of one block.
+        block: Bytes,
+    },
+    /// Numbers that contradict each other or Vulkan.
+    #[error("profile `{profile}`: {what}")]
+    Inconsistent {
+        /// The profile.
+        profile: String,
+        /// The property, its value and the limit.
+        what: String,
+    },
+    /// JSON that is not a profile.
+    #[error("not a device profile: {what}")]
+    Json {
+        /// The position, and what was expected.
+        what: String,
+    },
+    /// A resource that no driver of such a device would create.
+    #[error("resource `{resource}` is {size}, and profile `{profile}` allows {limit}: make it smaller")]
+    ResourceTooLarge {
+        /// The resource.
+        resource: String,
+        /// Its size, with unit.
+        size: String,
+        /// The profile.
+        profile: String,
+        /// The limit, with unit and name.
+        limit: String,
+    },
+    /// A command that the driver does not return.
+    #[error(transparent)]
+    MissingCommand(#[from] MissingCommand),
+    /// A name that Vulkan does not have.
+    #[error(transparent)]
+    Name(#[from] NameError),
+}
