@@ -246,10 +246,10 @@ fn a_thousand_lives_leave_nothing() {
     for strange in [false, true] {
         assert_eq!(once(strange, true).0, Ok(()));
     }
-    for life in 0..1000 {
-        let (result, left) = once(life % 2 == 1, life % 20 < 2);
+    for round in 0..1000 {
+        let (result, left) = once(round % 2 == 1, round % 20 < 2);
         assert_eq!(result, Ok(()));
-        assert_eq!(LIVE.load(SeqCst), 0, "objects left after life {life}");
-        assert_eq!(left, 0, "bytes left after life {life}");
+        assert_eq!(LIVE.load(SeqCst), 0, "objects left after round {round}");
+        assert_eq!(left, 0, "bytes left after round {round}");
     }
 }
