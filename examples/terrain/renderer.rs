@@ -16,7 +16,7 @@ use crate::paint::Painter;
 use crate::quadtree::{FINEST, Quadtree, Seen, TEXELS};
 use crate::streamer::{PALETTE, Streamer};
 use crate::support::SLOTS;
-use crate::support::fault::{Called, Result};
+use crate::support::error::{Called, Result};
 use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
@@ -200,7 +200,7 @@ impl Renderer {
         // SAFETY: it was reset, and is used again after this frame only.
         let mut commands = unsafe { turn.record(buffer, self.landscape.commands) }?;
         let (streamer, painter) = (&mut self.streamer, &mut self.world.painter);
-        let mut recorded = Ok(Default::default());
+        let mut recorded = Ok(Deerror::default());
         commands.pass(self.landscape.stream, |pass| {
             // SAFETY: recording, outside render passes; frames are submitted in their order, and those said to be complete
             // were waited for.
@@ -241,7 +241,7 @@ impl Renderer {
                         layer_count: 1,
                     },
                     image_extent: extent.into(),
-                    ..Default::default()
+                    ..Deerror::default()
                 };
                 let (image, texels) = (pass.image(picture), pass.buffer(read_back.texels));
                 let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
@@ -342,7 +342,7 @@ impl Pen<'_> {
             width: self.extent.width as f32,
             height: self.extent.height as f32,
             max_depth: 1.0,
-            ..Default::default()
+            ..Deerror::default()
         };
         let scissor = vk::Rect2D::from(self.extent);
         // SAFETY: recording.
@@ -395,7 +395,7 @@ impl Pen<'_> {
                     bind(pipelines.plain);
                 }
             }
-            let stages = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT;
+            let stages = pipelines.push_constant_stages;
             // SAFETY: as above; the layout has a range of that size.
             unsafe {
                 device.cmd_push_constants(commands, layout, stages, 0, bytemuck::bytes_of(&constants));
