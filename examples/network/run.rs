@@ -77,7 +77,7 @@ impl<'a> Bench<'a> {
         // SAFETY: the device has the family.
         let pool = unsafe { device.create_command_pool(&info, None) }.called("vkCreateCommandPool")?;
         // SAFETY: nothing is asked for but a fence.
-        let fence = unsafe { device.create_fence(&Deerror::default(), None) }.called("vkCreateFence")?;
+        let fence = unsafe { device.create_fence(&Default::default(), None) }.called("vkCreateFence")?;
         let decisions = rounds
             .iter()
             .map(|&(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
@@ -96,7 +96,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn run(&mut self) -> Result<Took> {
         let device = self.context.device();
         // SAFETY: nothing of the pool is in flight.
-        unsafe { device.reset_command_pool(self.pool, Deerror::default()) }.called("vkResetCommandPool")?;
+        unsafe { device.reset_command_pool(self.pool, Default::default()) }.called("vkResetCommandPool")?;
         let info = vk::CommandBufferAllocateInfo::default()
             .command_pool(self.pool)
             .command_buffer_count(1);
@@ -104,7 +104,7 @@ impl<'a> Bench<'a> {
         let commands =
             unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?;
         // SAFETY: new.
-        unsafe { device.begin_command_buffer(commands[0], &Deerror::default()) }
+        unsafe { device.begin_command_buffer(commands[0], &Default::default()) }
             .called("vkBeginCommandBuffer")?;
         let bound: Vec<_> = self.hosts.iter().map(|(id, host)| (*id, host.buffer())).collect();
         let run = Run {

@@ -18,7 +18,7 @@ pub(crate) enum Storing {
 pub(crate) fn layouts(graph: &Graph, storing: Storing) -> Result<Vec<Layout>, TensorError> {
     let one = |id: TensorId| {
         let tensor = graph.tensor(id);
-        let shape = graph.shape_bound(id, Deerror::default())?;
+        let shape = graph.shape_bound(id, Default::default())?;
         let weights = is_weights(graph, id);
         let axis = match (weights, shape.len()) {
             (true, _) => 0,

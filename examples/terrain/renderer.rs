@@ -200,7 +200,7 @@ impl Renderer {
         // SAFETY: it was reset, and is used again after this frame only.
         let mut commands = unsafe { turn.record(buffer, self.landscape.commands) }?;
         let (streamer, painter) = (&mut self.streamer, &mut self.world.painter);
-        let mut recorded = Ok(Deerror::default());
+        let mut recorded = Ok(Default::default());
         commands.pass(self.landscape.stream, |pass| {
             // SAFETY: recording, outside render passes; frames are submitted in their order, and those said to be complete
             // were waited for.
@@ -241,7 +241,7 @@ impl Renderer {
                         layer_count: 1,
                     },
                     image_extent: extent.into(),
-                    ..Deerror::default()
+                    ..Default::default()
                 };
                 let (image, texels) = (pass.image(picture), pass.buffer(read_back.texels));
                 let layout = vk::ImageLayout::TRANSFER_SRC_OPTIMAL;
@@ -342,7 +342,7 @@ impl Pen<'_> {
             width: self.extent.width as f32,
             height: self.extent.height as f32,
             max_depth: 1.0,
-            ..Deerror::default()
+            ..Default::default()
         };
         let scissor = vk::Rect2D::from(self.extent);
         // SAFETY: recording.

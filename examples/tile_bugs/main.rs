@@ -20,7 +20,6 @@ mod perform;
 mod stage;
 use tileheap_examples as support;
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -56,10 +56,9 @@ pub struct VertexInput {
 pub(crate) fn reflect(words: &[u32]) -> Result<Interface, String> {
     let rewritten = rewrite(words);
     let module = Module::new(&rewritten.words)?;
-    let push_constants = module.push_constants().iter();
     Ok(Interface {
         bindings: module.bindings(),
-        push_constant_bytes: push_constants.map(|block| block.padded_size).max().unwrap_or(0),
+        push_constant_bytes: module.push_constant_bytes(),
         local_size: rewritten.local_size,
         vertex_inputs: module.vertex_inputs(),
     })
@@ -91,9 +90,18 @@ impl Module {
         bindings
     }
 
-    fn push_constants(&self) -> &[ffi::SpvReflectBlockVariable] {
+    /// To the end of the last member, without padding.
+    fn push_constant_bytes(&self) -> u32 {
         // SAFETY: the library's count and array.
-        unsafe { slice(self.0.push_constant_blocks, self.0.push_constant_block_count) }
+        let blocks = unsafe { slice(self.0.push_constant_blocks, self.0.push_constant_block_count) };
+        // SAFETY: as above, of each block.
+        let members = blocks
+            .iter()
+            .flat_map(|block| unsafe { slice(block.members, block.member_count) });
+        members
+            .map(|member| member.offset + member.size)
+            .max()
+            .unwrap_or(0)
     }
 
     fn vertex_inputs(&self) -> Vec<VertexInput> {
