@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use tileheap::frame::{Lifetime, SyntheticDesc, synthetic};
+use tileheap::frame::{Persistence, SyntheticDesc, synthetic};
 use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Packer, Packing, Problem, Strategy};
@@ -21,10 +21,10 @@ fn frame_items(passes: u32, resources: u32) -> Vec<Item> {
     let page = Alignment::new(4096).expect("4096 is not 0");
     let transient = frame
         .resource_ids()
-        .filter(|&id| frame.resource(id).lifetime == Lifetime::Transient);
+        .filter(|&id| frame.resource(id).persistence == Persistence::Transient);
     let size = |random: &mut SplitMix64| Bytes((1 << random.below(5)) * 518_400).align_up(page);
     transient
-        .map(|id| Item::new(frame.life_of(id), size(&mut random), page))
+        .map(|id| Item::new(frame.lifetime_of(id), size(&mut random), page))
         .collect()
 }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use ash::vk;
 use tileheap::frame::{Frame, SyntheticDesc, import, synthetic};
 use tileheap::measure::{Requirements, estimate, raw};
-use tileheap::plan::{BUDGET, Ladder, Plan, PlanOptions, Planner, Strategy, WindowRule, plan};
+use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Planner, Strategy, WindowRule, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -39,7 +39,7 @@ const COUNTED: PlanOptions = PlanOptions {
     ladder: Ladder::Always,
     split: false,
     lazy: false,
-    budget: BUDGET,
+    budget: DEFAULT_BUDGET,
     bin_cost: Bytes::ZERO,
     tile_limit: None,
 };
@@ -99,7 +99,7 @@ fn gap(plan: &Plan) -> String {
     }
     format!(
         "{:.1} %",
-        (found.bound - found.value) as f64 * 100.0 / found.value.max(1) as f64
+        (found.upper_bound - found.value) as f64 * 100.0 / found.value.max(1) as f64
     )
 }
 
@@ -295,7 +295,7 @@ fn main() {
     });
     cases.extend(counted);
     cases.iter().for_each(row);
-    println!("\nWith split lives");
+    println!("\nWith split lifetimes");
     published.iter().for_each(split);
     published.iter().map(by_rules).for_each(|case| split(&case));
     cases.iter().for_each(split);

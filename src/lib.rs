@@ -18,7 +18,7 @@
 //!
 //! use ash::vk;
 //! use tileheap::frame::{LoadOp, ClearValue, FrameBuilder, ImageDesc};
-//! use tileheap::plan::{Home, PlanOptions, plan};
+//! use tileheap::plan::{MemoryKind, PlanOptions, plan};
 //! use tileheap::measure::estimate;
 //! use tileheap::profile::DeviceProfile;
 //!
@@ -38,7 +38,7 @@
 //! let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
 //! let needs = Arc::new(estimate(&frame, &profile)?);
 //! let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
-//! assert_eq!(plan.home_of(albedo), Some(Home::Tile));
+//! assert_eq!(plan.memory_of(albedo), Some(MemoryKind::Tile));
 //! println!("{plan}"); // where everything lives, and why
 //! # Ok::<(), tileheap::Error>(())
 //! ```

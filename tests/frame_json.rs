@@ -2,8 +2,8 @@
 
 use ash::vk;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, Extent, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime,
-    LoadOp,
+    AccessKind, BufferDesc, ClearValue, Extent, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp,
+    Persistence,
 };
 use tileheap::units::Bytes;
 
@@ -52,12 +52,12 @@ fn everything() -> Frame {
     let history = frame.resource(
         "history",
         ImageDesc::scaled(vk::Format::R16G16B16A16_SFLOAT, 0.5, 0.1),
-        Lifetime::History,
+        Persistence::History,
     );
     let back = frame.resource(
         "back",
         ImageDesc::new(vk::Format::B8G8R8A8_SRGB, base),
-        Lifetime::External(ExternalDesc::SWAPCHAIN),
+        Persistence::External(ExternalDesc::SWAPCHAIN),
     );
     let scratch = frame.buffer(
         "scratch",
@@ -149,7 +149,7 @@ fn a_frame_scales_with_its_base_extent() {
 fn minimal(resource: &str, access: &str) -> String {
     format!(
         r#"{{
-  "format": "tileheap-frame", "version": 1, "base_extent": [8, 8],
+  "format": "tileheap-frame", "version": 2, "base_extent": [8, 8],
   "queues": [{{"name": "q", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"]}}],
   "resources": [{resource}],
   "submits": [{{"queue": "q", "batches": [{{"command_buffers": [{{"name": "c", "passes": [
@@ -160,7 +160,7 @@ fn minimal(resource: &str, access: &str) -> String {
 }
 
 const IMAGE: &str = r#"{"name": "i", "image": {"format": "VK_FORMAT_R8_UNORM", "extent": [4, 4]}}"#;
-const DRAW: &str = r#"{"resource": "i", "kind": "color_attachment", "writes": true, "before": "overwrite"}"#;
+const DRAW: &str = r#"{"resource": "i", "kind": "color_attachment", "writes": true, "load_op": "dont_care"}"#;
 
 fn refusal(text: &str) -> String {
     let message = Frame::from_json(text).unwrap_err().to_string();
@@ -175,7 +175,7 @@ fn the_minimal_form_needs_no_defaults() {
         frame.accesses()[0].stages,
         vk::PipelineStageFlags2::COLOR_ATTACHMENT_OUTPUT
     );
-    assert_eq!(frame.resources()[0].lifetime, Lifetime::Transient);
+    assert_eq!(frame.resources()[0].persistence, Persistence::Transient);
 }
 
 #[test]
@@ -198,23 +198,23 @@ fn what_is_misspelt_is_refused_with_its_place() {
             "pass `p` refers to resource `j`, which the frame does not declare",
         ),
         (
-            minimal(IMAGE, DRAW).replace("\"version\": 1", "\"version\": 2"),
-            "frame JSON has version 2, and only version 1 is supported",
+            minimal(IMAGE, DRAW).replace("\"version\": 2", "\"version\": 1"),
+            "frame JSON: version 1, written by tileheap 0.1; this tileheap reads version 2",
         ),
         (
             minimal(IMAGE, DRAW).replace("tileheap-frame", "tileheap-plan"),
             "frame JSON has format `tileheap-plan`",
         ),
         (
-            minimal(IMAGE, DRAW).replace("\"version\": 1", "\"version\": -1"),
+            minimal(IMAGE, DRAW).replace("\"version\": 2", "\"version\": -1"),
             "at `version`: invalid value: integer `-1`, expected u64",
         ),
         (
-            minimal(IMAGE, DRAW).replace("\"version\": 1, ", ""),
+            minimal(IMAGE, DRAW).replace("\"version\": 2, ", ""),
             "missing field `version`",
         ),
         (
-            minimal(IMAGE, DRAW).replace("\"version\": 1", "\"version\": 1, \"version\": 1"),
+            minimal(IMAGE, DRAW).replace("\"version\": 2", "\"version\": 2, \"version\": 2"),
             "duplicate field `version`",
         ),
         (

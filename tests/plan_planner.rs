@@ -10,8 +10,8 @@ use tileheap::frame::{
 };
 use tileheap::measure::{Requirements, estimate};
 use tileheap::plan::{
-    ChangeKind, Home, Ladder, NotTile, Plan, PlanError, PlanOptions, Planner, Reason, Strategy, WindowRule,
-    advise, merges, plan,
+    ChangeKind, Ladder, MemoryKind, NotTile, PlacementReason, Plan, PlanError, PlanOptions, Planner,
+    Strategy, WindowRule, advise, merges, plan,
 };
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
@@ -39,7 +39,7 @@ fn case(seed: u64, heap: u64) -> Case {
     }
 }
 
-fn worth(plan: &Plan) -> u64 {
+fn savings(plan: &Plan) -> u64 {
     plan.totals.on_chip_bytes.0
 }
 
@@ -87,24 +87,24 @@ fn a_pass_that_comes_and_goes_is_repaired() {
             let now = planner
                 .plan_now(&frame, &case.needs, &case.profile, &options)
                 .unwrap();
-            assert_eq!(now.faults(), [], "seed {seed} without {pass:?}");
+            assert_eq!(now.violations(), [], "seed {seed} without {pass:?}");
             let fast = PlanOptions {
                 strategy: Strategy::Fast,
                 ..options
             };
             let fast = plan(&frame, &case.needs, &case.profile, &fast).unwrap();
             toggled += 1;
-            as_good += usize::from(worth(&now) >= worth(&fast));
+            as_good += usize::from(savings(&now) >= savings(&fast));
             moved += frame
                 .resource_ids()
                 .filter(|&id| {
                     let offset =
-                        |plan: &Plan| plan.placements_of(id).first().map(|one| (one.home, one.offset));
+                        |plan: &Plan| plan.placements_of(id).first().map(|one| (one.memory, one.offset));
                     let (before, after) = (offset(&whole), offset(&now));
                     before != after
                         && [before, after]
                             .iter()
-                            .all(|one| one.is_some_and(|one| one.0 == Home::Tile))
+                            .all(|one| one.is_some_and(|one| one.0 == MemoryKind::Tile))
                 })
                 .count();
             // And back: what was planned at first is still known.
@@ -132,7 +132,7 @@ fn a_plan_from_another_thread_is_adopted_and_a_proved_one_is_kept() {
         .plan_now(&case.frame, &case.needs, &case.profile, &options)
         .unwrap();
     assert!(now.optimality.is_none());
-    assert_eq!(now.faults(), []);
+    assert_eq!(now.violations(), []);
     let exact = std::thread::scope(|scope| {
         let work = || plan(&case.frame, &case.needs, &case.profile, &options).unwrap();
         Arc::new(scope.spawn(work).join().unwrap())
@@ -201,7 +201,7 @@ fn weight(pass: &str, resource: &str, bytes: u64) -> Weight {
     Weight {
         pass: pass.to_owned(),
         resource: resource.to_owned(),
-        bytes: Bytes(bytes),
+        savings: Bytes(bytes),
     }
 }
 
@@ -215,7 +215,11 @@ fn measured_worths_replace_the_model() {
             ..PlanOptions::default()
         };
         let by_model = planned(&frame, &options).unwrap();
-        assert_eq!(by_model.home_of(albedo), Some(Home::Tile), "the first of equals");
+        assert_eq!(
+            by_model.memory_of(albedo),
+            Some(MemoryKind::Tile),
+            "the first of equals"
+        );
         let weights = Weights {
             accesses: vec![
                 weight("gbuffer", "albedo", 5200),
@@ -224,15 +228,15 @@ fn measured_worths_replace_the_model() {
         };
         let text = weights.to_json();
         assert_eq!(Weights::from_json(&text).unwrap(), weights);
-        let weighed = frame.weighed(&weights).unwrap();
+        let weighed = frame.with_weights(&weights).unwrap();
         assert_eq!(Frame::from_json(&weighed.to_json()).unwrap(), weighed);
         let plan = planned(&weighed, &options).unwrap();
-        assert_eq!(plan.home_of(normal), Some(Home::Tile));
-        assert_eq!(plan.faults(), []);
+        assert_eq!(plan.memory_of(normal), Some(MemoryKind::Tile));
+        assert_eq!(plan.violations(), []);
         // Shares count traffic as before.
         assert_eq!(plan.totals.on_chip_bytes, by_model.totals.on_chip_bytes);
         assert!(
-            matches!(plan.resources[normal.index()].reason, Reason::Tile { worth } if worth == Bytes(2 * 12_288))
+            matches!(plan.resources[normal.index()].reason, PlacementReason::Tile { savings } if savings == Bytes(2 * 12_288))
         );
     }
 }
@@ -242,7 +246,7 @@ fn wrong_weights_are_named() {
     let (frame, _) = pair(false);
     let fault = |weights: Vec<Weight>| {
         frame
-            .weighed(&Weights { accesses: weights })
+            .with_weights(&Weights { accesses: weights })
             .unwrap_err()
             .to_string()
     };
@@ -253,7 +257,7 @@ fn wrong_weights_are_named() {
     assert!(fault(vec![one.clone(), one]).contains("twice"));
     assert!(fault(vec![weight("gbuffer", "albedo", u64::MAX)]).contains("2^40"));
     let text =
-        Weights::from_json(r#"{ "format": "tileheap-weights", "version": 1, "accesses": [{ "pass": 1 }] }"#);
+        Weights::from_json(r#"{ "format": "tileheap-weights", "version": 2, "accesses": [{ "pass": 1 }] }"#);
     assert!(matches!(text, Err(Error::Frame(FrameError::Weights { what })) if what.contains("accesses[0]")));
 }
 
@@ -268,9 +272,9 @@ fn what_is_pinned_comes_first() {
         let pinned = frame.with_pinned(&[normal]);
         assert_eq!(Frame::from_json(&pinned.to_json()).unwrap(), pinned);
         let plan = planned(&pinned, &options).unwrap();
-        assert_eq!(plan.home_of(normal), Some(Home::Tile));
+        assert_eq!(plan.memory_of(normal), Some(MemoryKind::Tile));
         if let Some(found) = plan.optimality {
-            assert_eq!((found.value, found.bound), (2 * 12_288, 2 * 12_288));
+            assert_eq!((found.value, found.upper_bound), (2 * 12_288, 2 * 12_288));
         }
     }
 }
@@ -278,8 +282,8 @@ fn what_is_pinned_comes_first() {
 #[test]
 fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
     let (frame, [albedo, normal]) = pair(false);
-    let kept_off = frame.with_kept_off(&[albedo]);
-    assert_eq!(Frame::from_json(&kept_off.to_json()).unwrap(), kept_off);
+    let excluded = frame.with_excluded(&[albedo]);
+    assert_eq!(Frame::from_json(&excluded.to_json()).unwrap(), excluded);
     for strategy in Strategy::ALL {
         let options = PlanOptions {
             strategy,
@@ -287,39 +291,43 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
         };
         let (free, plan) = (
             planned(&frame, &options).unwrap(),
-            planned(&kept_off, &options).unwrap(),
+            planned(&excluded, &options).unwrap(),
         );
-        assert_eq!(plan.faults(), []);
-        assert_eq!(plan.home_of(albedo), Some(Home::Arena));
+        assert_eq!(plan.violations(), []);
+        assert_eq!(plan.memory_of(albedo), Some(MemoryKind::Arena));
         if strategy == Strategy::Off {
             continue;
         }
-        assert_eq!(free.home_of(albedo), Some(Home::Tile), "the first of equals");
-        assert_eq!(plan.home_of(normal), Some(Home::Tile), "{strategy:?}");
-        let worth = Bytes(2 * 12_288);
+        assert_eq!(
+            free.memory_of(albedo),
+            Some(MemoryKind::Tile),
+            "the first of equals"
+        );
+        assert_eq!(plan.memory_of(normal), Some(MemoryKind::Tile), "{strategy:?}");
+        let savings = Bytes(2 * 12_288);
         assert_eq!(
             plan.resources[albedo.index()].reason,
-            Reason::Arena(NotTile::KeptOff { worth })
+            PlacementReason::Arena(NotTile::Excluded { savings })
         );
         // The rules would admit it: the share says what the demand costs.
         assert_eq!(plan.totals.eligible_bytes, free.totals.eligible_bytes);
-        assert_eq!(Plan::from_json(&kept_off, &plan.to_json()).unwrap(), plan);
+        assert_eq!(Plan::from_json(&excluded, &plan.to_json()).unwrap(), plan);
     }
     // What the rules keep out has the rule for its reason.
     let (late, [albedo, _]) = pair(true);
-    let plan = planned(&late.with_kept_off(&[albedo]), &PlanOptions::default()).unwrap();
+    let plan = planned(&late.with_excluded(&[albedo]), &PlanOptions::default()).unwrap();
     assert!(matches!(
         plan.resources[albedo.index()].reason,
-        Reason::Arena(NotTile::CrossesWindows { .. })
+        PlacementReason::Arena(NotTile::CrossesWindows { .. })
     ));
-    let both = kept_off
+    let both = excluded
         .to_json()
-        .replace("\"kept_off\": true", "\"kept_off\": true, \"pinned\": true");
+        .replace("\"excluded\": true", "\"excluded\": true, \"pinned\": true");
     assert!(
         Frame::from_json(&both)
             .unwrap_err()
             .to_string()
-            .contains("kept_off")
+            .contains("excluded")
     );
 }
 
@@ -345,7 +353,7 @@ fn no_plan_binds_more_of_the_heap_than_it_may() {
                 .plan_now(&case.frame, &case.needs, &case.profile, &options)
                 .unwrap();
             for plan in [&limited, &*now] {
-                assert_eq!(plan.faults(), [], "seed {seed}, {strategy:?}");
+                assert_eq!(plan.violations(), [], "seed {seed}, {strategy:?}");
                 assert!(plan.totals.tile_bytes <= limit, "seed {seed}, {strategy:?}");
             }
             assert_eq!(Plan::from_json(&case.frame, &limited.to_json()).unwrap(), limited);
@@ -357,7 +365,7 @@ fn no_plan_binds_more_of_the_heap_than_it_may() {
         };
         let nothing = plan(&case.frame, &case.needs, &case.profile, &nothing).unwrap();
         assert_eq!(
-            (nothing.faults(), nothing.totals.tile_bytes),
+            (nothing.violations(), nothing.totals.tile_bytes),
             (Vec::new(), Bytes::ZERO)
         );
     }
@@ -372,13 +380,17 @@ fn a_repair_makes_room_for_what_is_pinned() {
     let needs = Arc::new(estimate(&frame, &profile).unwrap());
     let mut planner = Planner::new();
     let before = planner.plan(&frame, &needs, &profile, &options).unwrap();
-    assert_eq!(before.home_of(albedo), Some(Home::Tile), "the first of equals");
+    assert_eq!(
+        before.memory_of(albedo),
+        Some(MemoryKind::Tile),
+        "the first of equals"
+    );
     let after = planner
         .plan_now(&frame.with_pinned(&[normal]), &needs, &profile, &options)
         .unwrap();
     assert_eq!(
-        (after.home_of(normal), after.faults()),
-        (Some(Home::Tile), Vec::new())
+        (after.memory_of(normal), after.violations()),
+        (Some(MemoryKind::Tile), Vec::new())
     );
 }
 
@@ -448,8 +460,8 @@ fn advice_splits_lives_and_merges_passes() {
     let needs = Arc::new(estimate(&frame, &profile).unwrap());
     let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
     assert_eq!(
-        (planned.home_of(albedo), planned.home_of(normal)),
-        (Some(Home::Arena), Some(Home::Tile))
+        (planned.memory_of(albedo), planned.memory_of(normal)),
+        (Some(MemoryKind::Arena), Some(MemoryKind::Tile))
     );
     let advice = advise(&planned).unwrap();
     let of_albedo = advice.iter().find(|advice| advice.resource == albedo).unwrap();
@@ -464,10 +476,10 @@ fn advice_splits_lives_and_merges_passes() {
     let split = frame.split(albedo, lighting).unwrap().unwrap();
     let needs = Arc::new(estimate(&split, &profile).unwrap());
     let planned = plan(&split, &needs, &profile, &PlanOptions::default()).unwrap();
-    assert_eq!(planned.faults(), []);
+    assert_eq!(planned.violations(), []);
     let stretch = split.resource_named("albedo (until lighting)").unwrap();
-    assert_eq!(planned.home_of(stretch), Some(Home::Tile));
-    assert_eq!(planned.home_of(albedo), Some(Home::Arena));
+    assert_eq!(planned.memory_of(stretch), Some(MemoryKind::Tile));
+    assert_eq!(planned.memory_of(albedo), Some(MemoryKind::Arena));
     assert!(
         merges(&planned).unwrap().is_empty(),
         "a compute pass is no render pass"
@@ -527,7 +539,7 @@ fn advice_leaves_what_is_made_a_reader() {
         let profile = Arc::new(DeviceProfile::preset("adreno-830").unwrap());
         let needs = Arc::new(estimate(&frame, &profile).unwrap());
         let planned = plan(&frame, &needs, &profile, &PlanOptions::default()).unwrap();
-        assert_eq!(planned.home_of(ramp), Some(Home::Arena));
+        assert_eq!(planned.memory_of(ramp), Some(MemoryKind::Arena));
         let advice = advise(&planned).unwrap();
         let of_ramp = advice.iter().find(|advice| advice.resource == ramp).unwrap();
         let mut kinds = of_ramp.changes.iter().map(|change| change.kind);
@@ -554,7 +566,7 @@ fn no_strategy_is_below_the_vendors() {
                 ladder: Ladder::Always,
                 ..PlanOptions::default()
             };
-            worth(&plan(&case.frame, &case.needs, &case.profile, &options).unwrap())
+            savings(&plan(&case.frame, &case.needs, &case.profile, &options).unwrap())
         };
         let [vendor, fast, greedy, optimal] = [
             Strategy::FirstCome,

@@ -14,7 +14,7 @@ use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
 fn accept(what: &str, plan: &Plan) {
-    let faults = plan.faults();
+    let faults = plan.violations();
     if let Some(first) = faults.first() {
         panic!("{what}: {} faults, the first: {first}\n{plan}", faults.len());
     }

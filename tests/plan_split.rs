@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{
-    BufferDesc, ClearValue, Contents, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, PassId, ResourceId,
-    SyntheticDesc, import, synthetic,
+    BufferDesc, ClearValue, Contents, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
+    ResourceId, SyntheticDesc, import, synthetic,
 };
 use tileheap::measure::{estimate, raw};
-use tileheap::plan::{Home, Ladder, Plan, PlanOptions, Planner, WindowRule, advise, dram_traffic, plan};
+use tileheap::plan::{
+    Ladder, MemoryKind, Plan, PlanOptions, Planner, WindowRule, advise, dram_traffic, plan,
+};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -23,10 +25,10 @@ const SPLIT: PlanOptions = PlanOptions {
     strategy: tileheap::plan::Strategy::Optimal,
     windows: WindowRule::Device,
     aliasing: true,
-    ladder: Ladder::WherePays,
+    ladder: Ladder::Auto,
     split: true,
     lazy: true,
-    budget: tileheap::plan::BUDGET,
+    budget: tileheap::plan::DEFAULT_BUDGET,
     bin_cost: Bytes(16 << 10),
     tile_limit: None,
 };
@@ -39,7 +41,7 @@ fn planned(frame: &Frame, options: &PlanOptions) -> Plan {
     let profile = profile();
     let needs = Arc::new(estimate(frame, &profile).unwrap());
     let plan = plan(frame, &needs, &profile, options).unwrap();
-    assert_eq!(plan.faults(), [], "{plan}");
+    assert_eq!(plan.violations(), [], "{plan}");
     plan
 }
 
@@ -56,7 +58,7 @@ fn crossing(odd: vk::Format) -> Frame {
     let mut frame = FrameBuilder::new("crossing", EXTENT);
     let image = |format| ImageDesc::new(format, EXTENT);
     let hdr = frame.image("hdr", image(vk::Format::R16G16B16A16_SFLOAT));
-    let past = frame.resource("past", image(vk::Format::R8G8B8A8_UNORM), Lifetime::History);
+    let past = frame.resource("past", image(vk::Format::R8G8B8A8_UNORM), Persistence::History);
     let list = frame.buffer("list", BufferDesc::new(Bytes(72 << 10)));
     let odd = frame.image("odd", image(odd));
     let [blurred, composed] =
@@ -103,8 +105,8 @@ fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
     stored.sort_unstable();
     assert_eq!(stored, ["hdr", "list", "past"], "{plan}");
     for store in plan.stores() {
-        assert_eq!(plan.home_of(store.from), Some(Home::Tile));
-        assert_eq!(plan.home_of(store.to), Some(Home::Arena));
+        assert_eq!(plan.memory_of(store.from), Some(MemoryKind::Tile));
+        assert_eq!(plan.memory_of(store.to), Some(MemoryKind::Arena));
         assert_eq!(plan.described_resource(store.from), store.to);
         assert_eq!(plan.frame.pass(store.pass).contents, Contents::Store);
         assert_eq!(
@@ -130,14 +132,14 @@ fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
     assert!(found.is_proved(), "{found:?}");
     assert_eq!(
         found.value,
-        without.optimality.map_or(0, |found| found.value) + saved as i64 - plan.harm().0 as i64
-            + without.harm().0 as i64
+        without.optimality.map_or(0, |found| found.value) + saved as i64 - plan.binning_cost().0 as i64
+            + without.binning_cost().0 as i64
     );
     // The rest of a life says where it was before; what cannot be stored says why.
-    let hdr = plan.reason_in_words(id(&frame, "hdr"));
+    let hdr = plan.reason_text(id(&frame, "hdr"));
     assert!(hdr.contains("until `store hdr`"), "{hdr}");
-    let odd = plan.reason_in_words(id(&frame, "odd"));
-    assert!(odd.contains("no part of its life either: sRGB"), "{odd}");
+    let odd = plan.reason_text(id(&frame, "odd"));
+    assert!(odd.contains("no part of its lifetime either: sRGB"), "{odd}");
     // Passes of the caller's frame are found in the planned one.
     for pass in frame.pass_ids() {
         let of_plan = plan.pass_of(pass);
@@ -147,7 +149,7 @@ fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
     let text = plan.to_string();
     assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
     assert!(
-        text.contains("split lives") && text.contains("written by stores"),
+        text.contains("split lifetimes") && text.contains("written by stores"),
         "{text}"
     );
     assert_eq!(Plan::from_json(&frame, &plan.to_json()).unwrap(), plan);
@@ -215,10 +217,10 @@ fn split_lives_are_never_worse() {
             ..SPLIT
         };
         let parts = plan(&frame, &needs, &profile, &options).unwrap();
-        assert_eq!(parts.faults(), [], "seed {seed}: {parts}");
+        assert_eq!(parts.violations(), [], "seed {seed}: {parts}");
         let value = |plan: &Plan| plan.optimality.map_or(0, |found| found.value);
         assert!(value(&parts) >= value(&whole), "seed {seed}");
-        let net = |plan: &Plan| plan.totals.on_chip_bytes.0 as i64 - plan.harm().0 as i64;
+        let net = |plan: &Plan| plan.totals.on_chip_bytes.0 as i64 - plan.binning_cost().0 as i64;
         assert_eq!(value(&parts), net(&parts), "seed {seed}");
         assert_eq!(parts, plan(&frame, &needs, &profile, &options).unwrap());
         if parts.split.is_some() {
@@ -270,14 +272,14 @@ fn the_published_frames_keep_no_less() {
                 plan(&imported.frame, &needs, &profile, &options).unwrap()
             };
             let (whole, parts) = (with(false), with(true));
-            assert_eq!(parts.faults(), [], "{name} {height} {heap}");
+            assert_eq!(parts.violations(), [], "{name} {height} {heap}");
             assert!(parts.optimality.unwrap().is_proved(), "{name} {height} {heap}");
             // As whole lives are counted there, no stretch adds to them: proved.
             assert_eq!(parts.totals, whole.totals, "{name} {height} {heap}");
             let by_rules = |split| {
                 let needs = Arc::new(estimate(&imported.frame, &profile).unwrap());
                 let plan = plan(&imported.frame, &needs, &profile, &PlanOptions { split, ..SPLIT }).unwrap();
-                assert_eq!(plan.faults(), [], "{name} {height} {heap}");
+                assert_eq!(plan.violations(), [], "{name} {height} {heap}");
                 plan.optimality.unwrap().value
             };
             // By a device's rules some add a little.
@@ -304,15 +306,15 @@ fn planners_know_frames_with_stores() {
     let end: PassId = frame.pass_named("end").unwrap();
     let toggled = frame.without_pass(end).unwrap();
     let repaired = planner.plan_now(&toggled, &needs, &profile, &SPLIT).unwrap();
-    assert_eq!(repaired.faults(), []);
+    assert_eq!(repaired.violations(), []);
     assert_eq!(repaired.stores().len(), plan.stores().len());
-    let homes = |plan: &Plan| -> Vec<Option<Home>> {
+    let memories = |plan: &Plan| -> Vec<Option<MemoryKind>> {
         // Of one pass alone, `composed` is no resident any more.
         let others = plan.frame.resource_ids();
         let others = others.filter(|&other| other != id(&frame, "composed"));
-        others.map(|id| plan.home_of(id)).collect()
+        others.map(|id| plan.memory_of(id)).collect()
     };
-    assert_eq!(homes(&repaired), homes(&plan));
-    let hdr = repaired.reason_in_words(id(&frame, "hdr"));
+    assert_eq!(memories(&repaired), memories(&plan));
+    let hdr = repaired.reason_text(id(&frame, "hdr"));
     assert!(hdr.contains("until `store hdr`"), "{hdr}");
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use ash::vk;
 use serde_json::Value;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
+    AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::measure::estimate;
-use tileheap::plan::{Home, Ladder, Plan, PlanOptions, Strategy, plan};
+use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Strategy, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};
 use tileheap::units::Bytes;
 
@@ -64,11 +64,11 @@ fn everything(name: &str) -> Frame {
         },
     );
     frame.image("unused", full(F::R8_UNORM));
-    let history = frame.resource("history", full(F::R16G16B16A16_SFLOAT), Lifetime::History);
+    let history = frame.resource("history", full(F::R16G16B16A16_SFLOAT), Persistence::History);
     let screen = frame.resource(
         "swapchain",
         full(F::B8G8R8A8_UNORM),
-        Lifetime::External(ExternalDesc::SWAPCHAIN),
+        Persistence::External(ExternalDesc::SWAPCHAIN),
     );
 
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
@@ -223,7 +223,7 @@ fn the_report_keeps_to_110_columns_and_says_why() {
         }
         for (resource, id) in plan.frame.resources().iter().zip(plan.frame.resource_ids()) {
             assert!(text.contains(&resource.name), "{}:\n{text}", resource.name);
-            let why = plan.reason_in_words(id);
+            let why = plan.reason_text(id);
             assert!(!why.is_empty() && !why.contains('\n'));
         }
     }
@@ -246,7 +246,7 @@ fn residents_of_several_objects_are_said_once() {
     let (map, _) = rest.split_once("Totals").unwrap();
     let mut several = 0;
     for (resource, id) in frame.resources().iter().zip(frame.resource_ids()) {
-        if plan.home_of(id) != Some(Home::Tile) {
+        if plan.memory_of(id) != Some(MemoryKind::Tile) {
             continue;
         }
         let lines: Vec<_> = table
@@ -338,7 +338,10 @@ fn what_is_wrong_with_a_plan_is_named() {
     type Damage = fn(&mut Value);
     let cases: [(Damage, &str); 23] = [
         (|v| v["format"] = "tileheap-frame".into(), "`format`"),
-        (|v| v["version"] = 2.into(), "`version` is 2"),
+        (
+            |v| v["version"] = 1.into(),
+            "version 1, written by tileheap 0.1; this tileheap reads version 2",
+        ),
         (|v| v["frame"] = "another".into(), "frame `another`"),
         (
             |v| v["base_extent"][0] = 1920.into(),

@@ -10,7 +10,7 @@ use ash::vk::Handle;
 use fake_driver::{Call, Command, Config, Object, Tile};
 use runtime_rig::{Rig, on_fake};
 use tileheap::frame::PassId;
-use tileheap::plan::{Home, PlanOptions, Strategy};
+use tileheap::plan::{MemoryKind, PlanOptions, Strategy};
 use tileheap::runtime::{BoundFrame, Capabilities, Device, Parity};
 
 fn bound(rig: &Rig, strategy: Strategy) -> (Device, BoundFrame) {
@@ -117,10 +117,10 @@ impl Replay<'_> {
         let plan = self.bound.plan();
         let name = &frame.pass(pass).name;
         let living: Vec<_> = (plan.placements.iter())
-            .filter(|one| one.home == Home::Tile && one.span.contains(pass.step()))
+            .filter(|one| one.memory == MemoryKind::Tile && one.span.contains(pass.step()))
             .collect();
         if living.is_empty() {
-            assert_eq!(active, None, "nothing lives in `{name}`, so nothing is bound");
+            assert_eq!(active, None, "nothing lifetimes in `{name}`, so nothing is bound");
             return;
         }
         self.judged += 1;
@@ -130,7 +130,7 @@ impl Replay<'_> {
             let resource = &frame.resource(one.resource).name;
             assert!(
                 one.offset.0 + one.size.0 <= size,
-                "`{resource}` lives above what is bound in `{name}`"
+                "`{resource}` lifetimes above what is bound in `{name}`"
             );
         }
         for access in frame.accesses_of(pass) {
@@ -141,10 +141,10 @@ impl Replay<'_> {
             let image = self
                 .bound
                 .image_in(pass, access.resource, access.version, Parity::Even);
-            let (home, _) = self.bindings[&image.handle.as_raw()];
-            if self.is_tile(home) {
+            let (memory, _) = self.bindings[&image.handle.as_raw()];
+            if self.is_tile(memory) {
                 assert_eq!(
-                    home, memory,
+                    memory, memory,
                     "`{}` is in another memory object than the one bound",
                     resource.name
                 );
@@ -161,7 +161,7 @@ fn tile_memory_is_bound_before_it_is_needed_and_by_identity() {
             let (runtime, mut bound) = bound(&rig, strategy);
             assert!(
                 bound.plan().totals.on_chip_bytes.0 > 0,
-                "something lives on the chip"
+                "something lifetimes on the chip"
             );
             rig.frame(&mut bound).unwrap();
             let journal = rig.driver.journal();
@@ -200,7 +200,7 @@ fn placements_are_where_the_plan_says() {
     let mut found = 0;
     for access in plan.frame.accesses() {
         let planned = &plan.placements[plan.resources[access.resource.index()].placements.indices().start];
-        if planned.home != Home::Tile {
+        if planned.memory != MemoryKind::Tile {
             continue;
         }
         let image = bound.image_in(access.pass, access.resource, access.version, Parity::Even);
@@ -212,7 +212,7 @@ fn placements_are_where_the_plan_says() {
         );
         found += 1;
     }
-    assert!(found > 0, "something lives on the chip");
+    assert!(found > 0, "something lifetimes on the chip");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn ordinary_memory_never_comes_from_a_tile_type() {
                     .map(|(_, size)| size)
                     .collect();
                 let mut planned: Vec<u64> = (plan.objects.iter())
-                    .filter(|object| object.home == Home::Tile)
+                    .filter(|object| object.memory == MemoryKind::Tile)
                     .map(|object| object.size.0)
                     .collect();
                 allocated.sort_unstable();

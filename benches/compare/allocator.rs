@@ -33,7 +33,7 @@ mod on_device {
     use gpu_allocator::vulkan::{
         Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
     };
-    use tileheap::frame::{Frame, Lifetime, ResourceId, ResourceKind};
+    use tileheap::frame::{Frame, Persistence, ResourceId, ResourceKind};
     use tileheap::measure::ResourceRequirements;
     use tileheap::plan::{PlanOptions, Strategy, plan};
     use tileheap::runtime::{Capabilities, Context, ContextDesc};
@@ -107,7 +107,9 @@ mod on_device {
         for pass in frame.pass_ids() {
             for id in frame.resource_ids() {
                 let resource = frame.resource(id);
-                if resource.lifetime != Lifetime::Transient || frame.life_of(id).first != pass.step() {
+                if resource.persistence != Persistence::Transient
+                    || frame.lifetime_of(id).first != pass.step()
+                {
                     continue;
                 }
                 let needs = &needs[id.index()];
@@ -130,7 +132,7 @@ mod on_device {
                 live.push((id, allocation));
             }
             if free {
-                let is_over = |id: ResourceId| frame.life_of(id).end.0 <= pass.step().0 + 1;
+                let is_over = |id: ResourceId| frame.lifetime_of(id).end.0 <= pass.step().0 + 1;
                 for (_, allocation) in live.extract_if(.., |(id, _)| is_over(*id)) {
                     allocator.free(allocation).expect("it was allocated there");
                 }

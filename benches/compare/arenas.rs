@@ -1,6 +1,6 @@
 //! Bytes of one block that many lives share, by every rule of packing.
 
-use tileheap::frame::Lifetime;
+use tileheap::frame::Persistence;
 use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_baselines::pack::{Executorch, Nnc, STRATEGIES};
@@ -44,7 +44,7 @@ pub(crate) fn compare(rows: &mut Rows) {
     rows.table(Table {
         name: "arenas",
         title: "Arena bytes",
-        says: "Size of one block for lives that share it, each rule on the same instances. Nothing can go below the bound, the most \
+        says: "Size of one block for lifetimes that share it, each rule on the same instances. Nothing can go below the bound, the most \
                bytes alive at once. The named rules are this project's implementations of what the projects publish.",
         unit: Unit::Bytes,
         better: Better::Lower,
@@ -87,10 +87,10 @@ fn transients(passes: u32, resources: u32) -> Problem {
     let page = Alignment::new(4096).expect("4096 is not 0");
     let items = frame
         .resource_ids()
-        .filter(|&id| frame.resource(id).lifetime == Lifetime::Transient)
+        .filter(|&id| frame.resource(id).persistence == Persistence::Transient)
         .map(|id| {
             let size = Bytes((1 << sizes.below(5)) * 518_400).align_up(page);
-            Item::new(frame.life_of(id), size, page)
+            Item::new(frame.lifetime_of(id), size, page)
         });
     Problem::new(items.collect()).expect("frames are sound")
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::frame::{Frame, SyntheticDesc, import, synthetic};
 use tileheap::measure::{Requirements, estimate, raw};
-use tileheap::plan::{BUDGET, Ladder, PlanOptions, Strategy, WindowRule, plan};
+use tileheap::plan::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -103,7 +103,7 @@ fn published(rows: &mut Rows, heaps: &[u64]) -> Vec<Case> {
                     split: false,
                     tile_limit: None,
                     lazy: false,
-                    budget: BUDGET,
+                    budget: DEFAULT_BUDGET,
                     bin_cost: Bytes::ZERO,
                 },
             });

@@ -9,14 +9,13 @@
 
 use ash::vk;
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, PassId,
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
     QueueId, ResourceId,
 };
 use tileheap::units::Bytes;
 
 use crate::camera::SHADOW_SIZE;
 use crate::support::output::{Output, ReadBack, Semaphores};
-use crate::support::shaders::CULL_COMP;
 
 /// The frame, and the names of its parts.
 #[derive(Clone, Debug)]
@@ -58,9 +57,8 @@ pub(crate) struct Passes {
     pub(crate) tone_map: PassId,
 }
 
-/// Pixels of a tile of light culling a side, which is a workgroup; `TILE` in shaders/constants.glsl.
-pub(crate) const TILE: u32 = CULL_COMP.local_size[0];
-/// Bytes of a tile's mask; `MASK_WORDS` in shaders/constants.glsl.
+/// Pixels of a tile of light culling a side, and bytes of its mask; `TILE` and `MASK_WORDS` in shaders/constants.glsl.
+pub(crate) const TILE: u32 = 16;
 const MASK_BYTES: u64 = 32;
 
 /// Describes the frame for a picture of this extent.
@@ -91,7 +89,7 @@ pub(crate) fn describe(extent: vk::Extent2D, output: Output) -> tileheap::Result
     let hdr = frame.image("hdr", ImageDesc::new(F::R16G16B16A16_SFLOAT, extent));
     let motion = frame.image("motion", ImageDesc::new(F::R16G16_SFLOAT, extent));
     let resolved_desc = ImageDesc::new(F::R16G16B16A16_SFLOAT, extent);
-    let resolved = frame.resource("resolved", resolved_desc, Lifetime::History);
+    let resolved = frame.resource("resolved", resolved_desc, Persistence::History);
 
     // Bloom and exposure: batch 1.
     let exposure = frame.buffer("exposure", BufferDesc::new(Bytes(4)));

@@ -13,6 +13,7 @@
 //! one line.
 
 mod args;
+mod fault;
 mod models;
 mod networks;
 mod reference;
@@ -28,9 +29,9 @@ use tileheap::runtime::{Context, ContextDesc, Message};
 use tileheap_tensor::{ElementType, TensorPlan, TensorStrategy};
 
 use crate::args::{Args, Model};
+use crate::fault::{Fault, Result};
 use crate::run::{Bench, UNALIASED, images, planned};
 use crate::storage::Storing;
-use tileheap_examples::error::{Error, Result};
 
 fn main() -> ExitCode {
     match run_all(&Args::parse()) {
@@ -68,7 +69,7 @@ fn report(messages: &[Message]) -> Result<()> {
     }
     match messages.len() {
         0 => Ok(()),
-        count => Err(Error::Validation(count)),
+        count => Err(Fault::Validation(count)),
     }
 }
 
@@ -132,7 +133,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
             .count();
         if elements > 0 || first.len() != expected.len() {
             let (network, variant) = (model.name(), name);
-            return Err(Error::AliasingChanges {
+            return Err(Fault::Differ {
                 network,
                 variant,
                 elements,
@@ -153,7 +154,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         println!("    largest error {error:.2e}; identical with and without aliasing");
         if error > tolerance(element) {
             let (network, variant, tolerance) = (model.name(), name, tolerance(element));
-            return Err(Error::Inexact {
+            return Err(Fault::Off {
                 network,
                 variant,
                 error,
@@ -168,7 +169,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         for (strategy_name, strategy) in strategies() {
             match planned(context, &graph, storing, strategy) {
                 Ok(plan) => print_plan(strategy_name, &plan),
-                Err(Error::Tensor(why)) => println!("    {strategy_name:26} cannot: {why}"),
+                Err(Fault::Tensor(why)) => println!("    {strategy_name:26} cannot: {why}"),
                 Err(other) => return Err(other),
             }
         }

@@ -1,9 +1,8 @@
-//! What the examples share: errors in one line, their own memory, shaders, pipelines and descriptor sets, windows, pictures, overlays.
+//! What the examples that draw share: faults in one line, memory of their own, pipelines, where pictures go, windows, overlays.
 
 #![allow(missing_docs)] // Examples are read, not linked.
 
-pub mod descriptors;
-pub mod error;
+pub mod fault;
 pub mod input;
 pub mod layer;
 pub mod memory;
@@ -12,7 +11,6 @@ pub mod picture;
 pub mod pipeline;
 pub mod program;
 pub mod progress;
-pub mod shaders;
 pub mod sheet;
 pub mod sizes;
 pub mod swapchain;

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    BatchId, BufferDesc, CommandBufferId, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, PassId,
+    BatchId, BufferDesc, CommandBufferId, ExternalDesc, FrameBuilder, ImageDesc, PassId, Persistence,
     ResourceId, ResourceState, SemaphoreId,
 };
 use tileheap::units::Bytes;
@@ -43,7 +43,7 @@ impl Output {
     /// Declares the picture.
     pub fn picture(self, frame: &mut FrameBuilder, extent: vk::Extent2D) -> ResourceId {
         let desc = ImageDesc::new(self.format(), extent);
-        frame.resource("picture", desc, Lifetime::External(picture_states(self)))
+        frame.resource("picture", desc, Persistence::External(picture_states(self)))
     }
 
     /// Declares what follows the last pass that writes the picture: in the batch and the command buffer that it is in.
@@ -59,7 +59,7 @@ impl Output {
             Output::Buffer => {
                 let size = Bytes(u64::from(extent.width) * u64::from(extent.height) * 4);
                 let desc = BufferDesc::new(size);
-                let texels = frame.resource("texels", desc, Lifetime::External(ExternalDesc::READ_BACK));
+                let texels = frame.resource("texels", desc, Persistence::External(ExternalDesc::READ_BACK));
                 let pass = frame
                     .transfer_pass(commands, "read_back")
                     .transfer_source(picture);

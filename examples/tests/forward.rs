@@ -9,7 +9,7 @@ use std::sync::Arc;
 use support::{example, own_file};
 use tileheap::frame::Frame;
 use tileheap::measure::estimate;
-use tileheap::plan::{Home, NotTile, Plan, PlanOptions, Reason, plan};
+use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan, PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
 
 fn text(bytes: &[u8]) -> &str {
@@ -84,11 +84,11 @@ fn one_batch_brings_the_shadow_maps_on_chip() {
         let map = before.frame.resource_named(name).expect("declared");
         let reason = before.resources[map.index()].reason;
         assert!(
-            matches!(reason, Reason::Arena(NotTile::CrossesWindows { .. })),
+            matches!(reason, PlacementReason::Arena(NotTile::CrossesWindows { .. })),
             "{reason:?}"
         );
         let map = after.frame.resource_named(name).expect("declared");
-        assert_eq!(after.home_of(map), Some(Home::Tile));
+        assert_eq!(after.memory_of(map), Some(MemoryKind::Tile));
     }
     assert_eq!(after.totals.on_chip_bytes, after.totals.eligible_bytes);
 }

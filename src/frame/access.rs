@@ -312,7 +312,7 @@ pub struct Access {
     /// Pipeline stages that make the access.
     pub stages: vk::PipelineStageFlags2,
     /// What a writing access does about earlier contents.
-    pub before: LoadOp,
+    pub load_op: LoadOp,
     /// For a resolve attachment, the attachment whose samples it receives.
     pub resolves: Option<ResourceId>,
     /// The bytes of memory traffic a frame that it was measured to save on chip, in place of the model's.
@@ -327,7 +327,7 @@ impl Access {
 
     /// Whether contents from before the pass matter: they are read, or kept by a write.
     pub fn needs_contents(&self) -> bool {
-        self.reads || (self.writes && self.before == LoadOp::Load)
+        self.reads || (self.writes && self.load_op == LoadOp::Load)
     }
 
     /// How often the resource's bytes cross the memory bus: once for reading, once for writing.

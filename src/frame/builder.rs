@@ -62,12 +62,12 @@ impl FrameBuilder {
 
     /// Declares a transient image.
     pub fn image(&mut self, name: impl Into<String>, desc: ImageDesc) -> ResourceId {
-        self.resource(name, desc, Lifetime::Transient)
+        self.resource(name, desc, Persistence::Transient)
     }
 
     /// Declares a transient buffer.
     pub fn buffer(&mut self, name: impl Into<String>, desc: BufferDesc) -> ResourceId {
-        self.resource(name, desc, Lifetime::Transient)
+        self.resource(name, desc, Persistence::Transient)
     }
 
     /// Declares an image or buffer of any lifetime.
@@ -75,25 +75,30 @@ impl FrameBuilder {
         &mut self,
         name: impl Into<String>,
         desc: impl Into<ResourceKind>,
-        lifetime: Lifetime,
+        persistence: Persistence,
     ) -> ResourceId {
         self.tables.resources.push(Resource {
             name: name.into(),
             kind: desc.into(),
-            lifetime,
-            demand: Demand::Nothing,
+            persistence,
+            tile_constraint: TileConstraint::None,
         });
         ResourceId(self.tables.resources.len() as u32 - 1)
     }
 
-    /// Demands that a resource live in tile memory: planning fails, and says by which rule, where it cannot.
-    pub fn pin(&mut self, resource: ResourceId) {
-        self.tables.resources[resource.index()].demand = Demand::Pinned;
+    /// Requires or forbids that a resource is placed in tile memory.
+    pub fn constrain(&mut self, resource: ResourceId, tile_constraint: TileConstraint) {
+        self.tables.resources[resource.index()].tile_constraint = tile_constraint;
     }
 
-    /// Demands that a resource live in ordinary memory, even if there is room for it in tile memory.
-    pub fn keep_off(&mut self, resource: ResourceId) {
-        self.tables.resources[resource.index()].demand = Demand::KeptOff;
+    /// Requires that a resource is placed in tile memory: planning fails, naming the rule, if it cannot be.
+    pub fn pin(&mut self, resource: ResourceId) {
+        self.constrain(resource, TileConstraint::Pinned);
+    }
+
+    /// Keeps a resource out of tile memory, even if there is room for it.
+    pub fn exclude_from_tile(&mut self, resource: ResourceId) {
+        self.constrain(resource, TileConstraint::Excluded);
     }
 
     /// Declares a queue with the capabilities that the frame needs of it.
@@ -282,13 +287,13 @@ impl PassBuilder<'_> {
     }
 
     /// A colour attachment; the n-th call declares attachment n.
-    pub fn color(self, resource: ResourceId, before: LoadOp) -> Self {
-        self.attachment(resource, AccessKind::ColorAttachment, before)
+    pub fn color(self, resource: ResourceId, load_op: LoadOp) -> Self {
+        self.attachment(resource, AccessKind::ColorAttachment, load_op)
     }
 
     /// The depth and stencil attachment, tested and written.
-    pub fn depth(self, resource: ResourceId, before: LoadOp) -> Self {
-        self.attachment(resource, AccessKind::DepthStencilAttachment, before)
+    pub fn depth(self, resource: ResourceId, load_op: LoadOp) -> Self {
+        self.attachment(resource, AccessKind::DepthStencilAttachment, load_op)
     }
 
     /// The depth and stencil attachment, tested and not written.
@@ -360,14 +365,14 @@ impl PassBuilder<'_> {
         self.access(resource, kind, false, true, LoadOp::DontCare)
     }
 
-    /// Any access. `before` counts for writing accesses alone.
+    /// Any access. `load_op` counts for writing accesses alone.
     pub fn access(
         self,
         resource: ResourceId,
         kind: AccessKind,
         reads: bool,
         writes: bool,
-        before: LoadOp,
+        load_op: LoadOp,
     ) -> Self {
         let (pass, stages) = (self.pass, kind.default_stages(self.kind));
         self.frame.tables.accesses.push(Access {
@@ -378,7 +383,7 @@ impl PassBuilder<'_> {
             writes,
             version: Version::Current,
             stages,
-            before,
+            load_op,
             resolves: None,
             measured: None,
         });
@@ -406,8 +411,8 @@ impl PassBuilder<'_> {
         self.change_last(|access| access.version = Version::Previous)
     }
 
-    fn attachment(self, resource: ResourceId, kind: AccessKind, before: LoadOp) -> Self {
-        self.access(resource, kind, before == LoadOp::Load, true, before)
+    fn attachment(self, resource: ResourceId, kind: AccessKind, load_op: LoadOp) -> Self {
+        self.access(resource, kind, load_op == LoadOp::Load, true, load_op)
     }
 
     /// Changes the access declared last; a setting without one changes nothing.

@@ -4,8 +4,8 @@ use super::builder::FrameBuilder;
 use std::sync::Arc;
 
 use super::{
-    Access, AccessKind, BatchId, Demand, Frame, FrameError, LoadOp, Pass, PassId, PassKind, ResourceId,
-    SubmitId, Weights,
+    Access, AccessKind, BatchId, Frame, FrameError, LoadOp, Pass, PassId, PassKind, ResourceId, SubmitId,
+    TileConstraint, Weights,
 };
 use crate::units::{Bytes, Run};
 
@@ -106,7 +106,7 @@ impl Frame {
                 let goes_on = access.kind == earlier.kind
                     && access.kind.is_attachment()
                     && access.kind != AccessKind::ResolveAttachment
-                    && access.before == LoadOp::Load;
+                    && access.load_op == LoadOp::Load;
                 input || goes_on || !(access.writes || earlier.writes)
             };
             if !same.clone().all(same_pixel) {
@@ -141,19 +141,19 @@ impl Frame {
 
     /// The frame with some resources that must live in tile memory.
     pub fn with_pinned(&self, resources: &[ResourceId]) -> Frame {
-        self.with_demand(resources, Demand::Pinned)
+        self.with_demand(resources, TileConstraint::Pinned)
     }
 
     /// The frame with some resources that must not live in tile memory, even if there is room.
-    pub fn with_kept_off(&self, resources: &[ResourceId]) -> Frame {
-        self.with_demand(resources, Demand::KeptOff)
+    pub fn with_excluded(&self, resources: &[ResourceId]) -> Frame {
+        self.with_demand(resources, TileConstraint::Excluded)
     }
 
-    fn with_demand(&self, resources: &[ResourceId], demand: Demand) -> Frame {
+    fn with_demand(&self, resources: &[ResourceId], tile_constraint: TileConstraint) -> Frame {
         let mut frame = self.clone();
         let tables = Arc::make_mut(&mut frame.tables);
         for resource in resources {
-            tables.resources[resource.index()].demand = demand;
+            tables.resources[resource.index()].tile_constraint = tile_constraint;
         }
         frame
     }
@@ -163,7 +163,7 @@ impl Frame {
     /// # Errors
     /// [`FrameError::Unknown`] for a pass or resource that the frame does not have, and
     /// [`FrameError::Weight`] for a pair that is no access of it or is named twice.
-    pub fn weighed(&self, weights: &Weights) -> crate::Result<Frame> {
+    pub fn with_weights(&self, weights: &Weights) -> crate::Result<Frame> {
         let mut frame = self.clone();
         let tables = Arc::make_mut(&mut frame.tables);
         let mut seen = Vec::with_capacity(weights.accesses.len());
@@ -188,7 +188,7 @@ impl Frame {
                 return Err(fault("is named twice").into());
             }
             seen.push((pass, resource));
-            if weight.bytes.0 > Weights::MOST {
+            if weight.savings.0 > Weights::MAX {
                 return Err(fault("is more than 2^40 bytes").into());
             }
             let mut of_pair = tables.passes[pass.index()]
@@ -198,7 +198,7 @@ impl Frame {
             let first = of_pair.next().ok_or_else(|| fault("is no access of the frame"))?;
             let others: Vec<usize> = of_pair.collect();
             // Of several accesses in one pass, the first stands for all.
-            tables.accesses[first].measured = Some(weight.bytes);
+            tables.accesses[first].measured = Some(weight.savings);
             for other in others {
                 tables.accesses[other].measured = Some(Bytes::ZERO);
             }
@@ -318,14 +318,17 @@ mod tests {
             (3, frame.accesses().len())
         );
         assert_eq!(
-            (frame.life_of(albedo).len(), merged.life_of(albedo).len()),
+            (frame.lifetime_of(albedo).len(), merged.lifetime_of(albedo).len()),
             (2, 1)
         );
-        assert_eq!(merged.life_of(blurred).len(), 2);
+        assert_eq!(merged.lifetime_of(blurred).len(), 2);
         assert!(frame.merged(light).is_none(), "a blur reads other pixels");
         assert!(frame.merged(end).is_none(), "nothing follows");
         let without = frame.without_pass(end).unwrap();
-        assert_eq!((without.passes().len(), without.life_of(blurred).len()), (3, 1));
+        assert_eq!(
+            (without.passes().len(), without.lifetime_of(blurred).len()),
+            (3, 1)
+        );
         assert!(
             frame.without_pass(draw).is_err(),
             "nothing would write what is lit"
@@ -338,8 +341,8 @@ mod tests {
         let reads = frame.accesses().iter().position(|access| access.reads).unwrap();
         let resource = frame.accesses()[reads].resource;
         let without = frame.without_access(reads).unwrap();
-        assert_eq!(frame.life_of(resource).len(), 2);
-        assert_eq!(without.life_of(resource).len(), 1);
+        assert_eq!(frame.lifetime_of(resource).len(), 2);
+        assert_eq!(without.lifetime_of(resource).len(), 1);
         assert_eq!(without.accesses().len(), frame.accesses().len() - 1);
     }
 }

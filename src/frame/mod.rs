@@ -14,7 +14,7 @@
 mod access;
 mod builder;
 mod edit;
-mod fault;
+mod error;
 pub mod import;
 pub mod json;
 mod resource;
@@ -31,9 +31,10 @@ use ash::vk;
 
 pub use access::{Access, AccessKind, ClearValue, LoadOp, Version};
 pub use builder::{FrameBuilder, PassBuilder};
-pub use fault::FrameError;
+pub use error::FrameError;
 pub use resource::{
-    BufferDesc, Demand, Extent, ExternalDesc, ImageDesc, Lifetime, Resource, ResourceKind, ResourceState,
+    BufferDesc, Extent, ExternalDesc, ImageDesc, Persistence, Resource, ResourceKind, ResourceState,
+    TileConstraint,
 };
 #[cfg(feature = "runtime")]
 pub(crate) use split::{Texels, texels_of};
@@ -220,7 +221,7 @@ struct Tables {
     /// Per resource, its run in `uses`.
     uses_of: Vec<Run>,
     /// Per resource, from its first to after its last use.
-    lives: Vec<Span>,
+    lifetimes: Vec<Span>,
     /// Per batch, the batches that finish before it starts; empty where one queue orders everything.
     before: Vec<Vec<u64>>,
 }
@@ -299,8 +300,8 @@ impl Frame {
     }
 
     /// From the first to after the last use of `resource`; empty if nothing uses it.
-    pub fn life_of(&self, resource: ResourceId) -> Span {
-        self.tables.lives[resource.index()]
+    pub fn lifetime_of(&self, resource: ResourceId) -> Span {
+        self.tables.lifetimes[resource.index()]
     }
 
     /// The batch that a pass belongs to.

@@ -6,7 +6,7 @@ use crate::units::Bytes;
 
 /// How long a resource's contents matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Lifetime {
+pub enum Persistence {
     /// Written and read within the frame; undefined outside.
     Transient,
     /// Written in this frame and read by the next as [`Version::Previous`](super::Version): two copies taking turns when
@@ -215,21 +215,22 @@ pub struct Resource {
     /// Image or buffer.
     pub kind: ResourceKind,
     /// How long its contents matter.
-    pub lifetime: Lifetime,
-    /// What is demanded about it and tile memory.
-    pub demand: Demand,
+    pub persistence: Persistence,
+    /// Whether it may, must or must not be placed in tile memory.
+    pub tile_constraint: TileConstraint,
 }
 
-/// What is demanded of a planner about a resource and tile memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Demand {
-    /// Nothing: the planner chooses.
+/// Whether a resource may, must or must not be placed in tile memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TileConstraint {
+    /// The planner chooses.
     #[default]
-    Nothing,
-    /// It must live there: planning fails where it cannot.
+    None,
+    /// It must be placed in tile memory: planning fails if it cannot be.
     Pinned,
-    /// It must not live there, even if there is room.
-    KeptOff,
+    /// It must not be placed in tile memory, even if there is room.
+    Excluded,
 }
 
 impl Resource {

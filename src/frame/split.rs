@@ -15,8 +15,8 @@ use ash::vk;
 
 use super::builder::FrameBuilder;
 use super::{
-    Access, AccessKind, Contents, Demand, Frame, Lifetime, LoadOp, Pass, PassId, PassKind, Resource,
-    ResourceId, ResourceKind, Tables, Version,
+    Access, AccessKind, Contents, Frame, LoadOp, Pass, PassId, PassKind, Persistence, Resource, ResourceId,
+    ResourceKind, Tables, TileConstraint, Version,
 };
 use crate::units::{Bytes, Run};
 
@@ -129,14 +129,14 @@ pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) 
     };
     let resource = |access: &Access| &tables.resources[access.resource.index()];
     let reads = from.reads && !from.writes && from.version == Version::Current;
-    let writes = to.writes && !to.reads && to.before == LoadOp::DontCare;
+    let writes = to.writes && !to.reads && to.load_op == LoadOp::DontCare;
     if !reads || !writes || from.resource == to.resource {
         return Err("a store reads one resource and overwrites another one, in this order");
     }
-    if resource(from).lifetime != Lifetime::Transient {
+    if resource(from).persistence != Persistence::Transient {
         return Err("what a store reads is transient");
     }
-    if !resource(to).is_image() && matches!(resource(to).lifetime, Lifetime::External(_)) {
+    if !resource(to).is_image() && matches!(resource(to).persistence, Persistence::External(_)) {
         return Err("an external buffer is not known before its frame");
     }
     let shape = |resource: &Resource| match resource.kind {
@@ -208,7 +208,8 @@ impl Frame {
             uses.filter(|access| access.version == Version::Current)
         };
         let described = self.resource(resource);
-        let wanted = described.lifetime != Lifetime::Transient || uses().any(|access| access.pass > after);
+        let wanted =
+            described.persistence != Persistence::Transient || uses().any(|access| access.pass > after);
         let used = uses().any(|access| access.pass == after);
         if !wanted || !used || self.splits(resource).is_err() || !self.stores_behind(resource, after) {
             return None;
@@ -228,8 +229,8 @@ impl Frame {
         let whole = tables.resources[resource.index()].clone();
         tables.resources.push(Resource {
             name: format!("{} (until {})", described.name, self.pass(after).name),
-            lifetime: Lifetime::Transient,
-            demand: Demand::Nothing,
+            persistence: Persistence::Transient,
+            tile_constraint: TileConstraint::None,
             ..whole
         });
         for access in &mut tables.accesses {
@@ -254,7 +255,7 @@ impl Frame {
             } else {
                 PassKind::Compute
             }),
-            before: if writes { LoadOp::DontCare } else { LoadOp::Load },
+            load_op: if writes { LoadOp::DontCare } else { LoadOp::Load },
             resolves: None,
             // What is read on chip would not be read otherwise: it spares nothing.
             measured: (!writes).then_some(Bytes::ZERO),
@@ -323,8 +324,11 @@ mod tests {
         assert_eq!(apart.index(), frame.resources().len());
         let names: Vec<&str> = split.passes().iter().map(|pass| pass.name.as_str()).collect();
         assert_eq!(names, ["draw", "light", "store albedo", "end"]);
-        assert_eq!((frame.life_of(albedo).len(), split.life_of(apart).len()), (3, 3));
-        assert_eq!(split.life_of(albedo).len(), 2);
+        assert_eq!(
+            (frame.lifetime_of(albedo).len(), split.lifetime_of(apart).len()),
+            (3, 3)
+        );
+        assert_eq!(split.lifetime_of(albedo).len(), 2);
         let store = split.pass_named("store albedo").unwrap();
         assert_eq!(split.batch_of(store).index(), 0);
         assert_eq!(split.pass(store).contents, Contents::Store);

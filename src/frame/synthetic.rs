@@ -16,7 +16,6 @@ mod passes;
 use ash::vk;
 
 use super::*;
-use crate::units::SplitMix64;
 use generator::Generator;
 
 /// What kind of frame [`synthetic`] makes.
@@ -86,7 +85,7 @@ mod tests {
     #[test]
     fn frames_are_valid_and_of_the_wanted_size() {
         for seed in 0..300 {
-            let mut random = SplitMix64::new(seed);
+            let mut random = crate::units::SplitMix64::new(seed);
             let desc = SyntheticDesc {
                 passes: 2 + random.below(60) as u32,
                 resources: 4 + random.below(80) as u32,
@@ -129,7 +128,7 @@ mod tests {
             frame
                 .resources()
                 .iter()
-                .any(|resource| resource.lifetime == Lifetime::History)
+                .any(|resource| resource.persistence == Persistence::History)
         );
         assert!(
             frame
@@ -137,9 +136,14 @@ mod tests {
                 .iter()
                 .any(|access| access.version == Version::Previous)
         );
-        let lives = frame.resource_ids().map(|id| frame.life_of(id));
-        let lives: Vec<Span> = lives.collect();
-        let live = |step| lives.iter().filter(|life| life.contains(Step(step))).count();
+        let lifetimes = frame.resource_ids().map(|id| frame.lifetime_of(id));
+        let lifetimes: Vec<Span> = lifetimes.collect();
+        let live = |step| {
+            lifetimes
+                .iter()
+                .filter(|lifetime| lifetime.contains(Step(step)))
+                .count()
+        };
         let peak = (0..256).map(live).max().unwrap();
         assert!((20..=120).contains(&peak), "{peak} alive at once");
     }

@@ -2,14 +2,14 @@
 //!
 //! ```json
 //! {
-//!   "format": "tileheap-weights", "version": 1,
+//!   "format": "tileheap-weights", "version": 2,
 //!   "accesses": [
-//!     { "pass": "gbuffer", "resource": "albedo", "bytes": 5200000 },
-//!     { "pass": "lighting", "resource": "albedo", "bytes": 9100000 }
+//!     { "pass": "gbuffer", "resource": "albedo", "savings": 5200000 },
+//!     { "pass": "lighting", "resource": "albedo", "savings": 9100000 }
 //!   ]
 //! }
 //! ```
-//! `bytes` is the memory traffic a frame that all accesses of the pass to the resource save together: the difference that a
+//! `savings` is the memory traffic a frame that all accesses of the pass to the resource save together: the difference that a
 //! counter of the memory bus shows, or a difference in time in whatever unit all weights share. Accesses that are not named keep
 //! the model's worth.
 
@@ -19,7 +19,7 @@ use super::FrameError;
 use crate::units::Bytes;
 
 const FORMAT: &str = "tileheap-weights";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// Measured worths of a frame's accesses; [`Frame::weighed`](super::Frame::weighed) applies them.
 ///
@@ -34,10 +34,10 @@ const VERSION: u64 = 1;
 ///     accesses: vec![Weight {
 ///         pass: pass.name.clone(),
 ///         resource: frame.resource(access.resource).name.clone(),
-///         bytes: Bytes::mib(5), // what a counter of the memory bus showed, a frame
+///         savings: Bytes::mib(5), // what a counter of the memory bus showed, a frame
 ///     }],
 /// };
-/// let weighed = frame.weighed(&weights)?; // plan this one
+/// let weighed = frame.with_weights(&weights)?; // plan this one
 /// # let _ = weighed;
 /// # Ok::<(), tileheap::Error>(())
 /// ```
@@ -56,7 +56,7 @@ pub struct Weight {
     /// The resource.
     pub resource: String,
     /// Bytes of memory traffic a frame.
-    pub bytes: Bytes,
+    pub savings: Bytes,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,7 +69,7 @@ struct Document {
 
 impl Weights {
     /// The most bytes of one weight: sums over a frame stay exact.
-    pub const MOST: u64 = 1 << 40;
+    pub const MAX: u64 = 1 << 40;
 
     /// Reads the JSON form.
     ///

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::{Home, NotTile, Plan, PlanError, Reason, model, plan, split};
+use super::{MemoryKind, NotTile, PlacementReason, Plan, PlanError, model, plan, split};
 use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
 use crate::measure::Requirements;
 use crate::profile::TileRequirements;
@@ -79,16 +79,17 @@ pub enum ChangeKind {
 pub fn advise(plan: &Plan) -> crate::Result<Vec<Advice>> {
     let mut advice = Vec::new();
     for (resource, planned) in plan.described().resource_ids().zip(&plan.resources) {
-        let (Reason::Arena(constraint) | Reason::Dedicated(constraint)) = planned.reason else {
+        let (PlacementReason::Arena(constraint) | PlacementReason::Dedicated(constraint)) = planned.reason
+        else {
             continue;
         };
         let trial = Trial { plan, resource };
         let mut changes = match constraint {
             NotTile::NoTileHeap
             | NotTile::OnePass { .. }
-            | NotTile::KeptOff { .. }
+            | NotTile::Excluded { .. }
             | NotTile::Stored { .. } => continue,
-            NotTile::NoRoom { .. } | NotTile::NotWorth { .. } => {
+            NotTile::NoRoom { .. } | NotTile::CostExceedsSavings { .. } => {
                 [trial.smaller()?, trial.shorter()?, trial.stored()?].concat()
             }
             NotTile::TooLarge { .. } => trial.smaller()?,
@@ -197,12 +198,12 @@ pub fn merges(plan: &Plan) -> crate::Result<Vec<Merge>> {
             continue;
         };
         let changed = again(plan, &merged, None)?;
-        let stays = |reason: Reason| {
+        let stays = |reason: PlacementReason| {
             matches!(
                 reason,
-                Reason::Lazy { .. }
-                    | Reason::Arena(NotTile::OnePass { .. })
-                    | Reason::Dedicated(NotTile::OnePass { .. })
+                PlacementReason::Lazy { .. }
+                    | PlacementReason::Arena(NotTile::OnePass { .. })
+                    | PlacementReason::Dedicated(NotTile::OnePass { .. })
             )
         };
         let ids = plan.described().resource_ids();
@@ -215,7 +216,7 @@ pub fn merges(plan: &Plan) -> crate::Result<Vec<Merge>> {
         if inside.is_empty() {
             continue;
         }
-        let in_tile = |id: &&ResourceId| plan.home_of(**id) == Some(Home::Tile);
+        let in_tile = |id: &&ResourceId| plan.memory_of(**id) == Some(MemoryKind::Tile);
         let frees = inside
             .iter()
             .filter(in_tile)
@@ -236,17 +237,18 @@ pub fn dram_traffic(plan: &Plan) -> Bytes {
     let moved = accesses.map(|(access, planned)| {
         let placement = &plan.placements[planned.placement.index()];
         let reason = plan.resources[access.resource.index()].reason;
-        match placement.home {
-            Home::Lazy | Home::Tile => Bytes::ZERO,
+        match placement.memory {
+            MemoryKind::Lazy | MemoryKind::Tile => Bytes::ZERO,
             // Neither loaded nor stored: binning keeps it on chip.
             _ if matches!(
                 reason,
-                Reason::Arena(NotTile::OnePass { .. }) | Reason::Dedicated(NotTile::OnePass { .. })
+                PlacementReason::Arena(NotTile::OnePass { .. })
+                    | PlacementReason::Dedicated(NotTile::OnePass { .. })
             ) =>
             {
                 Bytes::ZERO
             }
-            Home::Arena | Home::Own => model::worth(access, placement.size),
+            MemoryKind::Arena | MemoryKind::Dedicated => model::savings(access, placement.size),
         }
     });
     moved.sum()
@@ -277,7 +279,7 @@ impl Trial<'_> {
     /// The same, if it is `resident` that it brings there.
     fn judge_home(&self, kind: ChangeKind, changed: &Plan, resident: ResourceId) -> Option<Change> {
         let saves = dram_traffic(self.plan).0.saturating_sub(dram_traffic(changed).0);
-        let helps = changed.home_of(resident) == Some(Home::Tile) && saves > 0;
+        let helps = changed.memory_of(resident) == Some(MemoryKind::Tile) && saves > 0;
         helps.then_some(Change {
             kind,
             saves: Bytes(saves),
@@ -426,8 +428,8 @@ impl Trial<'_> {
     /// With two batches as one.
     fn fused(&self) -> crate::Result<Vec<Change>> {
         let frame = self.plan.described();
-        let life = frame.life_of(self.resource);
-        let (first, last) = (PassId(life.first.0), PassId(life.end.0.saturating_sub(1)));
+        let lifetime = frame.lifetime_of(self.resource);
+        let (first, last) = (PassId(lifetime.first.0), PassId(lifetime.end.0.saturating_sub(1)));
         let mut changes = Vec::new();
         let between = frame.batch_of(first).0..frame.batch_of(last).0;
         for batch in between.map(BatchId) {

@@ -2,8 +2,8 @@
 
 use super::eligible::Ruling;
 use super::residency::Resident;
-use super::{Home, Object, ObjectId, Placement, PlacementId, PlanError, PlanOptions, Strategy};
-use crate::frame::{Frame, Lifetime, PassId, ResourceId, Version};
+use super::{MemoryKind, Object, ObjectId, Placement, PlacementId, PlanError, PlanOptions, Strategy};
+use crate::frame::{Frame, PassId, Persistence, ResourceId, Version};
 use crate::measure::{Dedicated, Requirements};
 use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Run, Span};
@@ -19,7 +19,7 @@ impl Placed {
     /// Whether a resource lives in tile memory with an image in several objects.
     pub(super) fn is_ladder(&self, id: ResourceId) -> bool {
         let run = self.of_resource[id.index()];
-        run.len() > 1 && self.placements[run.first as usize].home == Home::Tile
+        run.len() > 1 && self.placements[run.first as usize].memory == MemoryKind::Tile
     }
 
     /// The placement that a pass uses where `bound` is bound: of several images of a tile resident, the one in that object.
@@ -56,16 +56,16 @@ pub(super) fn place_all(
         let needs = &requirements.resources[id.index()];
         let mut placement = Placement {
             resource: id,
-            home: Home::Arena,
+            memory: MemoryKind::Arena,
             object: None,
             offset: Bytes::ZERO,
             size: needs.size,
-            span: frame.life_of(id),
+            span: frame.lifetime_of(id),
         };
         match (*ruling, residents.get(resident_of[id.index()] as usize)) {
             (Ruling::Unused, _) => {}
             (Ruling::External, _) => placements.push(Placement {
-                home: Home::Own,
+                memory: MemoryKind::Dedicated,
                 span: always,
                 ..placement
             }),
@@ -77,7 +77,7 @@ pub(super) fn place_all(
                         .all(|one| one.object != object)
                     {
                         placements.push(Placement {
-                            home: Home::Tile,
+                            memory: MemoryKind::Tile,
                             object,
                             offset: resident.offset,
                             size: resident.size,
@@ -90,13 +90,13 @@ pub(super) fn place_all(
             (Ruling::Lazy(_), None) => {
                 let memory_type = needs.lazy_type_bits.trailing_zeros();
                 objects.push(Object {
-                    home: Home::Lazy,
+                    memory: MemoryKind::Lazy,
                     memory_type,
                     size: needs.size,
                 });
                 placement.object = Some(ObjectId(objects.len() as u32 - 1));
                 placements.push(Placement {
-                    home: Home::Lazy,
+                    memory: MemoryKind::Lazy,
                     ..placement
                 });
             }
@@ -106,7 +106,7 @@ pub(super) fn place_all(
                         resource: frame.resource(id).name.clone(),
                         bits: needs.memory_type_bits,
                     })?;
-                let history = frame.resource(id).lifetime == Lifetime::History;
+                let history = frame.resource(id).persistence == Persistence::History;
                 if history {
                     placement.span = always;
                 }
@@ -122,11 +122,11 @@ pub(super) fn place_all(
                         || (needs.dedicated == Dedicated::Preferred && (history || !options.aliasing));
                     if own {
                         objects.push(Object {
-                            home: Home::Own,
+                            memory: MemoryKind::Dedicated,
                             memory_type,
                             size: needs.size,
                         });
-                        placement.home = Home::Own;
+                        placement.memory = MemoryKind::Dedicated;
                         placement.object = Some(ObjectId(objects.len() as u32 - 1));
                     } else {
                         waiting.push((memory_type, placements.len() as u32));
@@ -224,7 +224,7 @@ fn pack_arena(
         });
     }
     objects.push(Object {
-        home: Home::Arena,
+        memory: MemoryKind::Arena,
         memory_type,
         size: packing.height,
     });

@@ -2,12 +2,14 @@
 
 use ash::vk;
 
+use super::aliasing::{Space, SpaceKey, birth};
 use super::arena::Placed;
 use super::epoch::{Epoch, epochs_of};
-use super::handover::{Space, SpaceKey, birth};
 use super::timeline::Timeline;
-use super::{Barrier, Cause, Home, ObjectId, Placement, PlacementId, QueueTransfer, TransferHalf};
-use crate::frame::{Frame, Lifetime, PassId, QueueId, Version};
+use super::{
+    Barrier, BarrierCause, MemoryKind, ObjectId, Placement, PlacementId, QueueTransfer, TransferHalf,
+};
+use crate::frame::{Frame, PassId, Persistence, QueueId, Version};
 use crate::profile::DeviceProfile;
 use crate::units::{Bytes, Run};
 
@@ -105,9 +107,9 @@ impl Work<'_> {
                 if self.placed.is_ladder(id) {
                     let at = |pass: PassId| self.placed.in_pass(id, self.bound[pass.index()]);
                     let of = (at(before.last), at(after.first));
-                    self.boundary(of, Cause::Alias, &before, &after);
+                    self.boundary(of, BarrierCause::Ladder, &before, &after);
                 } else {
-                    self.boundary((placement, placement), Cause::Hazard, &before, &after);
+                    self.boundary((placement, placement), BarrierCause::Hazard, &before, &after);
                 }
             }
         }
@@ -116,7 +118,13 @@ impl Work<'_> {
     /// The dependency of `after` on `before`, of the same contents: one barrier, or a transfer between queues.
     ///
     /// The two placements differ only around the frame's end, where the current version becomes the previous one.
-    fn boundary(&mut self, of: (PlacementId, PlacementId), cause: Cause, before: &Epoch, after: &Epoch) {
+    fn boundary(
+        &mut self,
+        of: (PlacementId, PlacementId),
+        cause: BarrierCause,
+        before: &Epoch,
+        after: &Epoch,
+    ) {
         let mut barrier = self.barrier(of.1, cause, scope_of(before, after.queue), after);
         if after.needs_contents {
             barrier.old_layout = before.layout;
@@ -147,7 +155,7 @@ impl Work<'_> {
     }
 
     /// A barrier before `epoch` that discards the contents.
-    fn barrier(&self, placement: PlacementId, cause: Cause, src: Scope, epoch: &Epoch) -> Barrier {
+    fn barrier(&self, placement: PlacementId, cause: BarrierCause, src: Scope, epoch: &Epoch) -> Barrier {
         Barrier {
             resource: self.placements[placement.index()].resource,
             placement,
@@ -171,12 +179,12 @@ impl Work<'_> {
         let mut order: Vec<(SpaceKey, (u32, Bytes), u32)> = Vec::with_capacity(self.chains.len());
         for (index, placement) in self.placements.iter().enumerate() {
             let run = placed.of_resource[placement.resource.index()];
-            let first_alias = run.first as usize == index && placement.home == Home::Tile;
+            let first_alias = run.first as usize == index && placement.memory == MemoryKind::Tile;
             if (run.len() == 1 || first_alias)
                 && let Some(object) = placement.object
             {
-                let key = match placement.home {
-                    Home::Tile => self.tile_space(placement),
+                let key = match placement.memory {
+                    MemoryKind::Tile => self.tile_space(placement),
                     _ => SpaceKey::Object(object),
                 };
                 order.push((key, birth(placement), index as u32));
@@ -208,9 +216,9 @@ impl Work<'_> {
             let (scope, other) = before[index as usize];
             let ladder = self.placed.is_ladder(self.placements[index as usize].resource);
             let cause = match (other, ladder) {
-                (true, _) => Cause::Aliasing,
-                (false, true) => Cause::Alias,
-                (false, false) => Cause::NextFrame,
+                (true, _) => BarrierCause::Aliasing,
+                (false, true) => BarrierCause::Ladder,
+                (false, false) => BarrierCause::NextFrame,
             };
             let barrier = self.barrier(PlacementId(index), cause, scope, &first);
             self.barriers.push((first.first, false, barrier));
@@ -254,7 +262,7 @@ impl Work<'_> {
         for chain in 0..self.chains.len() {
             let Chain { placement, epochs } = self.chains[chain];
             let resource = self.frame.resource(self.placements[placement.index()].resource);
-            let Lifetime::External(desc) = resource.lifetime else {
+            let Persistence::External(desc) = resource.persistence else {
                 continue;
             };
             let (Some(&first), Some(&last)) =
@@ -271,7 +279,7 @@ impl Work<'_> {
                     stages: entry.stages,
                     access: entry_writes,
                 };
-                let mut barrier = self.barrier(placement, Cause::Entry, src, &first);
+                let mut barrier = self.barrier(placement, BarrierCause::Entry, src, &first);
                 barrier.old_layout = entry.layout;
                 self.barriers.push((first.first, false, barrier));
             }
@@ -280,7 +288,8 @@ impl Work<'_> {
                 && exit.layout != last.layout;
             let hazard = !last.is_read_only() || !writing(exit.access).is_empty() || exit.access.is_empty();
             if moves || (hazard && !exit.stages.is_empty()) {
-                let mut barrier = self.barrier(placement, Cause::Exit, scope_of(&last, last.queue), &last);
+                let mut barrier =
+                    self.barrier(placement, BarrierCause::Exit, scope_of(&last, last.queue), &last);
                 barrier.dst_stages = exit.stages;
                 barrier.dst_access = exit.access;
                 barrier.old_layout = last.layout;
@@ -294,7 +303,7 @@ impl Work<'_> {
     /// the other way round.
     fn histories(&mut self) {
         for (resource, run) in self.frame.resources().iter().zip(&self.placed.of_resource) {
-            if run.len() != 2 || resource.lifetime != Lifetime::History {
+            if run.len() != 2 || resource.persistence != Persistence::History {
                 continue;
             }
             let (current, previous) = (run.first, run.first + 1);
@@ -308,9 +317,14 @@ impl Work<'_> {
                 continue;
             };
             let (current, previous) = (PlacementId(current), PlacementId(previous));
-            let barrier = self.barrier(current, Cause::NextFrame, scope_of(&done, write.queue), &write);
+            let barrier = self.barrier(
+                current,
+                BarrierCause::NextFrame,
+                scope_of(&done, write.queue),
+                &write,
+            );
             self.barriers.push((write.first, false, barrier));
-            self.boundary((current, previous), Cause::NextFrame, &written, &read);
+            self.boundary((current, previous), BarrierCause::NextFrame, &written, &read);
         }
     }
 }

@@ -5,7 +5,8 @@ use ash::vk;
 use super::timeline::Timeline;
 use super::{NotTile, PlanOptions, Strategy, WindowRule, model};
 use crate::frame::{
-    Access, AccessKind, Contents, Demand, Frame, Lifetime, PassId, PassKind, ResourceId, ResourceKind,
+    Access, AccessKind, Contents, Frame, PassId, PassKind, Persistence, ResourceId, ResourceKind,
+    TileConstraint,
 };
 use crate::measure::{Dedicated, Requirements};
 use crate::profile::{DeviceProfile, TileHeap};
@@ -63,19 +64,20 @@ fn judge_one(
         return Ruling::Unused;
     };
     let needs = &requirements.resources[id.index()];
-    let lifetime = frame.resource(id).lifetime;
-    if matches!(lifetime, Lifetime::External(_)) {
+    let persistence = frame.resource(id).persistence;
+    if matches!(persistence, Persistence::External(_)) {
         return Ruling::External;
     }
     let published = options.windows == WindowRule::WholeFrame;
-    let one_pass = lifetime == Lifetime::Transient && !published && inside_one_render_pass(frame, &uses);
+    let one_pass =
+        persistence == Persistence::Transient && !published && inside_one_render_pass(frame, &uses);
     if one_pass && options.lazy && needs.lazy_type_bits != 0 {
         return Ruling::Lazy(first.pass);
     }
     let Some(heap) = tile else {
         return Ruling::Ordinary(NotTile::NoTileHeap);
     };
-    if lifetime == Lifetime::History {
+    if persistence == Persistence::History {
         return Ruling::Ordinary(NotTile::History);
     }
     if one_pass {
@@ -93,10 +95,10 @@ fn judge_one(
             heap: heap.size,
         }),
         Some(tile) => {
-            let worth = uses.iter().map(|access| model::worth(access, tile.size)).sum();
-            match frame.resource(id).demand {
-                Demand::KeptOff => Ruling::Ordinary(NotTile::KeptOff { worth }),
-                Demand::Nothing | Demand::Pinned => Ruling::Tile(worth),
+            let savings = uses.iter().map(|access| model::savings(access, tile.size)).sum();
+            match frame.resource(id).tile_constraint {
+                TileConstraint::Excluded => Ruling::Ordinary(NotTile::Excluded { savings }),
+                TileConstraint::None | TileConstraint::Pinned => Ruling::Tile(savings),
             }
         }
     }

@@ -2,16 +2,16 @@
 //!
 //! ```json
 //! {
-//!   "format": "tileheap-plan", "version": 1, "frame": "two passes",
-//!   "options": { "strategy": "greedy", "windows": "device", "aliasing": true, "ladder": "where-pays", "lazy": true },
+//!   "format": "tileheap-plan", "version": 2, "frame": "two passes",
+//!   "options": { "strategy": "greedy", "windows": "device", "aliasing": true, "ladder": "auto", "lazy": true },
 //!   "profile": { "format": "tileheap-profile", "…": "the device it is planned for" },
-//!   "objects": [{ "home": "tile", "memory_type": 0, "size": 552960 }],
+//!   "objects": [{ "memory": "tile", "memory_type": 0, "size": 552960 }],
 //!   "resources": [{
 //!     "name": "motion",
-//!     "reason": { "kind": "tile", "worth": 1105920, "text": "1.1 MiB of traffic a frame stay on chip" },
+//!     "reason": { "kind": "tile", "savings": 1105920, "text": "1.1 MiB of traffic a frame stay on chip" },
 //!     "accesses": [{ "pass": "draw", "kind": "color_attachment", "version": "current", "reads": false, "writes": true, "count": 1 }],
 //!     "first_placement": 0,
-//!     "placements": [{ "index": 0, "home": "tile", "object": 0, "offset": 0, "size": 552960,
+//!     "placements": [{ "index": 0, "memory": "tile", "object": 0, "offset": 0, "size": 552960,
 //!                      "first_pass": "draw", "last_pass": "blur", "first": 0, "end": 2 }],
 //!     "requirements": { "size": 557056, "…": "what it needs there" }
 //!   }],
@@ -41,7 +41,7 @@ use crate::frame::Frame;
 /// The value of the field `format`.
 pub(super) const FORMAT: &str = "tileheap-plan";
 /// The version that is read and written.
-pub(super) const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 2;
 
 /// Why a text is no plan for a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,7 +58,7 @@ impl Plan {
     /// # use std::sync::Arc;
     /// # use tileheap::frame::{SyntheticDesc, synthetic};
     /// # use tileheap::plan::PlanOptions;
-    /// # use tileheap::profile::{DeviceProfile, estimate};
+    /// # use tileheap::{measure::estimate, profile::DeviceProfile};
     /// use tileheap::plan::{Plan, plan};
     /// # let frame = synthetic(7, SyntheticDesc::default());
     /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
@@ -93,7 +93,7 @@ impl Plan {
     /// would tell besides is for [`Plan::from_json`], what the rules say for [`Plan::check`].
     ///
     /// ```
-    /// let fault = tileheap::plan::Plan::check_json(r#"{ "format": "list", "version": 1 }"#).unwrap_err();
+    /// let fault = tileheap::plan::Plan::check_json(r#"{ "format": "list", "version": 2 }"#).unwrap_err();
     /// assert!(fault.to_string().contains("tileheap-plan"));
     /// ```
     ///

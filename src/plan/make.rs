@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{NotTile, Plan, PlanError, PlanOptions, Reason};
+use super::{NotTile, PlacementReason, Plan, PlanError, PlanOptions};
 use super::{arena, barrier, eligible, operations, residency, split, timeline, totals};
-use crate::frame::{Demand, Frame};
+use crate::frame::{Frame, TileConstraint};
 use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 
@@ -16,7 +16,7 @@ use crate::profile::DeviceProfile;
 ///
 /// # Errors
 /// [`Error::Plan`](crate::Error::Plan) when ordinary memory cannot hold the frame, or a
-/// [pinned](crate::frame::Demand::Pinned) resource cannot live in tile memory. What else does not fit into tile memory is
+/// [pinned](crate::frame::TileConstraint::Pinned) resource cannot live in tile memory. What else does not fit into tile memory is
 /// no error, but a reason in the plan.
 pub fn plan(
     frame: &Frame,
@@ -78,7 +78,7 @@ pub(super) fn make_whole(
     let barriers = barrier::plan_barriers(frame, profile, &timeline, &placed, &resident.bound);
     let accesses = operations::plan_accesses(frame, profile, &placed, &resident.bound);
     let passes = totals::plan_passes(&resident, &timeline, &barriers);
-    let (resources, collisions) = totals::explain(
+    let (resources, conflicts) = totals::explain(
         frame,
         &timeline,
         requirements,
@@ -111,7 +111,7 @@ pub(super) fn make_whole(
         passes,
         accesses,
         barriers: barriers.table,
-        collisions,
+        conflicts,
         optimality: resident.optimality,
         totals,
     };
@@ -123,17 +123,18 @@ pub(super) fn make_whole(
 fn check_pinned(plan: &Plan) -> Result<(), PlanError> {
     for (id, resource) in plan.frame.resource_ids().zip(plan.frame.resources()) {
         let rule = match plan.resources[id.index()].reason {
-            _ if resource.demand != Demand::Pinned => continue,
-            Reason::Tile { .. } | Reason::Lazy { .. } => continue,
-            Reason::Unused => "no pass uses it",
-            Reason::External => "its memory is the caller's",
-            Reason::Arena(NotTile::OnePass { .. }) | Reason::Dedicated(NotTile::OnePass { .. }) => continue,
-            Reason::Arena(why) | Reason::Dedicated(why) => why.rule(resource.is_image()),
+            _ if resource.tile_constraint != TileConstraint::Pinned => continue,
+            PlacementReason::Tile { .. } | PlacementReason::Lazy { .. } => continue,
+            PlacementReason::Unused => "no pass uses it",
+            PlacementReason::External => "its memory is the caller's",
+            PlacementReason::Arena(NotTile::OnePass { .. })
+            | PlacementReason::Dedicated(NotTile::OnePass { .. }) => continue,
+            PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => why.rule(resource.is_image()),
         };
         return Err(PlanError::Pinned {
             resource: resource.name.clone(),
             rule,
-            why: plan.reason_in_words(id),
+            why: plan.reason_text(id),
         });
     }
     Ok(())

@@ -14,7 +14,7 @@
 //! use std::sync::Arc;
 //!
 //! use tileheap::frame::{SyntheticDesc, synthetic};
-//! use tileheap::plan::{Home, PlanOptions, Strategy, plan};
+//! use tileheap::plan::{MemoryKind, PlanOptions, Strategy, plan};
 //! use tileheap::measure::estimate;
 //! use tileheap::profile::DeviceProfile;
 //!
@@ -27,7 +27,7 @@
 //! // Where things live, in bytes of the objects that `best.objects` lists.
 //! for placement in &best.placements {
 //!     let name = &frame.resource(placement.resource).name;
-//!     if placement.home == Home::Tile {
+//!     if placement.home == MemoryKind::Tile {
 //!         println!("{name}: {} at {} over passes {}", placement.size, placement.offset, placement.span);
 //!     }
 //! }
@@ -39,13 +39,13 @@
 //! ```
 
 mod advise;
+mod aliasing;
 mod arena;
 mod barrier;
 mod check;
 mod eligible;
 mod epoch;
-mod fault;
-mod handover;
+mod error;
 mod json;
 mod make;
 pub mod model;
@@ -72,13 +72,14 @@ use crate::units::{Bytes, Run, Span};
 
 pub use advise::{Advice, Change, ChangeKind, Fusion, Merge, advise, dram_traffic, fusions, merges};
 pub use check::{
-    BarrierError, BytesError, CheckError, ContentsError, HazardError, Lack, LayoutError, Loss,
-    OperationError, ResidenceError, SplitError, StructureError, TileRule, TotalError, Touch,
+    BarrierError, BytesError, CheckError, ContentsError, ContentsLoss, HazardAccess, HazardError,
+    LayoutError, MissingDependency, OperationError, ResidenceError, SplitError, StructureError, TileRule,
+    TotalError,
 };
-pub use fault::PlanError;
+pub use error::PlanError;
 pub use json::PlanJsonError;
 pub use make::plan;
-pub use options::{BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
+pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
 pub use planner::Planner;
 pub use split::{Split, Store};
 
@@ -110,7 +111,7 @@ pub struct Plan {
     /// Every barrier; passes refer to runs of this table.
     pub barriers: Vec<Barrier>,
     /// Residents that kept others out; [`NotTile::NoRoom`] refers to runs of this table.
-    pub collisions: Vec<ResourceId>,
+    pub conflicts: Vec<ResourceId>,
     /// How good the choice of residents is; `None` where the strategy does not search.
     pub optimality: Option<Optimality>,
     /// Sums over the frame.
@@ -122,8 +123,8 @@ pub struct Plan {
 pub struct Optimality {
     /// Bytes of traffic that it saves a frame, less what stores write, and less the harm of what it reserves.
     pub value: i64,
-    /// No choice has a higher value, in the same bytes.
-    pub bound: i64,
+    /// No choice has a higher value.
+    pub upper_bound: i64,
     /// Of the choices of this value, none reserves fewer bytes, summed over the passes.
     pub least_reserved: bool,
     /// Branches of the search.
@@ -133,14 +134,14 @@ pub struct Optimality {
 impl Optimality {
     /// Whether no choice is better.
     pub fn is_proved(&self) -> bool {
-        self.value >= self.bound
+        self.value >= self.upper_bound
     }
 }
 
 /// The kind of memory a resource lives in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Home {
+pub enum MemoryKind {
     /// A lazily allocated attachment that lives inside one render pass.
     Lazy,
     /// An offset in the tile heap.
@@ -148,14 +149,14 @@ pub enum Home {
     /// An offset in a planned block of ordinary memory.
     Arena,
     /// An allocation of its own, or the caller's.
-    Own,
+    Dedicated,
 }
 
 /// One memory object (`VkDeviceMemory`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
     /// What it is for: placements in it have this home.
-    pub home: Home,
+    pub memory: MemoryKind,
     /// Its memory type.
     pub memory_type: u32,
     /// Its size in bytes. A tile object covers `[0, size)` of the tile heap, as all of them do.
@@ -195,7 +196,7 @@ pub struct Placement {
     /// Who lives here.
     pub resource: ResourceId,
     /// Kind of memory.
-    pub home: Home,
+    pub memory: MemoryKind,
     /// The memory object; `None` for external resources, whose memory is the caller's.
     pub object: Option<ObjectId>,
     /// Offset in the object.
@@ -216,12 +217,12 @@ pub struct ResourcePlan {
     /// Of a history pair, the first is the current version in even frames and the previous one in odd frames.
     pub placements: Run,
     /// Why it lives there.
-    pub reason: Reason,
+    pub reason: PlacementReason,
 }
 
 /// Why a resource lives where it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum PlacementReason {
     /// No pass uses it: it gets no memory.
     Unused,
     /// One render pass alone uses it, as an attachment whose contents nobody needs afterwards.
@@ -232,7 +233,7 @@ pub enum Reason {
     /// It earned its place in tile memory.
     Tile {
         /// Bytes per frame that do not cross the memory bus.
-        worth: Bytes,
+        savings: Bytes,
     },
     /// Shares a block of ordinary memory.
     Arena(NotTile),
@@ -303,23 +304,23 @@ pub enum NotTile {
         heap: Bytes,
     },
     /// There is room, but what would have to be reserved for it harms more than it saves; see [`model`].
-    NotWorth {
+    CostExceedsSavings {
         /// What it would have been worth, in bytes per frame.
-        worth: Bytes,
+        savings: Bytes,
         /// The harm in its passes, if it lay in the lowest room there is.
-        harm: Bytes,
+        binning_cost: Bytes,
     },
-    /// The frame asks for ordinary memory ([`Demand::KeptOff`](crate::frame::Demand::KeptOff)), and nothing else keeps it out.
-    KeptOff {
+    /// The frame asks for ordinary memory ([`TileConstraint::Excluded`](crate::frame::TileConstraint::Excluded)), and nothing else keeps it out.
+    Excluded {
         /// What it would have been worth, in bytes per frame.
-        worth: Bytes,
+        savings: Bytes,
     },
     /// Residents worth more were there.
     NoRoom {
         /// What it would have been worth, in bytes per frame.
-        worth: Bytes,
+        savings: Bytes,
         /// The residents alive with it: a run of [`Plan::collisions`].
-        beside: Run,
+        conflicts: Run,
     },
 }
 
@@ -327,7 +328,7 @@ pub enum NotTile {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PassPlan {
     /// The tile memory object that is bound while the pass runs.
-    pub bound: Option<ObjectId>,
+    pub bound_object: Option<ObjectId>,
     /// Bytes of tile residents alive in the pass, of its own queue.
     pub live_tile: Bytes,
     /// Barriers before the pass: a run of [`Plan::barriers`].
@@ -357,7 +358,7 @@ pub struct Barrier {
     /// The placement (of a history pair, the one of even frames).
     pub placement: PlacementId,
     /// Why it is there.
-    pub cause: Cause,
+    pub cause: BarrierCause,
     /// Stages that must have finished.
     pub src_stages: vk::PipelineStageFlags2,
     /// Their accesses, made available.
@@ -377,14 +378,14 @@ pub struct Barrier {
 /// Why a barrier is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Cause {
+pub enum BarrierCause {
     /// A write before, or a write to come, or a change of layout.
     Hazard,
     /// First use of bytes that another resource held, in this frame or the one before: also a memory barrier.
     Aliasing,
     /// A hazard, or the first use since the frame before, of a resident with an image in several memory objects: also a memory
     /// barrier, since the other use may have been another image's.
-    Alias,
+    Ladder,
     /// First use of its own bytes since the frame before.
     NextFrame,
     /// An external resource comes in.
@@ -456,20 +457,20 @@ impl Plan {
     }
 
     /// The kind of memory a resource lives in; `None` if nothing uses it.
-    pub fn home_of(&self, resource: ResourceId) -> Option<Home> {
+    pub fn memory_of(&self, resource: ResourceId) -> Option<MemoryKind> {
         self.placements_of(resource)
             .first()
-            .map(|placement| placement.home)
+            .map(|placement| placement.memory)
     }
 
     /// The harm of what is bound, in bytes of traffic a frame, as [`model`] has it, summed over the passes.
     ///
     /// Worked out when asked for: it takes a microsecond a pass.
-    pub fn harm(&self) -> Bytes {
+    pub fn binning_cost(&self) -> Bytes {
         let passes = self.frame.pass_ids().zip(&self.passes);
-        let harms = passes.filter_map(|(id, pass)| {
-            let reserved = self.objects.get(pass.bound?.index())?.size;
-            Some(model::harm_in(
+        let binning_costs = passes.filter_map(|(id, pass)| {
+            let reserved = self.objects.get(pass.bound_object?.index())?.size;
+            Some(model::binning_cost_in_pass(
                 &self.frame,
                 &self.profile,
                 id,
@@ -477,7 +478,7 @@ impl Plan {
                 self.options.bin_cost,
             ))
         });
-        harms.sum()
+        binning_costs.sum()
     }
 
     /// The barriers recorded before a pass.

@@ -43,7 +43,7 @@ pub const BIN_COST: Bytes = Bytes(16 << 10);
 
 /// Bytes that cross the memory bus for one access of a resource of `size` bytes that lives in DRAM: as measured, or all of it
 /// once for reading, once for writing.
-pub fn worth(access: &Access, size: Bytes) -> Bytes {
+pub fn savings(access: &Access, size: Bytes) -> Bytes {
     let modelled = || Bytes(size.0.saturating_mul(u64::from(access.count())));
     access.measured.unwrap_or_else(modelled)
 }
@@ -85,7 +85,7 @@ pub fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
 
 /// The harm of `reserved` bytes in one pass of a frame; none in a pass that is not cut in bins, and on devices whose GMEM is not
 /// known.
-pub fn harm_in(
+pub fn binning_cost_in_pass(
     frame: &Frame,
     profile: &DeviceProfile,
     pass: PassId,
@@ -94,14 +94,14 @@ pub fn harm_in(
 ) -> Bytes {
     match shape(frame, pass) {
         Some(shape) if bin_cost > Bytes::ZERO && profile.gmem > Bytes::ZERO => {
-            harm(profile.gmem, reserved, shape, bin_cost)
+            binning_cost(profile.gmem, reserved, shape, bin_cost)
         }
         _ => Bytes::ZERO,
     }
 }
 
 /// What `reserved` bytes of `gmem` cost a render pass: `bin_cost` for every bin that it has more than without them.
-pub fn harm(gmem: Bytes, reserved: Bytes, shape: PassShape, bin_cost: Bytes) -> Bytes {
+pub fn binning_cost(gmem: Bytes, reserved: Bytes, shape: PassShape, bin_cost: Bytes) -> Bytes {
     let tiles = |reserved: u64| binning(gmem.0, reserved, shape.bytes_per_pixel, shape.area).tiles();
     let more = tiles(reserved.0).saturating_sub(tiles(0));
     Bytes(more.saturating_mul(bin_cost.0))

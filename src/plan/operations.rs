@@ -5,7 +5,7 @@ use ash::vk;
 use super::arena::Placed;
 use super::epoch::layout_of;
 use super::{AccessPlan, ObjectId, PlacementId};
-use crate::frame::{Access, AccessKind, Frame, Lifetime, LoadOp, Version};
+use crate::frame::{Access, AccessKind, Frame, LoadOp, Persistence, Version};
 use crate::profile::{DeviceProfile, Features};
 
 pub(super) fn plan_accesses(
@@ -22,7 +22,7 @@ pub(super) fn plan_accesses(
         plans.push(AccessPlan {
             placement: PlacementId(current + copy),
             layout: layout_of(access, resource, placed.is_ladder(access.resource)),
-            load_op: match access.before {
+            load_op: match access.load_op {
                 LoadOp::Load => vk::AttachmentLoadOp::LOAD,
                 LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
                 LoadOp::DontCare => vk::AttachmentLoadOp::DONT_CARE,
@@ -54,7 +54,7 @@ fn store_what_is_wanted(frame: &Frame, profile: &DeviceProfile, plans: &mut [Acc
     let store_none = profile.features.contains(Features::STORE_OP_NONE);
     for id in frame.resource_ids() {
         // Backwards: what the next pass with this version wants, and at the end of the frame what its lifetime wants.
-        let at_the_end = frame.resource(id).lifetime != Lifetime::Transient;
+        let at_the_end = frame.resource(id).persistence != Persistence::Transient;
         let mut wanted = at_the_end;
         let uses = frame.uses_of(id);
         let mut end = uses.len();

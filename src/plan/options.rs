@@ -44,7 +44,7 @@ pub enum Ladder {
     Off,
     /// Where [`model`] has less harm with several. Only [`Strategy::Optimal`] asks it.
     #[default]
-    WherePays,
+    Auto,
     /// Wherever fewer bytes are reserved.
     Always,
 }
@@ -95,7 +95,7 @@ impl PlanOptions {
 }
 
 /// What a plan may cost to find, unless something else is said: a few milliseconds.
-pub const BUDGET: u64 = 100_000;
+pub const DEFAULT_BUDGET: u64 = 100_000;
 
 impl Default for PlanOptions {
     fn default() -> PlanOptions {
@@ -106,7 +106,7 @@ impl Default for PlanOptions {
             ladder: Ladder::default(),
             split: false,
             lazy: true,
-            budget: BUDGET,
+            budget: DEFAULT_BUDGET,
             bin_cost: model::BIN_COST,
             tile_limit: None,
         }

@@ -7,7 +7,7 @@ use std::fmt;
 
 use self::table::{Column, Table, WIDTH, write_wrapped};
 use super::words::{printable, quoted};
-use super::{Home, Ladder, Placement, Plan, Reason, WindowRule};
+use super::{Ladder, MemoryKind, Placement, PlacementReason, Plan, WindowRule};
 use crate::frame::PassId;
 use crate::units::{Bytes, Span};
 
@@ -29,12 +29,14 @@ struct Row<'a> {
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_header(f)?;
-        self.write_home(f, Home::Tile, "Tile memory")?;
-        self.write_home(f, Home::Lazy, "Lazily allocated memory")?;
-        self.write_home(f, Home::Arena, "Arenas in ordinary memory")?;
-        self.write_home(f, Home::Own, "Allocations of their own")?;
-        self.write_names(f, "The caller's own", |reason| reason == Reason::External)?;
-        self.write_names(f, "Used by no pass", |reason| reason == Reason::Unused)?;
+        self.write_memory(f, MemoryKind::Tile, "Tile memory")?;
+        self.write_memory(f, MemoryKind::Lazy, "Lazily allocated memory")?;
+        self.write_memory(f, MemoryKind::Arena, "Arenas in ordinary memory")?;
+        self.write_memory(f, MemoryKind::Dedicated, "Allocations of their own")?;
+        self.write_names(f, "The caller's own", |reason| {
+            reason == PlacementReason::External
+        })?;
+        self.write_names(f, "Used by no pass", |reason| reason == PlacementReason::Unused)?;
         self.write_passes(f)?;
         map::write(self, f)?;
         self.write_totals(f)
@@ -86,10 +88,14 @@ impl Plan {
         };
         let ladder = match self.options.ladder {
             Ladder::Off => ", no ladders",
-            Ladder::WherePays => "",
+            Ladder::Auto => "",
             Ladder::Always => ", ladders everywhere",
         };
-        let split = if self.options.split { ", split lives" } else { "" };
+        let split = if self.options.split {
+            ", split lifetimes"
+        } else {
+            ""
+        };
         let lazy = if self.options.lazy {
             ""
         } else {
@@ -106,8 +112,8 @@ impl Plan {
         )
     }
 
-    fn write_home(&self, f: &mut fmt::Formatter<'_>, home: Home, title: &str) -> fmt::Result {
-        let rows = self.rows(home);
+    fn write_memory(&self, f: &mut fmt::Formatter<'_>, memory: MemoryKind, title: &str) -> fmt::Result {
+        let rows = self.rows(memory);
         if rows.is_empty() {
             return Ok(());
         }
@@ -115,8 +121,8 @@ impl Plan {
         objects.sort_unstable();
         objects.dedup();
         let bytes: Bytes = objects.iter().map(|&object| self.objects[object].size).sum();
-        match home {
-            Home::Tile => writeln!(f, "\n{title}: {} bound at most", self.totals.tile_bytes)?,
+        match memory {
+            MemoryKind::Tile => writeln!(f, "\n{title}: {} bound at most", self.totals.tile_bytes)?,
             _ => writeln!(f, "\n{title}: {bytes} in {}", counted(objects.len(), "object"))?,
         }
         let mut table = Table::new(vec![
@@ -134,18 +140,22 @@ impl Plan {
                 objects_in_words(&objects),
                 self.span_in_words(placement.span),
             ];
-            table.row(cells, self.reason_in_words(placement.resource));
+            table.row(cells, self.reason_text(placement.resource));
         }
         table.write(f)
     }
 
     /// What has this home, by object and offset. External resources have no object: they are listed by name.
-    fn rows(&self, home: Home) -> Vec<Row<'_>> {
+    fn rows(&self, memory: MemoryKind) -> Vec<Row<'_>> {
         let mut rows: Vec<Row<'_>> = Vec::new();
-        for placement in self.placements.iter().filter(|placement| placement.home == home) {
+        for placement in self
+            .placements
+            .iter()
+            .filter(|placement| placement.memory == memory)
+        {
             let Some(object) = placement.object else { continue };
             match rows.last_mut() {
-                Some(row) if home == Home::Tile && row.placement.resource == placement.resource => {
+                Some(row) if memory == MemoryKind::Tile && row.placement.resource == placement.resource => {
                     row.objects.push(object.index());
                 }
                 _ => rows.push(Row {
@@ -173,7 +183,7 @@ impl Plan {
         &self,
         f: &mut fmt::Formatter<'_>,
         title: &str,
-        wanted: impl Fn(Reason) -> bool,
+        wanted: impl Fn(PlacementReason) -> bool,
     ) -> fmt::Result {
         let resources = self.frame.resources().iter().zip(&self.resources);
         let named = resources.filter(|(_, planned)| wanted(planned.reason));
@@ -206,7 +216,7 @@ impl Plan {
             ];
             if tile {
                 let bound = planned
-                    .bound
+                    .bound_object
                     .map(|object| self.objects[object.index()].size.to_string());
                 cells.extend([
                     bound.unwrap_or_else(|| "nothing".to_owned()),
@@ -268,18 +278,18 @@ impl Plan {
                 "of what is alive there",
             );
             row(
-                "… with one object for each run of lives",
+                "… with one object for each run of lifetimes",
                 totals.reserved_bytes_by_runs,
                 percent(totals.reserved_bytes_by_runs, live),
                 "of what is alive there",
             );
         }
-        let harm = self.harm();
-        if harm > Bytes::ZERO {
+        let binning_cost = self.binning_cost();
+        if binning_cost > Bytes::ZERO {
             row(
-                "harm of what is bound",
-                harm,
-                percent_up(harm, totals.on_chip_bytes),
+                "binning_cost of what is bound",
+                binning_cost,
+                percent_up(binning_cost, totals.on_chip_bytes),
                 "of what is kept: more bins in render passes",
             );
         }
@@ -324,7 +334,7 @@ impl Plan {
             };
             return writeln!(f, "  Proved in {steps}: no choice of residents is better{least}.");
         }
-        let (value, bound) = (found.value.unsigned_abs(), found.bound.unsigned_abs());
+        let (value, bound) = (found.value.unsigned_abs(), found.upper_bound.unsigned_abs());
         let more = percent_up(Bytes(bound.saturating_sub(value)), Bytes(value));
         writeln!(
             f,

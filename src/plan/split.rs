@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::eligible::{self, Ruling};
 use super::make::make_whole;
 use super::timeline::Timeline;
-use super::{Home, NotTile, Optimality, Plan, PlanOptions, Strategy, residency};
+use super::{MemoryKind, NotTile, Optimality, Plan, PlanOptions, Strategy, residency};
 use crate::frame::{Contents, Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
@@ -75,7 +75,7 @@ pub(super) fn improve(whole: Plan) -> crate::Result<Plan> {
     }
     plan.optimality = Some(Optimality {
         value: split_value,
-        bound: found.optimality.bound.max(split_value),
+        upper_bound: found.optimality.upper_bound.max(split_value),
         // Of other stretches of the same value, some may reserve less.
         least_reserved: false,
         steps: steps + own.steps,
@@ -86,7 +86,7 @@ pub(super) fn improve(whole: Plan) -> crate::Result<Plan> {
 /// The plan without stores, with what the search for them has found out.
 fn kept(whole: Plan, found: Optimality, steps: u64) -> Plan {
     let optimality = whole.optimality.map(|own| Optimality {
-        bound: found.bound.max(own.value),
+        upper_bound: found.upper_bound.max(own.value),
         least_reserved: own.least_reserved && found.least_reserved,
         steps,
         ..own
@@ -144,7 +144,7 @@ fn resident(
             &whole.options,
             old,
         )?;
-        let lives_there = |store: &Store| plan.home_of(store.from) == Some(Home::Tile);
+        let lives_there = |store: &Store| plan.memory_of(store.from) == Some(MemoryKind::Tile);
         let before = stretches.len();
         stretches.retain(|(resource, _)| {
             stores
@@ -250,6 +250,6 @@ pub(super) fn could_be_whole(frame: &Frame, rulings: &[Ruling], timeline: &Timel
     };
     let from = frame.accesses_of(pass)[0].resource;
     let place = |pass: PassId| (timeline.window_of(pass), timeline.queue_of(pass));
-    let last = frame.life_of(id).end.0.saturating_sub(1);
+    let last = frame.lifetime_of(id).end.0.saturating_sub(1);
     matches!(rulings[from.index()], Ruling::Tile(_)) && place(pass) == place(PassId(last))
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::*;
-use crate::frame::{BufferDesc, ClearValue, FrameBuilder, ImageDesc, Lifetime, LoadOp};
+use crate::frame::{BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use crate::measure::{Dedicated, ResourceRequirements};
 use crate::profile::{
     Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap, TileRequirements,
@@ -133,13 +133,22 @@ fn time_slicing_serves_a_chain_from_two_blocks() {
     let frame = chain(4);
     let plan = plan_on(&frame, profile(2), &PlanOptions::default());
     for id in frame.resource_ids() {
-        assert_eq!(plan.home_of(id), Some(Home::Tile), "{}", frame.resource(id).name);
+        assert_eq!(
+            plan.memory_of(id),
+            Some(MemoryKind::Tile),
+            "{}",
+            frame.resource(id).name
+        );
     }
     assert_eq!(plan.totals.tile_bytes, Bytes(2 * BLOCK.0));
     assert_eq!(plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
     // Every image is written once and read once.
     assert_eq!(plan.totals.on_chip_bytes, Bytes(4 * 2 * BLOCK.0));
-    assert!(plan.passes.iter().all(|pass| pass.bound == Some(ObjectId(0))));
+    assert!(
+        plan.passes
+            .iter()
+            .all(|pass| pass.bound_object == Some(ObjectId(0)))
+    );
 }
 
 #[test]
@@ -150,8 +159,19 @@ fn the_vendor_policy_takes_what_comes_first() {
         ..PlanOptions::default()
     };
     let plan = plan_on(&frame, profile(2), &options);
-    let homes: Vec<_> = frame.resource_ids().map(|id| plan.home_of(id).unwrap()).collect();
-    assert_eq!(homes, [Home::Tile, Home::Tile, Home::Arena, Home::Arena]);
+    let memories: Vec<_> = frame
+        .resource_ids()
+        .map(|id| plan.memory_of(id).unwrap())
+        .collect();
+    assert_eq!(
+        memories,
+        [
+            MemoryKind::Tile,
+            MemoryKind::Tile,
+            MemoryKind::Arena,
+            MemoryKind::Arena
+        ]
+    );
     assert_eq!(plan.objects[0].size, Bytes(2 * BLOCK.0));
 }
 
@@ -173,18 +193,18 @@ fn a_life_across_batches_stays_out_unless_the_submit_is_the_boundary() {
     let out = plan_on(&frame, profile(2), &PlanOptions::default());
     assert_eq!(
         out.resources[0].reason,
-        Reason::Arena(NotTile::CrossesWindows {
+        PlacementReason::Arena(NotTile::CrossesWindows {
             last: write,
             next: read
         })
     );
-    assert!(out.passes.iter().all(|pass| pass.bound.is_none()));
+    assert!(out.passes.iter().all(|pass| pass.bound_object.is_none()));
 
     let mut device = profile(2);
     device.tile.as_mut().unwrap().queue_submit_boundary = true;
     let inside = plan_on(&frame, device, &PlanOptions::default());
-    assert_eq!(inside.home_of(a), Some(Home::Tile));
-    assert!(inside.passes.iter().all(|pass| pass.bound.is_some()));
+    assert_eq!(inside.memory_of(a), Some(MemoryKind::Tile));
+    assert!(inside.passes.iter().all(|pass| pass.bound_object.is_some()));
 }
 
 /// ```text
@@ -208,7 +228,7 @@ fn nothing_is_bound_where_nothing_lives() {
     let frame = frame.build().unwrap();
     let plan = plan_on(&frame, profile(8), &PlanOptions::default());
     let object = Some(ObjectId(0));
-    let bound: Vec<_> = plan.passes.iter().map(|pass| pass.bound).collect();
+    let bound: Vec<_> = plan.passes.iter().map(|pass| pass.bound_object).collect();
     assert_eq!(bound, [object, object, None, object, object]);
     assert_eq!(plan.objects.len(), 1);
 }
@@ -231,7 +251,10 @@ fn an_attachment_of_one_pass_is_lazy_and_is_not_stored() {
     frame.compute_pass(commands, "read").sampled(color);
     let frame = frame.build().unwrap();
     let with = plan_on(&frame, profile(8), &PlanOptions::default());
-    assert_eq!(with.resources[depth.index()].reason, Reason::Lazy { pass });
+    assert_eq!(
+        with.resources[depth.index()].reason,
+        PlacementReason::Lazy { pass }
+    );
     assert_eq!(
         with.accesses_of(pass)[1].store_op,
         vk::AttachmentStoreOp::DONT_CARE
@@ -245,7 +268,7 @@ fn an_attachment_of_one_pass_is_lazy_and_is_not_stored() {
     let without = plan_on(&frame, profile(8), &options);
     assert_eq!(
         without.resources[depth.index()].reason,
-        Reason::Arena(NotTile::OnePass { pass })
+        PlacementReason::Arena(NotTile::OnePass { pass })
     );
 }
 
@@ -268,14 +291,14 @@ fn aliases_hand_over_around_the_frame() {
     assert_eq!(offset(0), offset(2));
     let first = plan.barriers_before(PassId(0));
     assert_eq!(first.len(), 1);
-    assert_eq!(first[0].cause, Cause::Aliasing);
+    assert_eq!(first[0].cause, BarrierCause::Aliasing);
     assert_eq!(first[0].src_stages, vk::PipelineStageFlags2::COMPUTE_SHADER);
     let taken = plan
         .barriers_before(PassId(2))
         .iter()
         .find(|b| b.resource == ResourceId(2))
         .unwrap();
-    assert_eq!(taken.cause, Cause::Aliasing);
+    assert_eq!(taken.cause, BarrierCause::Aliasing);
     assert_eq!(taken.old_layout, vk::ImageLayout::UNDEFINED);
     assert_eq!(taken.src_stages, vk::PipelineStageFlags2::FRAGMENT_SHADER);
 }
@@ -306,7 +329,7 @@ fn readers_of_one_stretch_share_a_barrier() {
 fn history_takes_turns() {
     let mut frame = FrameBuilder::new("temporal", EXTENT);
     let color = frame.image("color", image());
-    let history = frame.resource("history", image(), Lifetime::History);
+    let history = frame.resource("history", image(), Persistence::History);
     let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
@@ -332,7 +355,7 @@ fn history_takes_turns() {
     );
     assert_eq!(
         plan.resources[history.index()].reason,
-        Reason::Arena(NotTile::History)
+        PlacementReason::Arena(NotTile::History)
     );
     let barriers: Vec<_> = plan
         .barriers_before(resolve)
@@ -370,7 +393,7 @@ fn a_queue_change_is_a_release_and_an_acquire() {
     let plan = plan_on(&frame, profile(4), &PlanOptions::default());
     assert_eq!(
         plan.resources[0].reason,
-        Reason::Arena(NotTile::CrossesQueues {
+        PlacementReason::Arena(NotTile::CrossesQueues {
             last: write,
             next: read
         })

@@ -7,7 +7,8 @@ use super::residency::{Residency, Resident};
 use super::split::could_be_whole;
 use super::timeline::Timeline;
 use super::{
-    Home, NotTile, Object, PassPlan, Placement, PlanOptions, Reason, ResourcePlan, Strategy, Totals, model,
+    MemoryKind, NotTile, Object, PassPlan, Placement, PlacementReason, PlanOptions, ResourcePlan, Strategy,
+    Totals, model,
 };
 use crate::frame::{Contents, Frame, PassId, ResourceId};
 use crate::measure::{Dedicated, Requirements};
@@ -21,7 +22,7 @@ pub(super) fn plan_passes(residency: &Residency, timeline: &Timeline, barriers: 
         .iter()
         .zip(&barriers.around)
         .map(|(&bound, &(before, after))| PassPlan {
-            bound,
+            bound_object: bound,
             live_tile: Bytes::ZERO,
             before,
             after,
@@ -51,56 +52,65 @@ pub(super) fn explain(
     residency: &Residency,
 ) -> (Vec<ResourcePlan>, Vec<ResourceId>) {
     let residents = &residency.residents;
-    let mut collisions = Vec::new();
+    let mut conflicts = Vec::new();
     let mut resources = Vec::with_capacity(rulings.len());
     for (id, (&ruling, &placements)) in frame.resource_ids().zip(rulings.iter().zip(&placed.of_resource)) {
-        let home = placements
+        let memory = placements
             .of(&placed.placements)
             .first()
-            .map(|placement| placement.home);
+            .map(|placement| placement.memory);
         let reason = match ruling {
-            Ruling::Unused => Reason::Unused,
-            Ruling::External => Reason::External,
-            Ruling::Lazy(pass) => Reason::Lazy { pass },
-            Ruling::Tile(worth) if home == Some(Home::Tile) => Reason::Tile { worth },
-            Ruling::Tile(worth) => {
-                let first = collisions.len() as u32;
-                let life = frame.life_of(id);
-                let window = timeline.window_of(PassId(life.first.0));
-                let beside = alive_in(residents, life, window, timeline);
-                let harm = match requirements.resources[id.index()].tile {
+            Ruling::Unused => PlacementReason::Unused,
+            Ruling::External => PlacementReason::External,
+            Ruling::Lazy(pass) => PlacementReason::Lazy { pass },
+            Ruling::Tile(savings) if memory == Some(MemoryKind::Tile) => PlacementReason::Tile { savings },
+            Ruling::Tile(savings) => {
+                let first = conflicts.len() as u32;
+                let lifetime = frame.lifetime_of(id);
+                let window = timeline.window_of(PassId(lifetime.first.0));
+                let beside = alive_in(residents, lifetime, window, timeline);
+                let binning_cost = match requirements.resources[id.index()].tile {
                     Some(tile) if options.strategy == Strategy::Optimal => {
-                        let steps = (life.first.0..life.end.0).map(PassId);
+                        let steps = (lifetime.first.0..lifetime.end.0).map(PassId);
                         let steps = steps.filter(|&pass| timeline.window_of(pass) == window);
-                        room_beside(profile, beside.clone(), life, tile)
-                            .map(|end| harm_up_to(frame, profile, options, residency, steps, end))
+                        room_beside(profile, beside.clone(), lifetime, tile)
+                            .map(|end| added_binning_cost(frame, profile, options, residency, steps, end))
                     }
                     _ => None,
                 };
                 let dedicated = requirements.resources[id.index()].dedicated;
-                if let Some(harm) = harm.filter(|harm| *harm >= worth && worth > Bytes::ZERO) {
-                    let reason = ordinary(NotTile::NotWorth { worth, harm }, dedicated, home);
+                if let Some(binning_cost) =
+                    binning_cost.filter(|binning_cost| *binning_cost >= savings && savings > Bytes::ZERO)
+                {
+                    let reason = ordinary(
+                        NotTile::CostExceedsSavings {
+                            savings,
+                            binning_cost,
+                        },
+                        dedicated,
+                        memory,
+                    );
                     resources.push(ResourcePlan { placements, reason });
                     continue;
                 }
-                collisions.extend(beside.map(|resident| resident.resource));
-                let beside = Run {
+                conflicts.extend(beside.map(|resident| resident.resource));
+                let conflicts = Run {
                     first,
-                    end: collisions.len() as u32,
+                    end: conflicts.len() as u32,
                 };
-                ordinary(NotTile::NoRoom { worth, beside }, dedicated, home)
+                ordinary(NotTile::NoRoom { savings, conflicts }, dedicated, memory)
             }
-            Ruling::Ordinary(why) => ordinary(why, requirements.resources[id.index()].dedicated, home),
+            Ruling::Ordinary(why) => ordinary(why, requirements.resources[id.index()].dedicated, memory),
         };
         resources.push(ResourcePlan { placements, reason });
     }
-    (resources, collisions)
+    (resources, conflicts)
 }
 
 /// The residents of a window that are alive at some time of a life there. They are sorted by window and first step.
 fn alive_in<'a>(
     residents: &'a [Resident],
-    life: Span,
+    lifetime: Span,
     window: u32,
     timeline: &Timeline,
 ) -> impl Iterator<Item = &'a Resident> + Clone + use<'a> {
@@ -109,29 +119,29 @@ fn alive_in<'a>(
         (timeline.window_of(PassId(first.0)), first)
     };
     let from = residents.partition_point(|resident| place(resident).0 < window);
-    let born = residents.partition_point(|resident| place(resident) < (window, life.end));
+    let born = residents.partition_point(|resident| place(resident) < (window, lifetime.end));
     residents[from..born.max(from)]
         .iter()
-        .filter(move |resident| resident.span.end > life.first)
+        .filter(move |resident| resident.span.end > lifetime.first)
 }
 
 /// The end of the lowest room for a resource beside residents that live at the same time, if there is any.
 fn room_beside<'a>(
     profile: &DeviceProfile,
     beside: impl Iterator<Item = &'a Resident>,
-    life: Span,
+    lifetime: Span,
     tile: TileRequirements,
 ) -> Option<Bytes> {
     let mut shelf = Shelf::with_capacity(Some(profile.tile?.size));
     for (number, resident) in (0..).zip(beside) {
         shelf.place(number, resident.span, resident.offset, resident.size);
     }
-    let offset = shelf.lowest_fit(life, tile.size, tile.alignment)?;
+    let offset = shelf.lowest_fit(lifetime, tile.size, tile.alignment)?;
     Some(offset + tile.size)
 }
 
 /// The harm that reserving up to `end` in some passes adds to what is reserved there.
-fn harm_up_to(
+fn added_binning_cost(
     frame: &Frame,
     profile: &DeviceProfile,
     options: &PlanOptions,
@@ -139,20 +149,21 @@ fn harm_up_to(
     passes: impl Iterator<Item = PassId>,
     end: Bytes,
 ) -> Bytes {
-    let harm = |pass, reserved| model::harm_in(frame, profile, pass, reserved, options.bin_cost).0;
+    let binning_cost =
+        |pass, reserved| model::binning_cost_in_pass(frame, profile, pass, reserved, options.bin_cost).0;
     let more = passes.map(|pass| {
         let bound = residency.bound[pass.index()];
         let bound = bound.map_or(Bytes::ZERO, |object| residency.objects[object.index()].size);
-        Bytes(harm(pass, bound.max(end)) - harm(pass, bound))
+        Bytes(binning_cost(pass, bound.max(end)) - binning_cost(pass, bound))
     });
     more.sum()
 }
 
-fn ordinary(why: NotTile, dedicated: Dedicated, home: Option<Home>) -> Reason {
-    if home == Some(Home::Own) && dedicated != Dedicated::No {
-        Reason::Dedicated(why)
+fn ordinary(why: NotTile, dedicated: Dedicated, memory: Option<MemoryKind>) -> PlacementReason {
+    if memory == Some(MemoryKind::Dedicated) && dedicated != Dedicated::No {
+        PlacementReason::Dedicated(why)
     } else {
-        Reason::Arena(why)
+        PlacementReason::Arena(why)
     }
 }
 
@@ -172,22 +183,23 @@ pub(super) fn sum(
         ..Totals::default()
     };
     for pass in passes {
-        let Some(object) = pass.bound else { continue };
+        let Some(object) = pass.bound_object else { continue };
         totals.reserved_bytes += objects[object.index()].size;
         totals.live_bytes += pass.live_tile;
     }
     for (id, resource) in frame.resource_ids().zip(resources) {
         match resource.reason {
             // Traffic, not worth: that may be measured.
-            Reason::Tile { .. } => {
+            PlacementReason::Tile { .. } => {
                 let traffic = eligible_traffic(frame, requirements, id);
                 totals.eligible_bytes += traffic;
                 totals.on_chip_bytes += traffic;
             }
-            Reason::Arena(why) | Reason::Dedicated(why) if is_room_alone(why) => {
+            PlacementReason::Arena(why) | PlacementReason::Dedicated(why) if is_room_alone(why) => {
                 totals.eligible_bytes += eligible_traffic(frame, requirements, id);
             }
-            Reason::Arena(NotTile::Stored { .. }) | Reason::Dedicated(NotTile::Stored { .. })
+            PlacementReason::Arena(NotTile::Stored { .. })
+            | PlacementReason::Dedicated(NotTile::Stored { .. })
                 if could_be_whole(frame, rulings, timeline, id) =>
             {
                 totals.eligible_bytes += eligible_traffic(frame, requirements, id);
@@ -201,7 +213,7 @@ pub(super) fn sum(
         .filter(|pass| pass.contents == Contents::Store)
     {
         let from = pass.accesses.of(frame.accesses())[0].resource;
-        if let (Reason::Tile { .. }, Some(tile)) = (
+        if let (PlacementReason::Tile { .. }, Some(tile)) = (
             resources[from.index()].reason,
             requirements.resources[from.index()].tile,
         ) {
@@ -210,23 +222,23 @@ pub(super) fn sum(
     }
     totals.on_chip_bytes = Bytes(totals.on_chip_bytes.0.saturating_sub(totals.stored_bytes.0));
     for object in objects {
-        match object.home {
-            Home::Arena => totals.arena_bytes += object.size,
-            Home::Tile => totals.tile_bytes = totals.tile_bytes.max(object.size),
-            Home::Lazy | Home::Own => {}
+        match object.memory {
+            MemoryKind::Arena => totals.arena_bytes += object.size,
+            MemoryKind::Tile => totals.tile_bytes = totals.tile_bytes.max(object.size),
+            MemoryKind::Lazy | MemoryKind::Dedicated => {}
         }
     }
     let arena = || {
         placed
             .placements
             .iter()
-            .filter(|placement| placement.home == Home::Arena)
+            .filter(|placement| placement.memory == MemoryKind::Arena)
     };
     totals.arena_bytes_without_aliasing = arena().map(|placement| placement.size).sum();
     totals.arena_peak_live = objects
         .iter()
         .enumerate()
-        .filter(|(_, object)| object.home == Home::Arena)
+        .filter(|(_, object)| object.memory == MemoryKind::Arena)
         .map(|(index, _)| {
             peak(
                 arena().filter(|p| p.object.is_some_and(|object| object.index() == index)),
@@ -259,8 +271,8 @@ fn is_room_alone(why: NotTile) -> bool {
     matches!(
         why,
         NotTile::NoRoom { .. }
-            | NotTile::NotWorth { .. }
+            | NotTile::CostExceedsSavings { .. }
             | NotTile::TooLarge { .. }
-            | NotTile::KeptOff { .. }
+            | NotTile::Excluded { .. }
     )
 }

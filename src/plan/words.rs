@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Ladder, NotTile, Plan, Reason, Strategy, WindowRule, split};
+use super::{Ladder, NotTile, PlacementReason, Plan, Strategy, WindowRule, split};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
 use crate::measure::Dedicated;
 use crate::units::Run;
@@ -31,13 +31,13 @@ impl Strategy {
 
 impl Ladder {
     /// Every way, the default first.
-    pub const ALL: [Ladder; 3] = [Ladder::WherePays, Ladder::Always, Ladder::Off];
+    pub const ALL: [Ladder; 3] = [Ladder::Auto, Ladder::Always, Ladder::Off];
 
     /// The name that JSON and the command line use.
     pub const fn name(self) -> &'static str {
         match self {
             Ladder::Off => "off",
-            Ladder::WherePays => "where-pays",
+            Ladder::Auto => "auto",
             Ladder::Always => "always",
         }
     }
@@ -65,11 +65,11 @@ impl NotTile {
             NotTile::OnePass { .. } => "one render pass alone uses it",
             NotTile::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
             NotTile::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
-            NotTile::NotWorth { .. } => {
+            NotTile::CostExceedsSavings { .. } => {
                 "what is reserved takes GMEM from the driver's binning: VK_QCOM_tile_memory_heap, vkCmdBindTileMemoryQCOM"
             }
-            NotTile::KeptOff { .. } => "the frame asks for ordinary memory",
-            NotTile::NoRoom { .. } => "what lives at the same time must not share bytes",
+            NotTile::Excluded { .. } => "the frame asks for ordinary memory",
+            NotTile::NoRoom { .. } => "what lifetimes at the same time must not share bytes",
         }
     }
 }
@@ -78,14 +78,17 @@ impl Plan {
     /// Why `resource` lives where it lives, in words, and what would help where it is not on chip.
     ///
     /// One line without a full stop: `3.7 MiB of traffic a frame stay on chip`.
-    pub fn reason_in_words(&self, resource: ResourceId) -> String {
+    pub fn reason_text(&self, resource: ResourceId) -> String {
         match self.resources[resource.index()].reason {
-            Reason::Unused => "no pass uses it: it gets no memory".to_owned(),
-            Reason::External => "the caller's memory".to_owned(),
-            Reason::Lazy { pass } => {
-                format!("lives inside {} alone and never leaves the chip", self.pass(pass))
+            PlacementReason::Unused => "no pass uses it: it gets no memory".to_owned(),
+            PlacementReason::External => "the caller's memory".to_owned(),
+            PlacementReason::Lazy { pass } => {
+                format!(
+                    "lifetimes inside {} alone and never leaves the chip",
+                    self.pass(pass)
+                )
             }
-            Reason::Tile { worth } => {
+            PlacementReason::Tile { savings } => {
                 let store = self.stores().iter().find(|store| store.from == resource);
                 let less = store.map_or_else(String::new, |store| {
                     format!(
@@ -94,10 +97,10 @@ impl Plan {
                         self.pass(store.pass)
                     )
                 });
-                format!("{worth:#} of traffic a frame stay on chip{less}")
+                format!("{savings:#} of traffic a frame stay on chip{less}")
             }
-            Reason::Arena(why) => self.not_tile_in_words(resource, why),
-            Reason::Dedicated(why) => {
+            PlacementReason::Arena(why) => self.not_tile_in_words(resource, why),
+            PlacementReason::Dedicated(why) => {
                 format!(
                     "the driver wants an allocation of its own; {}",
                     self.not_tile_in_words(resource, why)
@@ -111,14 +114,14 @@ impl Plan {
         let long = matches!(
             why,
             NotTile::NoRoom { .. }
-                | NotTile::NotWorth { .. }
+                | NotTile::CostExceedsSavings { .. }
                 | NotTile::CrossesWindows { .. }
                 | NotTile::CrossesQueues { .. }
                 | NotTile::History
         );
         match self.frame.splits(resource) {
             Err(obstacle) if long && split::is_asked(&self.options) => {
-                format!("{text}; no part of its life either: {obstacle}")
+                format!("{text}; no part of its lifetime either: {obstacle}")
             }
             _ => text,
         }
@@ -127,7 +130,7 @@ impl Plan {
     fn constraint_in_words(&self, resource: ResourceId, why: NotTile) -> String {
         if let Some(store) = self.stores().iter().find(|store| store.to == resource) {
             return format!(
-                "in tile memory until {}, which stores it here; the rest of its life is not worth the room, or not allowed there",
+                "in tile memory until {}, which stores it here; the rest of its lifetime is not savings the room, or not allowed there",
                 self.pass(store.pass)
             );
         }
@@ -171,7 +174,7 @@ impl Plan {
                     _ => "no lazily allocated memory can spare its bytes",
                 };
                 format!(
-                    "lives inside {} alone, whose own binning keeps it on chip; {lazy}",
+                    "lifetimes inside {} alone, whose own binning keeps it on chip; {lazy}",
                     self.pass(pass)
                 )
             }
@@ -184,8 +187,8 @@ impl Plan {
                 )
             }
             NotTile::Refused => self.refusal_in_words(resource),
-            NotTile::KeptOff { worth } => format!(
-                "kept off tile memory as asked, where {worth:#} of its traffic a frame could stay on chip"
+            NotTile::Excluded { savings } => format!(
+                "kept off tile memory as asked, where {savings:#} of its traffic a frame could stay on chip"
             ),
             NotTile::TooLarge { size, heap } if self.profile.tile.is_some_and(|tile| heap < tile.size) => {
                 format!("its {size:#} exceed the {heap:#} of the heap that may be used")
@@ -194,12 +197,15 @@ impl Plan {
                 "its {size:#} exceed the whole heap of {heap:#}: it fits with {} % fewer bytes (a smaller format or extent)",
                 percent_up(size.0.saturating_sub(heap.0), size.0)
             ),
-            NotTile::NotWorth { worth, harm } => format!(
-                "its {worth:#} of traffic a frame are less than the harm of reserving room for it, {harm:#} of more bins in its passes"
+            NotTile::CostExceedsSavings {
+                savings,
+                binning_cost,
+            } => format!(
+                "its {savings:#} of traffic a frame are less than the binning_cost of reserving room for it, {binning_cost:#} of more bins in its passes"
             ),
-            NotTile::NoRoom { worth, beside } => format!(
-                "no room for its {worth:#} of traffic a frame beside {}: end their lives sooner, or shrink it",
-                self.collisions_in_words(beside)
+            NotTile::NoRoom { savings, conflicts } => format!(
+                "no room for its {savings:#} of traffic a frame beside {}: end their lifetimes sooner, or shrink it",
+                self.conflicts_text(conflicts)
             ),
         }
     }
@@ -247,9 +253,9 @@ impl Plan {
     }
 
     /// The first residents by name, and how many more.
-    fn collisions_in_words(&self, beside: Run) -> String {
+    fn conflicts_text(&self, conflicts: Run) -> String {
         const NAMED: usize = 3;
-        let residents = beside.of(&self.collisions);
+        let residents = conflicts.of(&self.conflicts);
         if residents.is_empty() {
             return "what is bound already".to_owned();
         }

@@ -51,7 +51,7 @@ impl Attachments {
                 layout: planned.layout,
                 load: planned.load_op,
                 store: planned.store_op,
-                clear: if let LoadOp::Clear(value) = access.before {
+                clear: if let LoadOp::Clear(value) = access.load_op {
                     value
                 } else {
                     ClearValue::ZERO

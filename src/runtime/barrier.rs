@@ -10,8 +10,8 @@ use super::create::full_subresource_range;
 use super::device_queue::DeviceQueue;
 use super::functions::Functions;
 use super::legacy;
-use crate::frame::{Lifetime, PassId};
-use crate::plan::{Barrier, Cause, PlacementId, Plan, TransferHalf};
+use crate::frame::{PassId, Persistence};
+use crate::plan::{Barrier, BarrierCause, PlacementId, Plan, TransferHalf};
 use crate::units::Run;
 
 /// The side of a pass.
@@ -92,8 +92,8 @@ impl Barriers {
                     starts.2 as usize,
                 );
                 if matches!(
-                    plan.frame.resource(barrier.resource).lifetime,
-                    Lifetime::External(_)
+                    plan.frame.resource(barrier.resource).persistence,
+                    Persistence::External(_)
                 ) {
                     external.push(External {
                         placement: barrier.placement,
@@ -222,7 +222,7 @@ impl Two {
         (from, to): (u32, u32),
         first_memory: usize,
     ) -> usize {
-        if matches!(barrier.cause, Cause::Aliasing | Cause::Alias) {
+        if matches!(barrier.cause, BarrierCause::Aliasing | BarrierCause::Ladder) {
             // The bytes were another resource's, or another image's of the same resource: that one's accesses are outside an image or buffer barrier's scope.
             let memory = vk::MemoryBarrier2::default()
                 .src_stage_mask(barrier.src_stages)

@@ -28,7 +28,7 @@ use super::target::Target;
 use super::tiles::Tiles;
 use super::tiles::{bound_bytes, check_shading};
 use crate::Result;
-use crate::frame::{Contents, Lifetime, Pass, PassId, PassKind, Version};
+use crate::frame::{Contents, Pass, PassId, PassKind, Persistence, Version};
 use crate::measure::Requirements;
 use crate::plan::Plan;
 
@@ -72,10 +72,10 @@ fn check_stores(plan: &Plan) -> Result<()> {
         .passes()
         .iter()
         .find(|pass| pass.contents == Contents::Store);
-    match stores.filter(|_| !store::AVAILABLE) {
+    match stores.filter(|_| !store::available()) {
         Some(pass) => Err(RuntimeError::UnsupportedPass {
             pass: pass.name.clone(),
-            why: "the runtime stores split lives only if it is built with the feature `shaders`",
+            why: "the runtime stores split lifetimes only if it is built with the feature `shaders`",
         }
         .into()),
         None => Ok(()),
@@ -175,7 +175,10 @@ fn complete(
 fn external_passes(plan: &Plan) -> Vec<PassId> {
     let external = |attachment: &Attachment| {
         let resource = plan.placements[attachment.placement.index()].resource;
-        matches!(plan.frame.resource(resource).lifetime, Lifetime::External(_))
+        matches!(
+            plan.frame.resource(resource).persistence,
+            Persistence::External(_)
+        )
     };
     plan.frame
         .pass_ids()
@@ -196,7 +199,7 @@ fn in_parity(plan: &Plan, places: &[BoundResource], parity: Parity) -> Vec<Bound
     let mut places = places.to_vec();
     if parity == Parity::Odd {
         for (resource, planned) in plan.frame.resources().iter().zip(&plan.resources) {
-            if resource.lifetime == Lifetime::History && planned.placements.len() == 2 {
+            if resource.persistence == Persistence::History && planned.placements.len() == 2 {
                 places.swap(
                     planned.placements.indices().start,
                     planned.placements.indices().start + 1,

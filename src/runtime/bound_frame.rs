@@ -20,7 +20,7 @@ use super::store::StorePass;
 use super::submission::Submission;
 use super::target::Target;
 use crate::Result;
-use crate::frame::{Access, Lifetime, PassId, QueueId, ResourceId, Version};
+use crate::frame::{Access, PassId, Persistence, QueueId, ResourceId, Version};
 use crate::plan::{PlacementId, Plan};
 
 /// A plan with everything it asks for created and bound.
@@ -225,7 +225,8 @@ impl BoundFrame {
     /// The object of the previous version.
     pub(super) fn previous_place(&self, resource: ResourceId, parity: Parity) -> BoundResource {
         let placements = self.plan.resources[resource.index()].placements;
-        let pair = placements.len() == 2 && self.plan.frame.resource(resource).lifetime == Lifetime::History;
+        let pair =
+            placements.len() == 2 && self.plan.frame.resource(resource).persistence == Persistence::History;
         assert!(
             pair,
             "resource `{}` has no previous version",

@@ -3,8 +3,8 @@
 use ash::vk;
 
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
-use crate::frame::{Lifetime, Resource, ResourceKind};
-use crate::plan::Home;
+use crate::frame::{Persistence, Resource, ResourceKind};
+use crate::plan::MemoryKind;
 
 /// How the image of `resource` is created to live in `home`; `None` for buffers.
 ///
@@ -12,7 +12,7 @@ use crate::plan::Home;
 /// is for images that share bytes *and contents*, one per memory object of a tile resident.
 pub(super) fn image_info(
     resource: &Resource,
-    home: Home,
+    memory: MemoryKind,
     alias: bool,
 ) -> Option<vk::ImageCreateInfo<'static>> {
     let ResourceKind::Image {
@@ -23,12 +23,12 @@ pub(super) fn image_info(
     else {
         return None;
     };
-    usage |= match home {
-        Home::Tile => IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
-        Home::Lazy => vk::ImageUsageFlags::TRANSIENT_ATTACHMENT,
-        Home::Arena | Home::Own => vk::ImageUsageFlags::empty(),
+    usage |= match memory {
+        MemoryKind::Tile => IMAGE_USAGE_TILE_MEMORY_BIT_QCOM,
+        MemoryKind::Lazy => vk::ImageUsageFlags::TRANSIENT_ATTACHMENT,
+        MemoryKind::Arena | MemoryKind::Dedicated => vk::ImageUsageFlags::empty(),
     };
-    if resource.lifetime == Lifetime::History && home != Home::Tile {
+    if resource.persistence == Persistence::History && memory != MemoryKind::Tile {
         // Cleared once, before the first frame reads what no frame wrote. In tile memory is a stretch of it at most, which is written
         // first.
         usage |= vk::ImageUsageFlags::TRANSFER_DST;
@@ -55,14 +55,14 @@ pub(super) fn image_info(
 }
 
 /// How the buffer of `resource` is created to live in `home`; `None` for images.
-pub(super) fn buffer_info(resource: &Resource, home: Home) -> Option<vk::BufferCreateInfo<'static>> {
+pub(super) fn buffer_info(resource: &Resource, memory: MemoryKind) -> Option<vk::BufferCreateInfo<'static>> {
     let ResourceKind::Buffer { desc, mut usage } = resource.kind else {
         return None;
     };
-    if home == Home::Tile {
+    if memory == MemoryKind::Tile {
         usage |= BUFFER_USAGE_TILE_MEMORY_BIT_QCOM;
     }
-    if resource.lifetime == Lifetime::History && home != Home::Tile {
+    if resource.persistence == Persistence::History && memory != MemoryKind::Tile {
         usage |= vk::BufferUsageFlags::TRANSFER_DST;
     }
     Some(

@@ -205,7 +205,7 @@ impl FrameRecorder<'_> {
             info = info.push_next(shading);
         }
         // Inside a render pass binding is inherited, or contents are lost (VUID-vkCmdExecuteCommands-memory-10724).
-        let object = self.bound.plan.passes[pass.index()].bound;
+        let object = self.bound.plan.passes[pass.index()].bound_object;
         let memory = object.map(|object| self.bound.memory[object.index()]);
         let mut tile = TileMemoryBindInfoQCOM::default().memory(memory.unwrap_or_default());
         if memory.is_some() {
@@ -221,7 +221,7 @@ impl FrameRecorder<'_> {
     /// `command_buffer` is a secondary one in the recording state.
     pub unsafe fn bind_secondary(&self, command_buffer: vk::CommandBuffer, pass: PassId) {
         let pass = self.bound.plan.pass_of(pass);
-        if let Some(object) = self.bound.plan.passes[pass.index()].bound {
+        if let Some(object) = self.bound.plan.passes[pass.index()].bound_object {
             // SAFETY: the caller's duty.
             unsafe { self.bound.bind_tile_memory(command_buffer, Some(object)) };
         }

@@ -10,7 +10,7 @@ use super::device_state::DeviceState;
 use super::error::RuntimeError;
 use super::one_shot::OneShotCommands;
 use crate::Result;
-use crate::frame::{Lifetime, PassId, Resource, ResourceId, Version};
+use crate::frame::{PassId, Persistence, Resource, ResourceId, Version};
 use crate::plan::{Barrier, PlacementId, Plan, TransferHalf};
 
 /// One copy of a history resource, to be cleared.
@@ -69,7 +69,8 @@ fn copies_of<'a>(
     let first = reads
         .into_iter()
         .find(|&index| plan.frame.accesses()[index].version == Version::Previous);
-    let Some(read) = first.filter(|_| resource.lifetime == Lifetime::History && placements.len() == 2) else {
+    let Some(read) = first.filter(|_| resource.persistence == Persistence::History && placements.len() == 2)
+    else {
         return Vec::new();
     };
     let previous = PlacementId(placements.start as u32 + 1);

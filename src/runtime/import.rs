@@ -8,7 +8,7 @@ use super::error::RuntimeError;
 use super::progress::FrameNumber;
 use super::rendering::Rendering;
 use crate::Result;
-use crate::frame::{Lifetime, ResourceId, SemaphoreId};
+use crate::frame::{Persistence, ResourceId, SemaphoreId};
 
 /// The caller's objects for the external resources and semaphores of one frame.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +65,7 @@ impl BoundFrame {
         let count = tables.len();
         let tables = &mut tables[parity.index() % count];
         let frame = &plan.frame;
-        let external = |id: &ResourceId| matches!(frame.resource(*id).lifetime, Lifetime::External(_));
+        let external = |id: &ResourceId| matches!(frame.resource(*id).persistence, Persistence::External(_));
         for id in frame.resource_ids().filter(external) {
             tables.places[plan.resources[id.index()].placements.indices()].fill(BoundResource::Missing);
         }

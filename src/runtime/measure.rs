@@ -9,9 +9,9 @@ use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
 };
-use crate::frame::{Frame, Lifetime, Resource};
+use crate::frame::{Frame, Persistence, Resource};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
-use crate::plan::Home;
+use crate::plan::MemoryKind;
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
 
@@ -52,7 +52,7 @@ impl DeviceState {
         }
         let ids = frame.resource_ids().zip(frame.resources());
         let measured = ids.map(|(id, resource)| {
-            let external = matches!(resource.lifetime, Lifetime::External(_));
+            let external = matches!(resource.persistence, Persistence::External(_));
             if external || frame.uses_of(id).is_empty() {
                 return Ok(NOTHING);
             }
@@ -64,11 +64,11 @@ impl DeviceState {
     }
 
     fn measure_one(&self, resource: &Resource) -> Result<ResourceRequirements> {
-        let answer = if let Some(info) = image_info(resource, Home::Arena, false) {
+        let answer = if let Some(info) = image_info(resource, MemoryKind::Arena, false) {
             self.image_is_supported(resource, &info)?;
             self.image_requirements(&resource.name, &info)?
         } else {
-            let info = buffer_info(resource, Home::Arena).expect("a resource is an image or a buffer");
+            let info = buffer_info(resource, MemoryKind::Arena).expect("a resource is an image or a buffer");
             self.addresses_are_supported(resource, &info)?;
             self.buffer_requirements(&resource.name, &info)?
         };
@@ -87,7 +87,7 @@ impl DeviceState {
         let Some(tile) = &self.profile.tile else {
             return Ok(None);
         };
-        let answer = if let Some(info) = image_info(resource, Home::Tile, false) {
+        let answer = if let Some(info) = image_info(resource, MemoryKind::Tile, false) {
             // Asked even within the set of parameters that the extension guarantees: a driver may refuse a format, and an image
             // that it refuses must not be created, nor asked about (VUID-VkImageCreateInfo-imageCreateMaxMipLevels-02251).
             if !self.supports_image(&resource.name, &info)? {
@@ -95,7 +95,7 @@ impl DeviceState {
             }
             self.image_requirements(&resource.name, &info)?
         } else {
-            let info = buffer_info(resource, Home::Tile).expect("a resource is an image or a buffer");
+            let info = buffer_info(resource, MemoryKind::Tile).expect("a resource is an image or a buffer");
             // What the extension does not permit must not even be asked for (VUID-VkBufferCreateInfo-usage-10764).
             if tile.buffer(&info).is_none() {
                 return Ok(None);
@@ -110,7 +110,7 @@ impl DeviceState {
     /// The lazily allocated types for it as a transient attachment; 0 where it is used otherwise.
     fn measure_lazy(&self, resource: &Resource) -> Result<u32> {
         let lazy = self.profile.lazy_type_bits() & !self.profile.tile_type_bits();
-        let Some(info) = image_info(resource, Home::Lazy, false).filter(|_| lazy != 0) else {
+        let Some(info) = image_info(resource, MemoryKind::Lazy, false).filter(|_| lazy != 0) else {
             return Ok(0);
         };
         // VUID-VkImageCreateInfo-usage-00963

@@ -204,7 +204,7 @@ impl<'a> Commands<'a> {
     fn before(&self, pass: PassId, secondary: bool) {
         let BoundFrame { state, plan, .. } = self.bound;
         self.begin_label(pass);
-        self.bind_tile(plan.passes[pass.index()].bound);
+        self.bind_tile(plan.passes[pass.index()].bound_object);
         // SAFETY: the command buffer is recording, outside render passes.
         unsafe {
             self.tables
@@ -388,7 +388,7 @@ impl PassCommands<'_> {
         unsafe { bound.state.device.cmd_execute_commands(*handle, secondaries) };
         self.commands.tile.set(TileBinding::Unknown);
         self.commands
-            .bind_tile(bound.plan.passes[self.pass.index()].bound);
+            .bind_tile(bound.plan.passes[self.pass.index()].bound_object);
     }
 
     fn place(&self, resource: ResourceId, version: Version) -> BoundResource {

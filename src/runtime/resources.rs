@@ -10,9 +10,9 @@ use super::measure::MemoryRequirements;
 use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
 use crate::Result;
-use crate::frame::{Lifetime, Resource};
+use crate::frame::{Persistence, Resource};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
-use crate::plan::{Home, Placement, Plan};
+use crate::plan::{MemoryKind, Placement, Plan};
 use crate::units::{Alignment, Bytes};
 
 /// What became of creating a plan's resources.
@@ -77,13 +77,14 @@ impl<'a> Work<'a> {
 
     /// Whether several images of the resource stand for the same contents.
     fn is_ladder(&self, placement: &Placement) -> bool {
-        placement.home == Home::Tile && self.plan.resources[placement.resource.index()].placements.len() > 1
+        placement.memory == MemoryKind::Tile
+            && self.plan.resources[placement.resource.index()].placements.len() > 1
     }
 
     fn image_info(&self, placement: &Placement) -> Option<vk::ImageCreateInfo<'static>> {
         image_info(
             self.resource(placement),
-            placement.home,
+            placement.memory,
             self.is_ladder(placement),
         )
     }
@@ -91,10 +92,10 @@ impl<'a> Work<'a> {
     fn create_bare(&self, placement: &Placement, owned: &mut OwnedObjects) -> Result<Bare> {
         let resource = self.resource(placement);
         let state = self.state;
-        if matches!(resource.lifetime, Lifetime::External(_)) {
+        if matches!(resource.persistence, Persistence::External(_)) {
             return Ok(Bare::External);
         }
-        let tile = placement.home == Home::Tile;
+        let tile = placement.memory == MemoryKind::Tile;
         if let Some(info) = self.image_info(placement) {
             if !tile {
                 // Tile memory was granted when measuring, by the extension's guarantee or the driver's word.
@@ -104,7 +105,7 @@ impl<'a> Work<'a> {
             let (image, answer) = unsafe { owned.create_image(&resource.name, &info) }?;
             return Ok(Bare::Image(image, answer));
         }
-        let info = buffer_info(resource, placement.home).expect("a resource is an image or a buffer");
+        let info = buffer_info(resource, placement.memory).expect("a resource is an image or a buffer");
         state.addresses_are_supported(resource, &info)?;
         // SAFETY: the size is not 0 (the frame's validation), and the usage is that of the accesses.
         let (buffer, answer) = unsafe { owned.create_buffer(&resource.name, &info) }?;
@@ -131,7 +132,7 @@ impl<'a> Work<'a> {
             });
             grow(
                 &mut requirements.resources[placement.resource.index()],
-                placement.home,
+                placement.memory,
                 answer,
             );
         }
@@ -149,14 +150,14 @@ impl<'a> Work<'a> {
                 answer.memory_type_bits, object.memory_type
             ));
         }
-        let (size, alignment) = match (placement.home, answer.tile) {
-            (Home::Tile, None) => {
+        let (size, alignment) = match (placement.memory, answer.tile) {
+            (MemoryKind::Tile, None) => {
                 return Some("ordinary memory: the driver refuses it tile memory".to_owned());
             }
-            (Home::Tile, Some(tile)) => (tile.size, tile.alignment),
+            (MemoryKind::Tile, Some(tile)) => (tile.size, tile.alignment),
             // Its own allocation is made as large as it has to be.
-            (Home::Lazy, _) => return None,
-            (Home::Arena | Home::Own, _) => (answer.size, answer.alignment),
+            (MemoryKind::Lazy, _) => return None,
+            (MemoryKind::Arena | MemoryKind::Dedicated, _) => (answer.size, answer.alignment),
         };
         let fits = size <= placement.size && placement.offset.is_aligned(alignment);
         (!fits).then(|| format!("{size} at alignment {alignment}"))
@@ -177,9 +178,9 @@ impl<'a> Work<'a> {
                 count += 1;
                 last = Some((placement, bare, answer));
             }
-            let name = format!("{:?} {index} of frame `{}`", object.home, frame.name());
+            let name = format!("{:?} {index} of frame `{}`", object.memory, frame.name());
             let mut desc = MemoryDesc {
-                own_object: matches!(object.home, Home::Tile | Home::Lazy),
+                own_object: matches!(object.memory, MemoryKind::Tile | MemoryKind::Lazy),
                 device_address,
                 ..MemoryDesc::new(&name, object.memory_type, object.size, alignment)
             };
@@ -276,10 +277,10 @@ impl<'a> Work<'a> {
 
 /// A block with one resident can be dedicated to it, and must then be exactly as large.
 fn adapt_to_only(desc: &mut MemoryDesc<'_>, placement: &Placement, bare: &Bare, answer: &MemoryRequirements) {
-    if placement.home == Home::Lazy {
+    if placement.memory == MemoryKind::Lazy {
         desc.size = Ord::max(desc.size, answer.size);
     }
-    if placement.home != Home::Own || answer.dedicated == Dedicated::No {
+    if placement.memory != MemoryKind::Dedicated || answer.dedicated == Dedicated::No {
         return;
     }
     desc.size = answer.size;
@@ -292,23 +293,23 @@ fn adapt_to_only(desc: &mut MemoryDesc<'_>, placement: &Placement, bare: &Bare, 
 
 /// Whether a device address of the resource is asked for.
 fn has_address(resource: &Resource) -> bool {
-    let info = buffer_info(resource, Home::Own);
+    let info = buffer_info(resource, MemoryKind::Dedicated);
     info.is_some_and(|info| info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS))
 }
 
 /// Raises what was planned with to what is needed.
-fn grow(planned: &mut ResourceRequirements, home: Home, answer: &MemoryRequirements) {
+fn grow(planned: &mut ResourceRequirements, memory: MemoryKind, answer: &MemoryRequirements) {
     let more = |size: &mut Bytes, alignment: &mut Alignment, new: (Bytes, Alignment)| {
         *size = Ord::max(*size, new.0);
         *alignment = alignment.lcm(new.1).unwrap_or(new.1);
     };
-    match (home, &mut planned.tile, answer.tile) {
-        (Home::Tile, Some(tile), Some(new)) => {
+    match (memory, &mut planned.tile, answer.tile) {
+        (MemoryKind::Tile, Some(tile), Some(new)) => {
             more(&mut tile.size, &mut tile.alignment, (new.size, new.alignment));
         }
-        (Home::Tile, tile, _) => *tile = None,
-        (Home::Lazy, _, _) => planned.lazy_type_bits &= answer.memory_type_bits,
-        (Home::Arena | Home::Own, _, _) => {
+        (MemoryKind::Tile, tile, _) => *tile = None,
+        (MemoryKind::Lazy, _, _) => planned.lazy_type_bits &= answer.memory_type_bits,
+        (MemoryKind::Arena | MemoryKind::Dedicated, _, _) => {
             more(
                 &mut planned.size,
                 &mut planned.alignment,

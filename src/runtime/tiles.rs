@@ -40,7 +40,7 @@ impl Tiles {
 
 /// The bytes that are bound during a pass.
 pub(super) fn bound_bytes(plan: &Plan, pass: PassId) -> Bytes {
-    let bound = plan.passes[pass.index()].bound;
+    let bound = plan.passes[pass.index()].bound_object;
     bound.map_or(Bytes::ZERO, |object| plan.objects[object.index()].size)
 }
 

@@ -1,7 +1,7 @@
 //! What is read before it is written, what a store is, and how long the judgement takes.
 
 use ash::vk;
-use tileheap::frame::{Contents, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp, ResourceId};
+use tileheap::frame::{Contents, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
 
 use crate::{ALL, EXTENT, buffer, color, refused};
 
@@ -17,7 +17,7 @@ fn contents() {
     );
     refused(
         |frame, commands| {
-            let swapchain = Lifetime::External(ExternalDesc::SWAPCHAIN);
+            let swapchain = Persistence::External(ExternalDesc::SWAPCHAIN);
             let image = frame.resource("i", ImageDesc::new(vk::Format::R8_UNORM, EXTENT), swapchain);
             frame.render_pass(commands, "p").color(image, LoadOp::Load);
         },
@@ -40,7 +40,7 @@ fn contents() {
     );
     let history = |frame: &mut FrameBuilder| {
         let desc = ImageDesc::new(vk::Format::R8_UNORM, EXTENT);
-        frame.resource("i", desc, Lifetime::History)
+        frame.resource("i", desc, Persistence::History)
     };
     refused(
         |frame, commands| {

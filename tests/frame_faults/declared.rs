@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp,
+    AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::units::Bytes;
 
@@ -119,7 +119,7 @@ fn sizes() {
     refused(
         |frame, commands| {
             let nowhere = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-            frame.resource("i", plain, Lifetime::External(nowhere));
+            frame.resource("i", plain, Persistence::External(nowhere));
             frame.compute_pass(commands, "p");
         },
         "external image `i` leaves the frame in layout UNDEFINED: name the layout in which it is wanted",
@@ -245,7 +245,7 @@ fn attachments() {
 
 #[test]
 fn settings_that_say_nothing_do_not_tell_frames_apart() {
-    let frame = |before: LoadOp| {
+    let frame = |load_op: LoadOp| {
         let mut frame = FrameBuilder::new("f", EXTENT);
         let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
         let submit = frame.submit(queue);
@@ -254,7 +254,7 @@ fn settings_that_say_nothing_do_not_tell_frames_apart() {
         let image = color(&mut frame, "i");
         frame.render_pass(commands, "p").color(image, LoadOp::DontCare);
         let pass = frame.compute_pass(commands, "q");
-        pass.access(image, AccessKind::SampledImage, true, false, before);
+        pass.access(image, AccessKind::SampledImage, true, false, load_op);
         frame.build().unwrap()
     };
     assert_eq!(frame(LoadOp::DontCare), frame(LoadOp::Load));

@@ -5,7 +5,7 @@ use tileheap::frame::Frame;
 /// A frame in JSON: resources, semaphores, then passes of the first batch, and more submits.
 fn json(resources: &str, semaphores: &str, batch: &str, passes: &str, submits: &str) -> String {
     format!(
-        r#"{{"format": "tileheap-frame", "version": 1, "name": "f", "base_extent": [64, 64],
+        r#"{{"format": "tileheap-frame", "version": 2, "name": "f", "base_extent": [64, 64],
         "queues": [{{"name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"]}},
                    {{"name": "copy", "capabilities": ["VK_QUEUE_TRANSFER_BIT"]}}],
         "semaphores": [{semaphores}], "resources": [{resources}],
@@ -17,8 +17,8 @@ fn json(resources: &str, semaphores: &str, batch: &str, passes: &str, submits: &
 #[test]
 fn the_same_faults_from_json() {
     let image = r#"{"name": "i", "image": {"format": "VK_FORMAT_R8_UNORM", "extent": [4, 4]}}"#;
-    let history = r#"{"name": "i", "image": {"format": "VK_FORMAT_R8_UNORM", "extent": [4, 4]}, "lifetime": "history"}"#;
-    let nowhere = r#"{"name": "i", "image": {"format": "VK_FORMAT_R8_UNORM", "extent": [4, 4]}, "lifetime": {"external": {"entry": {}, "exit": {}}}}"#;
+    let history = r#"{"name": "i", "image": {"format": "VK_FORMAT_R8_UNORM", "extent": [4, 4]}, "persistence": "history"}"#;
+    let nowhere = r#"{"name": "i", "image": {"format": "VK_FORMAT_R8_UNORM", "extent": [4, 4]}, "persistence": {"external": {"entry": {}, "exit": {}}}}"#;
     let planes =
         r#"{"name": "i", "image": {"format": "VK_FORMAT_G8_B8_R8_3PLANE_420_UNORM", "extent": [4, 4]}}"#;
     let buffer = r#"{"name": "b", "buffer": {"size": 4}}"#;
@@ -27,12 +27,12 @@ fn the_same_faults_from_json() {
     let pass = |kind: &str, accesses: &str| {
         format!(r#"{{"name": "p", "kind": "{kind}", "accesses": [{accesses}]}}"#)
     };
-    let draw = r#"{"resource": "i", "kind": "color_attachment", "writes": true, "before": "overwrite"}"#;
-    let draw_m = r#"{"resource": "m", "kind": "color_attachment", "writes": true, "before": "overwrite"}"#;
+    let draw = r#"{"resource": "i", "kind": "color_attachment", "writes": true, "load_op": "dont_care"}"#;
+    let draw_m = r#"{"resource": "m", "kind": "color_attachment", "writes": true, "load_op": "dont_care"}"#;
     let sample = r#"{"resource": "i", "kind": "sampled_image", "reads": true}"#;
     let previous = r#"{"resource": "i", "kind": "sampled_image", "reads": true, "version": "previous"}"#;
-    let store = r#"{"resource": "b", "kind": "storage_buffer", "writes": true, "before": "overwrite"}"#;
-    let resolve = r#"{"resource": "i", "kind": "resolve_attachment", "writes": true, "before": "overwrite", "resolves": "i"}"#;
+    let store = r#"{"resource": "b", "kind": "storage_buffer", "writes": true, "load_op": "dont_care"}"#;
+    let resolve = r#"{"resource": "i", "kind": "resolve_attachment", "writes": true, "load_op": "dont_care", "resolves": "i"}"#;
     let plain = pass("compute", "");
     let copy = r#", {"queue": "copy", "batches": [{"command_buffers": [{"name": "d", "passes": [
         {"name": "q", "kind": "transfer", "accesses": [{"resource": "b", "kind": "transfer_source", "reads": true}]}]}]}]}"#;

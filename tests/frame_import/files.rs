@@ -21,12 +21,20 @@ fn the_shared_frames_import_as_they_are() {
         } = import(&text).unwrap();
         assert_eq!(frame.passes().len(), passes, "{file}");
         assert_eq!(frame.submits().len(), submits, "{file}");
-        let of = |wanted: fn(&Lifetime) -> bool| {
-            frame.resources().iter().filter(|it| wanted(&it.lifetime)).count()
+        let of = |wanted: fn(&Persistence) -> bool| {
+            frame
+                .resources()
+                .iter()
+                .filter(|it| wanted(&it.persistence))
+                .count()
         };
-        assert_eq!(of(|lifetime| *lifetime == Lifetime::History), history, "{file}");
         assert_eq!(
-            of(|lifetime| matches!(lifetime, Lifetime::External(_))),
+            of(|persistence| *persistence == Persistence::History),
+            history,
+            "{file}"
+        );
+        assert_eq!(
+            of(|persistence| matches!(persistence, Persistence::External(_))),
             external,
             "{file}"
         );
@@ -113,8 +121,8 @@ fn the_granite_frame_means_what_its_authors_meant() {
         LoadOp::Clear(ClearValue::DepthStencil(0.0, 0))
     );
     assert_eq!(
-        lifetime(&frame, "backbuffer"),
-        Lifetime::External(ExternalDesc::SWAPCHAIN)
+        persistence(&frame, "backbuffer"),
+        Persistence::External(ExternalDesc::SWAPCHAIN)
     );
     let formats = ["emissive/HDR", "tonemapped", "backbuffer"]
         .map(|name| frame.resource(frame.resource_named(name).unwrap()).format());

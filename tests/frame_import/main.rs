@@ -9,7 +9,7 @@ mod rules;
 use ash::vk;
 use tileheap::frame::import::{Imported, import, import_sized, read};
 use tileheap::frame::{
-    Access, AccessKind, ClearValue, ExternalDesc, Frame, Lifetime, LoadOp, PassKind, ResourceKind, Version,
+    Access, AccessKind, ClearValue, ExternalDesc, Frame, LoadOp, PassKind, Persistence, ResourceKind, Version,
 };
 
 /// A loose file of resources and passes.
@@ -68,12 +68,12 @@ fn summary(access: &Access) -> (AccessKind, bool, bool, Version, LoadOp) {
         access.reads,
         access.writes,
         access.version,
-        access.before,
+        access.load_op,
     )
 }
 
-fn lifetime(frame: &Frame, name: &str) -> Lifetime {
-    frame.resource(frame.resource_named(name).unwrap()).lifetime
+fn persistence(frame: &Frame, name: &str) -> Persistence {
+    frame.resource(frame.resource_named(name).unwrap()).persistence
 }
 
 const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);

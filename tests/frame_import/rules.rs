@@ -36,7 +36,7 @@ fn a_write_that_is_no_attachment_overwrites() {
             raster("three", "", "a color"),
         ],
     );
-    let before: Vec<_> = frame.accesses().iter().map(|access| access.before).collect();
+    let before: Vec<_> = frame.accesses().iter().map(|access| access.load_op).collect();
     // Drawing over what compute made keeps it.
     assert_eq!(before, [LoadOp::DontCare, LoadOp::DontCare, LoadOp::Load]);
 }
@@ -52,7 +52,7 @@ fn clears_fit_the_format() {
         &resources.join(", "),
         &[raster("p", "", "u color, s color, d depth")],
     );
-    let before: Vec<_> = frame.accesses().iter().map(|access| access.before).collect();
+    let before: Vec<_> = frame.accesses().iter().map(|access| access.load_op).collect();
     assert_eq!(
         before,
         [
@@ -75,7 +75,7 @@ fn history_is_read_as_the_frame_before_left_it_until_it_is_written() {
         ],
     );
     let history = frame.resource_named("h").unwrap();
-    assert_eq!(lifetime(&frame, "h"), Lifetime::History);
+    assert_eq!(persistence(&frame, "h"), Persistence::History);
     let uses = frame
         .uses_of(history)
         .iter()
@@ -127,8 +127,8 @@ fn imported_resources_enter_and_leave_sensibly() {
             compute("r", "", "b storage"),
         ],
     );
-    let external = |name: &str| match lifetime(&frame, name) {
-        Lifetime::External(desc) => desc,
+    let external = |name: &str| match persistence(&frame, name) {
+        Persistence::External(desc) => desc,
         other => panic!("{name} is {other:?}"),
     };
     use vk::ImageLayout as L;

@@ -14,7 +14,7 @@ use tileheap::frame::shaders::{
     AddressSource, EntryPoint, Mismatch, PipelineShaders, ShaderError, ShaderModule, check,
 };
 use tileheap::frame::{
-    AccessKind, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, PassId,
+    AccessKind, BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
 };
 use tileheap::units::Bytes;
 use tileheap_testkit::glsl::Stage;

@@ -145,7 +145,7 @@ fn derived_accesses_know_versions_and_addresses() {
     let history = scene.frame.resource(
         "history",
         ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT),
-        Lifetime::History,
+        Persistence::History,
     );
     let pipeline = PipelineShaders::new()
         .shader(&entry)
@@ -159,7 +159,7 @@ fn derived_accesses_know_versions_and_addresses() {
     let kinds: Vec<_> = frame
         .accesses_of(pass)
         .iter()
-        .map(|it| (it.kind, it.reads, it.before))
+        .map(|it| (it.kind, it.reads, it.load_op))
         .collect();
     assert_eq!(
         kinds,

@@ -14,9 +14,9 @@
 
 use ash::vk::{AccessFlags2 as A, Extent2D, Format, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags};
 use tileheap::frame::{
-    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
+    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
-use tileheap::plan::{Cause, Home, NotTile, Plan, Reason, Totals};
+use tileheap::plan::{BarrierCause, MemoryKind, NotTile, PlacementReason, Plan, Totals};
 use tileheap::units::Bytes;
 
 use super::{BLOCK, DEVICE_LOCAL, Pencil, TILE, device, requirement};
@@ -40,8 +40,8 @@ fn frame(late: bool) -> Frame {
     let hdr = frame.image("hdr", image(Format::R16G16B16A16_SFLOAT));
     let bloom = frame.image("bloom", image(Format::R8_UNORM));
     let scratch = frame.buffer("scratch", BufferDesc::new(Bytes(64 * KIB)));
-    let history = frame.resource("history", image(Format::R8G8B8A8_UNORM), Lifetime::History);
-    let swapchain = Lifetime::External(ExternalDesc::SWAPCHAIN);
+    let history = frame.resource("history", image(Format::R8G8B8A8_UNORM), Persistence::History);
+    let swapchain = Persistence::External(ExternalDesc::SWAPCHAIN);
     let screen = frame.resource("screen", image(Format::B8G8R8A8_UNORM), swapchain);
     let graphics = frame.queue("graphics", QueueFlags::GRAPHICS | QueueFlags::COMPUTE);
     let submit = frame.submit(graphics);
@@ -121,7 +121,7 @@ fn draw(late: bool) -> Plan {
         pencil.before(
             "late",
             ("bloom", 0),
-            Cause::Hazard,
+            BarrierCause::Hazard,
             source,
             destination,
             (read, L::GENERAL),
@@ -148,40 +148,54 @@ fn draw(late: bool) -> Plan {
 
 fn place(pencil: &mut Pencil, late: bool) {
     let steps = if late { 7 } else { 6 };
-    let large = pencil.object(Home::Tile, TILE, 5 * BLOCK);
-    let small = pencil.object(Home::Tile, TILE, BLOCK);
-    let arena = pencil.object(Home::Arena, DEVICE_LOCAL, 256 * KIB);
-    let tile = Reason::Tile { worth: Bytes(BLOCK) };
-    let refused = Reason::Arena(NotTile::Refused);
-    let history = Reason::Arena(NotTile::History);
+    let large = pencil.object(MemoryKind::Tile, TILE, 5 * BLOCK);
+    let small = pencil.object(MemoryKind::Tile, TILE, BLOCK);
+    let arena = pencil.object(MemoryKind::Arena, DEVICE_LOCAL, 256 * KIB);
+    let tile = PlacementReason::Tile {
+        savings: Bytes(BLOCK),
+    };
+    let refused = PlacementReason::Arena(NotTile::Refused);
+    let history = PlacementReason::Arena(NotTile::History);
     let stay = |object, offset, size| [(Some(object), offset, size)];
-    pencil.place("albedo", tile, Home::Tile, &stay(large, 0, 3 * BLOCK), (0, 3));
+    pencil.place(
+        "albedo",
+        tile,
+        MemoryKind::Tile,
+        &stay(large, 0, 3 * BLOCK),
+        (0, 3),
+    );
     pencil.place(
         "depth",
         tile,
-        Home::Tile,
+        MemoryKind::Tile,
         &stay(large, 3 * BLOCK, 2 * BLOCK),
         (0, 3),
     );
     pencil.place(
         "bloom",
         tile,
-        Home::Tile,
+        MemoryKind::Tile,
         &stay(small, 0, BLOCK),
         if late { (3, 7) } else { (3, 5) },
     );
-    pencil.place("hdr", refused, Home::Arena, &stay(arena, 0, 64 * KIB), (2, 5));
+    pencil.place(
+        "hdr",
+        refused,
+        MemoryKind::Arena,
+        &stay(arena, 0, 64 * KIB),
+        (2, 5),
+    );
     pencil.place(
         "lights",
         refused,
-        Home::Arena,
+        MemoryKind::Arena,
         &stay(arena, 64 * KIB, 64 * KIB),
         (1, 3),
     );
     pencil.place(
         "scratch",
         refused,
-        Home::Arena,
+        MemoryKind::Arena,
         &stay(arena, 64 * KIB, 64 * KIB),
         (3, 5),
     );
@@ -189,11 +203,11 @@ fn place(pencil: &mut Pencil, late: bool) {
         (Some(arena), 128 * KIB, 64 * KIB),
         (Some(arena), 192 * KIB, 64 * KIB),
     ];
-    pencil.place("history", history, Home::Arena, &versions, (0, steps));
+    pencil.place("history", history, MemoryKind::Arena, &versions, (0, steps));
     pencil.place(
         "screen",
-        Reason::External,
-        Home::Own,
+        PlacementReason::External,
+        MemoryKind::Dedicated,
         &[(None, 0, 36 * KIB)],
         (5, 6),
     );
@@ -231,7 +245,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "gbuffer",
         ("albedo", 0),
-        Cause::Aliasing,
+        BarrierCause::Aliasing,
         wait(readers),
         color,
         to_color,
@@ -239,7 +253,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "gbuffer",
         ("depth", 0),
-        Cause::NextFrame,
+        BarrierCause::NextFrame,
         wait(SHADERS),
         depth,
         (L::UNDEFINED, test),
@@ -248,7 +262,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "cull",
         ("depth", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         depth,
         sampled(SHADERS),
         (test, tested),
@@ -256,7 +270,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "cull",
         ("lights", 0),
-        Cause::Aliasing,
+        BarrierCause::Aliasing,
         wait(fragment),
         stored,
         NO_LAYOUT,
@@ -264,7 +278,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "lighting",
         ("albedo", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         color,
         sampled(fragment),
         (write, read),
@@ -272,7 +286,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "lighting",
         ("lights", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         stored,
         loaded,
         NO_LAYOUT,
@@ -280,7 +294,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "lighting",
         ("hdr", 0),
-        Cause::NextFrame,
+        BarrierCause::NextFrame,
         wait(SHADERS),
         color,
         to_color,
@@ -288,7 +302,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "bloom",
         ("hdr", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         color,
         sampled(SHADERS),
         (write, read),
@@ -297,7 +311,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "bloom",
         ("bloom", 0),
-        Cause::Aliasing,
+        BarrierCause::Aliasing,
         wait(fragment),
         stored,
         to_general,
@@ -305,7 +319,7 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "bloom",
         ("scratch", 0),
-        Cause::Aliasing,
+        BarrierCause::Aliasing,
         wait(fragment),
         stored,
         NO_LAYOUT,
@@ -313,17 +327,24 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "merge",
         ("bloom", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         stored,
         sampled(fragment),
         (L::GENERAL, read),
     );
-    pencil.before("merge", ("scratch", 0), Cause::Hazard, stored, loaded, NO_LAYOUT);
+    pencil.before(
+        "merge",
+        ("scratch", 0),
+        BarrierCause::Hazard,
+        stored,
+        loaded,
+        NO_LAYOUT,
+    );
     // The current version was the previous one in the frame before, and the previous one is as `tonemap` left it.
     pencil.before(
         "merge",
         ("history", 0),
-        Cause::NextFrame,
+        BarrierCause::NextFrame,
         wait(fragment),
         color,
         to_color,
@@ -331,17 +352,24 @@ fn synchronise(pencil: &mut Pencil, late: bool) {
     pencil.before(
         "tonemap",
         ("history", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         color,
         sampled(fragment),
         (write, read),
     );
     let acquired = wait(S::COLOR_ATTACHMENT_OUTPUT);
-    pencil.before("tonemap", ("screen", 0), Cause::Entry, acquired, color, to_color);
+    pencil.before(
+        "tonemap",
+        ("screen", 0),
+        BarrierCause::Entry,
+        acquired,
+        color,
+        to_color,
+    );
     pencil.after(
         "tonemap",
         ("screen", 0),
-        Cause::Exit,
+        BarrierCause::Exit,
         color,
         nothing,
         (write, L::PRESENT_SRC_KHR),

@@ -12,8 +12,8 @@ use ash::vk;
 use tileheap::frame::{Access, AccessKind, Frame, LoadOp, PassId, QueueId, ResourceId, Version};
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
 use tileheap::plan::{
-    AccessPlan, Barrier, Cause, Home, Object, ObjectId, PassPlan, Placement, PlacementId, Plan, PlanOptions,
-    QueueTransfer, Reason, ResourcePlan, Totals, TransferHalf,
+    AccessPlan, Barrier, BarrierCause, MemoryKind, Object, ObjectId, PassPlan, Placement, PlacementId,
+    PlacementReason, Plan, PlanOptions, QueueTransfer, ResourcePlan, Totals, TransferHalf,
 };
 use tileheap::profile::{
     DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
@@ -118,7 +118,7 @@ impl Pencil {
             resources: vec![
                 ResourcePlan {
                     placements: Run::default(),
-                    reason: Reason::Unused,
+                    reason: PlacementReason::Unused,
                 };
                 frame.resources().len()
             ],
@@ -127,7 +127,7 @@ impl Pencil {
             passes: vec![PassPlan::default(); passes],
             accesses: Vec::new(),
             barriers: Vec::new(),
-            collisions: Vec::new(),
+            conflicts: Vec::new(),
             optimality: None,
             totals: Totals::default(),
         };
@@ -139,9 +139,9 @@ impl Pencil {
     }
 
     /// A memory object.
-    pub(crate) fn object(&mut self, home: Home, memory_type: u32, size: u64) -> ObjectId {
+    pub(crate) fn object(&mut self, memory: MemoryKind, memory_type: u32, size: u64) -> ObjectId {
         self.plan.objects.push(Object {
-            home,
+            memory,
             memory_type,
             size: Bytes(size),
         });
@@ -152,8 +152,8 @@ impl Pencil {
     pub(crate) fn place(
         &mut self,
         resource: &str,
-        reason: Reason,
-        home: Home,
+        reason: PlacementReason,
+        memory: MemoryKind,
         stays: &[(Option<ObjectId>, u64, u64)],
         span: (u32, u32),
     ) {
@@ -162,7 +162,7 @@ impl Pencil {
         for &(object, offset, size) in stays {
             self.plan.placements.push(Placement {
                 resource: id,
-                home,
+                memory,
                 object,
                 offset: Bytes(offset),
                 size: Bytes(size),
@@ -179,7 +179,7 @@ impl Pencil {
     /// What is bound in a pass, and how much of it is alive.
     pub(crate) fn bind(&mut self, pass: &str, object: ObjectId, live: u64) {
         let pass = self.pass(pass);
-        self.plan.passes[pass.index()].bound = Some(object);
+        self.plan.passes[pass.index()].bound_object = Some(object);
         self.plan.passes[pass.index()].live_tile = Bytes(live);
     }
 
@@ -188,7 +188,7 @@ impl Pencil {
         &mut self,
         pass: &str,
         (resource, version): (&str, u32),
-        cause: Cause,
+        cause: BarrierCause,
         source: Scope,
         destination: Scope,
         layouts: (vk::ImageLayout, vk::ImageLayout),
@@ -204,7 +204,7 @@ impl Pencil {
         &mut self,
         pass: &str,
         (resource, version): (&str, u32),
-        cause: Cause,
+        cause: BarrierCause,
         source: Scope,
         destination: Scope,
         layouts: (vk::ImageLayout, vk::ImageLayout),
@@ -218,7 +218,7 @@ impl Pencil {
     fn barrier(
         &self,
         (resource, version): (&str, u32),
-        cause: Cause,
+        cause: BarrierCause,
         (src_stages, src_access): Scope,
         (dst_stages, dst_access): Scope,
         (old_layout, new_layout): (vk::ImageLayout, vk::ImageLayout),
@@ -264,7 +264,7 @@ impl Pencil {
         let first = self.plan.resources[access.resource.index()].placements.first;
         let depth = resource.aspects().intersects(vk::ImageAspectFlags::DEPTH);
         let attachment = access.kind.is_attachment() && access.kind != AccessKind::ResolveAttachment;
-        let load_op = match access.before {
+        let load_op = match access.load_op {
             LoadOp::Load if attachment => vk::AttachmentLoadOp::LOAD,
             LoadOp::Clear(_) => vk::AttachmentLoadOp::CLEAR,
             _ => vk::AttachmentLoadOp::DONT_CARE,

@@ -9,8 +9,8 @@
 //! ```
 
 use ash::vk::{AccessFlags2 as A, Extent2D, Format, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags};
-use tileheap::frame::{ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp};
-use tileheap::plan::{Cause, Home, NotTile, Plan, Reason, Totals, TransferHalf};
+use tileheap::frame::{ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::plan::{BarrierCause, MemoryKind, NotTile, PlacementReason, Plan, Totals, TransferHalf};
 use tileheap::units::Bytes;
 
 use super::{DEVICE_LOCAL, Pencil, device, half, requirement};
@@ -27,7 +27,7 @@ fn frame(arrives: S) -> Frame {
     let image = |format| ImageDesc::new(format, extent);
     let scene = frame.image("scene", image(Format::R8G8B8A8_UNORM));
     let blurred = frame.image("blurred", image(Format::R8G8B8A8_UNORM));
-    let swapchain = Lifetime::External(ExternalDesc::SWAPCHAIN);
+    let swapchain = Persistence::External(ExternalDesc::SWAPCHAIN);
     let screen = frame.resource("screen", image(Format::B8G8R8A8_UNORM), swapchain);
     let graphics = frame.queue("graphics", QueueFlags::GRAPHICS);
     let compute = frame.queue("compute", QueueFlags::COMPUTE);
@@ -69,26 +69,26 @@ pub(crate) fn two_queues(arrives: S) -> Plan {
     let queue = |pass| frame.queue_of(frame.pass_named(pass).unwrap());
     let (graphics, compute) = (queue("draw"), queue("blur"));
 
-    let arena = pencil.object(Home::Arena, DEVICE_LOCAL, 128 * KIB);
-    let reason = Reason::Arena(NotTile::Refused);
+    let arena = pencil.object(MemoryKind::Arena, DEVICE_LOCAL, 128 * KIB);
+    let reason = PlacementReason::Arena(NotTile::Refused);
     pencil.place(
         "scene",
         reason,
-        Home::Arena,
+        MemoryKind::Arena,
         &[(Some(arena), 0, 64 * KIB)],
         (0, 2),
     );
     pencil.place(
         "blurred",
         reason,
-        Home::Arena,
+        MemoryKind::Arena,
         &[(Some(arena), 64 * KIB, 64 * KIB)],
         (1, 3),
     );
     pencil.place(
         "screen",
-        Reason::External,
-        Home::Own,
+        PlacementReason::External,
+        MemoryKind::Dedicated,
         &[(None, 0, 64 * KIB)],
         (2, 3),
     );
@@ -105,17 +105,24 @@ pub(crate) fn two_queues(arrives: S) -> Plan {
     pencil.before(
         "draw",
         ("scene", 0),
-        Cause::NextFrame,
+        BarrierCause::NextFrame,
         everything,
         color,
         to_color,
     );
-    let release = pencil.after("draw", ("scene", 0), Cause::Hazard, color, nothing, (write, read));
+    let release = pencil.after(
+        "draw",
+        ("scene", 0),
+        BarrierCause::Hazard,
+        color,
+        nothing,
+        (write, read),
+    );
     release.transfer = half(TransferHalf::Release, graphics, compute);
     let acquire = pencil.before(
         "blur",
         ("scene", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         nothing,
         sampled(S::COMPUTE_SHADER),
         (write, read),
@@ -125,7 +132,7 @@ pub(crate) fn two_queues(arrives: S) -> Plan {
     pencil.before(
         "blur",
         ("blurred", 0),
-        Cause::NextFrame,
+        BarrierCause::NextFrame,
         everything,
         stored,
         to_general,
@@ -133,7 +140,7 @@ pub(crate) fn two_queues(arrives: S) -> Plan {
     let release = pencil.after(
         "blur",
         ("blurred", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         stored,
         nothing,
         (L::GENERAL, read),
@@ -142,18 +149,25 @@ pub(crate) fn two_queues(arrives: S) -> Plan {
     let acquire = pencil.before(
         "present",
         ("blurred", 0),
-        Cause::Hazard,
+        BarrierCause::Hazard,
         nothing,
         sampled(S::FRAGMENT_SHADER),
         (L::GENERAL, read),
     );
     acquire.transfer = half(TransferHalf::Acquire, compute, graphics);
     let acquired = (S::COLOR_ATTACHMENT_OUTPUT, A::NONE);
-    pencil.before("present", ("screen", 0), Cause::Entry, acquired, color, to_color);
+    pencil.before(
+        "present",
+        ("screen", 0),
+        BarrierCause::Entry,
+        acquired,
+        color,
+        to_color,
+    );
     pencil.after(
         "present",
         ("screen", 0),
-        Cause::Exit,
+        BarrierCause::Exit,
         color,
         nothing,
         (write, L::PRESENT_SRC_KHR),

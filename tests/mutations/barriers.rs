@@ -1,10 +1,10 @@
 //! Damage to barriers.
 
 use ash::vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
-use tileheap::frame::{Lifetime, PassKind};
+use tileheap::frame::{PassKind, Persistence};
 use tileheap::plan::{
-    Barrier, BarrierError, Cause, CheckError, ContentsError, HazardError, Lack, LayoutError, Loss, Plan,
-    Touch, TransferHalf,
+    Barrier, BarrierCause, BarrierError, CheckError, ContentsError, ContentsLoss, HazardAccess, HazardError,
+    LayoutError, MissingDependency, Plan, TransferHalf,
 };
 
 use super::{BarrierSite, barriers_where, drop_barrier, needs, refused, uses, uses_in};
@@ -42,7 +42,7 @@ fn read_after_write(plan: &Plan) -> Vec<BarrierSite> {
         let reads = uses_in(plan, placement, site.pass)
             .iter()
             .any(|access| needs(plan, access));
-        let keeps = barrier.old_layout == barrier.new_layout && barrier.cause == Cause::Hazard;
+        let keeps = barrier.old_layout == barrier.new_layout && barrier.cause == BarrierCause::Hazard;
         let writes = barrier.src_access.intersects(
             A::SHADER_STORAGE_WRITE
                 | A::COLOR_ATTACHMENT_WRITE
@@ -55,7 +55,7 @@ fn read_after_write(plan: &Plan) -> Vec<BarrierSite> {
             .rfind(|(_, access, _)| access.pass < site.pass)
             .map(|(_, access, _)| access.pass);
         let served = barriers_where(plan, |other, barrier| {
-            matches!(barrier.cause, Cause::Aliasing | Cause::Alias)
+            matches!(barrier.cause, BarrierCause::Aliasing | BarrierCause::Ladder)
                 && writer.is_some_and(|writer| writer < other.pass)
                 && other.pass <= site.pass
         });
@@ -63,9 +63,9 @@ fn read_after_write(plan: &Plan) -> Vec<BarrierSite> {
     })
 }
 
-fn is_hazard(fault: &CheckError, site: &BarrierSite, lacks: impl Fn(Lack) -> bool) -> bool {
-    matches!(fault, CheckError::Hazard(HazardError { second, lack, .. })
-        if second.pass() == Some(&site.pass_name) && second.resource() == site.resource_name && lacks(*lack))
+fn is_hazard(fault: &CheckError, site: &BarrierSite, lacks: impl Fn(MissingDependency) -> bool) -> bool {
+    matches!(fault, CheckError::Hazard(HazardError { second, missing, .. })
+        if second.pass() == Some(&site.pass_name) && second.resource() == site.resource_name && lacks(*missing))
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn the_old_layout_is_that_of_the_frame_before() {
     refused(
         |plan| {
             barriers_where(plan, |_, barrier| {
-                let transient = plan.frame.resource(barrier.resource).lifetime == Lifetime::Transient;
+                let transient = plan.frame.resource(barrier.resource).persistence == Persistence::Transient;
                 transient && is_image(plan, barrier) && barrier.old_layout == L::UNDEFINED
             })
         },
@@ -114,7 +114,7 @@ fn the_old_layout_discards_what_is_needed() {
         },
         |plan, site| plan.barriers[site.index].old_layout = L::UNDEFINED,
         |fault, site| {
-            matches!(fault, CheckError::Contents(ContentsError::Lost { pass, resource, loss: Loss::Discarded { .. } })
+            matches!(fault, CheckError::Contents(ContentsError::Lost { pass, resource, loss: ContentsLoss::Discarded { .. } })
                 if *pass == site.pass_name && *resource == site.resource_name)
         },
     );
@@ -167,8 +167,8 @@ fn the_first_barrier_of_a_transient_image_is_dropped() {
     refused(
         |plan| {
             barriers_where(plan, |_, barrier| {
-                let transient = plan.frame.resource(barrier.resource).lifetime == Lifetime::Transient;
-                let first = matches!(barrier.cause, Cause::Aliasing | Cause::NextFrame);
+                let transient = plan.frame.resource(barrier.resource).persistence == Persistence::Transient;
+                let first = matches!(barrier.cause, BarrierCause::Aliasing | BarrierCause::NextFrame);
                 first && transient && is_image(plan, barrier)
             })
         },
@@ -228,7 +228,7 @@ fn the_source_access_is_weakened() {
     refused(
         read_after_write,
         |plan, site| plan.barriers[site.index].src_access = A::NONE,
-        |fault, site| is_hazard(fault, site, |lack| lack == Lack::Memory),
+        |fault, site| is_hazard(fault, site, |missing| missing == MissingDependency::Memory),
     );
 }
 
@@ -237,7 +237,7 @@ fn the_destination_access_is_weakened() {
     refused(
         read_after_write,
         |plan, site| plan.barriers[site.index].dst_access = A::NONE,
-        |fault, site| is_hazard(fault, site, |lack| lack == Lack::Memory),
+        |fault, site| is_hazard(fault, site, |missing| missing == MissingDependency::Memory),
     );
 }
 
@@ -279,7 +279,7 @@ fn shared_epochs(plan: &Plan) -> Vec<(BarrierSite, S, String)> {
         let between = barriers_where(plan, |other, barrier| {
             let within = site.pass < other.pass && other.pass <= later.pass;
             let mine = barrier.placement == plan.barriers[site.index].placement;
-            within && (mine || matches!(barrier.cause, Cause::Aliasing | Cause::Alias))
+            within && (mine || matches!(barrier.cause, BarrierCause::Aliasing | BarrierCause::Ladder))
         });
         if between.is_empty() && later.reads && !later.writes {
             let name = plan.frame.pass(later.pass).name.clone();
@@ -295,7 +295,7 @@ fn a_later_reader_is_forgotten() {
         shared_epochs,
         |plan, (site, stages, _)| plan.barriers[site.index].dst_stages &= !*stages,
         |fault, (site, _, later)| {
-            matches!(fault, CheckError::Hazard(HazardError { second: second @ Touch::Read { .. }, .. })
+            matches!(fault, CheckError::Hazard(HazardError { second: second @ HazardAccess::Read { .. }, .. })
                 if second.pass() == Some(later) && second.resource() == site.resource_name)
         },
     );
@@ -303,7 +303,7 @@ fn a_later_reader_is_forgotten() {
 
 #[test]
 fn nobody_waits_for_the_last_user_of_the_bytes() {
-    for cause in [Cause::Aliasing, Cause::NextFrame] {
+    for cause in [BarrierCause::Aliasing, BarrierCause::NextFrame] {
         refused(
             |plan| {
                 barriers_where(plan, |_, barrier| {
@@ -315,7 +315,7 @@ fn nobody_waits_for_the_last_user_of_the_bytes() {
                 (barrier.src_stages, barrier.src_access) = (S::NONE, A::NONE);
             },
             |fault, site| {
-                matches!(fault, CheckError::Hazard(HazardError { second: second @ (Touch::Transition { .. } | Touch::Read { .. }), .. })
+                matches!(fault, CheckError::Hazard(HazardError { second: second @ (HazardAccess::Transition { .. } | HazardAccess::Read { .. }), .. })
                     if second.pass() == Some(&site.pass_name) && second.resource() == site.resource_name)
             },
         );
@@ -328,7 +328,7 @@ fn nobody_waits_for_the_caller() {
         |plan| {
             barriers_where(plan, |_, barrier| {
                 let waits = !barrier.src_stages.is_empty() && barrier.old_layout != barrier.new_layout;
-                barrier.cause == Cause::Entry && is_image(plan, barrier) && waits
+                barrier.cause == BarrierCause::Entry && is_image(plan, barrier) && waits
             })
         },
         |plan, site| {
@@ -336,7 +336,7 @@ fn nobody_waits_for_the_caller() {
             (barrier.src_stages, barrier.src_access) = (S::NONE, A::NONE);
         },
         |fault, site| {
-            matches!(fault, CheckError::Hazard(HazardError { first: Touch::Entry { resource }, .. })
+            matches!(fault, CheckError::Hazard(HazardError { first: HazardAccess::Entry { resource }, .. })
                 if **resource == *site.resource_name)
         },
     );
@@ -347,7 +347,7 @@ fn an_external_image_stays_in_its_last_layout() {
     refused(
         |plan| {
             barriers_where(plan, |_, barrier| {
-                barrier.cause == Cause::Exit
+                barrier.cause == BarrierCause::Exit
                     && is_image(plan, barrier)
                     && barrier.old_layout != barrier.new_layout
             })

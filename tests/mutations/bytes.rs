@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tileheap::measure::{Dedicated, ResourceRequirements};
-use tileheap::plan::{BytesError, CheckError, Home, ObjectId, Plan};
+use tileheap::plan::{BytesError, CheckError, MemoryKind, ObjectId, Plan};
 use tileheap::units::{Alignment, Bytes};
 
 use super::{name, pairs_where, placements_where, refused};
@@ -13,44 +13,47 @@ fn requirement(plan: &Plan, placement: usize) -> &ResourceRequirements {
 }
 
 /// Size and alignment of a placement's home.
-fn home_needs(plan: &Plan, placement: usize) -> (Bytes, Alignment) {
+fn needs_there(plan: &Plan, placement: usize) -> (Bytes, Alignment) {
     let requirement = requirement(plan, placement);
-    match (plan.placements[placement].home, requirement.tile) {
-        (Home::Tile, Some(tile)) => (tile.size, tile.alignment),
+    match (plan.placements[placement].memory, requirement.tile) {
+        (MemoryKind::Tile, Some(tile)) => (tile.size, tile.alignment),
         _ => (requirement.size, requirement.alignment),
     }
 }
 
-fn objects_of(plan: &Plan, home: Home) -> Vec<usize> {
+fn objects_of(plan: &Plan, memory: MemoryKind) -> Vec<usize> {
     let objects = plan.objects.iter().enumerate();
     objects
-        .filter(|(_, object)| object.home == home)
+        .filter(|(_, object)| object.memory == memory)
         .map(|(index, _)| index)
         .collect()
 }
 
 #[test]
 fn an_offset_is_misaligned() {
-    for home in [Home::Tile, Home::Arena] {
+    for memory in [MemoryKind::Tile, MemoryKind::Arena] {
         refused(
             |plan| {
-                let wanted =
-                    |index: usize| plan.placements[index].home == home && home_needs(plan, index).1.get() > 1;
+                let wanted = |index: usize| {
+                    plan.placements[index].memory == memory && needs_there(plan, index).1.get() > 1
+                };
                 placements_where(plan, wanted)
             },
             |plan, &index| plan.placements[index].offset += Bytes(1),
-            |fault, _| matches!(fault, CheckError::Bytes(BytesError::Misaligned { home: of, .. }) if *of == home),
+            |fault, _| matches!(fault, CheckError::Bytes(BytesError::Misaligned { memory: of, .. }) if *of == memory),
         );
     }
 }
 
 #[test]
 fn an_offset_is_shifted_onto_a_neighbour() {
-    for home in [Home::Tile, Home::Arena] {
+    for memory in [MemoryKind::Tile, MemoryKind::Arena] {
         refused(
             |plan| {
                 let of = |a: usize| plan.placements[a];
-                let sites = pairs_where(plan, |a, b| of(a).home == home && of(a).span.overlaps(of(b).span));
+                let sites = pairs_where(plan, |a, b| {
+                    of(a).memory == memory && of(a).span.overlaps(of(b).span)
+                });
                 let named =
                     |(a, b): (usize, usize)| (a, b, [name(plan, of(a).resource), name(plan, of(b).resource)]);
                 sites.into_iter().map(named).collect()
@@ -66,14 +69,14 @@ fn an_offset_is_shifted_onto_a_neighbour() {
 
 #[test]
 fn a_life_is_lengthened_into_a_collision() {
-    for home in [Home::Tile, Home::Arena] {
+    for memory in [MemoryKind::Tile, MemoryKind::Arena] {
         refused(
             |plan| {
                 let of = |a: usize| plan.placements[a];
                 let end = |a: usize| of(a).offset.0 + of(a).size.0;
                 pairs_where(plan, |a, b| {
                     let shares = of(a).offset.0 < end(b) && of(b).offset.0 < end(a);
-                    of(a).home == home && shares && of(a).span.end.0 <= of(b).span.first.0
+                    of(a).memory == memory && shares && of(a).span.end.0 <= of(b).span.first.0
                 })
             },
             |plan, &(a, b)| plan.placements[a].span.end.0 = plan.placements[b].span.first.0 + 1,
@@ -86,7 +89,7 @@ fn a_life_is_lengthened_into_a_collision() {
 fn a_size_is_shrunk() {
     refused(
         |plan| placements_where(plan, |_| true),
-        |plan, &index| plan.placements[index].size = Bytes(home_needs(plan, index).0.0 - 1),
+        |plan, &index| plan.placements[index].size = Bytes(needs_there(plan, index).0.0 - 1),
         |fault, _| matches!(fault, CheckError::Bytes(BytesError::TooSmall { .. })),
     );
 }
@@ -106,11 +109,11 @@ fn an_object_is_shrunk() {
 
 #[test]
 fn an_ordinary_object_is_of_tile_type() {
-    for home in [Home::Arena, Home::Own, Home::Lazy] {
+    for memory in [MemoryKind::Arena, MemoryKind::Dedicated, MemoryKind::Lazy] {
         refused(
             |plan| {
                 if plan.profile.tile.is_some() {
-                    objects_of(plan, home)
+                    objects_of(plan, memory)
                 } else {
                     Vec::new()
                 }
@@ -124,7 +127,7 @@ fn an_ordinary_object_is_of_tile_type() {
 #[test]
 fn a_tile_object_is_of_ordinary_type() {
     refused(
-        |plan| objects_of(plan, Home::Tile),
+        |plan| objects_of(plan, MemoryKind::Tile),
         |plan, &object| {
             plan.objects[object].memory_type = (!plan.profile.tile_type_bits()).trailing_zeros();
         },
@@ -134,9 +137,9 @@ fn a_tile_object_is_of_ordinary_type() {
 
 #[test]
 fn an_object_is_larger_than_its_heap() {
-    for home in [Home::Tile, Home::Arena] {
+    for memory in [MemoryKind::Tile, MemoryKind::Arena] {
         refused(
-            |plan| objects_of(plan, home),
+            |plan| objects_of(plan, memory),
             |plan, &object| {
                 let kind = plan.profile.memory_types[plan.objects[object].memory_type as usize];
                 let heap = plan.profile.heaps[kind.heap as usize];
@@ -150,7 +153,7 @@ fn an_object_is_larger_than_its_heap() {
 #[test]
 fn a_memory_type_is_not_allowed() {
     refused(
-        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Arena),
+        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Arena),
         |plan, &index| {
             let placement = plan.placements[index];
             let memory_type = plan.objects[placement.object.unwrap().index()].memory_type;
@@ -164,7 +167,7 @@ fn a_memory_type_is_not_allowed() {
 #[test]
 fn a_dedicated_allocation_is_shared() {
     refused(
-        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Arena),
+        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Arena),
         |plan, &index| {
             let resource = plan.placements[index].resource;
             let requirements = Arc::make_mut(&mut plan.requirements);
@@ -178,7 +181,9 @@ fn a_dedicated_allocation_is_shared() {
 fn an_own_allocation_gets_a_second_resident() {
     refused(
         |plan| {
-            let own = placements_where(plan, |index| plan.placements[index].home == Home::Own);
+            let own = placements_where(plan, |index| {
+                plan.placements[index].memory == MemoryKind::Dedicated
+            });
             own.windows(2).map(|pair| (pair[0], pair[1])).collect()
         },
         |plan, &(first, second)| plan.placements[second].object = plan.placements[first].object,
@@ -190,8 +195,8 @@ fn an_own_allocation_gets_a_second_resident() {
 fn a_placement_moves_to_an_object_of_another_home() {
     refused(
         |plan| {
-            let tile = objects_of(plan, Home::Tile).first().copied();
-            let arena = placements_where(plan, |index| plan.placements[index].home == Home::Arena);
+            let tile = objects_of(plan, MemoryKind::Tile).first().copied();
+            let arena = placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Arena);
             arena
                 .into_iter()
                 .filter_map(|index| Some((index, tile?)))
@@ -202,7 +207,7 @@ fn a_placement_moves_to_an_object_of_another_home() {
             matches!(
                 fault,
                 CheckError::Bytes(BytesError::WrongObject {
-                    home: Home::Arena,
+                    memory: MemoryKind::Arena,
                     ..
                 })
             )
@@ -217,7 +222,10 @@ fn a_buffer_and_an_image_share_a_page() {
             let of = |a: usize| plan.placements[a];
             let linear = |a: usize| !plan.frame.resource(of(a).resource).is_image();
             pairs_where(plan, |a, b| {
-                of(a).home == Home::Arena && linear(a) && !linear(b) && of(a).span.overlaps(of(b).span)
+                of(a).memory == MemoryKind::Arena
+                    && linear(a)
+                    && !linear(b)
+                    && of(a).span.overlaps(of(b).span)
             })
         },
         |plan, &(a, _)| {

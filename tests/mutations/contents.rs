@@ -1,8 +1,8 @@
 //! Damage to load and store operations.
 
 use ash::vk::{AttachmentLoadOp, AttachmentStoreOp};
-use tileheap::frame::{Access, AccessKind, Lifetime, LoadOp};
-use tileheap::plan::{AccessPlan, CheckError, ContentsError, Loss, OperationError, Plan};
+use tileheap::frame::{Access, AccessKind, LoadOp, Persistence};
+use tileheap::plan::{AccessPlan, CheckError, ContentsError, ContentsLoss, OperationError, Plan};
 use tileheap::profile::Features;
 
 use super::{name, needs, pass_name, refused, uses};
@@ -34,7 +34,7 @@ fn a_result_that_is_needed_is_not_stored() {
         },
         |plan, (index, ..)| plan.accesses[*index].store_op = AttachmentStoreOp::DONT_CARE,
         |fault, (_, by, needed)| {
-            matches!(fault, CheckError::Contents(ContentsError::Lost { pass, loss: Loss::NotStored { pass: dropped }, .. })
+            matches!(fault, CheckError::Contents(ContentsError::Lost { pass, loss: ContentsLoss::NotStored { pass: dropped }, .. })
                 if pass == needed && dropped == by)
         },
     );
@@ -46,17 +46,17 @@ fn what_the_caller_gets_is_not_stored() {
         |plan| {
             attachments(plan, |access, _| {
                 let external = matches!(
-                    plan.frame.resource(access.resource).lifetime,
-                    Lifetime::External(_)
+                    plan.frame.resource(access.resource).persistence,
+                    Persistence::External(_)
                 );
                 external
                     && access.writes
-                    && plan.frame.life_of(access.resource).end.0 == access.pass.step().0 + 1
+                    && plan.frame.lifetime_of(access.resource).end.0 == access.pass.step().0 + 1
             })
         },
         |plan, (index, ..)| plan.accesses[*index].store_op = AttachmentStoreOp::DONT_CARE,
         |fault, (.., name)| {
-            matches!(fault, CheckError::Contents(ContentsError::Exit { resource, loss: Loss::NotStored { .. } })
+            matches!(fault, CheckError::Contents(ContentsError::Exit { resource, loss: ContentsLoss::NotStored { .. } })
                 if resource == name)
         },
     );
@@ -71,13 +71,13 @@ fn what_the_next_frame_reads_is_not_stored() {
                 let last = uses(plan, planned.placement.index())
                     .last()
                     .map(|(_, last, _)| last.pass);
-                let history = plan.frame.resource(access.resource).lifetime == Lifetime::History;
+                let history = plan.frame.resource(access.resource).persistence == Persistence::History;
                 history && run.len() == 2 && access.writes && last == Some(access.pass)
             })
         },
         |plan, (index, ..)| plan.accesses[*index].store_op = AttachmentStoreOp::DONT_CARE,
         |fault, (.., name)| {
-            matches!(fault, CheckError::Contents(ContentsError::Lost { resource, loss: Loss::NotStored { .. }, .. })
+            matches!(fault, CheckError::Contents(ContentsError::Lost { resource, loss: ContentsLoss::NotStored { .. }, .. })
                 if resource == name)
         },
     );
@@ -86,7 +86,7 @@ fn what_the_next_frame_reads_is_not_stored() {
 #[test]
 fn what_is_kept_is_not_loaded() {
     refused(
-        |plan| attachments(plan, |access, _| access.writes && access.before == LoadOp::Load),
+        |plan| attachments(plan, |access, _| access.writes && access.load_op == LoadOp::Load),
         |plan, (index, ..)| plan.accesses[*index].load_op = AttachmentLoadOp::DONT_CARE,
         |fault, _| {
             matches!(
@@ -102,7 +102,7 @@ fn what_is_cleared_is_not() {
     refused(
         |plan| {
             attachments(plan, |access, _| {
-                access.writes && matches!(access.before, LoadOp::Clear(_))
+                access.writes && matches!(access.load_op, LoadOp::Clear(_))
             })
         },
         |plan, (index, ..)| plan.accesses[*index].load_op = AttachmentLoadOp::LOAD,
@@ -120,7 +120,7 @@ fn what_is_overwritten_is_loaded() {
     refused(
         |plan| {
             attachments(plan, |access, _| {
-                let overwrites = access.before == LoadOp::DontCare && !access.reads;
+                let overwrites = access.load_op == LoadOp::DontCare && !access.reads;
                 access.writes && overwrites && access.kind != AccessKind::ResolveAttachment
             })
         },

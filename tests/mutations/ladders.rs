@@ -3,7 +3,8 @@
 use ash::vk::ImageLayout as L;
 use tileheap::frame::{PassId, ResourceId};
 use tileheap::plan::{
-    Cause, CheckError, HazardError, Home, Lack, LayoutError, PlacementId, Plan, ResidenceError,
+    BarrierCause, CheckError, HazardError, LayoutError, MemoryKind, MissingDependency, PlacementId, Plan,
+    ResidenceError,
 };
 
 use super::{BarrierSite, barriers_where, name, needs, refused, uses};
@@ -13,7 +14,7 @@ fn ladders(plan: &Plan) -> Vec<ResourceId> {
     let ids = plan.frame.resource_ids();
     ids.filter(|&id| {
         let placements = plan.placements_of(id);
-        placements.len() > 1 && placements[0].home == Home::Tile
+        placements.len() > 1 && placements[0].memory == MemoryKind::Tile
     })
     .collect()
 }
@@ -49,7 +50,7 @@ fn take_overs(plan: &Plan, alone: bool) -> Vec<BarrierSite> {
             return false;
         };
         let others = barriers_where(plan, |other, also| {
-            let global = matches!(also.cause, Cause::Alias | Cause::Aliasing)
+            let global = matches!(also.cause, BarrierCause::Ladder | BarrierCause::Aliasing)
                 && also.src_access.intersects(barrier.src_access);
             alone
                 && global
@@ -58,7 +59,7 @@ fn take_overs(plan: &Plan, alone: bool) -> Vec<BarrierSite> {
                 && other.pass <= site.pass
         });
         let another = planned.placement != barrier.placement && all.len() > 1;
-        let alias = barrier.cause == Cause::Alias
+        let alias = barrier.cause == BarrierCause::Ladder
             && !barrier.src_access.is_empty()
             && ladders.contains(&barrier.resource);
         alias && another && read && others.is_empty()
@@ -101,9 +102,9 @@ fn a_pass_uses_the_alias_in_another_object() {
 fn what_another_alias_wrote_is_not_made_visible() {
     refused(
         |plan| take_overs(plan, true),
-        |plan, site| plan.barriers[site.index].cause = Cause::Hazard,
+        |plan, site| plan.barriers[site.index].cause = BarrierCause::Hazard,
         |fault, site| {
-            matches!(fault, CheckError::Hazard(HazardError { lack: Lack::Memory, second, .. })
+            matches!(fault, CheckError::Hazard(HazardError { missing: MissingDependency::Memory, second, .. })
                 if second.resource() == site.resource_name && second.pass() == Some(&site.pass_name))
         },
     );

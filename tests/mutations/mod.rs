@@ -11,7 +11,7 @@ mod structure;
 use std::fmt::Debug;
 
 use tileheap::frame::{Access, LoadOp, PassId, ResourceId};
-use tileheap::plan::{AccessPlan, Barrier, CheckError, Home, Plan, WindowRule};
+use tileheap::plan::{AccessPlan, Barrier, CheckError, MemoryKind, Plan, WindowRule};
 use tileheap::units::SplitMix64;
 
 use super::planned::planned;
@@ -43,7 +43,7 @@ fn refused<S: Debug>(
             let site = found.swap_remove(random.below(found.len() as u64) as usize);
             let mut damaged = plan.clone();
             damage(&mut damaged, &site);
-            let faults = damaged.faults();
+            let faults = damaged.violations();
             assert!(
                 faults.iter().any(|fault| right(fault, &site)),
                 "seed {seed}, {site:?}: not refused for the right reason, but: {faults:#?}\n{plan}"
@@ -121,8 +121,8 @@ fn needs(plan: &Plan, access: &Access) -> bool {
         .frame
         .accesses_of(access.pass)
         .iter()
-        .any(|other| other.resource == access.resource && other.writes && other.before != LoadOp::Load);
-    !made_here && (access.reads || access.writes && access.before == LoadOp::Load)
+        .any(|other| other.resource == access.resource && other.writes && other.load_op != LoadOp::Load);
+    !made_here && (access.reads || access.writes && access.load_op == LoadOp::Load)
 }
 
 /// The accesses of a placement in one pass.
@@ -136,7 +136,7 @@ fn uses_in(plan: &Plan, placement: usize, pass: PassId) -> Vec<Access> {
 /// Whether two placements are in one range of addresses.
 fn same_space(plan: &Plan, a: usize, b: usize) -> bool {
     let (first, second) = (plan.placements[a], plan.placements[b]);
-    if first.home != Home::Tile || second.home != Home::Tile {
+    if first.memory != MemoryKind::Tile || second.memory != MemoryKind::Tile {
         return first.object.is_some() && first.object == second.object;
     }
     let queue = |index| {
@@ -175,7 +175,7 @@ struct Passing {
 /// The passes during which contents of tile memory, written before, wait for a later use; itself for one in the same pass
 /// if `own_use` says so.
 fn passings(plan: &Plan, own_use: bool) -> Vec<Passing> {
-    let tile = |&index: &usize| plan.placements[index].home == Home::Tile;
+    let tile = |&index: &usize| plan.placements[index].memory == MemoryKind::Tile;
     let mut found = Vec::new();
     for index in (0..plan.placements.len()).filter(tile) {
         let placement = plan.placements[index];

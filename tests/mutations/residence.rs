@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tileheap::frame::{Lifetime, PassId};
+use tileheap::frame::{PassId, Persistence};
 use tileheap::plan::{
-    BytesError, CheckError, ContentsError, Home, Loss, NotTile, Object, ObjectId, Plan, Reason,
-    ResidenceError, Strategy, TileRule, WindowRule,
+    BytesError, CheckError, ContentsError, ContentsLoss, MemoryKind, NotTile, Object, ObjectId,
+    PlacementReason, Plan, ResidenceError, Strategy, TileRule, WindowRule,
 };
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};
@@ -16,14 +16,15 @@ use super::{Passing, name, pass_name, passings, placements_where, refused};
 fn to_tile(plan: &mut Plan, resource: usize) {
     let tile = plan.profile.tile.unwrap();
     plan.objects.push(Object {
-        home: Home::Tile,
+        memory: MemoryKind::Tile,
         memory_type: tile.memory_type,
         size: tile.size,
     });
     let object = ObjectId::new(plan.objects.len() as u32 - 1);
     for index in plan.resources[resource].placements.indices() {
         let placement = &mut plan.placements[index];
-        (placement.home, placement.object, placement.offset) = (Home::Tile, Some(object), Bytes::ZERO);
+        (placement.memory, placement.object, placement.offset) =
+            (MemoryKind::Tile, Some(object), Bytes::ZERO);
     }
 }
 
@@ -60,7 +61,7 @@ fn an_ineligible_resource_is_put_into_tile_memory() {
             |plan| {
                 let resources = plan.frame.resource_ids().zip(&plan.resources);
                 let kept_out = resources.filter_map(|(id, resource)| match resource.reason {
-                    Reason::Arena(why) if kind(why) => Some((id.index(), why, name(plan, id))),
+                    PlacementReason::Arena(why) if kind(why) => Some((id.index(), why, name(plan, id))),
                     _ => None,
                 });
                 kept_out.collect()
@@ -87,7 +88,7 @@ fn an_ineligible_resource_is_put_into_tile_memory() {
 #[test]
 fn a_device_loses_its_tile_heap() {
     refused(
-        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Tile),
+        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
         |plan, _| Arc::make_mut(&mut plan.profile).tile = None,
         |fault, _| {
             matches!(
@@ -104,12 +105,15 @@ fn a_device_loses_its_tile_heap() {
 #[test]
 fn tile_memory_is_used_against_the_options() {
     refused(
-        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Tile),
+        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
         |plan, _| plan.options.strategy = Strategy::Off,
         |fault, _| {
             matches!(
                 fault,
-                CheckError::Residence(ResidenceError::AgainstOptions { home: Home::Tile, .. })
+                CheckError::Residence(ResidenceError::AgainstOptions {
+                    memory: MemoryKind::Tile,
+                    ..
+                })
             )
         },
     );
@@ -118,12 +122,12 @@ fn tile_memory_is_used_against_the_options() {
 #[test]
 fn what_is_kept_off_is_put_into_tile_memory() {
     refused(
-        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Tile),
-        |plan, &index| plan.frame = plan.frame.with_kept_off(&[plan.placements[index].resource]),
+        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
+        |plan, &index| plan.frame = plan.frame.with_excluded(&[plan.placements[index].resource]),
         |fault, _| {
             matches!(
                 fault,
-                CheckError::Residence(ResidenceError::AgainstOptions { home: Home::Tile, asked, .. })
+                CheckError::Residence(ResidenceError::AgainstOptions { memory: MemoryKind::Tile, asked, .. })
                     if asked.contains("kept off")
             )
         },
@@ -133,7 +137,7 @@ fn what_is_kept_off_is_put_into_tile_memory() {
 #[test]
 fn more_of_the_heap_is_bound_than_the_options_allow() {
     refused(
-        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Tile),
+        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Tile),
         |plan, &index| {
             let object = plan.placements[index].object.expect("tile placements have one");
             plan.options.tile_limit = Some(Bytes(plan.objects[object.index()].size.0 - 1));
@@ -150,12 +154,15 @@ fn more_of_the_heap_is_bound_than_the_options_allow() {
 #[test]
 fn lazy_memory_is_used_against_the_options() {
     refused(
-        |plan| placements_where(plan, |index| plan.placements[index].home == Home::Lazy),
+        |plan| placements_where(plan, |index| plan.placements[index].memory == MemoryKind::Lazy),
         |plan, _| plan.options.lazy = false,
         |fault, _| {
             matches!(
                 fault,
-                CheckError::Residence(ResidenceError::AgainstOptions { home: Home::Lazy, .. })
+                CheckError::Residence(ResidenceError::AgainstOptions {
+                    memory: MemoryKind::Lazy,
+                    ..
+                })
             )
         },
     );
@@ -168,7 +175,7 @@ fn what_two_passes_use_is_lazily_allocated() {
             let lazy = plan.profile.lazy_type_bits();
             let wanted = |index: usize| {
                 let placement = plan.placements[index];
-                lazy != 0 && placement.home == Home::Arena && placement.span.len() > 1
+                lazy != 0 && placement.memory == MemoryKind::Arena && placement.span.len() > 1
             };
             placements_where(plan, wanted)
         },
@@ -176,11 +183,11 @@ fn what_two_passes_use_is_lazily_allocated() {
             let memory_type = plan.profile.lazy_type_bits().trailing_zeros();
             let placement = &mut plan.placements[index];
             plan.objects.push(Object {
-                home: Home::Lazy,
+                memory: MemoryKind::Lazy,
                 memory_type,
                 size: placement.size,
             });
-            placement.home = Home::Lazy;
+            placement.memory = MemoryKind::Lazy;
             placement.object = Some(ObjectId::new(plan.objects.len() as u32 - 1));
             placement.offset = Bytes::ZERO;
         },
@@ -194,17 +201,17 @@ fn a_history_gives_its_bytes_away() {
         |plan| {
             let history = |index: usize| {
                 let placement = plan.placements[index];
-                let lifetime = plan.frame.resource(placement.resource).lifetime;
+                let persistence = plan.frame.resource(placement.resource).persistence;
                 let device = plan.options.windows == WindowRule::Device;
-                lifetime == Lifetime::History && placement.span.len() > 1 && device
+                persistence == Persistence::History && placement.span.len() > 1 && device
             };
             placements_where(plan, history)
         },
         |plan, &index| {
-            let life = plan.frame.life_of(plan.placements[index].resource);
+            let lifetime = plan.frame.lifetime_of(plan.placements[index].resource);
             let end = plan.passes.len() as u32;
             // One step less, before or after the uses.
-            plan.placements[index].span = if life.first.0 > 0 {
+            plan.placements[index].span = if lifetime.first.0 > 0 {
                 Span::new(1, end)
             } else {
                 Span::new(0, end - 1)
@@ -253,7 +260,7 @@ fn a_transient_resource_loses_its_object() {
 fn tile_passes(plan: &Plan) -> Vec<(PassId, String)> {
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
     let of_tile =
-        accesses.filter(|(_, planned)| plan.placements[planned.placement.index()].home == Home::Tile);
+        accesses.filter(|(_, planned)| plan.placements[planned.placement.index()].memory == MemoryKind::Tile);
     of_tile
         .map(|(access, _)| (access.pass, pass_name(plan, access.pass)))
         .collect()
@@ -264,9 +271,9 @@ fn another_object_of_the_same_size_is_bound() {
     refused(
         tile_passes,
         |plan, (pass, _)| {
-            let bound = plan.passes[pass.index()].bound.unwrap();
+            let bound = plan.passes[pass.index()].bound_object.unwrap();
             plan.objects.push(plan.objects[bound.index()]);
-            plan.passes[pass.index()].bound = Some(ObjectId::new(plan.objects.len() as u32 - 1));
+            plan.passes[pass.index()].bound_object = Some(ObjectId::new(plan.objects.len() as u32 - 1));
         },
         |fault, (_, name)| matches!(fault, CheckError::Residence(ResidenceError::WrongObjectBound { pass, .. }) if pass == name),
     );
@@ -276,7 +283,7 @@ fn another_object_of_the_same_size_is_bound() {
 fn nothing_is_bound_for_a_pass_that_uses_tile_memory() {
     refused(
         tile_passes,
-        |plan, (pass, _)| plan.passes[pass.index()].bound = None,
+        |plan, (pass, _)| plan.passes[pass.index()].bound_object = None,
         |fault, (_, name)| {
             matches!(fault, CheckError::Residence(ResidenceError::WrongObjectBound { pass, bound, .. })
                 if pass == name && bound == "nothing")
@@ -288,15 +295,18 @@ fn nothing_is_bound_for_a_pass_that_uses_tile_memory() {
 fn an_ordinary_object_is_bound() {
     refused(
         |plan| {
-            let ordinary = plan.objects.iter().position(|object| object.home != Home::Tile);
+            let ordinary = plan
+                .objects
+                .iter()
+                .position(|object| object.memory != MemoryKind::Tile);
             ordinary.into_iter().collect()
         },
-        |plan, &object| plan.passes[0].bound = Some(ObjectId::new(object as u32)),
+        |plan, &object| plan.passes[0].bound_object = Some(ObjectId::new(object as u32)),
         |fault, _| matches!(fault, CheckError::Residence(ResidenceError::BoundNotTile { .. })),
     );
 }
 
-fn is_lost(fault: &CheckError, passing: &Passing, by: impl Fn(&Loss) -> bool) -> bool {
+fn is_lost(fault: &CheckError, passing: &Passing, by: impl Fn(&ContentsLoss) -> bool) -> bool {
     matches!(fault, CheckError::Contents(ContentsError::Lost { resource, loss, .. })
         if *resource == passing.resource && by(loss))
 }
@@ -305,8 +315,12 @@ fn is_lost(fault: &CheckError, passing: &Passing, by: impl Fn(&Loss) -> bool) ->
 fn nothing_is_bound_while_contents_live() {
     refused(
         |plan| passings(plan, false),
-        |plan, passing| plan.passes[passing.pass.index()].bound = None,
-        |fault, passing| is_lost(fault, passing, |loss| matches!(loss, Loss::Unbound { .. })),
+        |plan, passing| plan.passes[passing.pass.index()].bound_object = None,
+        |fault, passing| {
+            is_lost(fault, passing, |loss| {
+                matches!(loss, ContentsLoss::Unbound { .. })
+            })
+        },
     );
 }
 
@@ -317,13 +331,18 @@ fn less_is_bound_while_contents_live() {
         |plan, passing| {
             let tile = plan.profile.tile.unwrap();
             plan.objects.push(Object {
-                home: Home::Tile,
+                memory: MemoryKind::Tile,
                 memory_type: tile.memory_type,
                 size: Bytes(passing.end - 1),
             });
-            plan.passes[passing.pass.index()].bound = Some(ObjectId::new(plan.objects.len() as u32 - 1));
+            plan.passes[passing.pass.index()].bound_object =
+                Some(ObjectId::new(plan.objects.len() as u32 - 1));
         },
-        |fault, passing| is_lost(fault, passing, |loss| matches!(loss, Loss::BoundTooSmall { .. })),
+        |fault, passing| {
+            is_lost(fault, passing, |loss| {
+                matches!(loss, ContentsLoss::BoundTooSmall { .. })
+            })
+        },
     );
 }
 
@@ -338,8 +357,12 @@ fn the_second_command_buffer_does_not_bind() {
             });
             sites
         },
-        |plan, passing| plan.passes[passing.pass.index()].bound = None,
-        |fault, passing| is_lost(fault, passing, |loss| matches!(loss, Loss::Unbound { .. })),
+        |plan, passing| plan.passes[passing.pass.index()].bound_object = None,
+        |fault, passing| {
+            is_lost(fault, passing, |loss| {
+                matches!(loss, ContentsLoss::Unbound { .. })
+            })
+        },
     );
 }
 
@@ -352,8 +375,11 @@ fn a_device_forgets_earlier() {
             let batches = |passing: &Passing| {
                 let of = |pass| plan.frame.batch_of(pass);
                 let resource = plan.frame.resource_named(&passing.resource).unwrap();
-                let life = plan.frame.life_of(resource);
-                let passes = plan.frame.pass_ids().filter(|pass| life.contains(pass.step()));
+                let lifetime = plan.frame.lifetime_of(resource);
+                let passes = plan
+                    .frame
+                    .pass_ids()
+                    .filter(|pass| lifetime.contains(pass.step()));
                 let own = plan
                     .frame
                     .uses_of(resource)
@@ -376,7 +402,7 @@ fn a_device_forgets_earlier() {
             matches!(
                 fault,
                 CheckError::Contents(ContentsError::Lost {
-                    loss: Loss::WindowEnded { .. },
+                    loss: ContentsLoss::WindowEnded { .. },
                     ..
                 })
             )

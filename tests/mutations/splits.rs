@@ -1,7 +1,7 @@
 //! Damage to split lives.
 
 use tileheap::frame::PassId;
-use tileheap::plan::{CheckError, Home, Plan, SplitError, Store};
+use tileheap::plan::{CheckError, MemoryKind, Plan, SplitError, Store};
 
 use super::refused;
 
@@ -66,7 +66,7 @@ fn a_stretch_is_in_ordinary_memory() {
         |plan, &store| {
             let from = plan.stores()[store].from;
             for index in plan.resources[from.index()].placements.indices() {
-                plan.placements[index].home = Home::Arena;
+                plan.placements[index].memory = MemoryKind::Arena;
             }
         },
         |fault, _| matches!(fault, CheckError::Split(SplitError::Stretch { .. })),

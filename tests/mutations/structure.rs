@@ -1,7 +1,9 @@
 //! Damage to tables, spans, versions, reasons and sums.
 
-use tileheap::frame::Lifetime;
-use tileheap::plan::{CheckError, ObjectId, PlacementId, Plan, Reason, StructureError, TotalError, Totals};
+use tileheap::frame::Persistence;
+use tileheap::plan::{
+    CheckError, ObjectId, PlacementId, PlacementReason, Plan, StructureError, TotalError, Totals,
+};
 use tileheap::units::{Bytes, Span};
 
 use super::{barriers, name, placements_where, refused, uses};
@@ -100,7 +102,7 @@ fn the_versions_of_a_history_are_swapped() {
         |plan| {
             let described = plan.frame.resources().iter().zip(&plan.resources);
             let pairs = described.filter(|(described, planned)| {
-                described.lifetime == Lifetime::History && planned.placements.len() == 2
+                described.persistence == Persistence::History && planned.placements.len() == 2
             });
             pairs
                 .map(|(_, planned)| planned)
@@ -124,16 +126,16 @@ fn a_reason_names_another_home() {
         |plan| {
             let ids = plan.frame.resource_ids();
             ids.filter(|&id| {
-                let transient = !matches!(plan.frame.resource(id).lifetime, Lifetime::External(_));
+                let transient = !matches!(plan.frame.resource(id).persistence, Persistence::External(_));
                 transient && !plan.frame.uses_of(id).is_empty()
             })
             .collect()
         },
-        |plan, id| plan.resources[id.index()].reason = Reason::External,
+        |plan, id| plan.resources[id.index()].reason = PlacementReason::External,
         |fault, _| {
             matches!(
                 fault,
-                CheckError::Structure(StructureError::Reason {
+                CheckError::Structure(StructureError::PlacementReason {
                     reason: "external",
                     ..
                 })
@@ -203,7 +205,7 @@ fn a_span_is_lengthened_without_counting_its_bytes() {
             let grows = |index: usize| {
                 let span = plan.placements[index].span;
                 name(plan, plan.placements[index].resource);
-                span.first.0 > 0 && plan.placements[index].home == tileheap::plan::Home::Tile
+                span.first.0 > 0 && plan.placements[index].memory == tileheap::plan::MemoryKind::Tile
             };
             placements_where(plan, grows)
         },

@@ -74,8 +74,8 @@ fn an_external_image_is_waited_for() {
     assert_fault!(
         found,
         CheckError::Hazard(HazardError {
-            first: Touch::Entry { .. },
-            lack: Lack::Execution,
+            first: HazardAccess::Entry { .. },
+            missing: MissingDependency::Execution,
             ..
         })
     );
@@ -87,7 +87,7 @@ fn every_hazard_needs_its_barrier() {
     let found = faults(deferred(), |plan| plan.erase_before("lighting", "lights"));
     assert_fault!(
         found,
-        CheckError::Hazard(HazardError { first: first @ Touch::Write { .. }, second: Touch::Read { .. }, lack: Lack::Execution, .. })
+        CheckError::Hazard(HazardError { first: first @ HazardAccess::Write { .. }, second: HazardAccess::Read { .. }, missing: MissingDependency::Execution, .. })
             if first.resource() == "lights"
     );
     // Write after write, around into the next frame, between two resources. The barrier of `depth` orders the two
@@ -95,7 +95,7 @@ fn every_hazard_needs_its_barrier() {
     let found = faults(deferred(), |plan| plan.erase_before("cull", "lights"));
     assert_fault!(
         found,
-        CheckError::Hazard(HazardError { first: first @ Touch::Write { .. }, second: second @ Touch::Write { .. }, around: true, lack: Lack::Memory, .. })
+        CheckError::Hazard(HazardError { first: first @ HazardAccess::Write { .. }, second: second @ HazardAccess::Write { .. }, around: true, missing: MissingDependency::Memory, .. })
             if first.resource() == "scratch" && second.pass() == Some("cull")
     );
     // Write after read, in one frame and between two resources.
@@ -106,7 +106,7 @@ fn every_hazard_needs_its_barrier() {
     });
     assert_fault!(
         found,
-        CheckError::Hazard(HazardError { first: first @ Touch::Read { .. }, second: second @ Touch::Transition { .. }, around: false, .. })
+        CheckError::Hazard(HazardError { first: first @ HazardAccess::Read { .. }, second: second @ HazardAccess::Transition { .. }, around: false, .. })
             if first.resource() == "albedo" && second.resource() == "bloom"
     );
 }
@@ -119,7 +119,7 @@ fn stages_of_both_sides_count() {
     assert_fault!(
         found,
         CheckError::Hazard(HazardError {
-            lack: Lack::Execution,
+            missing: MissingDependency::Execution,
             ..
         })
     );
@@ -129,7 +129,7 @@ fn stages_of_both_sides_count() {
     });
     assert_fault!(
         found,
-        CheckError::Hazard(HazardError { second: second @ Touch::Read { .. }, .. })
+        CheckError::Hazard(HazardError { second: second @ HazardAccess::Read { .. }, .. })
             if second.pass() == Some("lighting") && second.resource() == "depth"
     );
     // Of two readers in the frame before, the one that nothing else waits for is forgotten.
@@ -138,7 +138,7 @@ fn stages_of_both_sides_count() {
     });
     assert_fault!(
         found,
-        CheckError::Hazard(HazardError { first: first @ Touch::Read { .. }, second: Touch::Transition { .. }, around: true, .. })
+        CheckError::Hazard(HazardError { first: first @ HazardAccess::Read { .. }, second: HazardAccess::Transition { .. }, around: true, .. })
             if first.pass() == Some("late")
     );
 }
@@ -151,7 +151,7 @@ fn accesses_of_both_sides_count() {
     assert_fault!(
         found,
         CheckError::Hazard(HazardError {
-            lack: Lack::Memory,
+            missing: MissingDependency::Memory,
             ..
         })
     );
@@ -161,7 +161,7 @@ fn accesses_of_both_sides_count() {
     assert_fault!(
         found,
         CheckError::Hazard(HazardError {
-            lack: Lack::Memory,
+            missing: MissingDependency::Memory,
             ..
         })
     );
@@ -191,12 +191,12 @@ fn a_hand_over_is_a_memory_barrier_too() {
     // Barriers of images and buffers serve nobody else: the passes are in order, and that is all.
     let found = faults(deferred(), |plan| {
         for resource in ["bloom", "scratch"] {
-            plan.barrier_before("bloom", resource).cause = Cause::Hazard;
+            plan.barrier_before("bloom", resource).cause = BarrierCause::Hazard;
         }
     });
     assert_fault!(
         found,
-        CheckError::Hazard(HazardError { first: first @ Touch::Write { .. }, second: Touch::Write { .. }, lack: Lack::Memory, .. })
+        CheckError::Hazard(HazardError { first: first @ HazardAccess::Write { .. }, second: HazardAccess::Write { .. }, missing: MissingDependency::Memory, .. })
             if first.resource() == "lights"
     );
 }

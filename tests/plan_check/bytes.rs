@@ -9,13 +9,16 @@ fn tile_offsets_are_multiples_of_any_alignment() {
     });
     assert_fault!(
         found,
-        CheckError::Bytes(BytesError::Misaligned { home: Home::Tile, .. })
+        CheckError::Bytes(BytesError::Misaligned {
+            memory: MemoryKind::Tile,
+            ..
+        })
     );
     let found = faults(deferred(), |plan| plan.placement("hdr", 0).offset = Bytes(128));
     assert_fault!(
         found,
         CheckError::Bytes(BytesError::Misaligned {
-            home: Home::Arena,
+            memory: MemoryKind::Arena,
             ..
         })
     );
@@ -80,20 +83,23 @@ fn objects_are_of_the_right_type_and_size() {
     assert_fault!(
         found,
         CheckError::Bytes(BytesError::ObjectType {
-            home: Home::Arena,
+            memory: MemoryKind::Arena,
             ..
         })
     );
     let found = faults(deferred(), |plan| plan.objects[0].memory_type = DEVICE_LOCAL);
     assert_fault!(
         found,
-        CheckError::Bytes(BytesError::ObjectType { home: Home::Tile, .. })
+        CheckError::Bytes(BytesError::ObjectType {
+            memory: MemoryKind::Tile,
+            ..
+        })
     );
     let found = faults(deferred(), |plan| plan.objects[2].memory_type = LAZY);
     assert_fault!(
         found,
         CheckError::Bytes(BytesError::ObjectType {
-            home: Home::Arena,
+            memory: MemoryKind::Arena,
             ..
         })
     );

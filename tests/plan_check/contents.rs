@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn loss(found: &[CheckError], of: &str) -> Loss {
+fn loss(found: &[CheckError], of: &str) -> ContentsLoss {
     let mut losses = found.iter().filter_map(|fault| match fault {
         CheckError::Contents(ContentsError::Lost { resource, loss, .. }) if resource == of => {
             Some(loss.clone())
@@ -22,16 +22,16 @@ fn in_pass(pass: &str) -> String {
 /// A plan in which `cull` uses no tile memory, but runs while `albedo` lives.
 fn bystander() -> Plan {
     let mut plan = deferred();
-    plan.planned("cull").bound = None;
+    plan.planned("cull").bound_object = None;
     plan
 }
 
 #[test]
 fn a_pass_with_nothing_bound_discards_everything() {
-    let found = bystander().faults();
+    let found = bystander().violations();
     assert_eq!(
         loss(&found, "albedo"),
-        Loss::Unbound {
+        ContentsLoss::Unbound {
             pass: in_pass("cull")
         }
     );
@@ -40,18 +40,21 @@ fn a_pass_with_nothing_bound_discards_everything() {
 #[test]
 fn a_pass_with_less_bound_discards_what_is_above() {
     let found = faults(deferred(), |plan| {
-        plan.planned("cull").bound = Some(ObjectId::new(1))
+        plan.planned("cull").bound_object = Some(ObjectId::new(1))
     });
     let (bound, end) = (Bytes(BLOCK), Bytes(3 * BLOCK));
     let pass = in_pass("cull");
-    assert_eq!(loss(&found, "albedo"), Loss::BoundTooSmall { pass, bound, end });
+    assert_eq!(
+        loss(&found, "albedo"),
+        ContentsLoss::BoundTooSmall { pass, bound, end }
+    );
 }
 
 #[test]
 fn tile_memory_forgets_at_the_end_of_the_batch_or_of_the_submit() {
-    let found = late().faults();
+    let found = late().violations();
     let last = in_pass("merge");
-    assert_eq!(loss(&found, "bloom"), Loss::WindowEnded { last });
+    assert_eq!(loss(&found, "bloom"), ContentsLoss::WindowEnded { last });
     let (first, second) = (in_pass("bloom"), in_pass("late"));
     let rule = TileRule::TwoWindows { first, second };
     assert!(
@@ -68,7 +71,7 @@ fn tile_memory_forgets_at_the_end_of_the_batch_or_of_the_submit() {
     change_profile(&mut plan, |profile| {
         profile.tile.as_mut().unwrap().queue_submit_boundary = true
     });
-    assert_eq!(plan.faults(), []);
+    assert_eq!(plan.violations(), []);
 }
 
 #[test]
@@ -78,7 +81,7 @@ fn what_is_not_stored_is_lost() {
     });
     assert_eq!(
         loss(&found, "albedo"),
-        Loss::NotStored {
+        ContentsLoss::NotStored {
             pass: in_pass("gbuffer")
         }
     );
@@ -87,7 +90,7 @@ fn what_is_not_stored_is_lost() {
     });
     assert_eq!(
         loss(&found, "screen"),
-        Loss::NotStored {
+        ContentsLoss::NotStored {
             pass: in_pass("tonemap")
         }
     );
@@ -109,7 +112,7 @@ fn a_history_is_stored_for_the_next_frame() {
     });
     assert_fault!(
         found,
-        CheckError::Contents(ContentsError::Lost { pass, loss: Loss::NotStored { .. }, .. }) if pass == "tonemap"
+        CheckError::Contents(ContentsError::Lost { pass, loss: ContentsLoss::NotStored { .. }, .. }) if pass == "tonemap"
     );
 }
 
@@ -120,7 +123,7 @@ fn a_barrier_from_undefined_discards() {
     });
     assert_eq!(
         loss(&found, "albedo"),
-        Loss::Discarded {
+        ContentsLoss::Discarded {
             pass: in_pass("lighting")
         }
     );
@@ -133,7 +136,7 @@ fn another_resource_in_the_same_bytes_destroys_contents() {
     });
     assert_eq!(
         loss(&found, "lights"),
-        Loss::Overwritten {
+        ContentsLoss::Overwritten {
             by: "hdr".to_owned(),
             pass: in_pass("lighting")
         }

@@ -13,18 +13,18 @@ use hand::{BLOCK, DEVICE_LOCAL, Eraser, LAZY, TILE, deferred, late, two_queues};
 use std::sync::Arc;
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
 use tileheap::plan::{
-    BarrierError, BytesError, Cause, CheckError, ContentsError, HazardError, Home, Lack, LayoutError, Loss,
-    ObjectId, OperationError, PlacementId, Plan, Reason, ResidenceError, Strategy, StructureError, TileRule,
-    TotalError, Totals, Touch,
+    BarrierCause, BarrierError, BytesError, CheckError, ContentsError, ContentsLoss, HazardAccess,
+    HazardError, LayoutError, MemoryKind, MissingDependency, ObjectId, OperationError, PlacementId,
+    PlacementReason, Plan, ResidenceError, Strategy, StructureError, TileRule, TotalError, Totals,
 };
 use tileheap::profile::{DeviceProfile, Features};
 use tileheap::units::{Alignment, Bytes, Run, Span};
 
 /// The faults of a sound plan after `damage`.
 fn faults(mut plan: Plan, damage: impl FnOnce(&mut Plan)) -> Vec<CheckError> {
-    assert_eq!(plan.faults(), [], "the plan is sound before the damage");
+    assert_eq!(plan.violations(), [], "the plan is sound before the damage");
     damage(&mut plan);
-    plan.faults()
+    plan.violations()
 }
 
 /// Asserts that one of the faults matches a pattern.
@@ -69,13 +69,13 @@ fn late_in_submit() -> Plan {
 
 #[test]
 fn a_sound_plan_is_accepted() {
-    assert_eq!(deferred().faults(), []);
+    assert_eq!(deferred().violations(), []);
     assert_eq!(deferred().check(), Ok(()));
 }
 
 #[test]
 fn a_sound_plan_on_two_queues_is_accepted() {
-    assert_eq!(two_queues(S::ALL_COMMANDS).faults(), []);
+    assert_eq!(two_queues(S::ALL_COMMANDS).violations(), []);
 }
 
 #[test]

@@ -51,9 +51,9 @@ fn a_semaphore_holds_only_the_stages_that_wait_for_it() {
     // `blur` reads at the compute stage; the wait holds copies alone, and the acquire does not pass it on.
     let plan = two_queues(S::COPY);
     assert_fault!(
-        plan.faults(),
+        plan.violations(),
         CheckError::Hazard(HazardError {
-            lack: Lack::Execution,
+            missing: MissingDependency::Execution,
             ..
         })
     );
@@ -66,7 +66,7 @@ fn the_next_frame_waits_for_the_queues_of_this_one() {
     });
     assert_fault!(
         found,
-        CheckError::Hazard(HazardError { first: first @ Touch::Read { .. }, second: Touch::Transition { .. }, around: true, .. })
+        CheckError::Hazard(HazardError { first: first @ HazardAccess::Read { .. }, second: HazardAccess::Transition { .. }, around: true, .. })
             if first.pass() == Some("blur")
     );
 }

@@ -4,7 +4,7 @@ use super::*;
 
 fn to_tile(plan: &mut Plan, resource: &str) {
     let stay = plan.placement(resource, 0);
-    (stay.home, stay.object) = (Home::Tile, Some(ObjectId::new(0)));
+    (stay.memory, stay.object) = (MemoryKind::Tile, Some(ObjectId::new(0)));
 }
 
 fn rule(found: &[CheckError], of: &str) -> TileRule {
@@ -46,14 +46,14 @@ fn a_tile_resource_is_used_with_its_own_object_bound() {
     // Object 1 has the same size, and even holds the same bytes.
     let found = faults(deferred(), |plan| {
         plan.objects[1].size = plan.objects[0].size;
-        plan.planned("lighting").bound = Some(ObjectId::new(1));
+        plan.planned("lighting").bound_object = Some(ObjectId::new(1));
     });
     assert_fault!(
         found,
         CheckError::Residence(ResidenceError::WrongObjectBound { pass, resource, object: 0, .. })
             if pass == "lighting" && resource == "albedo"
     );
-    let found = faults(deferred(), |plan| plan.planned("lighting").bound = None);
+    let found = faults(deferred(), |plan| plan.planned("lighting").bound_object = None);
     assert_fault!(
         found,
         CheckError::Residence(ResidenceError::WrongObjectBound { bound, .. }) if bound == "nothing"
@@ -63,7 +63,7 @@ fn a_tile_resource_is_used_with_its_own_object_bound() {
 #[test]
 fn only_tile_objects_are_bound() {
     let found = faults(deferred(), |plan| {
-        plan.planned("tonemap").bound = Some(ObjectId::new(2))
+        plan.planned("tonemap").bound_object = Some(ObjectId::new(2))
     });
     assert_fault!(
         found,
@@ -76,12 +76,12 @@ fn lazy_memory_is_for_attachments_of_one_pass() {
     let found = faults(deferred(), |plan| {
         let object = plan.objects.len() as u32;
         plan.objects.push(tileheap::plan::Object {
-            home: Home::Lazy,
+            memory: MemoryKind::Lazy,
             memory_type: LAZY,
             size: Bytes(1 << 16),
         });
         let stay = plan.placement("hdr", 0);
-        (stay.home, stay.object) = (Home::Lazy, Some(ObjectId::new(object)));
+        (stay.memory, stay.object) = (MemoryKind::Lazy, Some(ObjectId::new(object)));
     });
     assert_fault!(found, CheckError::Residence(ResidenceError::Lazy { resource, .. }) if resource == "hdr");
 }
@@ -109,6 +109,9 @@ fn options_are_followed() {
     let found = faults(deferred(), |plan| plan.options.strategy = Strategy::Off);
     assert_fault!(
         found,
-        CheckError::Residence(ResidenceError::AgainstOptions { home: Home::Tile, .. })
+        CheckError::Residence(ResidenceError::AgainstOptions {
+            memory: MemoryKind::Tile,
+            ..
+        })
     );
 }

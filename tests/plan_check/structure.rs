@@ -19,7 +19,7 @@ fn tables_run_parallel_to_the_frames() {
 #[test]
 fn indices_are_inside_their_tables() {
     let found = faults(deferred(), |plan| {
-        plan.planned("bloom").bound = Some(ObjectId::new(7))
+        plan.planned("bloom").bound_object = Some(ObjectId::new(7))
     });
     assert_fault!(
         found,
@@ -143,10 +143,13 @@ fn spans_hold_the_uses() {
 fn reasons_name_the_home() {
     let found = faults(deferred(), |plan| {
         let bloom = plan.frame.resource_named("bloom").unwrap();
-        plan.resources[bloom.index()].reason = Reason::External;
+        plan.resources[bloom.index()].reason = PlacementReason::External;
     });
     assert_fault!(
         found,
-        CheckError::Structure(StructureError::Reason { home: Home::Tile, .. })
+        CheckError::Structure(StructureError::PlacementReason {
+            memory: MemoryKind::Tile,
+            ..
+        })
     );
 }

@@ -21,7 +21,7 @@ pub(crate) fn planned(seed: u64) -> Plan {
     let mut frame = synthetic(seed, desc);
     if seed % 5 == 4 {
         let first = frame.resource_ids().next().into_iter();
-        frame = frame.with_kept_off(&first.collect::<Vec<_>>());
+        frame = frame.with_excluded(&first.collect::<Vec<_>>());
     }
     let profile = profile(&mut random);
     let mut requirements = estimate(&frame, &profile).unwrap();
@@ -43,7 +43,7 @@ pub(crate) fn planned(seed: u64) -> Plan {
         budget: 300,
         bin_cost: random.pick(&[Bytes::ZERO, BIN_COST, Bytes::mib(1)]),
         lazy: !random.one_in(4),
-        ladder: random.pick(&[Ladder::WherePays, Ladder::Always, Ladder::Off]),
+        ladder: random.pick(&[Ladder::Auto, Ladder::Always, Ladder::Off]),
         split: random.one_in(2),
         tile_limit: profile
             .tile

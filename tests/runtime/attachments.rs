@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp, Version,
+    AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, Version,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{Capabilities, ContextDesc, FrameNumber, ImportedBuffer, Imports, Parity};
@@ -24,7 +24,7 @@ fn input_attachments_are_read() {
         let result = builder.resource(
             "result",
             BufferDesc::new(Bytes(64)),
-            Lifetime::External(host_desc),
+            Persistence::External(host_desc),
         );
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
         let submit = builder.submit(queue);
@@ -127,7 +127,7 @@ fn samples_are_resolved() {
         let result = builder.resource(
             "result",
             BufferDesc::new(Bytes(64)),
-            Lifetime::External(host_desc),
+            Persistence::External(host_desc),
         );
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
         let submit = builder.submit(queue);
@@ -197,7 +197,7 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
         let result = builder.resource(
             "result",
             BufferDesc::new(Bytes(128)),
-            Lifetime::External(host_desc),
+            Persistence::External(host_desc),
         );
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);
         let submit = builder.submit(queue);
@@ -311,7 +311,7 @@ fn buffers_are_reached_by_address() {
     let result = builder.resource(
         "result",
         BufferDesc::new(Bytes(64)),
-        Lifetime::External(host_desc),
+        Persistence::External(host_desc),
     );
     let queue = builder.queue("main", vk::QueueFlags::COMPUTE);
     let submit = builder.submit(queue);

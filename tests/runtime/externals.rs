@@ -1,7 +1,9 @@
 //! External images that change from frame to frame, as those of a swapchain do, with semaphores from and to outside.
 
 use ash::vk;
-use tileheap::frame::{ClearValue, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp, ResourceState};
+use tileheap::frame::{
+    ClearValue, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceState,
+};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{FrameNumber, ImportedImage, ImportedSemaphore, Imports};
 
@@ -80,7 +82,7 @@ fn external_images_take_turns() {
         };
         let mut builder = FrameBuilder::new("presenting", EXTENT);
         let image = ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
-        let canvas = builder.resource("canvas", image, Lifetime::External(desc));
+        let canvas = builder.resource("canvas", image, Persistence::External(desc));
         let acquired = builder.external_semaphore("acquired");
         let rendered = builder.external_semaphore("rendered");
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS);

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, Version,
+    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, Version,
 };
 use tileheap::plan::{Ladder, PlanOptions, Strategy};
 use tileheap::runtime::{ImportedBuffer, Imports, Parity};
@@ -27,7 +27,7 @@ fn frame() -> Frame {
     let result = frame.resource(
         "result",
         BufferDesc::new(Bytes(PIXELS * 4)),
-        Lifetime::External(host),
+        Persistence::External(host),
     );
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(queue);

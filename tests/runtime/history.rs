@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, Version,
+    AccessKind, BufferDesc, ExternalDesc, Frame, FrameBuilder, ImageDesc, Persistence, Version,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{FrameNumber, ImportedBuffer, Imports, Parity};
@@ -18,11 +18,11 @@ fn frame() -> Frame {
     let image = frame.resource(
         "image",
         ImageDesc::new(vk::Format::R32_UINT, EXTENT),
-        Lifetime::History,
+        Persistence::History,
     );
-    let buffer = frame.resource("buffer", BufferDesc::new(Bytes(64)), Lifetime::History);
+    let buffer = frame.resource("buffer", BufferDesc::new(Bytes(64)), Persistence::History);
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", BufferDesc::new(Bytes(128)), Lifetime::External(host));
+    let result = frame.resource("result", BufferDesc::new(Bytes(128)), Persistence::External(host));
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);

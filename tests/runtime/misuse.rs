@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::Error;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
+    AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{
@@ -19,7 +19,7 @@ fn frame() -> Frame {
     let mut frame = FrameBuilder::new("small", EXTENT);
     let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", BufferDesc::new(Bytes(64)), Lifetime::External(host));
+    let result = frame.resource("result", BufferDesc::new(Bytes(64)), Persistence::External(host));
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);

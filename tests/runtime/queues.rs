@@ -1,7 +1,7 @@
 //! Several queues, submits, batches and command buffers, recorded on several threads.
 
 use ash::vk;
-use tileheap::frame::{BufferDesc, ExternalDesc, Frame, FrameBuilder, Lifetime};
+use tileheap::frame::{BufferDesc, ExternalDesc, Frame, FrameBuilder, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{FrameNumber, ImportedBuffer, Imports, Parity};
 use tileheap::units::Bytes;
@@ -23,7 +23,7 @@ fn frame() -> Frame {
     let added = frame.buffer("added", size);
     let doubled = frame.buffer("doubled", size);
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
-    let result = frame.resource("result", size, Lifetime::External(host));
+    let result = frame.resource("result", size, Persistence::External(host));
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);
     let to_compute = frame.semaphore("made");

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
+    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{ImportedBuffer, Imports};
@@ -18,7 +18,7 @@ fn frame() -> Frame {
     let result = frame.resource(
         "result",
         BufferDesc::new(Bytes(64 * 64 * 4)),
-        Lifetime::External(host),
+        Persistence::External(host),
     );
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS);
     let submit = frame.submit(queue);

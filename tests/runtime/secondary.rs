@@ -1,7 +1,7 @@
 //! Secondary command buffers: the contents of a render pass, and work of a compute pass.
 
 use ash::vk;
-use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, LoadOp};
+use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{FrameNumber, ImportedBuffer, Imports, Parity};
 use tileheap::units::Bytes;
@@ -33,7 +33,7 @@ fn secondary_command_buffers_of_both_kinds() {
         let result = builder.resource(
             "result",
             BufferDesc::new(Bytes(256)),
-            Lifetime::External(host_desc),
+            Persistence::External(host_desc),
         );
         let queue = builder.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
         let submit = builder.submit(queue);

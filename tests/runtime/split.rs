@@ -2,10 +2,10 @@
 
 use ash::vk;
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
-    PassId, Version,
+    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
+    Persistence, Version,
 };
-use tileheap::plan::{Home, Ladder, PlanOptions};
+use tileheap::plan::{Ladder, MemoryKind, PlanOptions};
 use tileheap::runtime::{BoundFrame, FrameNumber, ImportedBuffer, Imports};
 use tileheap::units::Bytes;
 
@@ -30,16 +30,16 @@ const IMAGES: [&str; 5] = ["color", "numbers", "signs", "depth", "past"];
 fn frame() -> Frame {
     let mut frame = FrameBuilder::new("split", EXTENT);
     let mut image =
-        |name: &str, format, lifetime| frame.resource(name, ImageDesc::new(format, EXTENT), lifetime);
-    let color = image("color", vk::Format::R8G8B8A8_UNORM, Lifetime::Transient);
-    let numbers = image("numbers", vk::Format::R32_UINT, Lifetime::Transient);
-    let signs = image("signs", vk::Format::R32_SINT, Lifetime::Transient);
-    let depth = image("depth", vk::Format::D32_SFLOAT, Lifetime::Transient);
-    let past = image("past", vk::Format::R32_UINT, Lifetime::History);
+        |name: &str, format, persistence| frame.resource(name, ImageDesc::new(format, EXTENT), persistence);
+    let color = image("color", vk::Format::R8G8B8A8_UNORM, Persistence::Transient);
+    let numbers = image("numbers", vk::Format::R32_UINT, Persistence::Transient);
+    let signs = image("signs", vk::Format::R32_SINT, Persistence::Transient);
+    let depth = image("depth", vk::Format::D32_SFLOAT, Persistence::Transient);
+    let past = image("past", vk::Format::R32_UINT, Persistence::History);
     let list = frame.buffer("list", BufferDesc::new(Bytes(PIXELS * 4)));
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
     let words = BufferDesc::new(Bytes(PIXELS * 4 * WORDS));
-    let result = frame.resource("result", words, Lifetime::External(host));
+    let result = frame.resource("result", words, Persistence::External(host));
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(queue);
     let batch = frame.batch(submit);
@@ -179,7 +179,7 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
         .stores()
         .iter()
         .map(|store| {
-            assert_eq!(bound.plan().home_of(store.from), Some(Home::Tile));
+            assert_eq!(bound.plan().memory_of(store.from), Some(MemoryKind::Tile));
             bound.plan().frame.resource(store.to).name.clone()
         })
         .collect();
@@ -262,7 +262,7 @@ fn what_is_stored_is_what_was_there() {
     for (way, without) in ways() {
         let mut gpu = Gpu::new(without);
         let tile = gpu.tile().profile().tile;
-        for ladder in [Ladder::WherePays, Ladder::Always] {
+        for ladder in [Ladder::Auto, Ladder::Always] {
             let options = PlanOptions {
                 split: true,
                 ladder,

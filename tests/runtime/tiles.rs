@@ -77,7 +77,7 @@ fn tile_properties_are_those_of_what_is_bound() {
                 let Ok(device) = DeviceProfile::preset(&profile) else {
                     continue;
                 };
-                let object = plan.passes[pass.index()].bound;
+                let object = plan.passes[pass.index()].bound_object;
                 let reserved = object.map_or(0, |object| plan.objects[object.index()].size.0);
                 let bytes_per_pixel = if pass == passes[0] { 16 } else { 8 };
                 let expected = binning(

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
-use tileheap::plan::Home;
+use tileheap::plan::MemoryKind;
 
 use crate::fake_driver::{Call, Config};
 use crate::rig::{EXTENT, Outside, Pool, Rig, frame, record};
@@ -33,7 +33,7 @@ fn lazy_attachments_get_lazy_memory() {
         let depth = frame.resource_named("depth").expect("declared");
         let placements = bound.plan().resources[depth.index()].placements;
         let placement = placements.of(&bound.plan().placements)[0];
-        assert_eq!(placement.home, Home::Lazy);
+        assert_eq!(placement.memory, MemoryKind::Lazy);
         let lazy = rig.context().tile().profile().lazy_type_bits();
         let allocated = rig.driver.journal().into_iter().any(|call| match call {
             Call::Allocate { memory_type, .. } => lazy >> memory_type & 1 == 1,
@@ -56,7 +56,7 @@ fn dedicated_images_get_an_allocation_each() {
         .plan()
         .placements
         .iter()
-        .filter(|one| one.home == Home::Own && one.object.is_some());
+        .filter(|one| one.memory == MemoryKind::Dedicated && one.object.is_some());
     let (planned, mut dedicated) = (own.count(), 0);
     for call in rig.driver.journal() {
         if let Call::Allocate {

@@ -1,7 +1,7 @@
 //! Detection trusts the whole chain and nothing less.
 
 use ash::vk;
-use tileheap::plan::Home;
+use tileheap::plan::MemoryKind;
 use tileheap::runtime::{Capabilities, Device, DeviceDesc, Enable, Missing, Support};
 
 use crate::fake_driver::{Config, FakeDriver, Tile};
@@ -28,7 +28,7 @@ fn missing(tile: Tile) -> Vec<Missing> {
         .plan()
         .placements
         .iter()
-        .any(|placement| placement.home == Home::Tile);
+        .any(|placement| placement.memory == MemoryKind::Tile);
     assert_eq!(tiled, there);
     bound.retire();
     rig.finish();
@@ -87,7 +87,7 @@ fn a_driver_that_refuses_every_resource_gets_an_ordinary_plan() {
             .plan()
             .placements
             .iter()
-            .all(|placement| placement.home != Home::Tile)
+            .all(|placement| placement.memory != MemoryKind::Tile)
     );
     bound.retire();
     rig.finish();

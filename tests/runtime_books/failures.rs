@@ -1,7 +1,7 @@
 //! Whatever fails, and whichever error it is: an error comes out, and nothing is left behind.
 
 use ash::vk;
-use tileheap::plan::Home;
+use tileheap::plan::MemoryKind;
 
 use crate::fake_driver::{Call, Config, FakeDriver};
 use crate::rig::{Outside, Pool, Rig, context, frame, run};
@@ -118,7 +118,7 @@ fn requirements_that_grow_are_planned_for_anew() {
     let bound = tile.bind(&plan).expect("bound");
     assert_ne!(**bound.plan(), *plan);
     for (placement, old) in bound.plan().placements.iter().zip(&plan.placements) {
-        if placement.home == Home::Arena && frame.resource(placement.resource).is_image() {
+        if placement.memory == MemoryKind::Arena && frame.resource(placement.resource).is_image() {
             assert!(placement.size > old.size);
         }
     }

@@ -1,7 +1,7 @@
 //! The tile path as it is recorded.
 
 use ash::vk;
-use tileheap::plan::{Home, Strategy};
+use tileheap::plan::{MemoryKind, Strategy};
 
 use crate::fake_driver::{Call, Command, Config, Tile};
 use crate::rig::{Outside, Pool, Rig, frame, run};
@@ -33,12 +33,15 @@ fn every_command_buffer_binds_before_its_first_action() {
         );
         let mut bound = rig.bind(&frame).expect("bound");
         let plan = bound.plan().clone();
-        let home = |name| {
+        let memory = |name| {
             let id = frame.resource_named(name).expect("declared");
-            plan.resources[id.index()].placements.of(&plan.placements)[0].home
+            plan.resources[id.index()].placements.of(&plan.placements)[0].memory
         };
-        assert_eq!((home("albedo"), home("depth")), (Home::Tile, Home::Tile));
-        assert_ne!(home("sum"), Home::Tile);
+        assert_eq!(
+            (memory("albedo"), memory("depth")),
+            (MemoryKind::Tile, MemoryKind::Tile)
+        );
+        assert_ne!(memory("sum"), MemoryKind::Tile);
         for _ in 0..3 {
             rig.driver.clear_journal();
             let number = run(rig.context(), &mut bound, &frame, &pool, &outside).expect("submitted");
@@ -97,7 +100,7 @@ fn tile_memory_is_allocated_for_tile_objects_alone() {
             .plan()
             .objects
             .iter()
-            .filter(|one| one.home == Home::Tile)
+            .filter(|one| one.memory == MemoryKind::Tile)
             .map(|one| one.size.0)
             .collect();
         let mut allocated = Vec::new();

@@ -2,7 +2,7 @@
 
 use ash::vk;
 use tileheap::frame::{
-    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, ResourceState,
+    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceState,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{
@@ -33,13 +33,13 @@ pub(crate) fn frame() -> Frame {
     let sum = frame.resource(
         "sum",
         ImageDesc::new(vk::Format::R16G16B16A16_SFLOAT, EXTENT),
-        Lifetime::History,
+        Persistence::History,
     );
     let host = ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED);
     let result = frame.resource(
         "result",
         BufferDesc::new(Bytes(480 * 270 * 8)),
-        Lifetime::External(host),
+        Persistence::External(host),
     );
     let state = ResourceState {
         layout: vk::ImageLayout::GENERAL,
@@ -52,7 +52,7 @@ pub(crate) fn frame() -> Frame {
     let canvas = frame.resource(
         "canvas",
         ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT),
-        Lifetime::External(canvas),
+        Persistence::External(canvas),
     );
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let submit = frame.submit(queue);

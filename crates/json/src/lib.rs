@@ -23,11 +23,19 @@ pub fn read<T: DeserializeOwned>(text: &str, format: &str, version: u64) -> Resu
     }
     if header.version != version {
         return Err(format!(
-            "`version` is {}, and this tileheap reads version {version}",
-            header.version
+            "{}this tileheap reads version {version}",
+            written_by(header.version)
         ));
     }
     parse(text).map_err(|fault| fault.to_string())
+}
+
+/// Names the release that wrote a document of another version: `version 1, written by tileheap 0.1; `.
+pub fn written_by(version: u64) -> String {
+    match version {
+        1 => "version 1, written by tileheap 0.1; ".to_owned(),
+        _ => format!("version {version}, written by a later tileheap; "),
+    }
 }
 
 /// Where a text stops being the JSON that is expected, and why.
@@ -53,9 +61,6 @@ fn at(path: &str) -> String {
 }
 
 /// Parses a whole text into any type of document.
-///
-/// # Errors
-/// The first error, with its position and path.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     if let Some(list) = list_instead(text) {
         return Err(list);

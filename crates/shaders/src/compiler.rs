@@ -80,10 +80,7 @@ impl Compiler {
             return Err(Error::Reflect(format!("SPIR-V 1.{minor} is newer than 1.3")));
         }
         let words = self.compile(source, stage, defines, minor)?;
-        let interface = crate::reflect::reflect(&words).map_err(|error| match source {
-            Source::File(path) => Error::Reflect(format!("{}: {error}", path.display())),
-            Source::Text(_) => Error::Reflect(error),
-        })?;
+        let interface = crate::reflect::reflect(&words)?;
         Ok((words, interface))
     }
 }

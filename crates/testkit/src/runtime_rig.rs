@@ -17,8 +17,8 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap::Result;
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
-    PassId, PassKind, ResourceId, ResourceState,
+    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
+    PassKind, Persistence, ResourceId, ResourceState,
 };
 use tileheap::runtime::{
     BoundFrame, Capabilities, Device, DeviceDesc, DeviceQueue, FrameNumber, FrameRecorder, ImportedImage,
@@ -59,7 +59,11 @@ pub fn describe() -> Described {
     let normal = frame.image("normal", image(vk::Format::R16G16B16A16_SFLOAT));
     let depth = frame.image("depth", image(vk::Format::D32_SFLOAT));
     let ao = frame.image("ao", image(vk::Format::R8_UNORM));
-    let past = frame.resource("past", image(vk::Format::R16G16B16A16_SFLOAT), Lifetime::History);
+    let past = frame.resource(
+        "past",
+        image(vk::Format::R16G16B16A16_SFLOAT),
+        Persistence::History,
+    );
     let bins = frame.buffer("bins", BufferDesc::new(Bytes(1024)));
     let written = ResourceState {
         layout: vk::ImageLayout::GENERAL,
@@ -76,7 +80,7 @@ pub fn describe() -> Described {
     let output = frame.resource(
         "output",
         image(vk::Format::R8G8B8A8_UNORM),
-        Lifetime::External(outside),
+        Persistence::External(outside),
     );
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
     let compute = frame.queue("compute", vk::QueueFlags::COMPUTE);

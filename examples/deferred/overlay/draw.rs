@@ -1,8 +1,8 @@
 //! Draws the overlay: shapes and text, from the layout and the plan.
 
 use ash::vk;
-use tileheap::frame::{Demand, PassId, ResourceId, ResourceKind};
-use tileheap::plan::{Home, Plan};
+use tileheap::frame::{PassId, ResourceId, ResourceKind, TileConstraint};
+use tileheap::plan::{MemoryKind, Plan};
 use tileheap::units::{Bytes, Span};
 
 use super::heap::Memory;
@@ -197,16 +197,16 @@ impl Drawing<'_> {
             sheet.rectangle(dash, colour);
             return;
         }
-        if self.plan.home_of(resource) == Some(Home::Tile) {
+        if self.plan.memory_of(resource) == Some(MemoryKind::Tile) {
             sheet.rounded(area, 3.0, colour);
         } else {
             sheet.border(area, 1.0, colour);
         }
         match demand {
-            Demand::Nothing => {}
+            TileConstraint::None => {}
             // A nail's head.
-            Demand::Pinned => sheet.rounded(area.inset(3.0), 2.5, INK),
-            Demand::KeptOff => {
+            TileConstraint::Pinned => sheet.rounded(area.inset(3.0), 2.5, INK),
+            TileConstraint::Excluded => {
                 for step in 0..5 {
                     let along = 2.0 + step as f32 * 1.5;
                     let dot = |left: f32| Area::new(area.left + left, area.top + along, 1.5, 1.5);
@@ -219,23 +219,23 @@ impl Drawing<'_> {
 
     fn home_in_words(&self, resource: ResourceId) -> String {
         let home = match self.overlay.wish.demand(resource) {
-            Demand::Pinned => "pinned",
-            Demand::KeptOff => "kept off",
-            Demand::Nothing => match self.plan.home_of(resource) {
+            TileConstraint::Pinned => "pinned",
+            TileConstraint::Excluded => "kept off",
+            TileConstraint::None => match self.plan.memory_of(resource) {
                 None => "unused",
-                Some(Home::Tile) => "on chip",
-                Some(Home::Lazy) => "lazy",
-                Some(Home::Arena) => "memory",
-                Some(Home::Own) => "own",
+                Some(MemoryKind::Tile) => "on chip",
+                Some(MemoryKind::Lazy) => "lazy",
+                Some(MemoryKind::Arena) => "memory",
+                Some(MemoryKind::Dedicated) => "own",
             },
         };
         home.to_owned()
     }
 
     fn home_colour(&self, resource: ResourceId) -> Colour {
-        match self.plan.home_of(resource) {
-            _ if self.overlay.wish.demand(resource) != Demand::Nothing => ACCENT,
-            Some(Home::Tile | Home::Lazy) => GOOD,
+        match self.plan.memory_of(resource) {
+            _ if self.overlay.wish.demand(resource) != TileConstraint::None => ACCENT,
+            Some(MemoryKind::Tile | MemoryKind::Lazy) => GOOD,
             _ => DIM,
         }
     }
@@ -290,7 +290,7 @@ impl Drawing<'_> {
             lines.push((Weight::Regular, TEXT, place));
             lines.push((Weight::Regular, TEXT, self.span_in_words(placement.span)));
         }
-        let reason = plan.reason_in_words(resource).replace('`', "");
+        let reason = plan.reason_text(resource).replace('`', "");
         lines.push((Weight::Regular, DIM, reason));
         lines
     }
@@ -299,7 +299,7 @@ impl Drawing<'_> {
         let plan = self.plan;
         let planned = &plan.passes[step as usize];
         let bound = planned
-            .bound
+            .bound_object
             .map_or(Bytes::ZERO, |object| plan.objects[object.index()].size);
         let barriers = planned.before.len() + planned.after.len();
         vec![

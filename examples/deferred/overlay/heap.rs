@@ -1,7 +1,7 @@
 //! A heap as the overlay shows it, taken from a plan: who lives where, over which passes, and what is bound.
 
 use tileheap::frame::ResourceId;
-use tileheap::plan::{Home, Placement, Plan};
+use tileheap::plan::{MemoryKind, Placement, Plan};
 use tileheap::units::{Bytes, Span};
 
 use super::wish::has_choice;
@@ -42,14 +42,14 @@ impl Heap {
 
     fn tile(plan: &Plan) -> Heap {
         let bound = plan.passes.iter().map(|pass| {
-            let object = pass.bound.map(|object| plan.objects[object.index()]);
+            let object = pass.bound_object.map(|object| plan.objects[object.index()]);
             object.map_or(Bytes::ZERO, |object| object.size)
         });
         let mut residents: Vec<Resident> = Vec::new();
         for placement in &plan.placements {
             let resident = resident(placement, Bytes::ZERO);
             // Of a ladder, each memory object has an alias at the same place.
-            if placement.home == Home::Tile && !residents.contains(&resident) {
+            if placement.memory == MemoryKind::Tile && !residents.contains(&resident) {
                 residents.push(resident);
             }
         }
@@ -64,7 +64,7 @@ impl Heap {
         let mut size = Bytes::ZERO;
         let mut residents = Vec::new();
         for (index, object) in plan.objects.iter().enumerate() {
-            if object.home == Home::Tile {
+            if object.memory == MemoryKind::Tile {
                 continue;
             }
             let inside = |placement: &&Placement| placement.object.is_some_and(|one| one.index() == index);

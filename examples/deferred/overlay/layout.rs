@@ -13,7 +13,7 @@
 //! ```
 
 use ash::vk;
-use tileheap::frame::{Lifetime, ResourceId};
+use tileheap::frame::{Persistence, ResourceId};
 use tileheap::plan::Plan;
 use tileheap::units::{Alignment, Bytes, Span};
 
@@ -216,6 +216,6 @@ pub(super) fn limit(heap: Bytes, bytes: u64, block: Alignment) -> Option<Bytes> 
 /// The resources that a plan finds memory for, in the frame's order.
 pub(super) fn listed(plan: &Plan) -> impl Iterator<Item = ResourceId> {
     let ids = plan.frame.resource_ids().zip(plan.frame.resources());
-    let own = ids.filter(|(_, resource)| !matches!(resource.lifetime, Lifetime::External(_)));
+    let own = ids.filter(|(_, resource)| !matches!(resource.persistence, Persistence::External(_)));
     own.map(|(id, _)| id)
 }

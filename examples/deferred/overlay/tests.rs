@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use tileheap::frame::Demand;
+use tileheap::frame::TileConstraint;
 use tileheap::measure::estimate;
-use tileheap::plan::{Home, PlanOptions, plan};
+use tileheap::plan::{MemoryKind, PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
 
 use super::*;
@@ -47,18 +47,18 @@ fn choosing(plan: &Plan, name: &str) -> (Overlay, ResourceId) {
 fn space_asks_for_the_other_memory_and_then_for_nothing() {
     let plan = planned("adreno-830", EXTENT, &Wish::default());
     for (name, home, demand) in [
-        ("depth", Home::Tile, Demand::KeptOff),
-        ("albedo", Home::Arena, Demand::Pinned),
+        ("depth", MemoryKind::Tile, TileConstraint::Excluded),
+        ("albedo", MemoryKind::Arena, TileConstraint::Pinned),
     ] {
         let (mut overlay, resource) = choosing(&plan, name);
-        assert_eq!(plan.home_of(resource), Some(home));
+        assert_eq!(plan.memory_of(resource), Some(home));
         let space = Input::Key(Key::Space);
         assert_eq!(overlay.input(space, &view(&plan)), Reaction::Plan);
         assert_eq!(overlay.wish.demand(resource), demand);
         // The planner does so, and asks no more when it is taken back.
         let other = planned("adreno-830", EXTENT, &overlay.wish);
-        assert_eq!(other.faults(), []);
-        assert_ne!(other.home_of(resource), Some(home));
+        assert_eq!(other.violations(), []);
+        assert_ne!(other.memory_of(resource), Some(home));
         assert_eq!(overlay.input(space, &view(&other)), Reaction::Plan);
         assert_eq!(overlay.wish, Wish::default());
     }
@@ -232,7 +232,10 @@ fn the_pointer_finds_rows_and_blocks() {
     overlay.input(Input::Pointer(middle(block.area)), &view(&plan));
     assert_eq!(overlay.detail(&view(&plan)), Some(name));
     assert_eq!(overlay.input(Input::Press, &view(&plan)), Reaction::Plan);
-    assert_eq!(overlay.wish.demand(block.resident.resource), Demand::KeptOff);
+    assert_eq!(
+        overlay.wish.demand(block.resident.resource),
+        TileConstraint::Excluded
+    );
     overlay.input(Input::PointerGone, &view(&plan));
     assert_eq!(overlay.detail(&view(&plan)), Some(name), "it is chosen now");
     overlay.input(Input::Key(Key::Home), &view(&plan));

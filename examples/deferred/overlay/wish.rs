@@ -1,21 +1,21 @@
 //! What the person at the overlay asks of the planner.
 
-use tileheap::frame::{Demand, Frame, ResourceId};
-use tileheap::plan::{NotTile, Plan, PlanOptions, Reason};
+use tileheap::frame::{Frame, ResourceId, TileConstraint};
+use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions};
 use tileheap::units::Bytes;
 
 /// Who must live in tile memory, who must not, and how much of the heap there is to be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wish {
     pub(crate) pinned: Vec<ResourceId>,
-    pub(crate) kept_off: Vec<ResourceId>,
+    pub(crate) excluded: Vec<ResourceId>,
     /// `None` for the whole heap.
     pub(crate) limit: Option<Bytes>,
 }
 
 impl Wish {
     pub(crate) fn frame(&self, frame: &Frame) -> Frame {
-        frame.with_pinned(&self.pinned).with_kept_off(&self.kept_off)
+        frame.with_pinned(&self.pinned).with_excluded(&self.excluded)
     }
 
     pub(crate) fn options(&self, options: PlanOptions) -> PlanOptions {
@@ -25,13 +25,13 @@ impl Wish {
         }
     }
 
-    pub(crate) fn demand(&self, resource: ResourceId) -> Demand {
+    pub(crate) fn demand(&self, resource: ResourceId) -> TileConstraint {
         if self.pinned.contains(&resource) {
-            Demand::Pinned
-        } else if self.kept_off.contains(&resource) {
-            Demand::KeptOff
+            TileConstraint::Pinned
+        } else if self.excluded.contains(&resource) {
+            TileConstraint::Excluded
         } else {
-            Demand::Nothing
+            TileConstraint::None
         }
     }
 
@@ -43,10 +43,10 @@ impl Wish {
         }
         let demand = self.demand(resource);
         self.pinned.retain(|&other| other != resource);
-        self.kept_off.retain(|&other| other != resource);
-        if demand == Demand::Nothing {
+        self.excluded.retain(|&other| other != resource);
+        if demand == TileConstraint::None {
             let list = match plan.resources[resource.index()].reason {
-                Reason::Tile { .. } => &mut self.kept_off,
+                PlacementReason::Tile { .. } => &mut self.excluded,
                 _ => &mut self.pinned,
             };
             list.push(resource);
@@ -59,11 +59,11 @@ impl Wish {
 /// Whether a resource may live in tile memory by the rules, so that there is something to choose.
 pub(crate) fn has_choice(plan: &Plan, resource: ResourceId) -> bool {
     match plan.resources[resource.index()].reason {
-        Reason::Tile { .. } => true,
-        Reason::Arena(why) | Reason::Dedicated(why) => matches!(
+        PlacementReason::Tile { .. } => true,
+        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => matches!(
             why,
-            NotTile::NoRoom { .. } | NotTile::KeptOff { .. } | NotTile::TooLarge { .. }
+            NotTile::NoRoom { .. } | NotTile::Excluded { .. } | NotTile::TooLarge { .. }
         ),
-        Reason::Unused | Reason::External | Reason::Lazy { .. } => false,
+        PlacementReason::Unused | PlacementReason::External | PlacementReason::Lazy { .. } => false,
     }
 }

@@ -2,14 +2,14 @@
 
 use ash::vk;
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp,
-    PassId, ResourceId, ResourceState,
+    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
+    Persistence, ResourceId, ResourceState,
 };
 use tileheap::units::Bytes;
 
 use crate::drawing::{DEPTH, HDR, PICTURE, SHADOW, SHADOW_EXTENT};
 use crate::scene;
-use crate::support::error::Result;
+use crate::support::fault::Result;
 
 /// The frame, and the names of its parts.
 pub(crate) struct Forward {
@@ -36,12 +36,12 @@ pub(crate) fn describe(extent: vk::Extent2D) -> Result<Forward> {
     let hdr = frame.image("hdr", ImageDesc::new(HDR, extent));
     // These two stay the renderer's own, and are handed in with every frame.
     let picture = ImageDesc::new(PICTURE, extent);
-    let picture = frame.resource("picture", picture, Lifetime::External(PICTURE_STATES));
+    let picture = frame.resource("picture", picture, Persistence::External(PICTURE_STATES));
     let size = Bytes(u64::from(extent.width) * u64::from(extent.height) * 4);
     let texels = frame.resource(
         "texels",
         BufferDesc::new(size),
-        Lifetime::External(ExternalDesc::READ_BACK),
+        Persistence::External(ExternalDesc::READ_BACK),
     );
 
     let graphics = frame.queue("graphics", vk::QueueFlags::GRAPHICS);

@@ -26,7 +26,7 @@
 //! - `format` is Vulkan's name, with or without `VK_FORMAT_`, `_PACK32` or the numeric type (then `UNORM`, or the only one
 //!   there is), or a shorthand (`RGBA16F`, `R11G11B10F`, `D24S8`), or `swapchain`. A format that is not known is chosen by
 //!   `bytes_per_texel`, and a note says so.
-//! - `usage` adds to the usage that the passes ask for. `history` makes a [`Lifetime::History`](super::Lifetime), `imported`
+//! - `usage` adds to the usage that the passes ask for. `history` makes a [`Persistence::History`](super::Persistence), `imported`
 //!   an external resource, else it is transient.
 //! - `tile_eligible` is a claim, handed through and trusted by nobody.
 //!

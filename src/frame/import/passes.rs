@@ -261,7 +261,7 @@ struct Context {
 impl Context {
     /// The entry as one access, or as two where it reads one version and writes the other.
     fn accesses(&self, entry: &Merged) -> impl Iterator<Item = Access> {
-        let access = |reads: bool, writes: bool, version: Version, before: LoadOp| Access {
+        let access = |reads: bool, writes: bool, version: Version, load_op: LoadOp| Access {
             // Known once the pass is declared.
             pass: PassId(0),
             resource: ResourceId(entry.resource as u32),
@@ -270,7 +270,7 @@ impl Context {
             writes,
             version,
             stages: entry.kind.default_stages(self.pass_kind),
-            before,
+            load_op,
             resolves: None,
             measured: None,
         };

@@ -8,7 +8,8 @@ use super::formats::{Reading, parse_format};
 use super::passes::Interpreted;
 use super::uses::{Use, parse_use};
 use crate::frame::{
-    Access, BufferDesc, Extent, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, aspects, names, texel_block,
+    Access, BufferDesc, Extent, ExternalDesc, FrameBuilder, ImageDesc, Persistence, aspects, names,
+    texel_block,
 };
 use crate::units::Bytes;
 
@@ -33,23 +34,23 @@ pub(super) fn declare(
     if is_image {
         let desc = image_desc(resource, passes.as_depth[index], notes).map_err(fault)?;
         let depth = !aspects(desc.format).contains(vk::ImageAspectFlags::COLOR);
-        let lifetime = lifetime(resource, || {
+        let persistence = persistence(resource, || {
             external_image(&desc, depth, &passes.by_resource[index])
         });
-        frame.resource(&*resource.name, desc, lifetime);
+        frame.resource(&*resource.name, desc, persistence);
     } else {
         let desc = buffer_desc(resource).map_err(fault)?;
-        let lifetime = lifetime(resource, || ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
-        frame.resource(&*resource.name, desc, lifetime);
+        let persistence = persistence(resource, || ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+        frame.resource(&*resource.name, desc, persistence);
     }
     Ok(())
 }
 
-fn lifetime(resource: &Resource, external: impl FnOnce() -> ExternalDesc) -> Lifetime {
+fn persistence(resource: &Resource, external: impl FnOnce() -> ExternalDesc) -> Persistence {
     match (resource.imported, resource.history) {
-        (true, _) => Lifetime::External(external()),
-        (false, true) => Lifetime::History,
-        (false, false) => Lifetime::Transient,
+        (true, _) => Persistence::External(external()),
+        (false, true) => Persistence::History,
+        (false, false) => Persistence::Transient,
     }
 }
 

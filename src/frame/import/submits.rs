@@ -65,7 +65,7 @@ pub(super) fn declare(
                 access.kind,
                 access.reads,
                 access.writes,
-                access.before,
+                access.load_op,
             );
             if access.version == Version::Previous {
                 builder = builder.previous();

@@ -4,7 +4,7 @@ use ash::vk;
 use serde::{Deserialize, Serialize};
 
 use super::super::names;
-use super::super::{AccessKind, ClearValue, Contents, LoadOp, PassKind, Version};
+use super::super::{AccessKind, ClearValue, Contents, LoadOp, PassKind, TileConstraint, Version};
 
 /// Whether a field has its default and need not be written.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -52,13 +52,9 @@ pub(super) struct Resource {
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) buffer: Option<Buffer>,
     #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) lifetime: Lifetime,
-    /// Must live in tile memory.
+    pub(super) persistence: Persistence,
     #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) pinned: bool,
-    /// Must not live in tile memory.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub(super) kept_off: bool,
+    pub(super) tile_memory: TileConstraint,
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -128,7 +124,7 @@ pub(super) struct Buffer {
 
 #[derive(Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Lifetime {
+pub(super) enum Persistence {
     #[default]
     Transient,
     History,
@@ -209,8 +205,8 @@ pub(super) struct Access {
     pub(super) writes: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) version: Version,
-    #[serde(default, skip_serializing_if = "is_load", with = "before")]
-    pub(super) before: LoadOp,
+    #[serde(default, skip_serializing_if = "is_load", with = "load_op")]
+    pub(super) load_op: LoadOp,
     /// Left out where they are the default ones.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(super) stages: Option<Stages>,
@@ -221,8 +217,8 @@ pub(super) struct Access {
     pub(super) measured: Option<u64>,
 }
 
-fn is_load(before: &LoadOp) -> bool {
-    *before == LoadOp::Load
+fn is_load(load_op: &LoadOp) -> bool {
+    *load_op == LoadOp::Load
 }
 
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -230,7 +226,7 @@ fn is_load(before: &LoadOp) -> bool {
 pub(super) struct Stages(#[serde(with = "names::bits")] pub(super) vk::PipelineStageFlags2);
 
 /// [`LoadOp`], with infinities in words: JSON has no number for them.
-mod before {
+mod load_op {
     use super::*;
 
     #[derive(Serialize, Deserialize)]
@@ -238,7 +234,7 @@ mod before {
     enum Form {
         Load,
         Clear(Value),
-        Overwrite,
+        DontCare,
     }
 
     #[derive(Serialize, Deserialize)]
@@ -285,10 +281,13 @@ mod before {
         }
     }
 
-    pub(super) fn serialize<S: serde::Serializer>(before: &LoadOp, serializer: S) -> Result<S::Ok, S::Error> {
-        let form = match *before {
+    pub(super) fn serialize<S: serde::Serializer>(
+        load_op: &LoadOp,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let form = match *load_op {
             LoadOp::Load => Form::Load,
-            LoadOp::DontCare => Form::Overwrite,
+            LoadOp::DontCare => Form::DontCare,
             LoadOp::Clear(value) => Form::Clear(match value {
                 ClearValue::Float(components) => Value::Float(components.map(Number::from)),
                 ClearValue::Int(components) => Value::Int(components),
@@ -302,7 +301,7 @@ mod before {
     pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<LoadOp, D::Error> {
         Ok(match Form::deserialize(deserializer)? {
             Form::Load => LoadOp::Load,
-            Form::Overwrite => LoadOp::DontCare,
+            Form::DontCare => LoadOp::DontCare,
             Form::Clear(value) => LoadOp::Clear(match value {
                 Value::Float(components) => ClearValue::Float(components.map(f32::from)),
                 Value::Int(components) => ClearValue::Int(components),

@@ -3,7 +3,7 @@
 //! ```json
 //! {
 //!   "format": "tileheap-frame",
-//!   "version": 1,
+//!   "version": 2,
 //!   "name": "two passes",
 //!   "base_extent": [1280, 720],
 //!   "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
@@ -13,16 +13,16 @@
 //!   ],
 //!   "submits": [{ "queue": "graphics", "batches": [{ "command_buffers": [{ "name": "scene", "passes": [
 //!     { "name": "cull", "kind": "compute", "accesses": [
-//!       { "resource": "lights", "kind": "storage_buffer", "writes": true, "before": "overwrite" }
+//!       { "resource": "lights", "kind": "storage_buffer", "writes": true, "load_op": "dont_care" }
 //!     ] },
 //!     { "name": "gbuffer", "kind": "render", "accesses": [
-//!       { "resource": "albedo", "kind": "color_attachment", "writes": true, "before": { "clear": { "float": [0, 0, 0, 1] } } },
+//!       { "resource": "albedo", "kind": "color_attachment", "writes": true, "load_op": { "clear": { "float": [0, 0, 0, 1] } } },
 //!       { "resource": "lights", "kind": "storage_buffer", "reads": true, "stages": ["VK_PIPELINE_STAGE_2_VERTEX_SHADER_BIT"] }
 //!     ] }
 //!   ] }] }] }]
 //! }
 //! ```
-//! What is left out has the default of [`ImageDesc::new`](super::ImageDesc::new), [`Lifetime::Transient`](super::Lifetime),
+//! What is left out has the default of [`ImageDesc::new`](super::ImageDesc::new), [`Persistence::Transient`](super::Persistence),
 //! [`LoadOp::Load`](super::Before) and [`AccessKind::default_stages`](super::AccessKind::default_stages); what is misspelt is
 //! refused, with its path. Reading back what was written gives an equal frame.
 
@@ -37,7 +37,7 @@ pub use tileheap_json::JsonSyntaxError;
 /// The value of the field `format`.
 pub const FORMAT: &str = "tileheap-frame";
 /// The version that is read and written.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 use super::Frame;
 
@@ -59,7 +59,7 @@ impl Frame {
     /// let frame = frame.build()?;
     /// assert_eq!(Frame::from_json(&frame.to_json())?, frame);
     ///
-    /// let error = Frame::from_json(r#"{ "format": "tileheap-frame", "version": 1, "nmae": "f" }"#).unwrap_err();
+    /// let error = Frame::from_json(r#"{ "format": "tileheap-frame", "version": 2, "nmae": "f" }"#).unwrap_err();
     /// assert!(error.to_string().contains("nmae"));
     /// # Ok::<(), tileheap::Error>(())
     /// ```

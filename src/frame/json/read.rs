@@ -11,10 +11,10 @@ use super::{FORMAT, VERSION};
 use crate::frame::names::shortened;
 use crate::frame::{
     BatchId, BufferDesc, CommandBufferId, Extent, ExternalDesc, Frame, FrameBuilder, FrameError, ImageDesc,
-    Lifetime, QueueId, ResourceId, ResourceState, SemaphoreId, Version,
+    Persistence, QueueId, ResourceId, ResourceState, SemaphoreId, Version,
 };
 use crate::units::Bytes;
-use tileheap_json::{JsonSyntaxError, parse};
+use tileheap_json::{JsonSyntaxError, parse, written_by};
 
 /// Why a text is no description of a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +30,7 @@ pub enum JsonError {
         found: String,
     },
     /// A version that is not known.
-    #[error("frame JSON has version {found}, and only version {VERSION} is supported")]
+    #[error("frame JSON: {}this tileheap reads version {VERSION}", written_by(*.found))]
     Version {
         /// What the file says.
         found: u64,
@@ -122,29 +122,24 @@ struct Reader {
 
 impl Reader {
     fn resource(&mut self, resource: doc::Resource) -> Result<(), FrameError> {
-        let lifetime = lifetime(resource.lifetime);
+        let persistence = persistence(resource.persistence);
         let path = || format!("resource `{}`", shortened(&resource.name));
         let id = match (resource.image, resource.buffer) {
             (Some(image), None) => {
                 let desc = image_desc(image).map_err(|problem| field(path(), problem))?;
-                self.frame.resource(&*resource.name, desc, lifetime)
+                self.frame.resource(&*resource.name, desc, persistence)
             }
             (None, Some(buffer)) => {
                 let desc = BufferDesc {
                     size: Bytes(buffer.size),
                     usage: buffer.usage,
                 };
-                self.frame.resource(&*resource.name, desc, lifetime)
+                self.frame.resource(&*resource.name, desc, persistence)
             }
             (None, None) => return Err(field(path(), "is neither an `image` nor a `buffer`")),
             (Some(_), Some(_)) => return Err(field(path(), "is both an `image` and a `buffer`")),
         };
-        match (resource.pinned, resource.kept_off) {
-            (false, false) => {}
-            (true, false) => self.frame.pin(id),
-            (false, true) => self.frame.keep_off(id),
-            (true, true) => return Err(field(path(), "is both `pinned` and `kept_off`")),
-        }
+        self.frame.constrain(id, resource.tile_memory);
         self.resources.insert(resource.name, id);
         Ok(())
     }
@@ -190,7 +185,7 @@ impl Reader {
         }
         for access in pass.accesses {
             let resource = find(&self.resources, "resource", &access.resource, by)?;
-            builder = builder.access(resource, access.kind, access.reads, access.writes, access.before);
+            builder = builder.access(resource, access.kind, access.reads, access.writes, access.load_op);
             if let Some(doc::Stages(stages)) = access.stages {
                 builder = builder.at(stages);
             }
@@ -247,16 +242,16 @@ fn image_desc(image: doc::Image) -> Result<ImageDesc, &'static str> {
     })
 }
 
-fn lifetime(lifetime: doc::Lifetime) -> Lifetime {
+fn persistence(persistence: doc::Persistence) -> Persistence {
     let state = |state: doc::State| ResourceState {
         layout: state.layout,
         stages: state.stages,
         access: state.access,
     };
-    match lifetime {
-        doc::Lifetime::Transient => Lifetime::Transient,
-        doc::Lifetime::History => Lifetime::History,
-        doc::Lifetime::External(external) => Lifetime::External(ExternalDesc {
+    match persistence {
+        doc::Persistence::Transient => Persistence::Transient,
+        doc::Persistence::History => Persistence::History,
+        doc::Persistence::External(external) => Persistence::External(ExternalDesc {
             entry: state(external.entry),
             exit: state(external.exit),
         }),

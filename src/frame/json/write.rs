@@ -5,7 +5,7 @@ use ash::vk;
 use super::document as doc;
 use super::{FORMAT, VERSION};
 use crate::frame::{
-    Access, BatchId, Demand, Extent, Frame, Lifetime, PassId, ResourceKind, ResourceState, SemaphoreOp,
+    Access, BatchId, Extent, Frame, PassId, Persistence, ResourceKind, ResourceState, SemaphoreOp,
 };
 
 pub(super) fn document(frame: &Frame) -> doc::Document {
@@ -75,16 +75,15 @@ fn resource(resource: &crate::frame::Resource) -> doc::Resource {
         name: resource.name.clone(),
         image,
         buffer,
-        lifetime: match resource.lifetime {
-            Lifetime::Transient => doc::Lifetime::Transient,
-            Lifetime::History => doc::Lifetime::History,
-            Lifetime::External(desc) => doc::Lifetime::External(doc::External {
+        persistence: match resource.persistence {
+            Persistence::Transient => doc::Persistence::Transient,
+            Persistence::History => doc::Persistence::History,
+            Persistence::External(desc) => doc::Persistence::External(doc::External {
                 entry: state(desc.entry),
                 exit: state(desc.exit),
             }),
         },
-        pinned: resource.demand == Demand::Pinned,
-        kept_off: resource.demand == Demand::KeptOff,
+        tile_memory: resource.tile_constraint,
     }
 }
 
@@ -149,7 +148,7 @@ fn access(frame: &Frame, access: &Access) -> doc::Access {
         reads: access.reads,
         writes: access.writes,
         version: access.version,
-        before: access.before,
+        load_op: access.load_op,
         stages: (access.stages != default_stages).then_some(doc::Stages(access.stages)),
         resolves: access.resolves.map(|source| frame.resource(source).name.clone()),
         measured: access.measured.map(|bytes| bytes.0),

@@ -65,10 +65,10 @@ impl Checker<'_> {
     /// What shaders do is declared.
     fn check_uses(&mut self, pipelines: &[PipelineShaders<'_>]) {
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
-            let ShaderUse { slot, kind, .. } = shader_use;
+            let ShaderUse { binding, kind, .. } = shader_use;
             let pass = self.pass_name();
             let Some(target) = target else {
-                self.found.push(Mismatch::Unbound { pass, slot, kind });
+                self.found.push(Mismatch::Unbound { pass, binding, kind });
                 continue;
             };
             let resource = self.resource_name(target.resource);
@@ -86,14 +86,14 @@ impl Checker<'_> {
                     Some(declared) => Mismatch::OtherKind {
                         pass,
                         resource,
-                        slot,
+                        binding,
                         used: kind,
                         declared,
                     },
                     None => Mismatch::Undeclared {
                         pass,
                         resource,
-                        slot,
+                        binding,
                         kind,
                     },
                 });
@@ -104,7 +104,7 @@ impl Checker<'_> {
     }
 
     fn check_use(&mut self, shader_use: ShaderUse, declared: &[&Access], resource: String) {
-        let slot = shader_use.slot;
+        let binding = shader_use.binding;
         let pass = self.pass_name();
         let stages = declared
             .iter()
@@ -113,18 +113,25 @@ impl Checker<'_> {
             });
         if shader_use.writes && !declared.iter().any(|access| access.writes) {
             let (pass, resource) = (pass.clone(), resource.clone());
-            self.found
-                .push(Mismatch::UndeclaredWrite { pass, resource, slot });
+            self.found.push(Mismatch::UndeclaredWrite {
+                pass,
+                resource,
+                binding,
+            });
         }
         if shader_use.reads && !declared.iter().any(|access| access.reads) {
             let (pass, resource) = (pass.clone(), resource.clone());
-            self.found.push(Mismatch::UndeclaredRead { pass, resource, slot });
+            self.found.push(Mismatch::UndeclaredRead {
+                pass,
+                resource,
+                binding,
+            });
         }
         if !covers(stages, shader_use.stages) {
             self.found.push(Mismatch::UndeclaredStage {
                 pass,
                 resource,
-                slot,
+                binding,
                 used: shader_use.stages,
                 declared: stages,
             });

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::pipeline::Slot;
+use super::pipeline::ShaderBinding;
 use crate::frame::{AccessKind, PassKind};
 
 /// A difference between a pass's declared accesses and its shaders.
@@ -20,72 +20,72 @@ pub enum Mismatch {
         stage: vk::ShaderStageFlags,
     },
     /// A resource is used and not declared at all.
-    #[error("pass `{pass}` uses `{resource}` as {kind:?} ({slot}) and does not declare it")]
+    #[error("pass `{pass}` uses `{resource}` as {kind:?} ({binding}) and does not declare it")]
     Undeclared {
         /// The pass.
         pass: String,
         /// The resource.
         resource: String,
         /// Where the shader refers to it.
-        slot: Slot,
+        binding: ShaderBinding,
         /// How it is used.
         kind: AccessKind,
     },
     /// A resource is used in another way than declared.
-    #[error("pass `{pass}` uses `{resource}` as {used:?} ({slot}) and declares it as {declared:?}")]
+    #[error("pass `{pass}` uses `{resource}` as {used:?} ({binding}) and declares it as {declared:?}")]
     OtherKind {
         /// The pass.
         pass: String,
         /// The resource.
         resource: String,
         /// Where the shader refers to it.
-        slot: Slot,
+        binding: ShaderBinding,
         /// How it is used.
         used: AccessKind,
         /// How it is declared.
         declared: AccessKind,
     },
     /// A resource is written and declared to be read only.
-    #[error("pass `{pass}` writes `{resource}` ({slot}) and declares it as only read")]
+    #[error("pass `{pass}` writes `{resource}` ({binding}) and declares it as only read")]
     UndeclaredWrite {
         /// The pass.
         pass: String,
         /// The resource.
         resource: String,
         /// Where the shader refers to it.
-        slot: Slot,
+        binding: ShaderBinding,
     },
     /// A stage uses a resource that barriers would not make wait.
-    #[error("pass `{pass}` uses `{resource}` ({slot}) in {used:?} and declares it for {declared:?}")]
+    #[error("pass `{pass}` uses `{resource}` ({binding}) in {used:?} and declares it for {declared:?}")]
     UndeclaredStage {
         /// The pass.
         pass: String,
         /// The resource.
         resource: String,
         /// Where the shader refers to it.
-        slot: Slot,
+        binding: ShaderBinding,
         /// The stages that use it.
         used: vk::PipelineStageFlags2,
         /// The stages that are declared.
         declared: vk::PipelineStageFlags2,
     },
     /// A resource is read and declared to be written only: sound if the pass reads what it wrote itself.
-    #[error("pass `{pass}` reads `{resource}` ({slot}) and declares it as only written")]
+    #[error("pass `{pass}` reads `{resource}` ({binding}) and declares it as only written")]
     UndeclaredRead {
         /// The pass.
         pass: String,
         /// The resource.
         resource: String,
         /// Where the shader refers to it.
-        slot: Slot,
+        binding: ShaderBinding,
     },
-    /// A slot that stands for nothing of the frame.
-    #[error("pass `{pass}` uses {slot} as {kind:?}, which is bound to nothing of the frame")]
+    /// A binding that stands for nothing of the frame.
+    #[error("pass `{pass}` uses {binding} as {kind:?}, which is bound to nothing of the frame")]
     Unbound {
         /// The pass.
         pass: String,
         /// Where the shader refers to it.
-        slot: Slot,
+        binding: ShaderBinding,
         /// How it is used.
         kind: AccessKind,
     },

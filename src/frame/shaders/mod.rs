@@ -55,7 +55,7 @@ use ash::vk;
 pub use check::check;
 pub use entry::{AddressSource, AddressUse, Binding, EntryPoint, Output};
 pub use mismatch::Mismatch;
-pub use pipeline::{PipelineShaders, Slot, Target};
+pub use pipeline::{BindingTarget, PipelineShaders, ShaderBinding};
 
 /// A SPIR-V module, read and indexed.
 #[derive(Clone, Debug)]

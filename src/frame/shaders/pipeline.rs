@@ -10,7 +10,7 @@ use crate::frame::{AccessKind, LoadOp, PassBuilder, ResourceId, Version};
 
 /// Where a shader refers to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Slot {
+pub enum ShaderBinding {
     /// Through a descriptor.
     Descriptor {
         /// Descriptor set.
@@ -22,46 +22,48 @@ pub enum Slot {
     Address(AddressSource),
 }
 
-impl fmt::Display for Slot {
+impl fmt::Display for ShaderBinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = |offset: Option<u32>| offset.map_or_else(String::new, |offset| format!(", byte {offset}"));
         match *self {
-            Slot::Descriptor { set, binding } => write!(f, "set {set} binding {binding}"),
-            Slot::Address(AddressSource::PushConstant { offset }) => {
+            ShaderBinding::Descriptor { set, binding } => write!(f, "set {set} binding {binding}"),
+            ShaderBinding::Address(AddressSource::PushConstant { offset }) => {
                 write!(f, "the address in the push constants{}", at(offset))
             }
-            Slot::Address(AddressSource::Descriptor { set, binding, offset }) => {
+            ShaderBinding::Address(AddressSource::Descriptor { set, binding, offset }) => {
                 write!(f, "the address in set {set} binding {binding}{}", at(offset))
             }
-            Slot::Address(AddressSource::Memory) => f.write_str("addresses in memory reached by address"),
-            Slot::Address(AddressSource::Computed) => f.write_str("addresses of unknown origin"),
+            ShaderBinding::Address(AddressSource::Memory) => {
+                f.write_str("addresses in memory reached by address")
+            }
+            ShaderBinding::Address(AddressSource::Computed) => f.write_str("addresses of unknown origin"),
         }
     }
 }
 
-/// What a slot holds while the pass runs.
+/// What a binding holds while the pass runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Target {
+pub struct BindingTarget {
     /// The resource.
     pub resource: ResourceId,
     /// Which of a history resource's versions.
     pub version: Version,
 }
 
-impl From<ResourceId> for Target {
-    fn from(resource: ResourceId) -> Target {
+impl From<ResourceId> for BindingTarget {
+    fn from(resource: ResourceId) -> BindingTarget {
         let version = Version::Current;
-        Target { resource, version }
+        BindingTarget { resource, version }
     }
 }
 
 /// The shaders of one pipeline, and the resources that its descriptors and addresses stand for.
 ///
-/// Slots that stand for nothing of the frame (a material's textures, say) need not be bound.
+/// Bindings that stand for nothing of the frame (a material's textures, say) need not be bound.
 #[derive(Clone, Debug, Default)]
 pub struct PipelineShaders<'a> {
     pub(super) entries: Vec<&'a EntryPoint>,
-    targets: BTreeMap<Slot, Target>,
+    targets: BTreeMap<ShaderBinding, BindingTarget>,
 }
 
 impl<'a> PipelineShaders<'a> {
@@ -77,29 +79,29 @@ impl<'a> PipelineShaders<'a> {
     }
 
     /// Says what a descriptor refers to.
-    pub fn bind(mut self, set: u32, binding: u32, target: impl Into<Target>) -> Self {
+    pub fn bind(mut self, set: u32, binding: u32, target: impl Into<BindingTarget>) -> Self {
         self.targets
-            .insert(Slot::Descriptor { set, binding }, target.into());
+            .insert(ShaderBinding::Descriptor { set, binding }, target.into());
         self
     }
 
     /// Says that a descriptor refers to what the frame before left in a history resource.
     pub fn bind_previous(self, set: u32, binding: u32, resource: ResourceId) -> Self {
         let version = Version::Previous;
-        self.bind(set, binding, Target { resource, version })
+        self.bind(set, binding, BindingTarget { resource, version })
     }
 
     /// Says what an address refers to.
-    pub fn address(mut self, source: AddressSource, target: impl Into<Target>) -> Self {
-        self.targets.insert(Slot::Address(source), target.into());
+    pub fn address(mut self, source: AddressSource, target: impl Into<BindingTarget>) -> Self {
+        self.targets.insert(ShaderBinding::Address(source), target.into());
         self
     }
 
     /// Every use that a shader makes of memory, with its target if it has one.
-    pub(super) fn uses(&self) -> impl Iterator<Item = (ShaderUse, Option<Target>)> + '_ {
+    pub(super) fn uses(&self) -> impl Iterator<Item = (ShaderUse, Option<BindingTarget>)> + '_ {
         let uses = self.entries.iter().flat_map(|entry| {
             let bindings = entry.bindings.iter().map(|it| ShaderUse {
-                slot: Slot::Descriptor {
+                binding: ShaderBinding::Descriptor {
                     set: it.set,
                     binding: it.binding,
                 },
@@ -109,7 +111,7 @@ impl<'a> PipelineShaders<'a> {
                 stages: it.stages,
             });
             let addresses = entry.addresses.iter().map(|it| ShaderUse {
-                slot: Slot::Address(it.source),
+                binding: ShaderBinding::Address(it.source),
                 kind: AccessKind::DeviceAddress,
                 reads: it.reads,
                 writes: it.writes,
@@ -119,14 +121,14 @@ impl<'a> PipelineShaders<'a> {
         });
         // Asking for a size is no access.
         let uses = uses.filter(|it| it.reads || it.writes);
-        uses.map(|it| (it, self.targets.get(&it.slot).copied()))
+        uses.map(|it| (it, self.targets.get(&it.binding).copied()))
     }
 }
 
-/// One shader's use of one slot.
+/// One shader's use of one binding.
 #[derive(Clone, Copy)]
 pub(super) struct ShaderUse {
-    pub(super) slot: Slot,
+    pub(super) binding: ShaderBinding,
     pub(super) kind: AccessKind,
     pub(super) reads: bool,
     pub(super) writes: bool,
@@ -140,10 +142,10 @@ impl PassBuilder<'_> {
     /// A resource that is only written is taken to be written whole ([`LoadOp::DontCare`]): a shader that writes a part
     /// of it needs its access declared by hand. What is not bound is left out, which [`check`](super::check()) tells.
     pub fn shaders(mut self, pipelines: &[PipelineShaders<'_>]) -> Self {
-        let mut merged: Vec<(Target, ShaderUse)> = Vec::new();
+        let mut merged: Vec<(BindingTarget, ShaderUse)> = Vec::new();
         for (shader_use, target) in pipelines.iter().flat_map(|pipeline| pipeline.uses()) {
             let Some(target) = target else { continue };
-            let same = |it: &&mut (Target, ShaderUse)| it.0 == target && it.1.kind == shader_use.kind;
+            let same = |it: &&mut (BindingTarget, ShaderUse)| it.0 == target && it.1.kind == shader_use.kind;
             match merged.iter_mut().find(same) {
                 Some((_, other)) => {
                     other.reads |= shader_use.reads;

@@ -17,7 +17,7 @@ pub(super) struct DraftAccess {
     pub(super) kind: AccessKind,
     pub(super) reads: bool,
     /// For an access that writes.
-    pub(super) before: Option<LoadOp>,
+    pub(super) load_op: Option<LoadOp>,
     pub(super) previous: bool,
     pub(super) resolves: Option<ResourceId>,
 }
@@ -28,13 +28,13 @@ impl Draft {
         resource: ResourceId,
         kind: AccessKind,
         reads: bool,
-        before: Option<LoadOp>,
+        load_op: Option<LoadOp>,
     ) {
         self.accesses.push(DraftAccess {
             resource,
             kind,
             reads,
-            before,
+            load_op,
             previous: false,
             resolves: None,
         });
@@ -52,8 +52,8 @@ impl Draft {
                     access.resource,
                     access.kind,
                     access.reads,
-                    access.before.is_some(),
-                    access.before.unwrap_or_default(),
+                    access.load_op.is_some(),
+                    access.load_op.unwrap_or_default(),
                 ),
             };
             if access.previous {

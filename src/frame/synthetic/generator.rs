@@ -65,7 +65,7 @@ impl Generator {
             _ => frame.queue(format!("compute{index}"), vk::QueueFlags::COMPUTE),
         });
         let queues: Vec<QueueId> = queues.collect();
-        let external = |layout| Lifetime::External(ExternalDesc::in_layout(layout));
+        let external = |layout| Persistence::External(ExternalDesc::in_layout(layout));
         let input = |frame: &mut FrameBuilder, name: &str, size, access| Made {
             id: frame.resource(name, BufferDesc::new(size), external(vk::ImageLayout::UNDEFINED)),
             kind: MadeKind::Input(access),
@@ -80,7 +80,7 @@ impl Generator {
         let swapchain = frame.resource(
             "swapchain",
             backbuffer,
-            Lifetime::External(ExternalDesc::SWAPCHAIN),
+            Persistence::External(ExternalDesc::SWAPCHAIN),
         );
         let count = queues.len();
         Generator {
@@ -242,11 +242,11 @@ impl Generator {
         draft: &mut Draft,
         index: usize,
         kind: AccessKind,
-        before: Option<LoadOp>,
+        load_op: Option<LoadOp>,
     ) {
         let made = &mut self.made[index];
         made.read = true;
         made.used_until[self.queue] = self.batch + 1;
-        draft.push(made.id, kind, true, before);
+        draft.push(made.id, kind, true, load_op);
     }
 }

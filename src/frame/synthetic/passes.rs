@@ -96,7 +96,7 @@ impl Generator {
             self.use_made(draft, index, AccessKind::TransferSource, None);
             if let (MadeKind::Color(size, format), true) = (kind, due > 0) {
                 due -= 1;
-                let image = self.declare("copy", image(size, format), Lifetime::Transient);
+                let image = self.declare("copy", image(size, format), Persistence::Transient);
                 self.enter(image, kind);
                 draft.push(
                     image,
@@ -125,10 +125,10 @@ impl Generator {
         let format = vk::Format::R8G8B8A8_UNORM;
         let mut desc = image(size, format);
         desc.samples = vk::SampleCountFlags::TYPE_4;
-        let samples = self.declare("samples", desc, Lifetime::Transient);
+        let samples = self.declare("samples", desc, Persistence::Transient);
         let clear = Some(LoadOp::Clear(ClearValue::ZERO));
         draft.push(samples, AccessKind::ColorAttachment, false, clear);
-        let resolved = self.declare("resolved", image(size, format), Lifetime::Transient);
+        let resolved = self.declare("resolved", image(size, format), Persistence::Transient);
         draft.push(
             resolved,
             AccessKind::ResolveAttachment,
@@ -141,7 +141,7 @@ impl Generator {
 
     fn new_depth(&mut self, draft: &mut Draft, size: Size) {
         let format = self.random.pick(&[vk::Format::D32_SFLOAT, vk::Format::D16_UNORM]);
-        let depth = self.declare("depth", image(size, format), Lifetime::Transient);
+        let depth = self.declare("depth", image(size, format), Persistence::Transient);
         let clear = Some(LoadOp::Clear(ClearValue::DepthStencil(1.0, 0)));
         draft.push(depth, AccessKind::DepthStencilAttachment, false, clear);
         self.enter(depth, MadeKind::Depth(size));
@@ -162,13 +162,13 @@ impl Generator {
         };
         // A history is written and read on the first queue; its two versions need no order beyond the frame's.
         if self.queue == 0 && self.random.one_in(16) {
-            let history = self.declare("history", image(size, format), Lifetime::History);
+            let history = self.declare("history", image(size, format), Persistence::History);
             draft.push(history, AccessKind::SampledImage, true, None);
             draft.accesses.last_mut().expect("an access was pushed").previous = true;
             draft.push(history, access, false, Some(before));
             return;
         }
-        let color = self.declare("image", image(size, format), Lifetime::Transient);
+        let color = self.declare("image", image(size, format), Persistence::Transient);
         draft.push(color, access, false, Some(before));
         self.enter(color, MadeKind::Color(size, format));
     }
@@ -182,15 +182,15 @@ impl Generator {
     fn new_buffer(&mut self, draft: &mut Draft, access: AccessKind) {
         let magnitude = self.random.below(14);
         let size = Bytes(256 * (1 + self.random.below(1 << magnitude)));
-        let buffer = self.declare("buffer", BufferDesc::new(size), Lifetime::Transient);
+        let buffer = self.declare("buffer", BufferDesc::new(size), Persistence::Transient);
         draft.push(buffer, access, false, Some(LoadOp::DontCare));
         self.enter(buffer, MadeKind::Buffer);
     }
 
-    fn declare(&mut self, what: &str, desc: impl Into<ResourceKind>, lifetime: Lifetime) -> ResourceId {
+    fn declare(&mut self, what: &str, desc: impl Into<ResourceKind>, persistence: Persistence) -> ResourceId {
         self.resources += 1;
         self.frame
-            .resource(format!("{what}{}", self.resources), desc, lifetime)
+            .resource(format!("{what}{}", self.resources), desc, persistence)
     }
 
     /// Makes a resource that this batch writes available to later passes.

@@ -66,7 +66,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
 pub(super) fn normalize_accesses(tables: &mut Tables) {
     for access in &mut tables.accesses {
         if !access.writes {
-            access.before = LoadOp::Load;
+            access.load_op = LoadOp::Load;
         }
         if access.kind != AccessKind::ResolveAttachment {
             access.resolves = None;
@@ -122,7 +122,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
     if access.reads && !access.writes && kind.access_flags(true, false).is_empty() {
         return misuse("such accesses cannot read");
     }
-    if let LoadOp::Clear(value) = access.before {
+    if let LoadOp::Clear(value) = access.load_op {
         if !kind.is_attachment() {
             return misuse(
                 "only attachments can be cleared by the pass: clear in a transfer pass, or overwrite",
@@ -134,7 +134,7 @@ fn check_access(tables: &Tables, pass: &Pass, access: &Access) -> Result<(), Fra
         }
     }
     if access.version == Version::Previous {
-        if resource.lifetime != Lifetime::History {
+        if resource.persistence != Persistence::History {
             return previous("only History resources have one");
         }
         if access.writes {

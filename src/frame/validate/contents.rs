@@ -20,17 +20,17 @@ pub(super) fn derive_uses(tables: &mut Tables) {
         })
         .collect();
     tables.uses = vec![0; tables.accesses.len()];
-    tables.lives = vec![Span::default(); tables.resources.len()];
+    tables.lifetimes = vec![Span::default(); tables.resources.len()];
     let mut next = counts;
     for (index, access) in tables.accesses.iter().enumerate() {
         let slot = &mut next[access.resource.index()];
         tables.uses[*slot as usize] = index as u32;
         *slot += 1;
-        let life = &mut tables.lives[access.resource.index()];
-        if life.is_empty() {
-            life.first = access.pass.step();
+        let lifetime = &mut tables.lifetimes[access.resource.index()];
+        if lifetime.is_empty() {
+            lifetime.first = access.pass.step();
         }
-        life.end = Step(access.pass.0 + 1);
+        lifetime.end = Step(access.pass.0 + 1);
     }
 }
 
@@ -38,11 +38,11 @@ pub(super) fn derive_uses(tables: &mut Tables) {
 pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
     for (index, resource) in tables.resources.iter().enumerate() {
         // An external image that comes in as UNDEFINED has no contents either; a buffer has no layout to say so.
-        let mut contents = match resource.lifetime {
-            Lifetime::External(desc) => {
+        let mut contents = match resource.persistence {
+            Persistence::External(desc) => {
                 !resource.is_image() || desc.entry.layout != vk::ImageLayout::UNDEFINED
             }
-            Lifetime::Transient | Lifetime::History => false,
+            Persistence::Transient | Persistence::History => false,
         };
         let uses = tables.uses_of[index].of(&tables.uses);
         let access_of = |&use_index: &u32| &tables.accesses[use_index as usize];
@@ -54,7 +54,7 @@ pub(super) fn check_contents(tables: &Tables) -> Result<(), FrameError> {
             let anew = in_pass
                 .iter()
                 .map(access_of)
-                .any(|access| access.writes && access.before != LoadOp::Load);
+                .any(|access| access.writes && access.load_op != LoadOp::Load);
             for access in in_pass.iter().map(access_of) {
                 if access.version == Version::Previous {
                     if never_written {

@@ -144,7 +144,7 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
             ResourceKind::Buffer { desc, .. } if desc.size > MOST_BYTES => return Err(too_large(name)),
             ResourceKind::Buffer { .. } => {}
         }
-        if let Lifetime::External(desc) = resource.lifetime
+        if let Persistence::External(desc) = resource.persistence
             && resource.is_image()
             && desc.exit.layout == vk::ImageLayout::UNDEFINED
         {

@@ -5,7 +5,7 @@ use super::Judge;
 use super::sites::{Site, Space, sites};
 use crate::frame::PassId;
 use crate::measure::Dedicated;
-use crate::plan::{Home, Placement};
+use crate::plan::{MemoryKind, Placement};
 use crate::units::{Alignment, Bytes, Span};
 
 /// Memory objects, offsets and sizes that do not go together.
@@ -13,12 +13,12 @@ use crate::units::{Alignment, Bytes, Span};
 #[non_exhaustive]
 pub enum BytesError {
     /// A memory object of a type that its home must not, or has to, use.
-    #[error("object {object} of home {home:?} has memory type {memory_type}, which {why}")]
+    #[error("object {object} of memory {memory:?} has memory type {memory_type}, which {why}")]
     ObjectType {
         /// The object.
         object: usize,
         /// Its home.
-        home: Home,
+        memory: MemoryKind,
         /// Its memory type.
         memory_type: u32,
         /// What does not fit.
@@ -43,12 +43,12 @@ pub enum BytesError {
         most: Bytes,
     },
     /// A placement in an object that is for another home, or in none.
-    #[error("resource `{resource}` lives in {home:?}, and its object is {object}")]
+    #[error("resource `{resource}` lifetimes in {memory:?}, and its object is {object}")]
     WrongObject {
         /// The resource.
         resource: String,
-        /// Home of the placement.
-        home: Home,
+        /// MemoryKind of the placement.
+        memory: MemoryKind,
         /// What the object is.
         object: String,
     },
@@ -66,13 +66,13 @@ pub enum BytesError {
     },
     /// An offset that is no multiple of the alignment of its home.
     #[error(
-        "resource `{resource}` is at offset {offset} in {home:?}, no multiple of its alignment {alignment} ({rule})"
+        "resource `{resource}` is at offset {offset} in {memory:?}, no multiple of its alignment {alignment} ({rule})"
     )]
     Misaligned {
         /// The resource.
         resource: String,
         /// The home.
-        home: Home,
+        memory: MemoryKind,
         /// The offset.
         offset: Bytes,
         /// The alignment of that home.
@@ -81,12 +81,12 @@ pub enum BytesError {
         rule: &'static str,
     },
     /// Fewer bytes than the requirement of its home.
-    #[error("resource `{resource}` has {size} in {home:?} and needs {needs} there")]
+    #[error("resource `{resource}` has {size} in {memory:?} and needs {needs} there")]
     TooSmall {
         /// The resource.
         resource: String,
         /// The home.
-        home: Home,
+        memory: MemoryKind,
         /// What it has.
         size: Bytes,
         /// What it needs.
@@ -166,13 +166,13 @@ pub enum BytesError {
     },
     /// A resource that requires a dedicated allocation is not in one (VUID-vkBindImageMemory-image-01445).
     #[error(
-        "resource `{resource}` requires a dedicated allocation and lives in {home:?} at offset {offset} (VUID-vkBindImageMemory-image-01445)"
+        "resource `{resource}` requires a dedicated allocation and lifetimes in {memory:?} at offset {offset} (VUID-vkBindImageMemory-image-01445)"
     )]
     NotDedicated {
         /// The resource.
         resource: String,
         /// Its home.
-        home: Home,
+        memory: MemoryKind,
         /// Its offset.
         offset: Bytes,
     },
@@ -208,24 +208,24 @@ fn check_objects(judge: &mut Judge<'_>) {
         let heap = profile.memory_types[object.memory_type as usize].heap;
         let tile = profile.tile_type_bits() & bit != 0;
         let lazy = profile.lazy_type_bits() & bit != 0;
-        let why = match (object.home, profile.tile) {
-            (Home::Tile, None) => Some("is of a device without a tile heap"),
-            (Home::Tile, Some(_)) if !tile => {
+        let why = match (object.memory, profile.tile) {
+            (MemoryKind::Tile, None) => Some("is of a device without a tile heap"),
+            (MemoryKind::Tile, Some(_)) if !tile => {
                 Some("is not on a tile heap (VUID-VkTileMemoryBindInfoQCOM-memory-10726)")
             }
-            (Home::Tile, Some(usable)) if heap != usable.heap => {
+            (MemoryKind::Tile, Some(usable)) if heap != usable.heap => {
                 Some("is on another tile heap than the profile's")
             }
-            (Home::Tile, Some(_)) => None,
+            (MemoryKind::Tile, Some(_)) => None,
             (_, _) if tile => Some("is on a tile heap: ordinary resources must keep out"),
-            (Home::Lazy, _) if !lazy => Some("is not lazily allocated"),
-            (Home::Arena | Home::Own, _) if lazy => Some("is lazily allocated"),
+            (MemoryKind::Lazy, _) if !lazy => Some("is not lazily allocated"),
+            (MemoryKind::Arena | MemoryKind::Dedicated, _) if lazy => Some("is lazily allocated"),
             _ => None,
         };
         if let Some(why) = why {
             judge.report(BytesError::ObjectType {
                 object: index,
-                home: object.home,
+                memory: object.memory,
                 memory_type: object.memory_type,
                 why,
             });
@@ -241,14 +241,17 @@ fn check_objects(judge: &mut Judge<'_>) {
             ),
             ("maxMemoryAllocationSize", profile.limits.max_allocation),
         ];
-        let usable = profile.tile.filter(|_| object.home == Home::Tile);
+        let usable = profile.tile.filter(|_| object.memory == MemoryKind::Tile);
         let tile_limit = usable.map(|tile| {
             (
                 "the size of the tile heap (VUID-vkAllocateMemory-pAllocateInfo-01713)",
                 tile.size,
             )
         });
-        let asked = plan.options.tile_limit.filter(|_| object.home == Home::Tile);
+        let asked = plan
+            .options
+            .tile_limit
+            .filter(|_| object.memory == MemoryKind::Tile);
         let asked = asked.map(|most| ("what the plan may bind of the tile heap", most));
         for (limit, most) in limits.into_iter().chain(tile_limit).chain(asked) {
             if object.size > most {
@@ -271,19 +274,19 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
     let object = plan.objects[id.index()];
     let requirement = plan.requirements.resources[placement.resource.index()];
     let Placement {
-        home, offset, size, ..
+        memory, offset, size, ..
     } = placement;
     let resource = judge.resident(index);
-    if object.home != home {
+    if object.memory != memory {
         judge.report(BytesError::WrongObject {
             resource: resource.clone(),
-            home,
-            object: format!("object {} of home {:?}", id.index(), object.home),
+            memory,
+            object: format!("object {} of memory {:?}", id.index(), object.memory),
         });
     }
     // What tile memory accepts is said by the tile requirement alone; residence checks that there is one.
-    let (needs, alignment, bits, rule) = match home {
-        Home::Tile => match requirement.tile {
+    let (needs, alignment, bits, rule) = match memory {
+        MemoryKind::Tile => match requirement.tile {
             Some(tile) => (
                 tile.size,
                 tile.alignment,
@@ -292,10 +295,10 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
             ),
             None => return,
         },
-        Home::Lazy | Home::Arena | Home::Own => (
+        MemoryKind::Lazy | MemoryKind::Arena | MemoryKind::Dedicated => (
             requirement.size,
             requirement.alignment,
-            if home == Home::Lazy {
+            if memory == MemoryKind::Lazy {
                 requirement.lazy_type_bits
             } else {
                 requirement.memory_type_bits
@@ -313,7 +316,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
     if !offset.is_aligned(alignment) {
         judge.report(BytesError::Misaligned {
             resource: resource.clone(),
-            home,
+            memory,
             offset,
             alignment,
             rule,
@@ -322,7 +325,7 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
     if size < needs {
         judge.report(BytesError::TooSmall {
             resource: resource.clone(),
-            home,
+            memory,
             size,
             needs,
         });
@@ -337,11 +340,11 @@ fn check_placement(judge: &mut Judge<'_>, index: usize) {
         });
     }
     // A lazily allocated object of one resource is as dedicated as any; who shares it is judged by pairs.
-    let dedicated = matches!(home, Home::Own | Home::Lazy) && offset == Bytes::ZERO;
+    let dedicated = matches!(memory, MemoryKind::Dedicated | MemoryKind::Lazy) && offset == Bytes::ZERO;
     if requirement.dedicated == Dedicated::Required && !dedicated {
         judge.report(BytesError::NotDedicated {
             resource,
-            home,
+            memory,
             offset,
         });
     }
@@ -358,7 +361,7 @@ fn check_sharing(judge: &mut Judge<'_>, first: usize, second: usize) {
         let requirement = plan.requirements.resources[placement.resource.index()];
         let why = if requirement.dedicated == Dedicated::Required {
             "it requires a dedicated allocation (VUID-vkBindImageMemory-image-01445)"
-        } else if placement.home == Home::Own {
+        } else if placement.memory == MemoryKind::Dedicated {
             "an allocation of its own is for one placement"
         } else {
             continue;

@@ -18,7 +18,7 @@ pub enum ContentsError {
         /// The resource.
         resource: String,
         /// Where they went.
-        loss: Loss,
+        loss: ContentsLoss,
     },
     /// The caller gets an external resource back without its contents.
     #[error("external `{resource}` leaves the frame without its contents: {loss}")]
@@ -26,14 +26,14 @@ pub enum ContentsError {
         /// The resource.
         resource: String,
         /// Where they went.
-        loss: Loss,
+        loss: ContentsLoss,
     },
 }
 
 /// What made contents undefined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Loss {
+pub enum ContentsLoss {
     /// Nothing wrote them.
     #[error("nothing wrote them")]
     NeverWritten,
@@ -84,7 +84,7 @@ pub enum Loss {
 /// What every placement holds.
 pub(super) struct Contents {
     /// Per placement, why its contents are undefined, if they are.
-    lost: Vec<Option<Loss>>,
+    lost: Vec<Option<ContentsLoss>>,
     /// Per placement, the first one of the same resource in the same bytes: aliases in several tile objects share their
     /// contents.
     shared: Vec<usize>,
@@ -100,7 +100,7 @@ impl Contents {
         Contents {
             lost: placements
                 .clone()
-                .map(|index| (!kept(index)).then_some(Loss::NeverWritten))
+                .map(|index| (!kept(index)).then_some(ContentsLoss::NeverWritten))
                 .collect(),
             shared: placements
                 .map(|index| (0..index).find(|&other| same(other, index)).unwrap_or(index))
@@ -119,12 +119,12 @@ impl Contents {
     }
 
     /// The contents are undefined from here on. Of several losses the first is remembered.
-    pub(super) fn lose(&mut self, placement: usize, loss: Loss) {
+    pub(super) fn lose(&mut self, placement: usize, loss: ContentsLoss) {
         self.lost[self.shared[placement]].get_or_insert(loss);
     }
 
     /// Why the contents are undefined, if they are.
-    pub(super) fn loss(&self, placement: usize) -> Option<&Loss> {
+    pub(super) fn loss(&self, placement: usize) -> Option<&ContentsLoss> {
         self.lost[self.shared[placement]].as_ref()
     }
 
@@ -142,7 +142,7 @@ impl Contents {
     pub(super) fn act(&mut self, judge: &Judge<'_>, sites: &[Site], pass: PassId) {
         let plan = judge.plan;
         let bound = plan.passes[pass.index()]
-            .bound
+            .bound_object
             .map(|object| plan.objects[object.index()].size);
         let queue = plan.frame.queue_of(pass);
         for (index, site) in sites
@@ -153,13 +153,13 @@ impl Contents {
             match bound {
                 None => self.lose(
                     index,
-                    Loss::Unbound {
+                    ContentsLoss::Unbound {
                         pass: judge.pass(pass),
                     },
                 ),
                 Some(bound) if site.end > bound.0 => self.lose(
                     index,
-                    Loss::BoundTooSmall {
+                    ContentsLoss::BoundTooSmall {
                         pass: judge.pass(pass),
                         bound,
                         end: Bytes(site.end),
@@ -179,7 +179,7 @@ impl Contents {
         {
             self.lose(
                 index,
-                Loss::WindowEnded {
+                ContentsLoss::WindowEnded {
                     last: judge.pass(last),
                 },
             );
@@ -202,7 +202,7 @@ impl Contents {
         for &victim in &victims {
             self.lose(
                 victim,
-                Loss::Overwritten {
+                ContentsLoss::Overwritten {
                     by: judge.resident(writer),
                     pass: judge.pass(pass),
                 },

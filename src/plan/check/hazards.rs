@@ -25,19 +25,19 @@ use crate::units::{Alignment, Bytes};
 
 /// Two uses of the same bytes, of which at least one writes, with too little between them.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{second} at bytes [{}, {}) after {first}{}: {lack}", .bytes.0, .bytes.1, when(*.around))]
+#[error("{second} at bytes [{}, {}) after {first}{}: {missing}", .bytes.0, .bytes.1, when(*.around))]
 #[non_exhaustive]
 pub struct HazardError {
     /// The earlier use.
-    pub first: Touch,
+    pub first: HazardAccess,
     /// The later use.
-    pub second: Touch,
+    pub second: HazardAccess,
     /// Whether the earlier use was in the frame before.
     pub around: bool,
     /// The bytes of the later use, `[first, end)` in its object or the tile heap.
     pub bytes: (Bytes, Bytes),
     /// What is missing.
-    pub lack: Lack,
+    pub missing: MissingDependency,
 }
 
 fn when(around: bool) -> &'static str {
@@ -47,7 +47,7 @@ fn when(around: bool) -> &'static str {
 /// A use of a resource.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Touch {
+pub enum HazardAccess {
     /// A pass reads it.
     #[error("pass `{pass}` reads `{resource}`")]
     Read {
@@ -86,25 +86,25 @@ pub enum Touch {
     },
 }
 
-impl Touch {
+impl HazardAccess {
     /// The resource.
     pub fn resource(&self) -> &str {
         match self {
-            Touch::Read { resource, .. }
-            | Touch::Write { resource, .. }
-            | Touch::Transition { resource, .. }
-            | Touch::Entry { resource }
-            | Touch::Exit { resource } => resource,
+            HazardAccess::Read { resource, .. }
+            | HazardAccess::Write { resource, .. }
+            | HazardAccess::Transition { resource, .. }
+            | HazardAccess::Entry { resource }
+            | HazardAccess::Exit { resource } => resource,
         }
     }
 
     /// The pass; `None` for the caller's uses.
     pub fn pass(&self) -> Option<&str> {
         match self {
-            Touch::Read { pass, .. } | Touch::Write { pass, .. } | Touch::Transition { pass, .. } => {
-                Some(pass)
-            }
-            Touch::Entry { .. } | Touch::Exit { .. } => None,
+            HazardAccess::Read { pass, .. }
+            | HazardAccess::Write { pass, .. }
+            | HazardAccess::Transition { pass, .. } => Some(pass),
+            HazardAccess::Entry { .. } | HazardAccess::Exit { .. } => None,
         }
     }
 }
@@ -112,7 +112,7 @@ impl Touch {
 /// What is missing between two uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Lack {
+pub enum MissingDependency {
     /// Nothing makes the later use wait.
     #[error("no chain of barriers makes it wait")]
     Execution,
@@ -195,10 +195,10 @@ impl Hazards {
                 continue;
             }
             let writes = exit.access.is_empty() || access.intersects(WRITES);
-            let second = Touch::Exit {
+            let second = HazardAccess::Exit {
                 resource: judge.resident(placement).into(),
             };
-            self.demand(
+            self.tile_constraint(
                 judge,
                 placement,
                 queue,
@@ -260,12 +260,12 @@ impl Hazards {
             let resource = judge.resident(access.placement).into();
             let pass = judge.pass(pass).into();
             let second = if access.writes {
-                Touch::Write { pass, resource }
+                HazardAccess::Write { pass, resource }
             } else {
-                Touch::Read { pass, resource }
+                HazardAccess::Read { pass, resource }
             };
             for stage in each(access.stages) {
-                self.demand(
+                self.tile_constraint(
                     judge,
                     access.placement,
                     queue,
@@ -346,21 +346,21 @@ impl Hazards {
             }
             let reach = &record.reach[queue.index()];
             let (ordered, available) = record.passes_through(reach, queue, barrier);
-            let lack = match record.conflicts {
-                _ if !ordered => Lack::Execution,
-                Conflicts::AllSee if !available => Lack::Memory,
+            let missing = match record.conflicts {
+                _ if !ordered => MissingDependency::Execution,
+                Conflicts::AllSee if !available => MissingDependency::Memory,
                 _ => continue,
             };
-            let second = Touch::Transition {
+            let second = HazardAccess::Transition {
                 pass: judge.pass(pass).into(),
                 resource: judge.resident(barrier.placement).into(),
             };
-            self.report(judge, record, second, barrier.placement, lack);
+            self.report(judge, record, second, barrier.placement, missing);
         }
     }
 
     /// A use at `stage` has to wait for every record that it conflicts with, and to see what those wrote.
-    fn demand(
+    fn tile_constraint(
         &self,
         judge: &mut Judge<'_>,
         placement: usize,
@@ -368,7 +368,7 @@ impl Hazards {
         stage: S,
         access: A,
         writes: bool,
-        second: &Touch,
+        second: &HazardAccess,
         ignored: impl Fn(&Record) -> bool,
     ) {
         for record in &self.records {
@@ -377,25 +377,32 @@ impl Hazards {
                 continue;
             }
             let reach = &record.reach[queue.index()];
-            let lack = if !reach.ordered.contains(stage) {
-                Lack::Execution
+            let missing = if !reach.ordered.contains(stage) {
+                MissingDependency::Execution
             } else if record.conflicts == Conflicts::AllSee && !reach.sees(stage, access) {
-                Lack::Memory
+                MissingDependency::Memory
             } else {
                 continue;
             };
-            self.report(judge, record, second.clone(), placement, lack);
+            self.report(judge, record, second.clone(), placement, missing);
         }
     }
 
-    fn report(&self, judge: &mut Judge<'_>, record: &Record, second: Touch, placement: usize, lack: Lack) {
+    fn report(
+        &self,
+        judge: &mut Judge<'_>,
+        record: &Record,
+        second: HazardAccess,
+        placement: usize,
+        missing: MissingDependency,
+    ) {
         let pass = judge.pass(record.pass).into();
         let resource = judge.resident(record.placement).into();
         let first = match record.by {
-            By::Caller => Touch::Entry { resource },
-            By::Barrier { .. } => Touch::Transition { pass, resource },
-            By::Pass if record.conflicts == Conflicts::Writes => Touch::Read { pass, resource },
-            By::Pass => Touch::Write { pass, resource },
+            By::Caller => HazardAccess::Entry { resource },
+            By::Barrier { .. } => HazardAccess::Transition { pass, resource },
+            By::Pass if record.conflicts == Conflicts::Writes => HazardAccess::Read { pass, resource },
+            By::Pass => HazardAccess::Write { pass, resource },
         };
         let site = self.sites[placement];
         judge.report(HazardError {
@@ -403,7 +410,7 @@ impl Hazards {
             second,
             around: record.frame != self.frame,
             bytes: (Bytes(site.first), Bytes(site.end)),
-            lack,
+            missing,
         });
     }
 

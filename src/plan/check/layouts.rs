@@ -4,8 +4,8 @@ use ash::vk::{self, ImageLayout as L};
 
 use super::Judge;
 use super::barriers::is_transition;
-use crate::frame::{AccessKind, Lifetime, PassId, QueueId};
-use crate::plan::{Barrier, Home, Placement, QueueTransfer, TransferHalf};
+use crate::frame::{AccessKind, PassId, Persistence, QueueId};
+use crate::plan::{Barrier, MemoryKind, Placement, QueueTransfer, TransferHalf};
 
 /// An image in another layout, or a resource with another queue, than the plan says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -151,14 +151,14 @@ impl Layouts {
     /// Before the first frame: images are in `UNDEFINED`, histories as an earlier frame left them.
     pub(super) fn new(judge: &Judge<'_>) -> Layouts {
         let plan = judge.plan;
-        let state = |lifetime| State {
-            layout: (lifetime != Lifetime::History).then_some(L::UNDEFINED),
+        let state = |persistence| State {
+            layout: (persistence != Persistence::History).then_some(L::UNDEFINED),
             owner: Owner::Anyone,
         };
         let placements = plan.placements.iter();
         Layouts {
             states: placements
-                .map(|placement| state(plan.frame.resource(placement.resource).lifetime))
+                .map(|placement| state(plan.frame.resource(placement.resource).persistence))
                 .collect(),
         }
     }
@@ -339,7 +339,7 @@ impl Layouts {
             .plan
             .frame
             .resource(judge.plan.placements[placement].resource);
-        resource.lifetime == Lifetime::History && !resource.is_image()
+        resource.persistence == Persistence::History && !resource.is_image()
     }
 
     /// `queue` uses the contents.
@@ -383,7 +383,7 @@ pub(super) fn check_fit(judge: &mut Judge<'_>) {
             planned.layout == L::UNDEFINED
         };
         let placements = plan.resources[access.resource.index()].placements;
-        let tile = |one: &Placement| one.home == Home::Tile;
+        let tile = |one: &Placement| one.memory == MemoryKind::Tile;
         let alias = placements
             .of(&plan.placements)
             .iter()

@@ -36,8 +36,8 @@ mod totals;
 
 pub use barriers::BarrierError;
 pub use bytes::BytesError;
-pub use contents::{ContentsError, Loss};
-pub use hazards::{HazardError, Lack, Touch};
+pub use contents::{ContentsError, ContentsLoss};
+pub use hazards::{HazardAccess, HazardError, MissingDependency};
 pub use layouts::LayoutError;
 pub use operations::OperationError;
 pub use residence::{ResidenceError, TileRule};
@@ -92,8 +92,8 @@ impl Plan {
     /// ```
     /// # use std::sync::Arc;
     /// # use tileheap::frame::{SyntheticDesc, synthetic};
-    /// # use tileheap::profile::{DeviceProfile, estimate};
-    /// use tileheap::plan::{Home, PlanOptions, plan};
+    /// # use tileheap::{measure::estimate, profile::DeviceProfile};
+    /// use tileheap::plan::{MemoryKind, PlanOptions, plan};
     /// use tileheap::units::Bytes;
     /// # let frame = synthetic(7, SyntheticDesc::default());
     /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?);
@@ -102,16 +102,16 @@ impl Plan {
     /// let mut plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
     /// plan.check()?;
     /// // Whoever changes it by a byte is told so.
-    /// let moved = plan.placements.iter_mut().find(|one| one.home == Home::Tile).expect("a resident");
+    /// let moved = plan.placements.iter_mut().find(|one| one.memory == MemoryKind::Tile).expect("a resident");
     /// moved.offset += Bytes(1);
     /// assert!(plan.check().is_err());
     /// # Ok::<(), tileheap::Error>(())
     /// ```
     ///
     /// # Errors
-    /// The first fault of [`Plan::faults`].
+    /// The first fault of [`Plan::violations`].
     pub fn check(&self) -> Result<(), CheckError> {
-        match self.faults().into_iter().next() {
+        match self.violations().into_iter().next() {
             Some(fault) => Err(fault),
             None => Ok(()),
         }
@@ -119,7 +119,7 @@ impl Plan {
 
     /// Everything that is wrong with the plan: first what is seen by looking, then what a replay of two frames meets, in
     /// the order of the passes. Empty for a plan that may be executed.
-    pub fn faults(&self) -> Vec<CheckError> {
+    pub fn violations(&self) -> Vec<CheckError> {
         let mut judge = Judge {
             plan: self,
             faults: Vec::new(),

@@ -78,8 +78,8 @@ pub(super) fn check(judge: &mut Judge<'_>) {
 fn unfit_load(access: &Access, op: vk::AttachmentLoadOp) -> Option<&'static str> {
     use vk::AttachmentLoadOp as Op;
     let loads = op == Op::LOAD;
-    match access.before {
-        _ if !access.writes || access.before == LoadOp::Load => (!loads).then_some("LOAD"),
+    match access.load_op {
+        _ if !access.writes || access.load_op == LoadOp::Load => (!loads).then_some("LOAD"),
         LoadOp::Clear(_) => (op != Op::CLEAR).then_some("CLEAR"),
         // To load what is not declared as read would be a read that no barrier expects.
         _ if loads && !access.reads => Some("DONT_CARE or CLEAR"),
@@ -109,7 +109,7 @@ pub(super) struct Effect {
 pub(super) fn effect(plan: &Plan, access: &Access, planned: &AccessPlan) -> Effect {
     let attachment = access.kind.is_attachment();
     let stores = attachment && planned.store_op != vk::AttachmentStoreOp::NONE;
-    let loads = attachment && access.writes && access.before == LoadOp::Load;
+    let loads = attachment && access.writes && access.load_op == LoadOp::Load;
     let writes = access.writes || stores;
     let stages = if access.stages.is_empty() {
         access.kind.default_stages(plan.frame.pass(access.pass).kind)
@@ -138,7 +138,7 @@ fn needs_contents(plan: &Plan, access: &Access) -> bool {
             other.resource == access.resource
                 && other.version == access.version
                 && other.writes
-                && other.before != LoadOp::Load
+                && other.load_op != LoadOp::Load
         });
-    (access.reads || access.writes && access.before == LoadOp::Load) && !made_here
+    (access.reads || access.writes && access.load_op == LoadOp::Load) && !made_here
 }

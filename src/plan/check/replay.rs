@@ -2,7 +2,7 @@
 
 use super::Judge;
 use super::barriers::is_transition;
-use super::contents::{Contents, ContentsError, Loss};
+use super::contents::{Contents, ContentsError, ContentsLoss};
 use super::hazards::{Hazards, Use};
 use super::layouts::{Layouts, check_fit};
 use super::operations::{Effect, effect};
@@ -11,8 +11,8 @@ use super::residence::window_of;
 use super::scopes::Scope;
 use super::sites::{Site, sites};
 use super::structure::reads_previous;
-use crate::frame::{BatchId, ExternalDesc, Lifetime, PassId, ResourceId, SubmitId};
-use crate::plan::{Barrier, Cause, PlacementId, TransferHalf};
+use crate::frame::{BatchId, ExternalDesc, PassId, Persistence, ResourceId, SubmitId};
+use crate::plan::{Barrier, BarrierCause, PlacementId, TransferHalf};
 use crate::units::Run;
 use ash::vk;
 
@@ -51,7 +51,7 @@ impl Replay {
         let kept = |index: usize| {
             let resource = plan.placements[index].resource;
             let first = plan.resources[resource.index()].placements.first as usize;
-            plan.frame.resource(resource).lifetime == Lifetime::History && index != first
+            plan.frame.resource(resource).persistence == Persistence::History && index != first
         };
         Replay {
             frame: 0,
@@ -78,7 +78,7 @@ impl Replay {
     fn arrive(&mut self, judge: &Judge<'_>, batch: BatchId) {
         let frame = &judge.plan.frame;
         for (placement, id, external) in externals(judge) {
-            let first = PassId(frame.life_of(id).first.0);
+            let first = PassId(frame.lifetime_of(id).first.0);
             if frame.batch_of(first) == batch {
                 self.hazards.enter(judge, placement, first, external.entry);
             }
@@ -88,7 +88,7 @@ impl Replay {
     /// The caller gets them back.
     fn exit(&mut self, judge: &mut Judge<'_>) {
         for (placement, id, external) in externals(judge) {
-            let last = PassId(judge.plan.frame.life_of(id).end.0 - 1);
+            let last = PassId(judge.plan.frame.lifetime_of(id).end.0 - 1);
             self.layouts.exit(judge, placement, external.exit.layout);
             self.hazards.exit(judge, placement, last, external.exit);
             let image = judge.plan.frame.resource(id).is_image();
@@ -169,7 +169,7 @@ impl Replay {
                 placement: self.turn(judge, barrier.placement),
                 source: Scope::source(barrier.src_stages, barrier.src_access),
                 destination: Scope::destination(barrier.dst_stages, barrier.dst_access),
-                global: matches!(barrier.cause, Cause::Aliasing | Cause::Alias),
+                global: matches!(barrier.cause, BarrierCause::Aliasing | BarrierCause::Ladder),
                 kind: dependency_kind(barrier),
             })
             .collect();
@@ -184,13 +184,13 @@ impl Replay {
         let resource = judge.plan.frame.resource(barrier.resource);
         let discards = resource.is_image() && barrier.old_layout == vk::ImageLayout::UNDEFINED;
         // The caller of an image in `UNDEFINED` makes do with whatever is in it.
-        let external = matches!(resource.lifetime, Lifetime::External(_));
+        let external = matches!(resource.persistence, Persistence::External(_));
         let indifferent = external && !self.written[placement] && self.layouts.is_undefined(placement);
         self.layouts.barrier(judge, placement, barrier, pass, self.frame);
         if discards && !indifferent {
             self.contents.lose(
                 placement,
-                Loss::Discarded {
+                ContentsLoss::Discarded {
                     pass: judge.pass(pass),
                 },
             );
@@ -236,7 +236,7 @@ impl Replay {
         for &(placement, ..) in effects.iter().filter(|(.., effect)| effect.drops) {
             self.contents.lose(
                 placement,
-                Loss::NotStored {
+                ContentsLoss::NotStored {
                     pass: judge.pass(pass),
                 },
             );
@@ -256,7 +256,7 @@ impl Replay {
         let index = even.index();
         let resource = plan.placements[index].resource;
         let pair = plan.resources[resource.index()].placements;
-        let takes_turns = plan.frame.resource(resource).lifetime == Lifetime::History
+        let takes_turns = plan.frame.resource(resource).persistence == Persistence::History
             && pair.len() == 2
             && reads_previous(judge, resource);
         if takes_turns && self.frame % 2 == 1 {
@@ -283,12 +283,12 @@ fn externals(judge: &Judge<'_>) -> Vec<(usize, ResourceId, ExternalDesc)> {
         .frame
         .resource_ids()
         .filter(|&id| !plan.frame.uses_of(id).is_empty());
-    let external = used.filter_map(|id| match plan.frame.resource(id).lifetime {
-        Lifetime::External(desc) => {
+    let external = used.filter_map(|id| match plan.frame.resource(id).persistence {
+        Persistence::External(desc) => {
             let mut placements = plan.resources[id.index()].placements.indices();
             Some((placements.next()?, id, desc))
         }
-        Lifetime::Transient | Lifetime::History => None,
+        Persistence::Transient | Persistence::History => None,
     });
     external.collect()
 }

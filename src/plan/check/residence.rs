@@ -4,9 +4,11 @@ use ash::vk;
 
 use super::Judge;
 use super::structure::reads_previous;
-use crate::frame::{Access, AccessKind, BatchId, Demand, Lifetime, ResourceId, ResourceKind, SubmitId};
+use crate::frame::{
+    Access, AccessKind, BatchId, Persistence, ResourceId, ResourceKind, SubmitId, TileConstraint,
+};
 use crate::measure::Dedicated;
-use crate::plan::{Home, Placement, Plan, Strategy, WindowRule};
+use crate::plan::{MemoryKind, Placement, Plan, Strategy, WindowRule};
 use crate::units::Span;
 
 /// Something lives where it must not.
@@ -31,35 +33,35 @@ pub enum ResidenceError {
     },
     /// A history resource whose bytes others may take, or that lives in memory that forgets.
     #[error(
-        "history resource `{resource}` lives in {home:?} and spans {span}: it must keep its bytes for the whole frame"
+        "history resource `{resource}` lifetimes in {memory:?} and spans {span}: it must keep its bytes for the whole frame"
     )]
     History {
         /// The resource.
         resource: String,
         /// Its home.
-        home: Home,
+        memory: MemoryKind,
         /// Its span.
         span: Span,
     },
     /// An external resource in the plan's memory, or another one in the caller's.
-    #[error("resource `{resource}` lives in {home:?} {object}: {why}")]
+    #[error("resource `{resource}` lifetimes in {memory:?} {object}: {why}")]
     External {
         /// The resource.
         resource: String,
         /// Its home.
-        home: Home,
+        memory: MemoryKind,
         /// `with` or `without` an object.
         object: &'static str,
         /// What is wrong with that.
         why: &'static str,
     },
     /// A home that the plan was asked to leave alone.
-    #[error("resource `{resource}` lives in {home:?}, and the plan was asked for {asked}")]
+    #[error("resource `{resource}` lifetimes in {memory:?}, and the plan was asked for {asked}")]
     AgainstOptions {
         /// The resource.
         resource: String,
         /// Its home.
-        home: Home,
+        memory: MemoryKind,
         /// The option.
         asked: &'static str,
     },
@@ -79,7 +81,7 @@ pub enum ResidenceError {
     },
     /// What is bound is no tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726).
     #[error(
-        "pass `{pass}` binds object {object}, which is {home:?} memory, as tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
+        "pass `{pass}` binds object {object}, which is {memory:?} memory, as tile memory (VUID-VkTileMemoryBindInfoQCOM-memory-10726)"
     )]
     BoundNotTile {
         /// The pass.
@@ -87,7 +89,7 @@ pub enum ResidenceError {
         /// The object.
         object: usize,
         /// What it is.
-        home: Home,
+        memory: MemoryKind,
     },
     /// Tile memory is bound on a queue that cannot (VUID-vkCmdBindTileMemoryQCOM-commandBuffer-cmdpool).
     #[error(
@@ -164,10 +166,10 @@ fn by_pass(pass: &Option<String>) -> String {
 
 pub(super) fn check(judge: &mut Judge<'_>) {
     for index in 0..judge.plan.placements.len() {
-        match judge.plan.placements[index].home {
-            Home::Tile => check_tile(judge, index),
-            Home::Lazy => check_lazy(judge, index),
-            Home::Arena | Home::Own => {}
+        match judge.plan.placements[index].memory {
+            MemoryKind::Tile => check_tile(judge, index),
+            MemoryKind::Lazy => check_lazy(judge, index),
+            MemoryKind::Arena | MemoryKind::Dedicated => {}
         }
         check_lifetime(judge, index);
     }
@@ -187,7 +189,7 @@ pub(super) fn tile_rule(judge: &Judge<'_>, resource: ResourceId) -> Option<TileR
     if requirement.dedicated == Dedicated::Required {
         return Some(TileRule::Dedicated);
     }
-    if plan.frame.resource(resource).lifetime != Lifetime::Transient {
+    if plan.frame.resource(resource).persistence != Persistence::Transient {
         return Some(TileRule::NotTransient);
     }
     // There, of transient resources the requirements alone decide.
@@ -281,15 +283,15 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
         let resource = judge.resident(index);
         judge.report(ResidenceError::AgainstOptions {
             resource,
-            home: Home::Tile,
+            memory: MemoryKind::Tile,
             asked: "nothing in tile memory",
         });
     }
-    if plan.frame.resource(id).demand == Demand::KeptOff {
+    if plan.frame.resource(id).tile_constraint == TileConstraint::Excluded {
         let resource = judge.resident(index);
         judge.report(ResidenceError::AgainstOptions {
             resource,
-            home: Home::Tile,
+            memory: MemoryKind::Tile,
             asked: "it to be kept off tile memory",
         });
     }
@@ -307,7 +309,7 @@ fn check_lazy(judge: &mut Judge<'_>, index: usize) {
     if !plan.options.lazy {
         judge.report(ResidenceError::AgainstOptions {
             resource: resource.clone(),
-            home: Home::Lazy,
+            memory: MemoryKind::Lazy,
             asked: "nothing lazily allocated",
         });
     }
@@ -320,7 +322,7 @@ fn check_lazy(judge: &mut Judge<'_>, index: usize) {
         ResourceKind::Image { usage, .. } => transient.contains(usage),
         ResourceKind::Buffer { .. } => false,
     };
-    let why = if plan.frame.resource(id).lifetime != Lifetime::Transient {
+    let why = if plan.frame.resource(id).persistence != Persistence::Transient {
         "its contents are needed outside the frame"
     } else if !usage_fits || !uses.iter().all(|access| stays_on_chip(access.kind)) {
         "it is more than an attachment (VUID-VkImageCreateInfo-usage-00963)"
@@ -337,30 +339,34 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
     let plan = judge.plan;
     let Placement {
         resource: id,
-        home,
+        memory,
         object,
         span,
         ..
     } = plan.placements[index];
     let whole = Span::new(0, plan.passes.len() as u32);
     let resource = judge.resident(index);
-    match plan.frame.resource(id).lifetime {
-        Lifetime::Transient => {}
-        Lifetime::History => {
-            let keeps = matches!(home, Home::Arena | Home::Own) && span == whole;
+    match plan.frame.resource(id).persistence {
+        Persistence::Transient => {}
+        Persistence::History => {
+            let keeps = matches!(memory, MemoryKind::Arena | MemoryKind::Dedicated) && span == whole;
             let needed = plan.options.windows == WindowRule::Device || reads_previous(judge, id);
             if !keeps && needed {
                 let resource = resource.clone();
-                judge.report(ResidenceError::History { resource, home, span });
+                judge.report(ResidenceError::History {
+                    resource,
+                    memory,
+                    span,
+                });
             }
         }
-        Lifetime::External(_) => {
-            if object.is_some() || home != Home::Own {
+        Persistence::External(_) => {
+            if object.is_some() || memory != MemoryKind::Dedicated {
                 judge.report(ResidenceError::External {
                     resource,
-                    home,
+                    memory,
                     object: if object.is_some() { "with" } else { "without" },
-                    why: "its memory is the caller's: home Own and no object",
+                    why: "its memory is the caller's: memory Own and no object",
                 });
             }
             return;
@@ -369,7 +375,7 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
     if object.is_none() {
         judge.report(ResidenceError::External {
             resource,
-            home,
+            memory,
             object: "without",
             why: "only an external resource needs no object",
         });
@@ -380,11 +386,11 @@ fn check_lifetime(judge: &mut Judge<'_>, index: usize) {
 fn check_bindings(judge: &mut Judge<'_>) {
     let plan = judge.plan;
     for (id, pass) in plan.frame.pass_ids().zip(&plan.passes) {
-        let Some(bound) = pass.bound else { continue };
-        let home = plan.objects[bound.index()].home;
-        if home != Home::Tile {
+        let Some(bound) = pass.bound_object else { continue };
+        let memory = plan.objects[bound.index()].memory;
+        if memory != MemoryKind::Tile {
             let (pass, object) = (judge.pass(id), bound.index());
-            judge.report(ResidenceError::BoundNotTile { pass, object, home });
+            judge.report(ResidenceError::BoundNotTile { pass, object, memory });
         }
         let queue = &plan.frame.queues()[plan.frame.queue_of(id).index()];
         if !queue
@@ -397,8 +403,8 @@ fn check_bindings(judge: &mut Judge<'_>) {
     }
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
         let placement = plan.placements[planned.placement.index()];
-        let bound = plan.passes[access.pass.index()].bound;
-        let Some(object) = placement.object.filter(|_| placement.home == Home::Tile) else {
+        let bound = plan.passes[access.pass.index()].bound_object;
+        let Some(object) = placement.object.filter(|_| placement.memory == MemoryKind::Tile) else {
             continue;
         };
         if bound != Some(object) {

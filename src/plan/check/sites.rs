@@ -1,7 +1,7 @@
 //! Sites: which bytes of which memory a placement takes.
 
 use crate::frame::{QueueId, ResourceId};
-use crate::plan::{Home, Placement, Plan, WindowRule};
+use crate::plan::{MemoryKind, Placement, Plan, WindowRule};
 use crate::units::{Alignment, Bytes};
 
 /// A range of addresses in which equal offsets mean the same byte.
@@ -63,7 +63,7 @@ pub(super) fn sites(plan: &Plan) -> Vec<Site> {
 fn space(plan: &Plan, index: usize, placement: &Placement) -> Space {
     match placement.object {
         None => Space::Caller(placement.resource),
-        Some(object) if placement.home != Home::Tile => Space::Object(object.index()),
+        Some(object) if placement.memory != MemoryKind::Tile => Space::Object(object.index()),
         Some(_) if plan.options.windows == WindowRule::WholeFrame => Space::Tile(None),
         Some(_) => {
             let mut uses = plan.frame.accesses().iter().zip(&plan.accesses);

@@ -1,8 +1,8 @@
 //! Split lives: every store is one, and without them the frame is the one that was described.
 
 use super::Judge;
-use crate::frame::{Access, Contents, Lifetime, Pass, PassId, Resource, ResourceId, Version};
-use crate::plan::{Home, Split, Store};
+use crate::frame::{Access, Contents, Pass, PassId, Persistence, Resource, ResourceId, Version};
+use crate::plan::{MemoryKind, Split, Store};
 
 /// A life that is split as it must not be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -94,8 +94,8 @@ fn check_stretches(judge: &mut Judge<'_>, split: &Split) {
         let elsewhere = plan
             .placements
             .iter()
-            .any(|placement| placement.resource == store.from && placement.home != Home::Tile);
-        let transient = plan.frame.resource(store.from).lifetime == Lifetime::Transient;
+            .any(|placement| placement.resource == store.from && placement.memory != MemoryKind::Tile);
+        let transient = plan.frame.resource(store.from).persistence == Persistence::Transient;
         let why = if others.clone().any(late) {
             "something uses the stretch behind its end"
         } else if others.any(early) {
@@ -169,7 +169,8 @@ fn check_described(judge: &mut Judge<'_>, split: &Split) {
     };
     for (id, theirs) in described.resource_ids().zip(described.resources()) {
         let ours = planned.resource(id);
-        let same = (&ours.name, ours.lifetime, ours.demand) == (&theirs.name, theirs.lifetime, theirs.demand);
+        let same = (&ours.name, ours.persistence, ours.tile_constraint)
+            == (&theirs.name, theirs.persistence, theirs.tile_constraint);
         if !same || !alike(ours, theirs) {
             different(format!("resource `{}`", theirs.name));
         }

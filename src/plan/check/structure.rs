@@ -1,8 +1,8 @@
 //! Structure: table lengths, indices, runs; every barrier and placement in its one place; spans that cover the uses.
 
 use super::Judge;
-use crate::frame::{Lifetime, ResourceId, Version};
-use crate::plan::{Home, NotTile, Reason};
+use crate::frame::{Persistence, ResourceId, Version};
+use crate::plan::{MemoryKind, NotTile, PlacementReason};
 use crate::units::{Run, Span};
 
 /// Tables that do not refer to each other soundly.
@@ -126,12 +126,12 @@ pub enum StructureError {
         steps: usize,
     },
     /// The reason names another home than the placements have.
-    #[error("resource `{resource}` lives in {home:?}, and its reason is {reason}")]
-    Reason {
+    #[error("resource `{resource}` lifetimes in {memory:?}, and its reason is {reason}")]
+    PlacementReason {
         /// The resource.
         resource: String,
         /// Where it lives.
-        home: Home,
+        memory: MemoryKind,
         /// The reason's name.
         reason: &'static str,
     },
@@ -224,12 +224,12 @@ fn check_runs(judge: &mut Judge<'_>) {
     for (index, resource) in plan.resources.iter().enumerate() {
         let by = || format!("resource {index}");
         check_run(judge, by, "placements", resource.placements, &mut placed);
-        if let Reason::Arena(NotTile::NoRoom { beside, .. })
-        | Reason::Dedicated(NotTile::NoRoom { beside, .. }) = resource.reason
+        if let PlacementReason::Arena(NotTile::NoRoom { conflicts, .. })
+        | PlacementReason::Dedicated(NotTile::NoRoom { conflicts, .. }) = resource.reason
         {
             // Runs of collisions may share entries: what they cover is of no interest.
-            let mut ignored = vec![0; plan.collisions.len()];
-            check_run(judge, by, "collisions", beside, &mut ignored);
+            let mut ignored = vec![0; plan.conflicts.len()];
+            check_run(judge, by, "conflicts", conflicts, &mut ignored);
         }
     }
     let mut recorded = vec![0; plan.barriers.len()];
@@ -248,7 +248,7 @@ fn check_runs(judge: &mut Judge<'_>) {
 fn check_references(judge: &mut Judge<'_>) {
     let plan = judge.plan;
     for (index, pass) in plan.passes.iter().enumerate() {
-        if let Some(object) = pass.bound {
+        if let Some(object) = pass.bound_object {
             let by = || format!("pass {index}");
             check_index(judge, by, "objects", object.index(), plan.objects.len());
         }
@@ -285,7 +285,7 @@ fn check_references(judge: &mut Judge<'_>) {
             }
         }
     }
-    for (index, resource) in plan.collisions.iter().enumerate() {
+    for (index, resource) in plan.conflicts.iter().enumerate() {
         let by = || format!("collision {index}");
         check_index(judge, by, "resources", resource.index(), plan.resources.len());
     }
@@ -321,13 +321,13 @@ fn check_counts(judge: &mut Judge<'_>) {
         let (fits, needs) = if plan.frame.uses_of(id).is_empty() {
             (has == 0, "none: no pass uses it")
         } else {
-            match plan.frame.resource(id).lifetime {
-                Lifetime::Transient => (has >= 1, "at least one"),
-                Lifetime::External(_) => (has == 1, "one: the caller's memory"),
-                Lifetime::History if reads_previous(judge, id) => {
+            match plan.frame.resource(id).persistence {
+                Persistence::Transient => (has >= 1, "at least one"),
+                Persistence::External(_) => (has == 1, "one: the caller's memory"),
+                Persistence::History if reads_previous(judge, id) => {
                     (has == 2, "two: the current and the previous version")
                 }
-                Lifetime::History => (has == 1, "one: nothing reads the previous version"),
+                Persistence::History => (has == 1, "one: nothing reads the previous version"),
             }
         };
         if !fits {
@@ -341,7 +341,7 @@ fn check_versions(judge: &mut Judge<'_>) {
     let plan = judge.plan;
     for (access, planned) in plan.frame.accesses().iter().zip(&plan.accesses) {
         let placements = plan.resources[access.resource.index()].placements;
-        let history = plan.frame.resource(access.resource).lifetime == Lifetime::History;
+        let history = plan.frame.resource(access.resource).persistence == Persistence::History;
         if !history || placements.len() != 2 {
             continue;
         }
@@ -403,29 +403,29 @@ fn check_spans(judge: &mut Judge<'_>) {
 fn check_reasons(judge: &mut Judge<'_>) {
     let plan = judge.plan;
     for (id, resource) in plan.frame.resource_ids().zip(&plan.resources) {
-        let homes: Vec<Home> = resource
+        let memories: Vec<MemoryKind> = resource
             .placements
             .of(&plan.placements)
             .iter()
-            .map(|placement| placement.home)
+            .map(|placement| placement.memory)
             .collect();
-        let external = matches!(plan.frame.resource(id).lifetime, Lifetime::External(_));
-        let all = |home| homes.iter().all(|&other| other == home);
+        let external = matches!(plan.frame.resource(id).persistence, Persistence::External(_));
+        let all = |memory| memories.iter().all(|&other| other == memory);
         let (reason, fits) = match resource.reason {
-            Reason::Unused => ("unused", homes.is_empty()),
-            Reason::Lazy { .. } => ("lazy", all(Home::Lazy)),
+            PlacementReason::Unused => ("unused", memories.is_empty()),
+            PlacementReason::Lazy { .. } => ("lazy", all(MemoryKind::Lazy)),
             // Of a life that is split, a part may live elsewhere.
-            Reason::Tile { .. } => ("tile", homes.contains(&Home::Tile)),
-            Reason::Arena(_) => ("arena", all(Home::Arena)),
-            Reason::Dedicated(_) => ("dedicated", all(Home::Own) && !external),
-            Reason::External => ("external", external),
+            PlacementReason::Tile { .. } => ("tile", memories.contains(&MemoryKind::Tile)),
+            PlacementReason::Arena(_) => ("arena", all(MemoryKind::Arena)),
+            PlacementReason::Dedicated(_) => ("dedicated", all(MemoryKind::Dedicated) && !external),
+            PlacementReason::External => ("external", external),
         };
-        let Some(&home) = homes.first() else { continue };
+        let Some(&memory) = memories.first() else { continue };
         if !fits {
             let resource = judge.resource(id);
-            judge.report(StructureError::Reason {
+            judge.report(StructureError::PlacementReason {
                 resource,
-                home,
+                memory,
                 reason,
             });
         }

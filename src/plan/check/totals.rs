@@ -4,7 +4,7 @@ use super::Judge;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, sites};
 use crate::frame::{Access, Contents, PassId, ResourceId};
-use crate::plan::{Home, Placement, Strategy, Totals, WindowRule};
+use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 
 /// A sum that is not the sum.
@@ -47,22 +47,22 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             judge.report(TotalError::Live { pass, says, is });
         }
     }
-    let arena = |placement: &&Placement| placement.home == Home::Arena;
-    let objects = |home| {
+    let arena = |placement: &&Placement| placement.memory == MemoryKind::Arena;
+    let objects = |memory| {
         plan.objects
             .iter()
-            .filter(move |object| object.home == home)
+            .filter(move |object| object.memory == memory)
             .map(|object| object.size)
     };
     // What is bound in each pass.
-    let bound = plan.passes.iter().filter_map(|pass| pass.bound);
+    let bound = plan.passes.iter().filter_map(|pass| pass.bound_object);
     let reserved = bound.filter_map(|object| Some(plan.objects.get(object.index())?.size));
     let says = plan.totals;
     let is = Totals {
         eligible_bytes: eligible(judge),
         on_chip_bytes: Bytes(on_chip(judge).0.saturating_sub(stored(judge).0)),
         stored_bytes: stored(judge),
-        arena_bytes: objects(Home::Arena).fold(Bytes::ZERO, add),
+        arena_bytes: objects(MemoryKind::Arena).fold(Bytes::ZERO, add),
         arena_bytes_without_aliasing: plan
             .placements
             .iter()
@@ -73,7 +73,7 @@ pub(super) fn check(judge: &mut Judge<'_>) {
             .map(|object| peak_live(judge, object))
             .fold(Bytes::ZERO, add),
         tile_peak_live: live_tile.iter().copied().max().unwrap_or_default(),
-        tile_bytes: objects(Home::Tile).max().unwrap_or_default(),
+        tile_bytes: objects(MemoryKind::Tile).max().unwrap_or_default(),
         reserved_bytes: reserved.fold(Bytes::ZERO, add),
         reserved_bytes_by_runs: reserved_by_runs(judge, &sites),
         live_bytes: live_tile.into_iter().fold(Bytes::ZERO, add),
@@ -163,7 +163,7 @@ fn reserved_by_runs(judge: &Judge<'_>, sites: &[Site]) -> Bytes {
 fn peak_live(judge: &Judge<'_>, object: usize) -> Bytes {
     let plan = judge.plan;
     let here = |placement: &&Placement| {
-        placement.home == Home::Arena && placement.object.is_some_and(|other| other.index() == object)
+        placement.memory == MemoryKind::Arena && placement.object.is_some_and(|other| other.index() == object)
     };
     let live = |step| {
         let alive = plan
@@ -239,7 +239,7 @@ fn stored(judge: &Judge<'_>) -> Bytes {
     let accesses = plan.frame.accesses().iter().zip(&plan.accesses);
     let read = accesses.filter(|(access, _)| access.reads && in_store(judge, access));
     let placements = read.map(|(_, planned)| plan.placements[planned.placement.index()]);
-    let of_tile = placements.filter(|placement| placement.home == Home::Tile);
+    let of_tile = placements.filter(|placement| placement.memory == MemoryKind::Tile);
     of_tile.map(|placement| placement.size).fold(Bytes::ZERO, add)
 }
 
@@ -251,9 +251,9 @@ fn in_one_render_pass(judge: &Judge<'_>, resource: ResourceId) -> bool {
         .accesses()
         .iter()
         .filter(|access| access.resource == resource);
-    let life = plan.frame.life_of(resource);
+    let lifetime = plan.frame.lifetime_of(resource);
     plan.options.windows == WindowRule::Device
-        && life.len() == 1
+        && lifetime.len() == 1
         && uses.all(|access| stays_on_chip(access.kind))
 }
 
@@ -265,7 +265,7 @@ fn on_chip(judge: &Judge<'_>) -> Bytes {
     let of_tile = accesses.filter_map(|(access, planned)| {
         let placement = plan.placements[planned.placement.index()];
         let bytes = moved(access, placement.size);
-        (placement.home == Home::Tile).then_some(bytes)
+        (placement.memory == MemoryKind::Tile).then_some(bytes)
     });
     of_tile.fold(Bytes::ZERO, add)
 }

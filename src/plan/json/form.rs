@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::{AccessKind, Version, names};
 use crate::measure::Dedicated;
-use crate::plan::{Cause, Home, Ladder, Strategy, Totals, TransferHalf, WindowRule};
+use crate::plan::{BarrierCause, Ladder, MemoryKind, Strategy, Totals, TransferHalf, WindowRule};
 use crate::units::{Alignment, Bytes, Step};
 use tileheap_device::profile::DeviceProfile;
 
@@ -25,7 +25,7 @@ pub(super) struct Document {
     pub(super) resources: Vec<Resource>,
     pub(super) passes: Vec<Pass>,
     /// Follows from the rest: for readers.
-    pub(super) harm_bytes: Bytes,
+    pub(super) binning_cost_bytes: Bytes,
     /// Null where the strategy does not search.
     #[serde(default)]
     pub(super) optimality: Option<OptimalityEntry>,
@@ -54,7 +54,7 @@ pub(super) struct OptimalityEntry {
     /// Follows from the others: for readers.
     pub(super) proved: bool,
     pub(super) value: i64,
-    pub(super) bound: i64,
+    pub(super) upper_bound: i64,
     pub(super) least_reserved: bool,
     pub(super) steps: u64,
 }
@@ -78,7 +78,7 @@ pub(super) struct Options {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Object {
-    pub(super) home: Home,
+    pub(super) memory: MemoryKind,
     pub(super) memory_type: u32,
     pub(super) size: Bytes,
 }
@@ -98,7 +98,7 @@ pub(super) struct Resource {
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReasonEntry {
     #[serde(flatten)]
-    pub(super) reason: Reason,
+    pub(super) reason: PlacementReason,
     /// The driver wants an allocation of its own besides.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) dedicated: bool,
@@ -107,17 +107,17 @@ pub(super) struct ReasonEntry {
     pub(super) text: String,
 }
 
-/// [`crate::plan::Reason`] and [`crate::plan::NotTile`] in one, passes and resources by name.
+/// [`crate::plan::PlacementReason`] and [`crate::plan::NotTile`] in one, passes and resources by name.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum Reason {
+pub(super) enum PlacementReason {
     Unused,
     External,
     Lazy {
         pass: String,
     },
     Tile {
-        worth: Bytes,
+        savings: Bytes,
     },
     NoTileHeap,
     History,
@@ -151,17 +151,17 @@ pub(super) enum Reason {
         size: Bytes,
         heap: Bytes,
     },
-    NotWorth {
-        worth: Bytes,
-        harm: Bytes,
+    CostExceedsSavings {
+        savings: Bytes,
+        binning_cost: Bytes,
     },
-    KeptOff {
-        worth: Bytes,
+    Excluded {
+        savings: Bytes,
     },
     NoRoom {
-        worth: Bytes,
-        first_collision: u32,
-        beside: Vec<String>,
+        savings: Bytes,
+        first_conflict: u32,
+        conflicts: Vec<String>,
     },
 }
 
@@ -181,7 +181,7 @@ pub(super) struct ResourceAccess {
 #[serde(deny_unknown_fields)]
 pub(super) struct Placement {
     pub(super) index: u32,
-    pub(super) home: Home,
+    pub(super) memory: MemoryKind,
     /// `None`: the caller's memory.
     pub(super) object: Option<u32>,
     pub(super) offset: Bytes,
@@ -264,7 +264,7 @@ pub(super) struct PassAccess {
 pub(super) struct Barrier {
     pub(super) resource: String,
     pub(super) placement: u32,
-    pub(super) cause: Cause,
+    pub(super) cause: BarrierCause,
     #[serde(with = "names::bits")]
     pub(super) src_stages: vk::PipelineStageFlags2,
     #[serde(with = "names::bits")]

@@ -11,8 +11,8 @@ use crate::frame::{Frame, PassId, QueueId, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;
 use crate::plan::{
-    AccessPlan, Barrier, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId, Plan,
-    PlanOptions, QueueTransfer, Reason, ResourcePlan, Split, Store,
+    AccessPlan, Barrier, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId,
+    PlacementReason, Plan, PlanOptions, QueueTransfer, ResourcePlan, Split, Store,
 };
 use crate::profile::TileRequirements;
 use crate::units::{Run, Span};
@@ -30,7 +30,7 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
     let frame = &planned;
     check_frame(frame, &document)?;
     let names = Names::new(frame);
-    let (resources, placements, collisions) = read_resources(frame, &names, &document)?;
+    let (resources, placements, conflicts) = read_resources(frame, &names, &document)?;
     let (passes, barriers) = read_passes(&names, &document, placements.len())?;
     let needs: Vec<ResourceRequirements> = document
         .resources
@@ -65,10 +65,10 @@ pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
         passes,
         accesses: read_accesses(frame, &document)?,
         barriers,
-        collisions,
+        conflicts,
         optimality: document.optimality.map(|found| Optimality {
             value: found.value,
-            bound: found.bound,
+            upper_bound: found.upper_bound,
             least_reserved: found.least_reserved,
             steps: found.steps,
         }),
@@ -210,7 +210,7 @@ fn read_stores(described: &Frame, document: &Document) -> Result<(Frame, Vec<Sto
     match split.filter(|(_, stores)| stores.len() == count) {
         Some(split) => Ok(split),
         None => Err(fault(
-            "a store is of a resource whose life cannot be split there: plan the frame anew",
+            "a store is of a resource whose lifetime cannot be split there: plan the frame anew",
         )),
     }
 }
@@ -255,7 +255,7 @@ fn read_objects(document: &Document) -> Result<Vec<Object>, PlanJsonError> {
             )));
         }
         Ok(Object {
-            home: object.home,
+            memory: object.memory,
             memory_type: object.memory_type,
             size: object.size,
         })
@@ -286,14 +286,14 @@ fn read_resources(
 ) -> Result<ResourceTables, PlanJsonError> {
     let mut resources = Vec::with_capacity(document.resources.len());
     let mut placements = Scattered::new("placement");
-    let mut collisions = Scattered::new("collision");
+    let mut conflicts = Scattered::new("collision");
     for (id, resource) in frame.resource_ids().zip(&document.resources) {
         let by = format!("resource `{}`", resource.name);
         let mut stays = Vec::with_capacity(resource.placements.len());
         for placement in &resource.placements {
             stays.push(Placement {
                 resource: id,
-                home: placement.home,
+                memory: placement.memory,
                 object: object_id(placement.object, document.objects.len(), &by)?,
                 offset: placement.offset,
                 size: placement.size,
@@ -302,10 +302,10 @@ fn read_resources(
         }
         resources.push(ResourcePlan {
             placements: placements.put(resource.first_placement, stays, &by)?,
-            reason: reason(names, &resource.reason, &mut collisions, &by)?,
+            reason: reason(names, &resource.reason, &mut conflicts, &by)?,
         });
     }
-    Ok((resources, placements.finish()?, collisions.finish()?))
+    Ok((resources, placements.finish()?, conflicts.finish()?))
 }
 
 fn object_id(index: Option<u32>, objects: usize, by: &str) -> Result<Option<ObjectId>, PlanJsonError> {
@@ -340,60 +340,63 @@ fn span(placement: &form::Placement, passes: usize, by: &str) -> Result<Span, Pl
 fn reason(
     names: &Names<'_>,
     entry: &form::ReasonEntry,
-    collisions: &mut Scattered<ResourceId>,
+    conflicts: &mut Scattered<ResourceId>,
     by: &str,
-) -> Result<Reason, PlanJsonError> {
+) -> Result<PlacementReason, PlanJsonError> {
     let pass = |name: &String| names.pass(name, by);
     let why = match &entry.reason {
-        form::Reason::Unused => return Ok(Reason::Unused),
-        form::Reason::External => return Ok(Reason::External),
-        form::Reason::Lazy { pass: name } => return Ok(Reason::Lazy { pass: pass(name)? }),
-        form::Reason::Tile { worth } => return Ok(Reason::Tile { worth: *worth }),
-        form::Reason::NoTileHeap => NotTile::NoTileHeap,
-        form::Reason::History => NotTile::History,
-        form::Reason::CrossesWindows { last, next } => NotTile::CrossesWindows {
+        form::PlacementReason::Unused => return Ok(PlacementReason::Unused),
+        form::PlacementReason::External => return Ok(PlacementReason::External),
+        form::PlacementReason::Lazy { pass: name } => return Ok(PlacementReason::Lazy { pass: pass(name)? }),
+        form::PlacementReason::Tile { savings } => return Ok(PlacementReason::Tile { savings: *savings }),
+        form::PlacementReason::NoTileHeap => NotTile::NoTileHeap,
+        form::PlacementReason::History => NotTile::History,
+        form::PlacementReason::CrossesWindows { last, next } => NotTile::CrossesWindows {
             last: pass(last)?,
             next: pass(next)?,
         },
-        form::Reason::CrossesQueues { last, next } => NotTile::CrossesQueues {
+        form::PlacementReason::CrossesQueues { last, next } => NotTile::CrossesQueues {
             last: pass(last)?,
             next: pass(next)?,
         },
-        form::Reason::Transfer { pass: name } => NotTile::Transfer { pass: pass(name)? },
-        form::Reason::ResolveTarget { pass: name } => NotTile::ResolveTarget { pass: pass(name)? },
-        form::Reason::BufferUse { pass: name, access } => NotTile::BufferUse {
+        form::PlacementReason::Transfer { pass: name } => NotTile::Transfer { pass: pass(name)? },
+        form::PlacementReason::ResolveTarget { pass: name } => NotTile::ResolveTarget { pass: pass(name)? },
+        form::PlacementReason::BufferUse { pass: name, access } => NotTile::BufferUse {
             pass: pass(name)?,
             kind: *access,
         },
-        form::Reason::Stored { pass: name } => NotTile::Stored { pass: pass(name)? },
-        form::Reason::OnePass { pass: name } => NotTile::OnePass { pass: pass(name)? },
-        form::Reason::DeclaredUsage => NotTile::DeclaredUsage,
-        form::Reason::Refused => NotTile::Refused,
-        form::Reason::KeptOff { worth } => NotTile::KeptOff { worth: *worth },
-        form::Reason::TooLarge { size, heap } => NotTile::TooLarge {
+        form::PlacementReason::Stored { pass: name } => NotTile::Stored { pass: pass(name)? },
+        form::PlacementReason::OnePass { pass: name } => NotTile::OnePass { pass: pass(name)? },
+        form::PlacementReason::DeclaredUsage => NotTile::DeclaredUsage,
+        form::PlacementReason::Refused => NotTile::Refused,
+        form::PlacementReason::Excluded { savings } => NotTile::Excluded { savings: *savings },
+        form::PlacementReason::TooLarge { size, heap } => NotTile::TooLarge {
             size: *size,
             heap: *heap,
         },
-        form::Reason::NotWorth { worth, harm } => NotTile::NotWorth {
-            worth: *worth,
-            harm: *harm,
+        form::PlacementReason::CostExceedsSavings {
+            savings,
+            binning_cost,
+        } => NotTile::CostExceedsSavings {
+            savings: *savings,
+            binning_cost: *binning_cost,
         },
-        form::Reason::NoRoom {
-            worth,
-            first_collision,
-            beside,
+        form::PlacementReason::NoRoom {
+            savings,
+            first_conflict,
+            conflicts: names_of,
         } => {
-            let ids: Result<Vec<_>, _> = beside.iter().map(|name| names.resource(name, by)).collect();
+            let ids: Result<Vec<_>, _> = names_of.iter().map(|name| names.resource(name, by)).collect();
             NotTile::NoRoom {
-                worth: *worth,
-                beside: collisions.put(*first_collision, ids?, by)?,
+                savings: *savings,
+                conflicts: conflicts.put(*first_conflict, ids?, by)?,
             }
         }
     };
     Ok(if entry.dedicated {
-        Reason::Dedicated(why)
+        PlacementReason::Dedicated(why)
     } else {
-        Reason::Arena(why)
+        PlacementReason::Arena(why)
     })
 }
 
@@ -417,7 +420,7 @@ fn read_passes(
             table.put(first, read?, &by)
         };
         passes.push(PassPlan {
-            bound: object_id(pass.bound_object, document.objects.len(), &by)?,
+            bound_object: object_id(pass.bound_object, document.objects.len(), &by)?,
             live_tile: pass.live_tile_bytes,
             before: run(pass.first_barrier_before, &pass.barriers_before)?,
             after: run(pass.first_barrier_after, &pass.barriers_after)?,

@@ -3,7 +3,7 @@
 use super::form::{self, Document};
 use super::{FORMAT, VERSION};
 use crate::frame::{PassId, QueueId, ResourceId};
-use crate::plan::{Barrier, NotTile, Plan, Reason, Store};
+use crate::plan::{Barrier, NotTile, PlacementReason, Plan, Store};
 use crate::units::{Bytes, Step};
 
 pub(super) fn document(plan: &Plan) -> Document {
@@ -31,18 +31,18 @@ pub(super) fn document(plan: &Plan) -> Document {
             .objects
             .iter()
             .map(|object| form::Object {
-                home: object.home,
+                memory: object.memory,
                 memory_type: object.memory_type,
                 size: object.size,
             })
             .collect(),
         resources: plan.frame.resource_ids().map(|id| resource(plan, id)).collect(),
         passes: plan.frame.pass_ids().map(|id| pass(plan, id)).collect(),
-        harm_bytes: plan.harm(),
+        binning_cost_bytes: plan.binning_cost(),
         optimality: plan.optimality.map(|found| form::OptimalityEntry {
             proved: found.is_proved(),
             value: found.value,
-            bound: found.bound,
+            upper_bound: found.upper_bound,
             least_reserved: found.least_reserved,
             steps: found.steps,
         }),
@@ -74,7 +74,7 @@ fn resource(plan: &Plan, id: ResourceId) -> form::Resource {
         let inside = !placement.span.is_empty();
         form::Placement {
             index: index as u32,
-            home: placement.home,
+            memory: placement.memory,
             object: placement.object.map(|object| object.index() as u32),
             offset: placement.offset,
             size: placement.size,
@@ -116,56 +116,62 @@ fn resource(plan: &Plan, id: ResourceId) -> form::Resource {
 
 fn reason(plan: &Plan, id: ResourceId) -> form::ReasonEntry {
     let (reason, dedicated) = match plan.resources[id.index()].reason {
-        Reason::Unused => (form::Reason::Unused, false),
-        Reason::External => (form::Reason::External, false),
-        Reason::Lazy { pass } => (
-            form::Reason::Lazy {
+        PlacementReason::Unused => (form::PlacementReason::Unused, false),
+        PlacementReason::External => (form::PlacementReason::External, false),
+        PlacementReason::Lazy { pass } => (
+            form::PlacementReason::Lazy {
                 pass: name_of_pass(plan, pass),
             },
             false,
         ),
-        Reason::Tile { worth } => (form::Reason::Tile { worth }, false),
-        Reason::Arena(why) => (not_tile(plan, why), false),
-        Reason::Dedicated(why) => (not_tile(plan, why), true),
+        PlacementReason::Tile { savings } => (form::PlacementReason::Tile { savings }, false),
+        PlacementReason::Arena(why) => (not_tile(plan, why), false),
+        PlacementReason::Dedicated(why) => (not_tile(plan, why), true),
     };
     form::ReasonEntry {
         reason,
         dedicated,
-        text: plan.reason_in_words(id),
+        text: plan.reason_text(id),
     }
 }
 
-fn not_tile(plan: &Plan, why: NotTile) -> form::Reason {
+fn not_tile(plan: &Plan, why: NotTile) -> form::PlacementReason {
     let name = |pass| name_of_pass(plan, pass);
     match why {
-        NotTile::NoTileHeap => form::Reason::NoTileHeap,
-        NotTile::History => form::Reason::History,
-        NotTile::CrossesWindows { last, next } => form::Reason::CrossesWindows {
+        NotTile::NoTileHeap => form::PlacementReason::NoTileHeap,
+        NotTile::History => form::PlacementReason::History,
+        NotTile::CrossesWindows { last, next } => form::PlacementReason::CrossesWindows {
             last: name(last),
             next: name(next),
         },
-        NotTile::CrossesQueues { last, next } => form::Reason::CrossesQueues {
+        NotTile::CrossesQueues { last, next } => form::PlacementReason::CrossesQueues {
             last: name(last),
             next: name(next),
         },
-        NotTile::Transfer { pass } => form::Reason::Transfer { pass: name(pass) },
-        NotTile::ResolveTarget { pass } => form::Reason::ResolveTarget { pass: name(pass) },
-        NotTile::BufferUse { pass, kind } => form::Reason::BufferUse {
+        NotTile::Transfer { pass } => form::PlacementReason::Transfer { pass: name(pass) },
+        NotTile::ResolveTarget { pass } => form::PlacementReason::ResolveTarget { pass: name(pass) },
+        NotTile::BufferUse { pass, kind } => form::PlacementReason::BufferUse {
             pass: name(pass),
             access: kind,
         },
-        NotTile::Stored { pass } => form::Reason::Stored { pass: name(pass) },
-        NotTile::OnePass { pass } => form::Reason::OnePass { pass: name(pass) },
-        NotTile::DeclaredUsage => form::Reason::DeclaredUsage,
-        NotTile::Refused => form::Reason::Refused,
-        NotTile::TooLarge { size, heap } => form::Reason::TooLarge { size, heap },
-        NotTile::NotWorth { worth, harm } => form::Reason::NotWorth { worth, harm },
-        NotTile::KeptOff { worth } => form::Reason::KeptOff { worth },
-        NotTile::NoRoom { worth, beside } => form::Reason::NoRoom {
-            worth,
-            first_collision: beside.first,
-            beside: beside
-                .of(&plan.collisions)
+        NotTile::Stored { pass } => form::PlacementReason::Stored { pass: name(pass) },
+        NotTile::OnePass { pass } => form::PlacementReason::OnePass { pass: name(pass) },
+        NotTile::DeclaredUsage => form::PlacementReason::DeclaredUsage,
+        NotTile::Refused => form::PlacementReason::Refused,
+        NotTile::TooLarge { size, heap } => form::PlacementReason::TooLarge { size, heap },
+        NotTile::CostExceedsSavings {
+            savings,
+            binning_cost,
+        } => form::PlacementReason::CostExceedsSavings {
+            savings,
+            binning_cost,
+        },
+        NotTile::Excluded { savings } => form::PlacementReason::Excluded { savings },
+        NotTile::NoRoom { savings, conflicts } => form::PlacementReason::NoRoom {
+            savings,
+            first_conflict: conflicts.first,
+            conflicts: conflicts
+                .of(&plan.conflicts)
                 .iter()
                 .map(|&other| name_of_resource(plan, other))
                 .collect(),
@@ -175,7 +181,9 @@ fn not_tile(plan: &Plan, why: NotTile) -> form::Reason {
 
 fn pass(plan: &Plan, id: PassId) -> form::Pass {
     let planned = &plan.passes[id.index()];
-    let bound = planned.bound.map(|object| plan.objects[object.index()].size);
+    let bound = planned
+        .bound_object
+        .map(|object| plan.objects[object.index()].size);
     let accesses = plan.frame.accesses_of(id).iter().zip(plan.accesses_of(id));
     let commands = &plan.frame.command_buffers()[plan.frame.pass(id).command_buffer.index()];
     let submit = plan.frame.batches()[commands.batch.index()].submit;
@@ -188,7 +196,7 @@ fn pass(plan: &Plan, id: PassId) -> form::Pass {
             batch: commands.batch.index() as u32,
             command_buffer: commands.name.clone(),
         },
-        bound_object: planned.bound.map(|object| object.index() as u32),
+        bound_object: planned.bound_object.map(|object| object.index() as u32),
         bound_bytes: bound.unwrap_or(Bytes::ZERO),
         live_tile_bytes: planned.live_tile,
         accesses: accesses

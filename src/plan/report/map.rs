@@ -10,7 +10,7 @@
 use std::fmt;
 
 use super::super::words::printable;
-use super::super::{Home, Placement, Plan};
+use super::super::{MemoryKind, Placement, Plan};
 use super::table::{WIDTH, write_wrapped};
 use crate::units::{Bytes, Step};
 
@@ -28,7 +28,7 @@ pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut residents: Vec<&Placement> = plan
         .placements
         .iter()
-        .filter(|placement| placement.home == Home::Tile)
+        .filter(|placement| placement.memory == MemoryKind::Tile)
         .collect();
     // One with an image in several memory objects has the same bytes and life in each.
     residents.sort_by_key(|placement| (placement.offset, placement.span.first, placement.resource));
@@ -122,7 +122,7 @@ fn mark(plan: &Plan, residents: &[&Placement], step: usize, from: u64, slice: u6
     // The first of equals: `max_by_key` alone would take the last.
     let most = alive.rev().max_by_key(|(_, placement)| inside(placement));
     let bound = plan.passes[step]
-        .bound
+        .bound_object
         .and_then(|object| plan.objects.get(object.index()));
     match most {
         Some((index, _)) => mark_of(index),

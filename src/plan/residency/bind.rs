@@ -8,8 +8,8 @@
 //! ladder   ██ ██ ██ ██ ██ █  █              [0, 2), then [0, 1): c has an image in each object
 //! ```
 
-use super::harm::Harm;
-use super::{Home, Object, ObjectId, Residency, Resident};
+use super::binning_cost::BinningCost;
+use super::{MemoryKind, Object, ObjectId, Residency, Resident};
 use crate::frame::Frame;
 use crate::plan::Ladder;
 use crate::plan::timeline::Timeline;
@@ -48,7 +48,7 @@ pub(super) fn bind(
     timeline: &Timeline,
     mut residents: Vec<Resident>,
     ladder: Ladder,
-    harms: &[Harm],
+    binning_costs: &[BinningCost],
 ) -> Residency {
     // Windows of one queue follow each other, but those of two queues may interleave: sort by window first.
     let window = |resident: &Resident| timeline.window[resident.span.first.0 as usize];
@@ -66,13 +66,13 @@ pub(super) fn bind(
             let (run, later) = rest.split_at(count);
             rest = later;
             reserved_by_runs += Bytes(top.0 * steps(span).count() as u64);
-            if may_climb(timeline, steps(span), ladder, harms) {
+            if may_climb(timeline, steps(span), ladder, binning_costs) {
                 for resident in run {
                     for step in steps(resident.span) {
                         tops[step] = tops[step].max(resident.offset + resident.size);
                     }
                 }
-                if ladder == Ladder::Always || pays(harms, steps(span), &tops, top) {
+                if ladder == Ladder::Always || pays(binning_costs, steps(span), &tops, top) {
                     continue;
                 }
             }
@@ -85,7 +85,7 @@ pub(super) fn bind(
         (*top > Bytes::ZERO).then_some(ObjectId(object as u32))
     };
     let object = |&size: &Bytes| Object {
-        home: Home::Tile,
+        memory: MemoryKind::Tile,
         memory_type: heap.memory_type,
         size,
     };
@@ -103,9 +103,9 @@ fn may_climb(
     timeline: &Timeline,
     mut steps: impl Iterator<Item = usize>,
     ladder: Ladder,
-    harms: &[Harm],
+    binning_costs: &[BinningCost],
 ) -> bool {
-    if ladder == Ladder::Off || (ladder == Ladder::WherePays && harms.is_empty()) {
+    if ladder == Ladder::Off || (ladder == Ladder::Auto && binning_costs.is_empty()) {
         return false;
     }
     let first = steps.next().map(|step| timeline.queue[step]);
@@ -113,10 +113,15 @@ fn may_climb(
 }
 
 /// Whether reserving `tops` harms less than reserving the highest of them throughout.
-fn pays(harms: &[Harm], steps: impl Iterator<Item = usize>, tops: &[Bytes], highest: Bytes) -> bool {
+fn pays(
+    binning_costs: &[BinningCost],
+    steps: impl Iterator<Item = usize>,
+    tops: &[Bytes],
+    highest: Bytes,
+) -> bool {
     let mut steps = steps;
     // Harm never falls as more is reserved: one step that gains is enough.
-    steps.any(|step| harms[step].of(tops[step].0) < harms[step].of(highest.0))
+    steps.any(|step| binning_costs[step].of(tops[step].0) < binning_costs[step].of(highest.0))
 }
 
 /// The sizes of tile objects that serve passes of these tops: each its own, or, past [`MOST_OBJECTS`], those that reserve

@@ -33,7 +33,7 @@ impl Prices {
             price: relaxed(problem),
             surplus: vec![0; problem.items.len()],
         };
-        let load = vec![0; problem.harm.len()];
+        let load = vec![0; problem.binning_cost.len()];
         let mut best: Option<(i128, Vec<i128>)> = None;
         // In 64ths: how far to go towards what would close the gap at once.
         let (mut pace, mut idle) = (96i128, 0);
@@ -69,7 +69,7 @@ impl Prices {
     fn appraise(&mut self, problem: &Problem<'_>) {
         for (surplus, item) in self.surplus.iter_mut().zip(&problem.items) {
             let price: i128 = self.price[item.first..item.end].iter().sum();
-            *surplus = i128::from(item.worth) * SCALE - i128::from(item.size) * price;
+            *surplus = i128::from(item.savings) * SCALE - i128::from(item.size) * price;
         }
     }
 
@@ -110,9 +110,9 @@ impl Prices {
 
     /// The load of a step, at least `load`, at which its bytes are worth most.
     fn best_load(&self, problem: &Problem<'_>, step: usize, load: u64) -> u64 {
-        let levels = problem.harm[step].levels(problem.capacity);
-        let gain = |&(reserved, harm): &(u64, u64)| {
-            self.price[step] * i128::from(reserved) - i128::from(harm) * SCALE
+        let levels = problem.binning_cost[step].levels(problem.capacity);
+        let gain = |&(reserved, binning_cost): &(u64, u64)| {
+            self.price[step] * i128::from(reserved) - i128::from(binning_cost) * SCALE
         };
         let best = levels.filter(|&(reserved, _)| reserved >= load).max_by_key(gain);
         best.map_or(load, |(reserved, _)| reserved)
@@ -120,12 +120,12 @@ impl Prices {
 
     /// What the bytes above `load` of a step are worth at most, less the harm of reserving them and `load`.
     pub(super) fn room(&self, problem: &Problem<'_>, step: usize, load: u64) -> i128 {
-        let levels = problem.harm[step].levels(problem.capacity);
-        let gain = |(reserved, harm): (u64, u64)| {
-            self.price[step] * i128::from(reserved - load) - i128::from(harm) * SCALE
+        let levels = problem.binning_cost[step].levels(problem.capacity);
+        let gain = |(reserved, binning_cost): (u64, u64)| {
+            self.price[step] * i128::from(reserved - load) - i128::from(binning_cost) * SCALE
         };
         let above = levels.filter(|&(reserved, _)| reserved >= load).map(gain);
-        let nothing_more = -i128::from(problem.harm[step].of(load)) * SCALE;
+        let nothing_more = -i128::from(problem.binning_cost[step].of(load)) * SCALE;
         above.max().map_or(nothing_more, |gain| gain.max(nothing_more))
     }
 
@@ -143,9 +143,10 @@ impl Prices {
             .map(|step| self.room(problem, step, 0))
             .collect();
         let toll = |step: usize, load: u64| {
-            let harm = i128::from(problem.harm[step].of(load)) * SCALE;
-            let gain = self.price[step] * i128::from(load) - harm;
-            (self.price[step] > 0 || !problem.harm[step].is_none()).then_some((gains[step] - gain, harm))
+            let binning_cost = i128::from(problem.binning_cost[step].of(load)) * SCALE;
+            let gain = self.price[step] * i128::from(load) - binning_cost;
+            (self.price[step] > 0 || !problem.binning_cost[step].is_none())
+                .then_some((gains[step] - gain, binning_cost))
         };
         let bound = self.bound(problem, &vec![0; self.price.len()]);
         let most = bound - value * SCALE;
@@ -196,12 +197,12 @@ fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
     let items = items.filter(|item| item.size <= problem.capacity);
     let mut candidates: Vec<Candidate> = items.map(candidate).collect();
     let mut hull: Vec<(u64, u64)> = Vec::new();
-    for (step, harm) in problem.harm.iter().enumerate() {
-        if harm.is_none() {
+    for (step, binning_cost) in problem.binning_cost.iter().enumerate() {
+        if binning_cost.is_none() {
             continue;
         }
         hull.clear();
-        for level in harm.levels(problem.capacity) {
+        for level in binning_cost.levels(problem.capacity) {
             while let [.., before, last] = hull[..] {
                 let rise = |a: (u64, u64), b: (u64, u64)| (u128::from(b.1 - a.1), u128::from(b.0 - a.0));
                 let ((up, along), (next_up, next_along)) = (rise(before, last), rise(last, level));
@@ -224,7 +225,11 @@ fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
         });
         candidates.extend(saved);
     }
-    relaxation::prices(problem.harm.len(), problem.capacity, candidates.into_iter())
+    relaxation::prices(
+        problem.binning_cost.len(),
+        problem.capacity,
+        candidates.into_iter(),
+    )
 }
 
 /// An item as the relaxation sees it.
@@ -233,7 +238,7 @@ fn candidate(item: &Item) -> Candidate {
         first: item.first,
         end: item.end,
         size: item.size,
-        weight: item.worth,
+        weight: item.savings,
     }
 }
 
@@ -243,6 +248,6 @@ pub(super) fn whole(bound: i128) -> i128 {
 }
 
 /// A worth in the bound's units.
-pub(super) fn scaled(worth: u64) -> i128 {
-    i128::from(worth) * SCALE
+pub(super) fn scaled(savings: u64) -> i128 {
+    i128::from(savings) * SCALE
 }

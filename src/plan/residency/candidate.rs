@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::frame::{Demand, Frame, Lifetime, PassId, ResourceId, Version};
+use crate::frame::{Frame, PassId, Persistence, ResourceId, TileConstraint, Version};
 use crate::measure::{Dedicated, Requirements};
 use crate::plan::eligible::{Ruling, barred};
 use crate::plan::timeline::Timeline;
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
     pub(super) size: Bytes,
     pub(super) alignment: Alignment,
     /// Bytes of traffic a frame that it saves there, and [`PINNED`] more if it must be there.
-    pub(super) worth: Bytes,
+    pub(super) savings: Bytes,
     pub(super) window: u32,
     /// Of a stretch of a life, the pass behind which it is stored; its worth is less by what the store writes.
     pub(super) stored: Option<PassId>,
@@ -35,17 +35,17 @@ pub(super) fn candidates(
 ) -> Vec<Candidate> {
     let mut candidates = Vec::with_capacity(rulings.len());
     for (id, ruling) in frame.resource_ids().zip(rulings) {
-        if let (Ruling::Tile(worth), Some(tile)) = (ruling, requirements.resources[id.index()].tile) {
-            let span = frame.life_of(id);
+        if let (Ruling::Tile(savings), Some(tile)) = (ruling, requirements.resources[id.index()].tile) {
+            let span = frame.lifetime_of(id);
             candidates.push(Candidate {
                 resource: id,
                 span,
                 size: tile.size,
                 alignment: tile.alignment,
-                worth: if frame.resource(id).demand == Demand::Pinned {
-                    *worth + PINNED
+                savings: if frame.resource(id).tile_constraint == TileConstraint::Pinned {
+                    *savings + PINNED
                 } else {
-                    *worth
+                    *savings
                 },
                 window: timeline.window[span.first.0 as usize],
                 stored: None,
@@ -77,7 +77,7 @@ pub(super) fn stretches(
         };
         let needs = &requirements.resources[id.index()];
         let tile = needs.tile.filter(|tile| tile.size <= heap.size);
-        let free = frame.resource(id).demand == Demand::Nothing;
+        let free = frame.resource(id).tile_constraint == TileConstraint::None;
         let Some(tile) = tile.filter(|_| asked && free && needs.dedicated != Dedicated::Required) else {
             continue;
         };
@@ -91,23 +91,23 @@ pub(super) fn stretches(
             .filter(|&index| frame.accesses()[index as usize].version == Version::Current)
             .collect();
         let pass = |index: &u32| frame.accesses()[*index as usize].pass;
-        let kept = frame.resource(id).lifetime != Lifetime::Transient;
-        let (mut worth, mut count) = (Bytes::ZERO, 0);
+        let kept = frame.resource(id).persistence != Persistence::Transient;
+        let (mut savings, mut count) = (Bytes::ZERO, 0);
         for in_pass in uses.chunk_by(|a, b| pass(a) == pass(b)) {
             count += in_pass.len();
             if !published && barred(frame, heap, timeline, &uses[..count], id).is_some() {
                 break;
             }
-            let worths = in_pass
+            let of_pass = in_pass
                 .iter()
-                .map(|&index| model::worth(&frame.accesses()[index as usize], tile.size));
-            worth += worths.sum();
+                .map(|&index| model::savings(&frame.accesses()[index as usize], tile.size));
+            savings += of_pass.sum();
             // The whole life, and nothing wants it afterwards.
             if count == uses.len() && !kept {
                 break;
             }
             let (first, after) = (pass(&uses[0]), pass(&in_pass[0]));
-            if worth <= tile.size || !frame.stores_behind(id, after) {
+            if savings <= tile.size || !frame.stores_behind(id, after) {
                 continue;
             }
             stretches.push(Candidate {
@@ -115,7 +115,7 @@ pub(super) fn stretches(
                 span: Span::new(first.0, after.0 + 1),
                 size: tile.size,
                 alignment: tile.alignment,
-                worth: worth - tile.size,
+                savings: savings - tile.size,
                 window: timeline.window_of(first),
                 stored: Some(after),
             });
@@ -132,7 +132,7 @@ pub(super) enum Order {
     /// Most worth per byte first.
     PerByte,
     /// Most worth first.
-    Worth,
+    Savings,
     /// Smallest first.
     Smallest,
     /// Shortest life first.
@@ -143,7 +143,7 @@ impl Order {
     pub(super) const ALL: [Order; 5] = [
         Order::Density,
         Order::PerByte,
-        Order::Worth,
+        Order::Savings,
         Order::Smallest,
         Order::Shortest,
     ];
@@ -151,11 +151,11 @@ impl Order {
     pub(super) fn compare(self, a: &Candidate, b: &Candidate) -> Ordering {
         // Ratios are compared by cross multiplication, so that no rounding decides.
         let area = |c: &Candidate| u128::from(c.size.0) * u128::from(c.span.len());
-        let worth = |c: &Candidate| u128::from(c.worth.0);
+        let savings = |c: &Candidate| u128::from(c.savings.0);
         match self {
-            Order::Density => (worth(b) * area(a)).cmp(&(worth(a) * area(b))),
-            Order::PerByte => (worth(b) * u128::from(a.size.0)).cmp(&(worth(a) * u128::from(b.size.0))),
-            Order::Worth => b.worth.cmp(&a.worth),
+            Order::Density => (savings(b) * area(a)).cmp(&(savings(a) * area(b))),
+            Order::PerByte => (savings(b) * u128::from(a.size.0)).cmp(&(savings(a) * u128::from(b.size.0))),
+            Order::Savings => b.savings.cmp(&a.savings),
             Order::Smallest => a.size.cmp(&b.size),
             Order::Shortest => a.span.len().cmp(&b.span.len()),
         }

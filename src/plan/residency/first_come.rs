@@ -3,7 +3,7 @@
 use super::bind::bind;
 use super::candidate::Candidate;
 use super::greedy::resident;
-use super::{Home, Object, ObjectId, Residency, Resident};
+use super::{MemoryKind, Object, ObjectId, Residency, Resident};
 use crate::frame::Frame;
 use crate::plan::Ladder;
 use crate::plan::timeline::Timeline;
@@ -35,7 +35,7 @@ pub(super) fn first_come(
     candidates: &[Candidate],
 ) -> Residency {
     let objects = vec![Object {
-        home: Home::Tile,
+        memory: MemoryKind::Tile,
         memory_type: heap.memory_type,
         size: heap.size,
     }];

@@ -19,10 +19,10 @@ pub(super) fn in_one_order(
     sort_by_window(candidates, Order::Density);
     for window in windows(candidates) {
         let first = residents.len();
-        let worth = place(&mut shelf, window, &mut residents);
+        let savings = place(&mut shelf, window, &mut residents);
         if residents.len() - first < window.len() {
             let (theirs, most) = of_window(window, vendor);
-            if most > worth {
+            if most > savings {
                 residents.truncate(first);
                 residents.extend(theirs);
             }
@@ -45,7 +45,7 @@ pub(super) fn as_before(
         let apart = a
             .window
             .cmp(&b.window)
-            .then((b.worth >= PINNED).cmp(&(a.worth >= PINNED)))
+            .then((b.savings >= PINNED).cmp(&(a.savings >= PINNED)))
             .then(offset(a).is_none().cmp(&offset(b).is_none()));
         apart
             .then(offset(a).cmp(&offset(b)))
@@ -59,15 +59,15 @@ pub(super) fn as_before(
 
 /// Those of `residents` that are candidates of one window, and their worth.
 fn of_window(window: &[Candidate], residents: &[Resident]) -> (Vec<Resident>, Bytes) {
-    let mut worth = Bytes::ZERO;
+    let mut savings = Bytes::ZERO;
     let mut theirs = Vec::with_capacity(residents.len());
     for resident in residents {
         if let Some(candidate) = window.iter().find(|one| one.resource == resident.resource) {
-            worth += candidate.worth;
+            savings += candidate.savings;
             theirs.push(*resident);
         }
     }
-    (theirs, worth)
+    (theirs, savings)
 }
 
 /// The stretches of candidates that share a window.
@@ -78,15 +78,15 @@ pub(super) fn windows(candidates: &[Candidate]) -> impl Iterator<Item = &[Candid
 /// Offers every candidate of one window to the heap in turn; returns the worth of those that found room.
 fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<Resident>) -> Bytes {
     shelf.clear();
-    let mut worth = Bytes::ZERO;
+    let mut savings = Bytes::ZERO;
     for candidate in window {
         if let Some(offset) = shelf.lowest_fit(candidate.span, candidate.size, candidate.alignment) {
             shelf.place(candidate.resource.0, candidate.span, offset, candidate.size);
-            worth += candidate.worth;
+            savings += candidate.savings;
             residents.push(resident(candidate, offset));
         }
     }
-    worth
+    savings
 }
 
 pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> Resident {
@@ -117,22 +117,22 @@ pub(super) fn best_of_orders(
     let mut trial = Vec::new();
     candidates.sort_unstable_by_key(|candidate| candidate.window);
     for window in candidates.chunk_by_mut(|a, b| a.window == b.window) {
-        let all: Bytes = window.iter().map(|candidate| candidate.worth).sum();
+        let all: Bytes = window.iter().map(|candidate| candidate.savings).sum();
         let mut best: Option<(Bytes, Vec<Resident>)> = None;
         for order in Order::ALL {
             window.sort_unstable_by(|a, b| order.compare(a, b));
             trial.clear();
-            let worth = place(&mut shelf, window, &mut trial);
-            if best.as_ref().is_none_or(|(most, _)| worth > *most) {
-                best = Some((worth, trial.clone()));
+            let savings = place(&mut shelf, window, &mut trial);
+            if best.as_ref().is_none_or(|(most, _)| savings > *most) {
+                best = Some((savings, trial.clone()));
             }
-            if worth == all {
+            if savings == all {
                 break;
             }
         }
-        let (theirs, worth) = of_window(window, vendor);
-        if best.as_ref().is_none_or(|(most, _)| worth > *most) {
-            best = Some((worth, theirs));
+        let (theirs, savings) = of_window(window, vendor);
+        if best.as_ref().is_none_or(|(most, _)| savings > *most) {
+            best = Some((savings, theirs));
         }
         if let Some((_, mut kept)) = best {
             settle(&mut shelf, window, &mut kept);
@@ -157,7 +157,7 @@ fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<Resident>)
     chosen.sort_unstable_by(|a, b| {
         let by_life = b.span.len().cmp(&a.span.len());
         by_life
-            .then(b.worth.cmp(&a.worth))
+            .then(b.savings.cmp(&a.savings))
             .then(a.resource.cmp(&b.resource))
     });
     let mut again = Vec::with_capacity(kept.len());

@@ -10,11 +10,11 @@
 //! better one, and says how far from the best possible one the answer can be.
 
 mod bind;
+mod binning_cost;
 mod bound;
 mod candidate;
 mod first_come;
 mod greedy;
-mod harm;
 mod problem;
 mod search;
 mod settle;
@@ -24,17 +24,17 @@ mod tests;
 use std::ops::ControlFlow;
 
 use self::bind::bind;
+use self::binning_cost::BinningCost;
 use self::bound::Prices;
 use self::candidate::{Candidate, Order, PINNED, candidates, stretches};
 use self::first_come::{first_come, place_apart};
 use self::greedy::{as_before, best_of_orders, in_one_order, resident};
-use self::harm::Harm;
 use self::problem::Problem;
 use self::search::{Choice, choice_at, choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
-use super::{Home, Ladder, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
-use crate::frame::{Demand, Frame, PassId, ResourceId};
+use super::{Ladder, MemoryKind, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
+use crate::frame::{Frame, PassId, ResourceId, TileConstraint};
 use crate::measure::Requirements;
 use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::{Alignment, Bytes, Span};
@@ -93,13 +93,21 @@ pub(super) fn choose_stretches(whole: &Plan, timeline: &Timeline, rulings: &[Rul
     let mut candidates = candidates(frame, requirements, timeline, rulings);
     let is_there = |candidate: &Candidate| {
         let placement = whole.placements_of(candidate.resource).first()?;
-        (placement.home == Home::Tile).then(|| resident(candidate, placement.offset))
+        (placement.memory == MemoryKind::Tile).then(|| resident(candidate, placement.offset))
     };
     let start: Vec<Resident> = candidates.iter().filter_map(is_there).collect();
     candidates.extend(offered);
-    let harms = harm::harms(frame, &whole.profile, options.bin_cost);
-    let (residents, mut found) = improve(frame, &heap, timeline, options, &mut candidates, &start, &harms);
-    found.bound -= pins(frame);
+    let binning_costs = binning_cost::binning_costs(frame, &whole.profile, options.bin_cost);
+    let (residents, mut found) = improve(
+        frame,
+        &heap,
+        timeline,
+        options,
+        &mut candidates,
+        &start,
+        &binning_costs,
+    );
+    found.upper_bound -= pins(frame);
     let stored = |resident: &Resident| Some((resident.resource, resident.stored?));
     Some(Stretches {
         stretches: residents.iter().filter_map(stored).collect(),
@@ -131,7 +139,7 @@ pub(super) fn offered_stretches(
 /// What the search counts for resources that must be in tile memory.
 fn pins(frame: &Frame) -> i64 {
     let resources = frame.resources().iter();
-    let pinned = resources.filter(|resource| resource.demand == Demand::Pinned);
+    let pinned = resources.filter(|resource| resource.tile_constraint == TileConstraint::Pinned);
     pinned.count() as i64 * PINNED.0 as i64
 }
 
@@ -157,7 +165,9 @@ pub(super) fn choose(
     if candidates.is_empty() {
         return nothing(frame.passes().len());
     }
-    let bind = |residents, ladder, harms: &[Harm]| bind(frame, &heap, timeline, residents, ladder, harms);
+    let bind = |residents, ladder, binning_costs: &[BinningCost]| {
+        bind(frame, &heap, timeline, residents, ladder, binning_costs)
+    };
     let plain = match options.strategy {
         Strategy::FirstCome => return first_come(frame, &heap, timeline, &candidates),
         _ if !options.aliasing => {
@@ -177,11 +187,19 @@ pub(super) fn choose(
     if options.strategy != Strategy::Optimal {
         return bind(plain, options.ladder, &[]);
     }
-    let harms = harm::harms(frame, profile, options.bin_cost);
-    let (residents, mut found) = improve(frame, &heap, timeline, options, &mut candidates, &plain, &harms);
-    let bound = bind(residents, options.ladder, &harms);
-    found.bound -= pins(frame);
-    let optimality = Some(appraise(&bound, rulings, &harms, found));
+    let binning_costs = binning_cost::binning_costs(frame, profile, options.bin_cost);
+    let (residents, mut found) = improve(
+        frame,
+        &heap,
+        timeline,
+        options,
+        &mut candidates,
+        &plain,
+        &binning_costs,
+    );
+    let bound = bind(residents, options.ladder, &binning_costs);
+    found.upper_bound -= pins(frame);
+    let optimality = Some(appraise(&bound, rulings, &binning_costs, found));
     Residency { optimality, ..bound }
 }
 
@@ -212,8 +230,12 @@ fn by_value(problem: &Problem<'_>) -> Option<Choice> {
         let item = &problem.items[item as usize];
         u128::from(item.size) * (item.end - item.first) as u128
     };
-    let worth = |item: u32| u128::from(problem.items[item as usize].worth);
-    order.sort_by(|&a, &b| (worth(b) * area(a)).cmp(&(worth(a) * area(b))).then(a.cmp(&b)));
+    let savings = |item: u32| u128::from(problem.items[item as usize].savings);
+    order.sort_by(|&a, &b| {
+        (savings(b) * area(a))
+            .cmp(&(savings(a) * area(b)))
+            .then(a.cmp(&b))
+    });
     let mut shelf = tileheap_pack::Shelf::with_capacity(Some(Bytes(problem.capacity)));
     let mut best = Choice::default();
     let excluded = |taken: &[u32], item: u32| {
@@ -278,12 +300,14 @@ fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
     let Ok(task) = desc.capacity(Bytes(problem.capacity)).build() else {
         return (Choice::default(), i128::MAX, 0);
     };
-    let worths: Vec<u64> = problem.items.iter().map(|item| item.worth).collect();
-    let total = worths.iter().try_fold(0u64, |sum, &worth| sum.checked_add(worth));
+    let savings: Vec<u64> = problem.items.iter().map(|item| item.savings).collect();
+    let total = savings
+        .iter()
+        .try_fold(0u64, |sum, &savings| sum.checked_add(savings));
     if total.is_none_or(|total| total > 1 << 62) {
         return (Choice::default(), i128::MAX, 0);
     }
-    let found = tileheap_pack::select(&task, &worths, tileheap_pack::Steps(budget), &mut |_| {
+    let found = tileheap_pack::select(&task, &savings, tileheap_pack::Steps(budget), &mut |_| {
         ControlFlow::Continue(())
     });
     let placed = (0..)
@@ -332,30 +356,35 @@ fn offsets_in(frame: &Frame, old: &Plan) -> Vec<Option<Bytes>> {
     };
     let offset = |id: ResourceId| {
         let placement = old.placements_of(find(id)?).first()?;
-        (placement.home == Home::Tile).then_some(placement.offset)
+        (placement.memory == MemoryKind::Tile).then_some(placement.offset)
     };
     frame.resource_ids().map(offset).collect()
 }
 
 /// The value of what is bound in the end: a driver has fewer objects than a ladder may have rungs.
-fn appraise(bound: &Residency, rulings: &[Ruling], harms: &[Harm], found: Optimality) -> Optimality {
-    let worth = |resident: &Resident| match rulings[resident.resource.index()] {
-        Ruling::Tile(worth) => worth.0,
+fn appraise(
+    bound: &Residency,
+    rulings: &[Ruling],
+    binning_costs: &[BinningCost],
+    found: Optimality,
+) -> Optimality {
+    let savings = |resident: &Resident| match rulings[resident.resource.index()] {
+        Ruling::Tile(savings) => savings.0,
         _ => 0,
     };
-    let worth: u64 = bound.residents.iter().map(worth).sum();
+    let savings: u64 = bound.residents.iter().map(savings).sum();
     let reserved = bound
         .bound
         .iter()
         .map(|object| object.map(|object| bound.objects[object.index()].size));
-    let harm: u64 = reserved
-        .zip(harms)
-        .map(|(size, harm)| size.map_or(0, |size| harm.of(size.0)))
+    let binning_cost: u64 = reserved
+        .zip(binning_costs)
+        .map(|(size, binning_cost)| size.map_or(0, |size| binning_cost.of(size.0)))
         .sum();
-    let value = worth as i64 - harm as i64;
+    let value = savings as i64 - binning_cost as i64;
     Optimality {
         value,
-        bound: found.bound.max(value),
+        upper_bound: found.upper_bound.max(value),
         ..found
     }
 }
@@ -368,12 +397,12 @@ fn improve(
     options: &PlanOptions,
     candidates: &mut [Candidate],
     greedy: &[Resident],
-    harms: &[Harm],
+    binning_costs: &[BinningCost],
 ) -> (Vec<Resident>, Optimality) {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut optimality = Optimality {
         value: 0,
-        bound: 0,
+        upper_bound: 0,
         least_reserved: true,
         steps: 0,
     };
@@ -387,13 +416,13 @@ fn improve(
         let steps: Vec<u32> = (0..frame.passes().len() as u32)
             .filter(|&pass| timeline.window[pass as usize] == number)
             .collect();
-        let harmless = steps.iter().all(|&step| harms[step as usize].is_none());
+        let costless = steps.iter().all(|&step| binning_costs[step as usize].is_none());
         let by_step = match options.ladder {
             Ladder::Off => false,
-            Ladder::WherePays => !harmless,
+            Ladder::Auto => !costless,
             Ladder::Always => true,
         };
-        let mut problem = Problem::of(window, &steps, heap.size, harms, by_step);
+        let mut problem = Problem::of(window, &steps, heap.size, binning_costs, by_step);
         let mut start = greedy_choice(&problem, window, greedy);
         let bound;
         if problem.has_stretches() {
@@ -404,7 +433,7 @@ fn improve(
             {
                 start = choice;
             }
-        } else if harmless {
+        } else if costless {
             let (choice, most, steps) = by_loads(&problem, (options.budget - optimality.steps) / 2);
             bound = most;
             optimality.steps += steps;
@@ -433,8 +462,8 @@ fn improve(
         }
         let mut found = search(&problem, start, options.budget - optimality.steps);
         optimality.steps += found.steps;
-        optimality.bound += found.bound.min(bound) as i64;
-        if by_step && options.ladder == Ladder::WherePays && !found.choice.pays_by_step(&problem) {
+        optimality.upper_bound += found.bound.min(bound) as i64;
+        if by_step && options.ladder == Ladder::Auto && !found.choice.pays_by_step(&problem) {
             // As good with one object a run: then the fewest bytes that one object reserves.
             problem.by_step = false;
             let start = choice_of(&problem, &found.choice.items).unwrap_or_default();

@@ -7,8 +7,8 @@
 //! steps    0   1   2   3   4   5       value: worth of the chosen, less the harm of what is reserved
 //! ```
 
+use super::binning_cost::BinningCost;
 use super::candidate::Candidate;
-use super::harm::Harm;
 use crate::units::{Bytes, Run};
 
 /// What may be chosen, and what it costs to keep it.
@@ -18,7 +18,7 @@ pub(super) struct Problem<'a> {
     pub(super) choices: Vec<Run>,
     pub(super) capacity: u64,
     /// Per step, what reserving costs there.
-    pub(super) harm: Vec<&'a Harm>,
+    pub(super) binning_cost: Vec<&'a BinningCost>,
     /// Whether each step reserves for itself; otherwise all of a connected run reserve alike.
     pub(super) by_step: bool,
 }
@@ -30,13 +30,13 @@ pub(super) struct Item {
     pub(super) end: usize,
     pub(super) size: u64,
     pub(super) alignment: u64,
-    pub(super) worth: u64,
+    pub(super) savings: u64,
 }
 
 /// How good a choice is: less harm first, then fewer bytes reserved, summed over the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost {
-    pub(super) harm: u64,
+    pub(super) binning_cost: u64,
     pub(super) reserved: u64,
 }
 
@@ -46,7 +46,7 @@ impl Problem<'_> {
         window: &[Candidate],
         steps: &[u32],
         capacity: Bytes,
-        harm: &'a [Harm],
+        binning_cost: &'a [BinningCost],
         by_step: bool,
     ) -> Problem<'a> {
         let rank = |pass: u32| steps.partition_point(|&step| step < pass);
@@ -55,7 +55,7 @@ impl Problem<'_> {
             end: rank(candidate.span.end.0),
             size: candidate.size.0,
             alignment: candidate.alignment.get(),
-            worth: candidate.worth.0,
+            savings: candidate.savings.0,
         });
         let mut end = 0;
         let choices = window.chunk_by(|a, b| a.resource == b.resource).map(|same| {
@@ -67,7 +67,7 @@ impl Problem<'_> {
             items: items.collect(),
             choices: choices.collect(),
             capacity: capacity.0 - capacity.0 % grain(window),
-            harm: steps.iter().map(|&step| &harm[step as usize]).collect(),
+            binning_cost: steps.iter().map(|&step| &binning_cost[step as usize]).collect(),
             by_step,
         }
     }
@@ -80,7 +80,7 @@ impl Problem<'_> {
     /// What reserving `bytes` in `step` costs.
     pub(super) fn cost(&self, step: usize, bytes: u64) -> Cost {
         Cost {
-            harm: self.harm[step].of(bytes),
+            binning_cost: self.binning_cost[step].of(bytes),
             reserved: bytes,
         }
     }
@@ -100,13 +100,13 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 impl Cost {
     pub(super) const MAX: Cost = Cost {
-        harm: u64::MAX,
+        binning_cost: u64::MAX,
         reserved: u64::MAX,
     };
 
     pub(super) fn plus(self, other: Cost) -> Cost {
         Cost {
-            harm: self.harm.saturating_add(other.harm),
+            binning_cost: self.binning_cost.saturating_add(other.binning_cost),
             reserved: self.reserved.saturating_add(other.reserved),
         }
     }

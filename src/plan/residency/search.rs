@@ -19,20 +19,20 @@ pub(super) struct Choice {
     /// Their offsets.
     pub(super) offsets: Vec<u64>,
     /// Their worth together.
-    pub(super) worth: u64,
+    pub(super) savings: u64,
     pub(super) cost: Cost,
 }
 
 impl Choice {
     /// The bytes of traffic that the choice saves, less the harm that it does.
     pub(super) fn value(&self) -> i128 {
-        i128::from(self.worth) - i128::from(self.cost.harm)
+        i128::from(self.savings) - i128::from(self.cost.binning_cost)
     }
 
     /// The connected runs of lives: their steps, and the highest end of what lives in each.
     fn tops(&self, problem: &Problem<'_>) -> Vec<(Range<usize>, Vec<u64>)> {
-        let mut tops = vec![0; problem.harm.len()];
-        let mut joined = vec![false; problem.harm.len()];
+        let mut tops = vec![0; problem.binning_cost.len()];
+        let mut joined = vec![false; problem.binning_cost.len()];
         for (&item, &offset) in self.items.iter().zip(&self.offsets) {
             let item = &problem.items[item as usize];
             for step in item.first..item.end {
@@ -57,8 +57,9 @@ impl Choice {
     pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
         self.tops(problem).into_iter().any(|(steps, tops)| {
             let highest = tops.iter().copied().max().unwrap_or(0);
-            let gains =
-                |(step, &top): (usize, &u64)| problem.harm[step].of(top) < problem.harm[step].of(highest);
+            let gains = |(step, &top): (usize, &u64)| {
+                problem.binning_cost[step].of(top) < problem.binning_cost[step].of(highest)
+            };
             steps.zip(&tops).any(gains)
         })
     }
@@ -96,7 +97,7 @@ pub(super) fn search(problem: &Problem<'_>, start: Choice, budget: u64) -> Found
 /// The choice of `items` at `offsets`, at which they are known to fit.
 pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> Choice {
     let mut choice = Choice {
-        worth: worth_of(problem, &items),
+        savings: savings_of(problem, &items),
         items,
         offsets,
         cost: Cost::default(),
@@ -119,14 +120,17 @@ pub(super) fn choice_of(problem: &Problem<'_>, items: &[u32]) -> Option<Choice> 
         .flatten()?;
     Some(Choice {
         items: items.to_vec(),
-        worth: worth_of(problem, items),
+        savings: savings_of(problem, items),
         offsets: settled.offsets,
         cost: settled.cost,
     })
 }
 
-fn worth_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
-    items.iter().map(|&item| problem.items[item as usize].worth).sum()
+fn savings_of(problem: &Problem<'_>, items: &[u32]) -> u64 {
+    items
+        .iter()
+        .map(|&item| problem.items[item as usize].savings)
+        .sum()
 }
 
 struct Search<'a> {
@@ -144,7 +148,7 @@ struct Search<'a> {
     complete: bool,
     /// Decided so far: chosen items, their worth, and the load that they make per step.
     chosen: Vec<u32>,
-    worth: u64,
+    savings: u64,
     load: Vec<u64>,
     /// Per step, what its free bytes are worth at most at the current load, and the sum of it.
     room: Vec<i128>,
@@ -156,7 +160,7 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(problem: &'a Problem<'a>, best: Choice, budget: u64) -> Search<'a> {
         let prices = Prices::of(problem, best.value().max(0) as u64);
-        let steps = problem.harm.len();
+        let steps = problem.binning_cost.len();
         let room: Vec<i128> = (0..steps).map(|step| prices.room(problem, step, 0)).collect();
         let tried = |choice: &Run| {
             let mut items: Vec<u32> = (choice.first..choice.end).collect();
@@ -179,7 +183,7 @@ impl<'a> Search<'a> {
             open: None,
             complete: true,
             chosen: Vec::with_capacity(problem.items.len()),
-            worth: 0,
+            savings: 0,
             load: vec![0; steps],
             problem,
         }
@@ -187,7 +191,7 @@ impl<'a> Search<'a> {
 
     /// What this branch can be worth at most.
     fn bound(&self) -> i128 {
-        whole(scaled(self.worth) + self.rooms + self.surplus)
+        whole(scaled(self.savings) + self.rooms + self.surplus)
     }
 
     /// Whether this branch may hold a better choice: worth more, or as much with fewer bytes reserved.
@@ -246,10 +250,10 @@ impl<'a> Search<'a> {
             first,
             end,
             size,
-            worth,
+            savings,
         } = Item::of(self.problem, item);
         self.chosen.push(item);
-        self.worth += worth;
+        self.savings += savings;
         let before = self.room[first..end].to_vec();
         for step in first..end {
             self.load[step] += size;
@@ -265,10 +269,10 @@ impl<'a> Search<'a> {
             first,
             end,
             size,
-            worth,
+            savings,
         } = Item::of(self.problem, item);
         self.chosen.pop();
-        self.worth -= worth;
+        self.savings -= savings;
         for (step, &room) in (first..end).zip(before) {
             self.load[step] -= size;
             self.rooms += room - self.room[step];
@@ -281,18 +285,30 @@ impl<'a> Search<'a> {
         let mut items = self.chosen.clone();
         items.sort_unstable();
         // What costs more is no better than the best so far.
-        let harm = i128::from(self.worth) - self.best.value();
-        let Ok(harm) = u64::try_from(harm) else { return };
+        let binning_cost = i128::from(self.savings) - self.best.value();
+        let Ok(binning_cost) = u64::try_from(binning_cost) else {
+            return;
+        };
         let reserved = self.best.cost.reserved;
-        match settle(self.problem, &items, Cost { harm, reserved }, &mut self.left) {
+        match settle(
+            self.problem,
+            &items,
+            Cost {
+                binning_cost,
+                reserved,
+            },
+            &mut self.left,
+        ) {
             Ok(None) => {}
-            Err(Exhausted { floor }) => self.leave_open(i128::from(self.worth) - i128::from(floor.harm)),
+            Err(Exhausted { floor }) => {
+                self.leave_open(i128::from(self.savings) - i128::from(floor.binning_cost))
+            }
             Ok(Some(Settled { offsets, cost, floor })) => {
                 if floor < cost {
-                    self.leave_open(i128::from(self.worth) - i128::from(floor.harm));
+                    self.leave_open(i128::from(self.savings) - i128::from(floor.binning_cost));
                 }
                 let choice = Choice {
-                    worth: self.worth,
+                    savings: self.savings,
                     items,
                     offsets,
                     cost,
@@ -310,7 +326,7 @@ struct Item {
     first: usize,
     end: usize,
     size: u64,
-    worth: u64,
+    savings: u64,
 }
 
 impl Item {
@@ -320,7 +336,7 @@ impl Item {
             first: item.first,
             end: item.end,
             size: item.size,
-            worth: item.worth,
+            savings: item.savings,
         }
     }
 }

@@ -63,22 +63,22 @@ struct Work<'a> {
 /// Orders of placing that are tried first.
 #[derive(Clone, Copy)]
 enum Heuristic {
-    LongestLife,
+    LongestLifetime,
     Largest,
-    MostWorth,
+    MostSavings,
     First,
 }
 
 const HEURISTICS: [Heuristic; 4] = [
-    Heuristic::LongestLife,
+    Heuristic::LongestLifetime,
     Heuristic::Largest,
-    Heuristic::MostWorth,
+    Heuristic::MostSavings,
     Heuristic::First,
 ];
 
 impl<'a> Work<'a> {
     fn new(problem: &'a Problem<'a>, chosen: &'a [u32], budget: u64) -> Work<'a> {
-        let steps = problem.harm.len();
+        let steps = problem.binning_cost.len();
         let mut load = vec![0u64; steps];
         // Whether what lives in a step also lives in the next one.
         let mut joined = vec![false; steps];
@@ -159,8 +159,8 @@ impl<'a> Work<'a> {
         };
         for a in 0..offsets.len() {
             for b in a + 1..offsets.len() {
-                let wrong = (item(a).worth > item(b).worth) == (offsets[a] > offsets[b]);
-                if item(a).worth != item(b).worth && wrong && alike(a, b) {
+                let wrong = (item(a).savings > item(b).savings) == (offsets[a] > offsets[b]);
+                if item(a).savings != item(b).savings && wrong && alike(a, b) {
                     offsets.swap(a, b);
                 }
             }
@@ -223,12 +223,12 @@ impl<'a> Work<'a> {
         let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
         order.sort_by_key(|&index| {
             let item = item(index);
-            let life = (item.end - item.first) as u64;
+            let lifetime = (item.end - item.first) as u64;
             let keys = match heuristic {
-                Heuristic::LongestLife => (u64::MAX - life, u64::MAX - item.worth),
-                Heuristic::Largest => (u64::MAX - item.size, u64::MAX - life),
-                Heuristic::MostWorth => (u64::MAX - item.worth, u64::MAX - life),
-                Heuristic::First => (item.first as u64, u64::MAX - life),
+                Heuristic::LongestLifetime => (u64::MAX - lifetime, u64::MAX - item.savings),
+                Heuristic::Largest => (u64::MAX - item.size, u64::MAX - lifetime),
+                Heuristic::MostSavings => (u64::MAX - item.savings, u64::MAX - lifetime),
+                Heuristic::First => (item.first as u64, u64::MAX - lifetime),
             };
             (keys, index)
         });

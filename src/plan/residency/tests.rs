@@ -1,6 +1,6 @@
 //! The search against all subsets in all orders of placing.
 
-use super::harm::Harm;
+use super::binning_cost::BinningCost;
 use super::problem::{Cost, Item, Problem};
 use super::search::{Choice, search};
 use super::settle::settle;
@@ -8,9 +8,9 @@ use crate::units::Run;
 use crate::units::SplitMix64;
 
 /// A random problem of at most `most` items; `true` with harm.
-fn random(seed: u64, most: u64, harms: &[Harm]) -> Problem<'_> {
+fn random(seed: u64, most: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
     let mut random = SplitMix64::new(seed);
-    let steps = harms.len() as u64;
+    let steps = binning_costs.len() as u64;
     let mut below = |limit: u64| random.next_u64() % limit;
     let items = (0..1 + below(most)).map(|_| {
         let first = below(steps) as usize;
@@ -22,7 +22,7 @@ fn random(seed: u64, most: u64, harms: &[Harm]) -> Problem<'_> {
             end,
             size: 1 + below(12),
             alignment,
-            worth: below(40),
+            savings: below(40),
         }
     });
     let items: Vec<Item> = items.collect();
@@ -31,7 +31,7 @@ fn random(seed: u64, most: u64, harms: &[Harm]) -> Problem<'_> {
         choices: each_apart(items.len()),
         items,
         capacity,
-        harm: harms.iter().collect(),
+        binning_cost: binning_costs.iter().collect(),
         by_step: seed.is_multiple_of(3),
     }
 }
@@ -47,8 +47,8 @@ fn each_apart(items: usize) -> Vec<Run> {
 
 /// A random problem of lives of which stretches may be chosen instead: all of one life begin together, and the longer ones are worth
 /// more.
-fn with_stretches(seed: u64, harms: &[Harm]) -> Problem<'_> {
-    let mut problem = random(seed, 4, harms);
+fn with_stretches(seed: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
+    let mut problem = random(seed, 4, binning_costs);
     let mut random = SplitMix64::new(!seed);
     let (mut items, mut choices) = (Vec::new(), Vec::new());
     for whole in &problem.items {
@@ -56,8 +56,12 @@ fn with_stretches(seed: u64, harms: &[Harm]) -> Problem<'_> {
         items.push(*whole);
         for end in whole.first + 1..whole.end {
             if items.len() < 8 && random.next_u64().is_multiple_of(2) {
-                let worth = whole.worth * (end - whole.first) as u64 / (whole.end - whole.first) as u64;
-                items.push(Item { end, worth, ..*whole });
+                let savings = whole.savings * (end - whole.first) as u64 / (whole.end - whole.first) as u64;
+                items.push(Item {
+                    end,
+                    savings,
+                    ..*whole
+                });
             }
         }
         let end = items.len() as u32;
@@ -68,14 +72,14 @@ fn with_stretches(seed: u64, harms: &[Harm]) -> Problem<'_> {
 }
 
 /// Harm that rises now and then; none at all for every second seed.
-fn random_harms(seed: u64) -> Vec<Harm> {
+fn random_harms(seed: u64) -> Vec<BinningCost> {
     let mut random = SplitMix64::new(!seed);
     let steps = 2 + random.next_u64() % 5;
     (0..steps)
         .map(|_| {
             let (every, more) = (1 + random.next_u64() % 9, random.next_u64() % 4);
             let free = seed.is_multiple_of(2);
-            Harm::sampled(64, |reserved| if free { 0 } else { reserved / every * more })
+            BinningCost::sampled(64, |reserved| if free { 0 } else { reserved / every * more })
         })
         .collect()
 }
@@ -95,12 +99,16 @@ fn oracle(problem: &Problem<'_>) -> (i128, u64) {
         if problem.choices.iter().any(|choice| of_one(choice) > 1) {
             continue;
         }
-        let worth: u64 = items.iter().map(|&item| problem.items[item].worth).sum();
+        let savings: u64 = items.iter().map(|&item| problem.items[item].savings).sum();
         let mut placed = Vec::new();
         let mut cheapest = None;
         place_in_all_orders(problem, &items, &mut placed, &mut cheapest);
-        if let Some(Cost { harm, reserved }) = cheapest {
-            let value = i128::from(worth) - i128::from(harm);
+        if let Some(Cost {
+            binning_cost,
+            reserved,
+        }) = cheapest
+        {
+            let value = i128::from(savings) - i128::from(binning_cost);
             if value > best.0 || (value == best.0 && reserved < best.1) {
                 best = (value, reserved);
             }
@@ -152,7 +160,7 @@ fn overlap(a: &Item, b: &Item) -> bool {
 /// Steps are in one run where something lives in both of two neighbours; a run reserves up to its highest end, unless each
 /// step does for itself.
 fn cost_of(problem: &Problem<'_>, placed: &[(usize, u64)]) -> Cost {
-    let steps = problem.harm.len();
+    let steps = problem.binning_cost.len();
     let mut tops = vec![0; steps];
     let mut order: Vec<_> = placed.to_vec();
     order.sort();
@@ -221,8 +229,8 @@ fn agrees(seed: u64, problem: &Problem<'_>) {
 fn the_search_finds_what_trying_everything_finds() {
     for (seeds, most) in [(0..3_000, 6), (3_000..5_000, 8)] {
         for seed in seeds {
-            let harms = random_harms(seed);
-            agrees(seed, &random(seed, most, &harms));
+            let binning_costs = random_harms(seed);
+            agrees(seed, &random(seed, most, &binning_costs));
         }
     }
 }
@@ -230,8 +238,8 @@ fn the_search_finds_what_trying_everything_finds() {
 #[test]
 fn of_each_life_the_best_stretch_is_found() {
     for seed in 0..2_000 {
-        let harms = random_harms(seed);
-        agrees(seed, &with_stretches(seed, &harms));
+        let binning_costs = random_harms(seed);
+        agrees(seed, &with_stretches(seed, &binning_costs));
     }
 }
 
@@ -239,8 +247,8 @@ fn of_each_life_the_best_stretch_is_found() {
 #[test]
 fn a_search_that_is_cut_short_says_how_far_it_may_be_off() {
     for seed in 0..300 {
-        let harms = random_harms(seed);
-        let problem = random(seed, 12, &harms);
+        let binning_costs = random_harms(seed);
+        let problem = random(seed, 12, &binning_costs);
         let best = search(&problem, Choice::default(), u64::MAX).choice.value();
         for budget in [0, 1, 5, 20] {
             let found = search(&problem, Choice::default(), budget);
@@ -256,19 +264,19 @@ fn a_search_that_is_cut_short_says_how_far_it_may_be_off() {
 
 #[test]
 fn of_equals_what_is_worth_more_lies_lower() {
-    let harms = vec![Harm::default(); 3];
-    let item = |worth| Item {
+    let binning_costs = vec![BinningCost::default(); 3];
+    let item = |savings| Item {
         first: 0,
         end: 3,
         size: 2,
         alignment: 1,
-        worth,
+        savings,
     };
     let problem = Problem {
         choices: each_apart(4),
         items: [3, 1, 4, 2].map(item).to_vec(),
         capacity: 8,
-        harm: harms.iter().collect(),
+        binning_cost: binning_costs.iter().collect(),
         by_step: true,
     };
     let found = settle(&problem, &[0, 1, 2, 3], Cost::MAX, &mut 1000);
@@ -282,19 +290,19 @@ fn of_equals_what_is_worth_more_lies_lower() {
 /// ```
 #[test]
 fn settling_stops_at_the_limit() {
-    let harms = vec![Harm::default(); 5];
+    let binning_costs = vec![BinningCost::default(); 5];
     let item = |first, end, size| Item {
         first,
         end,
         size,
         alignment: 1,
-        worth: 1,
+        savings: 1,
     };
     let problem = Problem {
         choices: each_apart(3),
         items: vec![item(0, 2, 2), item(0, 3, 3), item(3, 5, 4)],
         capacity: 5,
-        harm: harms.iter().collect(),
+        binning_cost: binning_costs.iter().collect(),
         by_step: false,
     };
     let all = [0, 1, 2];
@@ -305,7 +313,7 @@ fn settling_stops_at_the_limit() {
     assert_eq!(
         found.cost,
         Cost {
-            harm: 0,
+            binning_cost: 0,
             reserved: 3 * 5 + 2 * 4
         }
     );

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     for advice in &resources {
         let name = &plan.frame.resource(advice.resource).name;
-        report += &format!("  {name}: {}\n", plan.reason_in_words(advice.resource));
+        report += &format!("  {name}: {}\n", plan.reason_text(advice.resource));
         report += &format!("      rule: {}\n", rule(&plan, advice));
         for change in &advice.changes {
             let Change { kind, saves } = change;

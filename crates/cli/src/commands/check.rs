@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let text = read_text(&arguments.plan, "plan")?;
     let plan = Plan::from_json(&frame, &text).map_err(|error| Error::of(shown(&arguments.plan), error))?;
     let progress = Progress::new("checking", 0);
-    let errors = plan.faults();
+    let errors = plan.violations();
     drop(progress);
     if let Some(first) = errors.first() {
         let more = match errors.len() {

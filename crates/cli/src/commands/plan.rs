@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::frame::import::Imported;
-use tileheap::plan::{NotTile, Plan, Reason};
+use tileheap::plan::{NotTile, PlacementReason, Plan};
 
 use crate::error::Result;
 use crate::frames::advice;
@@ -86,7 +86,7 @@ fn wrong_claims(imported: &Imported, plan: &Plan) -> Vec<String> {
     let wrong = claims.filter_map(|((id, resource), claim)| {
         let eligible = is_eligible(plan.resources[id.index()].reason)?;
         let claim = (*claim)?;
-        let why = plan.reason_in_words(id);
+        let why = plan.reason_text(id);
         match (claim, eligible) {
             (true, false) => Some(format!("`{}` is declared eligible: {why}", resource.name)),
             (false, true) => Some(format!(
@@ -100,20 +100,20 @@ fn wrong_claims(imported: &Imported, plan: &Plan) -> Vec<String> {
 }
 
 /// Whether the rules allow a resource in tile memory; `None` if they were not evaluated.
-fn is_eligible(reason: Reason) -> Option<bool> {
+fn is_eligible(reason: PlacementReason) -> Option<bool> {
     let why = match reason {
         // Better than tile memory: inside one render pass.
-        Reason::Unused | Reason::Lazy { .. } => return None,
-        Reason::Tile { .. } => return Some(true),
-        Reason::External => return Some(false),
-        Reason::Arena(why) | Reason::Dedicated(why) => why,
+        PlacementReason::Unused | PlacementReason::Lazy { .. } => return None,
+        PlacementReason::Tile { .. } => return Some(true),
+        PlacementReason::External => return Some(false),
+        PlacementReason::Arena(why) | PlacementReason::Dedicated(why) => why,
     };
     match why {
         NotTile::NoTileHeap | NotTile::OnePass { .. } | NotTile::Stored { .. } => None,
         NotTile::TooLarge { .. }
-        | NotTile::KeptOff { .. }
+        | NotTile::Excluded { .. }
         | NotTile::NoRoom { .. }
-        | NotTile::NotWorth { .. } => Some(true),
+        | NotTile::CostExceedsSavings { .. } => Some(true),
         _ => Some(false),
     }
 }

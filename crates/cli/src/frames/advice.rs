@@ -38,7 +38,7 @@ pub(crate) fn document(plan: &Plan, advice: &Advice) -> Value {
     let resources = advice.resources.iter().map(|of_resource| {
         json!({
             "resource": plan.frame.resource(of_resource.resource).name,
-            "constraint": plan.reason_in_words(of_resource.resource),
+            "constraint": plan.reason_text(of_resource.resource),
             "rule": rule(plan, of_resource),
             "changes": of_resource.changes.iter().map(|change| json!({
                 "change": in_words(plan, of_resource.resource, change.kind),

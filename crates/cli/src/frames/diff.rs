@@ -47,7 +47,7 @@ fn placements(plan: &Value) -> BTreeMap<String, String> {
             .map(|place| {
                 format!(
                     "{} at {}{}, {} … {}",
-                    text(&place["home"]),
+                    text(&place["memory"]),
                     place["offset"],
                     object_size(&place["object"]),
                     text(&place["first_pass"]),

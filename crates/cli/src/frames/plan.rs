@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use tileheap::frame::import::{self, Imported};
 use tileheap::frame::{ResourceId, Weights};
 use tileheap::measure::{estimate, raw};
-use tileheap::plan::{BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule};
+use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Strategy, WindowRule};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
@@ -47,7 +47,7 @@ pub(crate) struct FrameOptions {
     #[arg(long, value_enum, default_value_t)]
     pub(crate) sizes: Sizes,
     /// Limit the search to a number of steps; `none` searches until the plan is proved optimal
-    #[arg(long, value_name = "STEPS|none", default_value_t = Budget(BUDGET))]
+    #[arg(long, value_name = "STEPS|none", default_value_t = Budget(DEFAULT_BUDGET))]
     pub(crate) budget: Budget,
     /// Binning cost of one more bin in a render pass, in bytes of traffic per frame; 0 with --sizes raw
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
@@ -137,7 +137,7 @@ impl FrameOptions {
     fn apply(&self, mut imported: Imported) -> Result<Imported> {
         if let Some(path) = &self.weights {
             let weights = Weights::from_json(&read_text(path, "weights")?);
-            let weighed = weights.and_then(|weights| imported.frame.weighed(&weights));
+            let weighed = weights.and_then(|weights| imported.frame.with_weights(&weights));
             imported.frame = weighed.map_err(|error| Error::of(shown(path), error))?;
         }
         let find_all = |option: &str, names: &[String]| -> Result<Vec<ResourceId>> {
@@ -155,7 +155,7 @@ impl FrameOptions {
             let message = format!("`{name}` cannot have both --pin and --keep-off");
             return Err(Error::bad_input(message));
         }
-        imported.frame = imported.frame.with_pinned(&pinned).with_kept_off(&kept_off);
+        imported.frame = imported.frame.with_pinned(&pinned).with_excluded(&kept_off);
         Ok(imported)
     }
 }
@@ -170,7 +170,7 @@ fn ladders() -> impl TypedValueParser<Value = Ladder> {
     let values = Ladder::ALL.map(|ladder| {
         PossibleValue::new(ladder.name()).help(match ladder {
             Ladder::Off => "One object for all lifetimes that overlap",
-            Ladder::WherePays => "Where the model estimates a lower binning cost",
+            Ladder::Auto => "Where the model estimates a lower binning cost",
             Ladder::Always => "Wherever that binds fewer bytes",
         })
     });

@@ -97,9 +97,9 @@ impl Panels {
         let mut of = vec![(0, 0); objects.len()];
         let mut panel_of: BTreeMap<String, usize> = BTreeMap::new();
         let mut counts: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-        for homes in [&["tile"][..], &["arena"], &["lazy"], &["own"]] {
+        for homes in [&["tile"][..], &["arena"], &["lazy"], &["dedicated"]] {
             for (index, object) in objects.iter().enumerate() {
-                let home = text(&object["home"]);
+                let home = text(&object["memory"]);
                 if !homes.contains(&home) || (home == "tile" && !all.is_empty()) {
                     continue;
                 }
@@ -120,7 +120,7 @@ impl Panels {
                 let (arenas, own) = counts.entry(panel).or_default();
                 let rule = match home {
                     "arena" => Some(format!("arena, object {index}")),
-                    "own" if *own == 0 => Some("dedicated allocations".to_owned()),
+                    "dedicated" if *own == 0 => Some("dedicated allocations".to_owned()),
                     _ => None,
                 };
                 *(if home == "arena" { arenas } else { own }) += 1;
@@ -214,14 +214,14 @@ fn facts(plan: &Value) -> Vec<(String, String)> {
         "barriers",
         format!("{count} in {} passes", list(&plan["passes"]).len()),
     );
-    fact("binning cost (model)", amount(bytes(&plan["harm_bytes"])));
+    fact("binning cost (model)", amount(bytes(&plan["binning_cost_bytes"])));
     let strategy = text(&plan["options"]["strategy"]);
     let found = &plan["optimality"];
     let how = match found["proved"].as_bool() {
         Some(true) => format!("{strategy}, proved optimal"),
         Some(false) => format!(
             "{strategy}, at least {} of the optimum",
-            percent(bytes(&found["value"]), bytes(&found["bound"]))
+            percent(bytes(&found["value"]), bytes(&found["upper_bound"]))
         ),
         None => strategy.to_owned(),
     };

@@ -11,7 +11,7 @@ use super::words::{amount, plainly};
 /// The item of a resource; `passes` by name; `advice` for this resource.
 pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Option<&[String]>) -> Item {
     let places = list(&resource["placements"]);
-    let kind = match places.first().map(|place| text(&place["home"])) {
+    let kind = match places.first().map(|place| text(&place["memory"])) {
         Some("tile") => Kind::Tile,
         Some("lazy") => Kind::Lazy,
         Some("arena") => Kind::Arena,
@@ -35,7 +35,7 @@ pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Op
         );
     }
     fact("reason", text(&resource["reason"]["text"]).to_owned());
-    if let Some(savings) = resource["reason"]["worth"].as_u64() {
+    if let Some(savings) = resource["reason"]["savings"].as_u64() {
         fact("savings", format!("{} per frame", amount(savings)));
     }
     match advice {
@@ -73,7 +73,7 @@ fn lifetime(places: &[Value]) -> String {
 fn placements(places: &[Value]) -> Vec<String> {
     let mut listed: Vec<String> = Vec::new();
     for place in places {
-        let home = match (text(&place["home"]), place["object"].as_u64()) {
+        let home = match (text(&place["memory"]), place["object"].as_u64()) {
             (_, None) => "external memory".to_owned(),
             ("tile", _) => "tile memory".to_owned(),
             ("lazy", _) => "lazily allocated".to_owned(),

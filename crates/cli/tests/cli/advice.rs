@@ -227,19 +227,19 @@ fn measured_worths_come_from_a_file() {
         .expect("a resident");
     let (name, pass) = (&resource["name"], &resource["accesses"][0]["pass"]);
     let weights = format!(
-        r#"{{ "format": "tileheap-weights", "version": 1, "accesses": [{{ "pass": {pass}, "resource": {name}, "bytes": 77 }}] }}"#
+        r#"{{ "format": "tileheap-weights", "version": 2, "accesses": [{{ "pass": {pass}, "resource": {name}, "savings": 77 }}] }}"#
     );
     let weighed = plan(&weights);
     let planned = weighed["resources"]
         .as_array()
         .and_then(|all| all.iter().find(|one| one["name"] == *name))
         .expect("the same resource");
-    let before = resource["reason"]["worth"].as_u64().expect("a number");
-    let after = planned["reason"]["worth"].as_u64().expect("a number");
+    let before = resource["reason"]["savings"].as_u64().expect("a number");
+    let after = planned["reason"]["savings"].as_u64().expect("a number");
     assert!(after < before && after >= 77, "{before} {after}");
     let wrong = file(
         "wrong-weights.json",
-        r#"{ "format": "tileheap-weights", "version": 1, "accesses": 3 }"#,
+        r#"{ "format": "tileheap-weights", "version": 2, "accesses": 3 }"#,
     );
     assert!(
         tileheap(&["plan", &frame, "--weights", &wrong])
@@ -293,7 +293,7 @@ fn what_is_kept_off_leaves_its_room_to_others() {
     let name = resident["name"].as_str().expect("a name");
     let arguments = ["plan", &frame, "--heap", "64MiB", "--keep-off", name];
     let without = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
-    assert_eq!(kind(&without, name), "kept_off");
+    assert_eq!(kind(&without, name), "excluded");
     assert_eq!(
         without["totals"]["eligible_bytes"],
         plan["totals"]["eligible_bytes"]

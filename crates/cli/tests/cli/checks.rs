@@ -35,10 +35,10 @@ fn every_plan_of_a_shared_frame_is_right() {
 #[test]
 fn what_reads_alone_waits_for_accesses_that_nobody_knows() {
     const ONLY_READ: &str = r#"{
-      "format": "tileheap-frame", "version": 1, "name": "reads alone", "base_extent": [64, 64],
+      "format": "tileheap-frame", "version": 2, "name": "reads alone", "base_extent": [64, 64],
       "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
       "resources": [{ "name": "picture", "image": { "format": "VK_FORMAT_R8G8B8A8_UNORM", "scale": [1.0, 1.0] },
-        "lifetime": { "external": {
+        "persistence": { "external": {
           "entry": { "layout": "VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL", "stages": ["VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT"] },
           "exit": { "layout": "VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL", "stages": ["VK_PIPELINE_STAGE_2_ALL_TRANSFER_BIT"] }
         } } }],

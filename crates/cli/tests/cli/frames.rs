@@ -140,10 +140,10 @@ fn options_change_what_they_say() {
         json(&tileheap_with(FRAME.as_bytes(), &all).good())
     };
     let usual = plan(&[]);
-    assert_eq!(usual["resources"][0]["placements"][0]["home"], "tile");
+    assert_eq!(usual["resources"][0]["placements"][0]["memory"], "tile");
     assert_eq!(usual["profile"]["name"], "adreno-830");
     assert_eq!(
-        plan(&["--strategy", "off"])["resources"][0]["placements"][0]["home"],
+        plan(&["--strategy", "off"])["resources"][0]["placements"][0]["memory"],
         "arena"
     );
     assert_eq!(

@@ -23,14 +23,14 @@ pub(crate) fn reported(name: &str, arguments: &[&str]) -> String {
 /// Nine passes in two batches of which the first has two command buffers; a ladder, aliases, a caller's image.
 pub(crate) fn renderer() -> String {
     let image = |name: &str, format: &str, scale: f64| json!({ "name": name, "image": { "format": format, "scale": [scale, scale] } });
-    let drawn = |resource: &str| json!({ "resource": resource, "kind": "color_attachment", "writes": true, "before": "overwrite" });
-    let depth = json!({ "resource": "depth", "kind": "depth_stencil_attachment", "writes": true, "before": { "clear": { "depth_stencil": [1.0, 0] } } });
+    let drawn = |resource: &str| json!({ "resource": resource, "kind": "color_attachment", "writes": true, "load_op": "dont_care" });
+    let depth = json!({ "resource": "depth", "kind": "depth_stencil_attachment", "writes": true, "load_op": { "clear": { "depth_stencil": [1.0, 0] } } });
     let read = |resource: &str| json!({ "resource": resource, "kind": "sampled_image", "reads": true });
     let pass =
         |name: &str, accesses: &[Value]| json!({ "name": name, "kind": "render", "accesses": accesses });
     let rgba = "VK_FORMAT_R8G8B8A8_UNORM";
     json!({
-        "format": "tileheap-frame", "version": 1, "name": "a renderer", "base_extent": [1280, 720],
+        "format": "tileheap-frame", "version": 2, "name": "a renderer", "base_extent": [1280, 720],
         "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
         "resources": [
             image("albedo", rgba, 1.0), image("normal", rgba, 1.0), image("depth", "VK_FORMAT_D32_SFLOAT", 1.0),

@@ -104,7 +104,7 @@ pub(crate) fn json(text: &str) -> Value {
 
 /// Two passes: one draws albedo and depth, one reads them and writes the swapchain.
 pub(crate) const FRAME: &str = r#"{
-  "format": "tileheap-frame", "version": 1, "name": "two passes", "base_extent": [1280, 720],
+  "format": "tileheap-frame", "version": 2, "name": "two passes", "base_extent": [1280, 720],
   "queues": [{ "name": "graphics", "capabilities": ["VK_QUEUE_GRAPHICS_BIT"] }],
   "resources": [
     { "name": "albedo", "image": { "format": "VK_FORMAT_R8G8B8A8_UNORM", "scale": [1.0, 1.0] } },
@@ -112,11 +112,11 @@ pub(crate) const FRAME: &str = r#"{
   ],
   "submits": [{ "queue": "graphics", "batches": [{ "command_buffers": [{ "name": "scene", "passes": [
     { "name": "gbuffer", "kind": "render", "accesses": [
-      { "resource": "albedo", "kind": "color_attachment", "writes": true, "before": { "clear": { "float": [0, 0, 0, 1] } } }
+      { "resource": "albedo", "kind": "color_attachment", "writes": true, "load_op": { "clear": { "float": [0, 0, 0, 1] } } }
     ] },
     { "name": "lighting", "kind": "render", "accesses": [
       { "resource": "albedo", "kind": "sampled_image", "reads": true },
-      { "resource": "hdr", "kind": "color_attachment", "writes": true, "before": "overwrite" }
+      { "resource": "hdr", "kind": "color_attachment", "writes": true, "load_op": "dont_care" }
     ] },
     { "name": "expose", "kind": "compute", "accesses": [
       { "resource": "hdr", "kind": "sampled_image", "reads": true }

@@ -26,7 +26,7 @@ use crate::{
     Storage, TensorId,
 };
 use tileheap::frame::{
-    BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, Lifetime, LoadOp, ResourceId, ResourceKind,
+    BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId, ResourceKind,
 };
 use tileheap::units::Bytes;
 
@@ -305,7 +305,7 @@ impl<'a, 'b> Declaring<'a, 'b> {
                 None => {
                     let kind = resource_kind(&of.name, &self.desc.layouts[tensor.index()])?;
                     let name = self.named(&of.name);
-                    let resource = self.frame.resource(name, kind, Lifetime::Transient);
+                    let resource = self.frame.resource(name, kind, Persistence::Transient);
                     self.part(tensor, resource)
                 }
             },

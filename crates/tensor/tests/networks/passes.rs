@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::frame::{
-    BufferDesc, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, Lifetime, LoadOp, PassId,
+    BufferDesc, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
     ResourceId, Version,
 };
-use tileheap::plan::{Home, PlanOptions};
+use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::{Capabilities, ImportedBuffer, Imports, Parity};
 use tileheap_tensor::units::Bytes;
 use tileheap_tensor::vulkan::{KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor};
@@ -108,7 +108,7 @@ fn describe(
     let color = frame.image("scene", ImageDesc::new(format, EXTENT));
     let filtered = frame.image("filtered", ImageDesc::new(format, EXTENT));
     let shown = frame.image("shown", ImageDesc::new(format, EXTENT));
-    let host = Lifetime::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+    let host = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
     let picture = frame.resource("picture", BufferDesc::new(Bytes(TEXELS * 16)), host);
     let mean = frame.resource("means", BufferDesc::new(Bytes(16)), host);
     let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
@@ -159,7 +159,7 @@ fn describe(
 }
 
 /// The picture, texel by texel, and the means, of the last of three frames.
-fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<Option<Home>>) {
+fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<Option<MemoryKind>>) {
     let plan = gpu
         .tile()
         .plan(&described.frame, &PlanOptions::default())
@@ -167,7 +167,7 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
     let homes = described
         .frame
         .resource_ids()
-        .map(|id| plan.home_of(id))
+        .map(|id| plan.memory_of(id))
         .collect();
     let mut bound = gpu.tile().bind(&plan).unwrap_or_else(|error| panic!("{error}"));
     let draw = gpu.fullscreen(bound.target(described.draw), &[], SCENE);
@@ -264,7 +264,9 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
                 let name = &described.frame.resource(*id).name;
                 names.iter().any(|wanted| name.starts_with(wanted))
             });
-            tensors.filter(|(_, home)| **home == Some(Home::Tile)).count()
+            tensors
+                .filter(|(_, home)| **home == Some(MemoryKind::Tile))
+                .count()
         };
         let hot = in_tile_memory(&["filter/wide", "filter/active", "filter/narrow"]);
         // An emulated heap may refuse the images' format: then it has the buffers.
@@ -272,7 +274,7 @@ fn a_network_filters_a_renderers_image_in_its_frame() {
             .frame
             .resource_ids()
             .zip(&homes)
-            .any(|(id, home)| described.frame.resource(id).is_image() && *home == Some(Home::Tile));
+            .any(|(id, home)| described.frame.resource(id).is_image() && *home == Some(MemoryKind::Tile));
         match gpu.tile().profile().tile {
             None => assert_eq!(in_tile_memory(&["filter/"]), 0, "{homes:?}"),
             Some(_) if takes_images => assert_eq!(hot, 3, "{homes:?}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Lifetime, ResourceId};
+use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::{Capabilities, ImportedBuffer, Imports};
 use tileheap_tensor::units::Bytes;
@@ -42,7 +42,7 @@ fn run_in_frame(
     let mut hosts: Vec<(TensorId, ResourceId, HostBuffer)> = Vec::new();
     for &id in graph.inputs().iter().chain(graph.outputs()) {
         let size = count(graph, id) * 4;
-        let outside = Lifetime::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+        let outside = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
         let name = format!("{} of the caller", graph.tensor(id).name);
         let resource = frame.resource(name, BufferDesc::new(Bytes(size)), outside);
         let mut host = HostBuffer::new(&tile, size).expect("a buffer");

@@ -7,12 +7,12 @@ use crate::units::Bytes;
 
 /// The harm of reserving bytes in one pass: a step function that never falls.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Harm {
+pub(super) struct BinningCost {
     /// From so many reserved bytes on, so much harm; ascending, from 0 harm below the first.
     steps: Vec<(u64, u64)>,
 }
 
-impl Harm {
+impl BinningCost {
     /// Whether reserving costs nothing, however much.
     pub(super) fn is_none(&self) -> bool {
         self.steps.is_empty()
@@ -30,15 +30,16 @@ impl Harm {
             .steps
             .iter()
             .map(move |&(from, _)| from.saturating_sub(1).min(most));
-        let harms = std::iter::once(0).chain(self.steps.iter().map(|&(_, harm)| harm));
-        ends.chain(std::iter::once(most)).zip(harms)
+        let binning_costs =
+            std::iter::once(0).chain(self.steps.iter().map(|&(_, binning_cost)| binning_cost));
+        ends.chain(std::iter::once(most)).zip(binning_costs)
     }
 
     /// Samples a function that never falls, at reservations up to `most`.
-    pub(super) fn sampled(most: u64, harm: impl Fn(u64) -> u64) -> Harm {
+    pub(super) fn sampled(most: u64, binning_cost: impl Fn(u64) -> u64) -> BinningCost {
         let mut steps = Vec::new();
         // A step is where the function rises: found by halving, stretch by stretch.
-        let mut stretches = vec![((0, harm(0)), (most, harm(most)))];
+        let mut stretches = vec![((0, binning_cost(0)), (most, binning_cost(most)))];
         while let Some((low, high)) = stretches.pop() {
             if low.1 == high.1 {
                 continue;
@@ -48,39 +49,39 @@ impl Harm {
                 continue;
             }
             let middle = low.0 + (high.0 - low.0) / 2;
-            let middle = (middle, harm(middle));
+            let middle = (middle, binning_cost(middle));
             // The lower half last, to be looked at first.
             stretches.push((middle, high));
             stretches.push((low, middle));
         }
-        Harm { steps }
+        BinningCost { steps }
     }
 }
 
 /// Per pass of the frame, the harm of reserving tile memory; none where bins cost nothing.
-pub(super) fn harms(frame: &Frame, profile: &DeviceProfile, bin_cost: Bytes) -> Vec<Harm> {
-    let mut known: Vec<(PassShape, Harm)> = Vec::new();
+pub(super) fn binning_costs(frame: &Frame, profile: &DeviceProfile, bin_cost: Bytes) -> Vec<BinningCost> {
+    let mut known: Vec<(PassShape, BinningCost)> = Vec::new();
     let heap = profile.tile.map_or(Bytes::ZERO, |tile| tile.size);
-    let mut harms = Vec::with_capacity(frame.passes().len());
+    let mut binning_costs = Vec::with_capacity(frame.passes().len());
     for pass in frame.pass_ids() {
         let Some(shape) =
             model::shape(frame, pass).filter(|_| bin_cost > Bytes::ZERO && profile.gmem > Bytes::ZERO)
         else {
-            harms.push(Harm::default());
+            binning_costs.push(BinningCost::default());
             continue;
         };
-        let harm = match known.iter().find(|(other, _)| *other == shape) {
-            Some((_, harm)) => harm.clone(),
+        let binning_cost = match known.iter().find(|(other, _)| *other == shape) {
+            Some((_, binning_cost)) => binning_cost.clone(),
             None => {
-                let of = |reserved| model::harm(profile.gmem, Bytes(reserved), shape, bin_cost).0;
-                let harm = Harm::sampled(heap.0, of);
-                known.push((shape, harm.clone()));
-                harm
+                let of = |reserved| model::binning_cost(profile.gmem, Bytes(reserved), shape, bin_cost).0;
+                let binning_cost = BinningCost::sampled(heap.0, of);
+                known.push((shape, binning_cost.clone()));
+                binning_cost
             }
         };
-        harms.push(harm);
+        binning_costs.push(binning_cost);
     }
-    harms
+    binning_costs
 }
 
 #[cfg(test)]
@@ -95,13 +96,18 @@ mod tests {
             6..100 => 10,
             _ => 11,
         };
-        let harm = Harm::sampled(1000, stairs);
-        assert_eq!(harm.steps, [(5, 3), (6, 10), (100, 11)]);
+        let binning_cost = BinningCost::sampled(1000, stairs);
+        assert_eq!(binning_cost.steps, [(5, 3), (6, 10), (100, 11)]);
         assert_eq!(
-            (harm.of(4), harm.of(5), harm.of(99), harm.of(1000)),
+            (
+                binning_cost.of(4),
+                binning_cost.of(5),
+                binning_cost.of(99),
+                binning_cost.of(1000)
+            ),
             (0, 3, 10, 11)
         );
-        let levels: Vec<_> = harm.levels(50).collect();
+        let levels: Vec<_> = binning_cost.levels(50).collect();
         assert_eq!(levels, [(4, 0), (5, 3), (50, 10), (50, 11)]);
     }
 }

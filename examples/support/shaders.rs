@@ -1,3 +1,0 @@
-//! The shaders of `shaders/`, and what each declares.
-
-include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
