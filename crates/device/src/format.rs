@@ -34,7 +34,7 @@ pub fn texel_block(format: vk::Format) -> Option<TexelBlock> {
             bits += component_bits(part).unwrap_or(0);
         }
     }
-    (bits > 0 && bits.is_multiple_of(8)).then_some(TexelBlock {
+    (bits > 0 && bits % 8 == 0).then_some(TexelBlock {
         width: 1,
         height: 1,
         bytes: bits / 8,

@@ -76,7 +76,7 @@ impl Bytes {
 
     /// Whether `self` is a multiple of `alignment`.
     pub const fn is_aligned(self, alignment: Alignment) -> bool {
-        self.0.is_multiple_of(alignment.get())
+        self.0 % alignment.get() == 0
     }
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for Bytes {
         let digits = self.0.to_string();
         let mut text = String::with_capacity(digits.len() * 4 / 3 + 2);
         for (index, digit) in digits.chars().enumerate() {
-            if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            if index > 0 && (digits.len() - index) % 3 == 0 {
                 text.push(',');
             }
             text.push(digit);
