@@ -1,16 +1,7 @@
-//! Compiles `shaders/` to `OUT_DIR/shaders.rs`: for the passes that store split lifetimes, and for the examples, whose package runs
-//! this script too.
+//! Compiles `shaders/store`, the shaders of the passes that store split lifetimes, to `OUT_DIR/shaders.rs`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "shaders")]
-    {
-        let package = std::path::PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-        let root = if package.ends_with("examples") {
-            package.join("..")
-        } else {
-            package
-        };
-        tileheap_shaders::build_folder(&root.join("shaders"));
-    }
+    tileheap_shaders::build_folder("shaders/store".as_ref());
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# memcheck-emulator.sh [TEST...]: runs tests of the emulator under valgrind's memcheck, and says ok or prints what it blames the
-# layer for: errors and leaks whose innermost frame that is no allocator's is the layer's own.
+# memcheck-emulator.sh [MODULE...]: runs modules of the test program `layer` under valgrind's memcheck, and prints ok or the errors
+# and leaks whose innermost frame outside allocators is the layer's own.
 #
-# Drivers and the loader are noisy. What happens in their frames is theirs, also where the layer called them: the layer hands
-# down the application's pointers. That memcheck saw the layer at all is checked by the layer's tables, which it keeps for ever.
+# Drivers and the loader are noisy. Errors in their frames are theirs, also where the layer called them: the layer passes the
+# application's pointers on. The layer's tables, which it never frees, show that memcheck saw the layer at all.
 set -euo pipefail
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -20,13 +20,13 @@ tests=("$@")
 logs=$root/target/memcheck
 mkdir -p "$logs"
 status=0
+program=$(cargo test --quiet --package tileheap-emulator --test layer --no-run --message-format=json |
+    sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
 for name in "${tests[@]}"; do
-    program=$(cargo test --quiet --package tileheap-emulator --test "$name" --no-run --message-format=json |
-        sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' | tail -n 1)
     log=$logs/$name.log
     # Some threads of the driver never end, and the code that it makes at run time is its own.
     valgrind --leak-check=full --show-leak-kinds=all --keep-debuginfo=yes --num-callers=40 --log-file="$log" \
-        "$program" --test-threads=1 >"$logs/$name.out" 2>&1 || {
+        "$program" --test-threads=1 "$name::" --skip third_party >"$logs/$name.out" 2>&1 || {
         tail -n 20 "$logs/$name.out"
         echo "$name: the tests fail under valgrind"
         status=1

@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
-# stage-emulator.sh [FOLDER]: builds the emulator and puts its library and manifest into FOLDER (target/emulator), which then
-# is a layer path: VK_ADD_LAYER_PATH=FOLDER VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator program
+# stage-emulator.sh [--built | --workspace] [FOLDER]: builds the emulator and copies its library and manifest to FOLDER
+# (target/emulator), which then is a layer path: VK_ADD_LAYER_PATH=FOLDER VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator program
 #
-# PROFILE=release builds what is worth measuring.
+# --built copies what was built last; --workspace builds the whole workspace, with one set of features. PROFILE=layer builds it
+# optimized.
 set -euo pipefail
+build=(--package tileheap-emulator)
+case ${1:-} in
+    --built) build=() && shift ;;
+    --workspace) build=(--workspace) && shift ;;
+esac
 folder=${1:+$(realpath -m "$1")}
 # shellcheck source=scripts/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
@@ -11,12 +17,12 @@ folder=${folder:-$root/target/emulator}
 need_rust
 
 case ${PROFILE:-dev} in
-    dev) built=target/debug ;;
-    *) built=target/$PROFILE ;;
+    dev) built=debug ;;
+    *) built=$PROFILE ;;
 esac
-cargo build --quiet --package tileheap-emulator --profile "${PROFILE:-dev}"
+[ ${#build[@]} -eq 0 ] || cargo build --quiet "${build[@]}" --profile "${PROFILE:-dev}"
 mkdir -p "$folder"
-# Renamed into place: a program that runs keeps the library it loaded.
-cp "${CARGO_TARGET_DIR:-$root/target}/${built#target/}/libtileheap_emulator.so" "$folder/.library.$$"
+# Renamed into place: a running program keeps the library that it loaded.
+cp "${CARGO_TARGET_DIR:-$root/target}/$built/libtileheap_emulator.so" "$folder/.library.$$"
 mv -f "$folder/.library.$$" "$folder/libtileheap_emulator.so"
 cp crates/emulator/VkLayer_tileheap_emulator.json "$folder/"

@@ -5,7 +5,7 @@ mod kernels {
     use std::fmt::Write as _;
     use std::path::Path;
 
-    use tileheap_shaders::{CompileError, Compiler, Source, Stage, fail, write_output};
+    use tileheap_shaders::{Binding, Compiler, Error, Interface, Result, Source, Stage, fail, write_output};
 
     /// What a kernel does with an operand.
     #[derive(Clone, Copy, PartialEq)]
@@ -48,37 +48,48 @@ mod kernels {
     ];
     const USUAL: &[Storage] = STORAGES.split_at(3).0;
 
-    /// All kernels' words one after the other, and the Rust table that says whose is what.
+    /// All kernels' words one after the other, and the Rust table of their places and operands.
     pub(crate) struct Kernels {
         pub(crate) table: String,
         pub(crate) words: Vec<u8>,
+        /// The push constants of every kernel.
+        push_constant_bytes: Option<u32>,
     }
 
     pub(crate) fn compile_all() {
         println!("cargo::rerun-if-changed=shaders");
         println!("cargo::rerun-if-env-changed=GLSLANG");
-        let compiler = Compiler::find().unwrap_or_else(|error| fail(&error.lines));
-        let mut errors: Vec<String> = Vec::new();
+        let compiler = Compiler::find().unwrap_or_else(|error| fail(&[error]));
+        let mut errors = Vec::new();
         let mut kernels = Kernels {
-            table: "&[\n".to_owned(),
+            table: "static BUILT_IN: &[BuiltIn] = &[\n".to_owned(),
             words: Vec::new(),
+            push_constant_bytes: None,
         };
         for (name, roles, allowed) in KERNELS {
             for half in [false, true] {
                 for storages in combinations(roles, allowed) {
                     match compile_one(&compiler, name, roles, &storages, half) {
-                        Ok(words) => kernels.add(name, &storages, half, &words),
-                        Err(error) => errors.extend(error.lines),
+                        Ok((words, interface)) => {
+                            if let Err(error) = kernels.add(name, roles, &storages, half, &words, &interface)
+                            {
+                                errors.push(error);
+                            }
+                        }
+                        Err(error) => errors.push(error),
                     }
                 }
             }
         }
         if !errors.is_empty() {
-            errors.sort();
-            errors.dedup();
             fail(&errors);
         }
-        kernels.table.push(']');
+        let bytes = kernels.push_constant_bytes.unwrap_or_default();
+        write!(
+            kernels.table,
+            "];\n\n/// Bytes of push constants: four shapes and four numbers of four.\npub(super) const ARGUMENT_BYTES: u32 = {bytes};\n"
+        )
+        .expect("writing to a string does not fail");
         write_output("kernels.rs", kernels.table.as_bytes());
         write_output("kernels.spv", &kernels.words);
     }
@@ -102,7 +113,7 @@ mod kernels {
         roles: &[Role],
         storages: &[Storage],
         half: bool,
-    ) -> Result<Vec<u32>, CompileError> {
+    ) -> Result<(Vec<u32>, Interface)> {
         let mut defines = vec![("HALF".to_owned(), u8::from(half).to_string())];
         for (index, (&role, (_, storage))) in roles.iter().zip(storages).enumerate() {
             let direction = if role == Output { "OUTPUT" } else { "INPUT" };
@@ -114,19 +125,67 @@ mod kernels {
             .map(|(macro_name, value)| (macro_name.as_str(), value.as_str()))
             .collect();
         let path = format!("shaders/{name}.comp");
-        compiler.compile(Source::File(Path::new(&path)), Stage::Compute, &defines, 3)
+        compiler.compile_with_interface(Source::File(Path::new(&path)), Stage::Compute, &defines, 3)
     }
 
     impl Kernels {
-        fn add(&mut self, name: &str, storages: &[Storage], half: bool, words: &[u32]) {
+        fn add(
+            &mut self,
+            name: &str,
+            roles: &[Role],
+            storages: &[Storage],
+            half: bool,
+            words: &[u32],
+            interface: &Interface,
+        ) -> Result<()> {
             let letters: String = storages.iter().map(|(letter, _)| letter).collect();
+            let operands = operands(roles, &interface.bindings);
+            let bytes = interface.push_constant_bytes;
+            let same = *self.push_constant_bytes.get_or_insert(bytes) == bytes;
+            let (Some(operands), true) = (operands, same) else {
+                return Err(Error::Reflect(format!(
+                    "kernel `{name}` of {letters}: not one descriptor per operand, or {bytes} B of push constants unlike others"
+                )));
+            };
             let first = self.words.len();
             self.words
                 .extend(words.iter().flat_map(|word| word.to_le_bytes()));
             let end = self.words.len();
-            writeln!(self.table, "    ({name:?}, {letters:?}, {half}, {first}..{end}),")
-                .expect("writing to a string does not fail");
+            writeln!(
+                self.table,
+                "    BuiltIn {{ name: {name:?}, letters: {letters:?}, half: {half}, bytes: {first}..{end}, operands: &[{operands}] }},"
+            )
+            .expect("writing to a string does not fail");
+            Ok(())
         }
+    }
+
+    /// The operands in Rust; `None` if bindings 0, 1, … of set 0 are not one descriptor for each.
+    fn operands(roles: &[Role], bindings: &[Binding]) -> Option<String> {
+        let mut text = String::new();
+        let one_each = roles.len() == bindings.len();
+        for (index, (&role, binding)) in (0..).zip(roles.iter().zip(bindings)) {
+            if (binding.set, binding.binding, binding.count) != (0, index, 1) {
+                return None;
+            }
+            // By `VkDescriptorType`.
+            let kind = match binding.descriptor_type {
+                2 => "SampledImage",
+                3 => "StorageImage",
+                4 => "UniformTexelBuffer",
+                5 => "StorageTexelBuffer",
+                7 => "StorageBuffer",
+                _ => return None,
+            };
+            let writes = role == Output;
+            write!(
+                text,
+                "OperandAccess {{ kind: AccessKind::{kind}, reads: {}, writes: {writes} }}, ",
+                !writes
+            )
+            .expect("writing to a string does not fail");
+        }
+        one_each.then_some(text)
     }
 }
 

@@ -16,6 +16,7 @@ use tileheap::units::Bytes;
 
 use crate::camera::SHADOW_SIZE;
 use crate::support::output::{Output, ReadBack, Semaphores};
+use crate::support::shaders::CULL_COMP;
 
 /// The frame, and the names of its parts.
 #[derive(Clone, Debug)]
@@ -57,8 +58,9 @@ pub(crate) struct Passes {
     pub(crate) tone_map: PassId,
 }
 
-/// Pixels of a tile of light culling a side, and bytes of its mask; `TILE` and `MASK_WORDS` in shaders/constants.glsl.
-pub(crate) const TILE: u32 = 16;
+/// Pixels of a tile of light culling a side, which is a workgroup; `TILE` in shaders/constants.glsl.
+pub(crate) const TILE: u32 = CULL_COMP.local_size[0];
+/// Bytes of a tile's mask; `MASK_WORDS` in shaders/constants.glsl.
 const MASK_BYTES: u64 = 32;
 
 /// Describes the frame for a picture of this extent.

@@ -49,7 +49,7 @@ use crate::frame::describe;
 use crate::overlay::Wish;
 use crate::renderer::{Renderer, RendererDesc};
 use crate::scene::Scene;
-use crate::support::fault::{Fault, Result, create_file, file};
+use crate::support::error::{Error, Result, create_file, file};
 use crate::support::output::Output;
 use crate::support::program::{report, start};
 use crate::support::window::{self, WindowDesc};
@@ -111,7 +111,7 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
     let frame = describe(args.size, Output::Buffer)?.frame;
     let find = |name: &String| {
         let known = frame.resource_named(name);
-        known.ok_or_else(|| Fault::NoResource {
+        known.ok_or_else(|| Error::NoResource {
             name: name.clone(),
             known: frame.resources().iter().map(|one| one.name.clone()).collect(),
         })
@@ -123,7 +123,7 @@ fn renderer_desc(args: &Args) -> Result<RendererDesc> {
         Ok(found)
     };
     if let Some(both) = args.pin.iter().find(|name| args.keep_off.contains(name)) {
-        return Err(Fault::BothWays(both.clone()));
+        return Err(Error::BothWays(both.clone()));
     }
     let wish = Wish {
         pinned: find_all(&args.pin)?,
@@ -211,7 +211,7 @@ fn render_with(args: &Args, context: &Context) -> Result<()> {
         let of = rendered.texels.len() / 4;
         match rendered.differences(&reference) {
             0 => println!("identical: {of} texels with and without aliasing"),
-            texels => return Err(Fault::Differ { texels, of }),
+            texels => return Err(Error::Differ { texels, of }),
         }
     }
     Ok(())

@@ -8,7 +8,7 @@ use tileheap::runtime::Device;
 
 use crate::renderer::{Renderer, RendererDesc};
 use crate::scene::Scene;
-use crate::support::fault::Result;
+use crate::support::error::Result;
 use crate::support::output::Output;
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::progress;

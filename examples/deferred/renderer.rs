@@ -7,7 +7,7 @@ use tileheap::frame::ResourceId;
 use tileheap::plan::{Plan, PlanOptions};
 use tileheap::runtime::{BoundFrame, Device, Imports};
 
-use crate::descriptors::{Inputs, create_pool};
+use crate::descriptors::Inputs;
 use crate::frame::{Deferred, TILE, describe};
 use crate::mesh::Meshes;
 use crate::overlay::{Overlay, Reaction, View, Wish};
@@ -17,7 +17,8 @@ use crate::replan::{Replanner, are_alike};
 use crate::scene::{Draw, Scene};
 use crate::slot::{Pending, Slot};
 use crate::support::SLOTS;
-use crate::support::fault::Result;
+use crate::support::descriptors::create_pool;
+use crate::support::error::Result;
 use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
@@ -106,17 +107,9 @@ impl Renderer {
         let pipelines = Pipelines::build(device, &deferred, &bound)?;
         let inputs = Inputs::write(device, &deferred, &bound, &pipelines)?;
         let layer = Layer::new(tile, bound.target(deferred.passes.tone_map))?;
-        let slot_pool = create_pool(
-            device,
-            SLOTS as u32,
-            &[
-                (vk::DescriptorType::UNIFORM_BUFFER, SLOTS as u32),
-                (vk::DescriptorType::STORAGE_BUFFER, 2 * SLOTS as u32),
-                (vk::DescriptorType::SAMPLER, SLOTS as u32),
-            ],
-        )?;
+        let slot_pool = create_pool(device, SLOTS, &pipelines.shared.pool_sizes(SLOTS))?;
         let family = bound.queue(deferred.graphics).family;
-        let slot = || Slot::new(tile, family, slot_pool, pipelines.shared, scene.object_count());
+        let slot = || Slot::new(tile, family, slot_pool, &pipelines.shared, scene.object_count());
         let slots = [slot()?, slot()?];
         let plan = bound.plan().clone();
         let renderer = Renderer {

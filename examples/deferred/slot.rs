@@ -6,9 +6,9 @@ use ash::vk;
 use tileheap::runtime::{Device, FrameNumber};
 
 use crate::camera::Constants;
-use crate::descriptors::{allocate_set, write_buffer};
 use crate::scene::{Instance, Light, MAX_LIGHTS, Scene};
-use crate::support::fault::{Called, Result};
+use crate::support::descriptors::SetLayout;
+use crate::support::error::{Called, Result};
 use crate::support::memory::HostBuffer;
 
 /// What a frame under way needs for itself.
@@ -46,7 +46,7 @@ impl Slot {
         tile: &Device,
         family: u32,
         descriptors: vk::DescriptorPool,
-        layout: vk::DescriptorSetLayout,
+        layout: &SetLayout,
         objects: usize,
     ) -> Result<Slot> {
         let device = tile.raw();
@@ -64,26 +64,20 @@ impl Slot {
         let size = size_of::<SharedLayout>() as vk::DeviceSize + instances;
         let usage = vk::BufferUsageFlags::UNIFORM_BUFFER | vk::BufferUsageFlags::STORAGE_BUFFER;
         let data = HostBuffer::new(tile, size, usage)?;
-        let shared = allocate_set(device, descriptors, layout)?;
+        let shared = layout.allocate(device, descriptors)?;
         let parts = [
-            (vk::DescriptorType::UNIFORM_BUFFER, 0, size_of::<Constants>()),
-            (
-                vk::DescriptorType::STORAGE_BUFFER,
-                offset_of!(SharedLayout, lights),
-                MAX_LIGHTS * size_of::<Light>(),
-            ),
-            (
-                vk::DescriptorType::STORAGE_BUFFER,
-                size_of::<SharedLayout>(),
-                instances as usize,
-            ),
+            (0, size_of::<Constants>()),
+            (offset_of!(SharedLayout, lights), MAX_LIGHTS * size_of::<Light>()),
+            (size_of::<SharedLayout>(), instances as usize),
         ];
-        for (index, (kind, offset, range)) in parts.into_iter().enumerate() {
-            let write = vk::WriteDescriptorSet::default()
-                .dst_set(shared)
-                .dst_binding(index as u32)
-                .descriptor_type(kind);
-            write_buffer(device, write, data.handle, offset as u64, range as u64);
+        for (binding, (offset, range)) in (0..).zip(parts) {
+            layout.write_buffer(
+                device,
+                shared,
+                binding,
+                data.handle,
+                (offset as u64, range as u64),
+            );
         }
         Ok(Slot {
             pool,

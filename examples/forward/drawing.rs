@@ -1,13 +1,12 @@
-//! Pipelines, the descriptor set, draws: what a renderer has whoever plans its memory. No step changes it.
+//! Pipelines, the descriptor set and draws, which are the same in every step.
 
 use ash::vk;
 
 use crate::scene::Vertex;
-use crate::support::fault::{Called, Result};
-
-mod spirv {
-    include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
-}
+use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
+use crate::support::error::{Called, Result};
+use crate::support::pipeline::Module;
+use crate::support::shaders::{FORWARD_FRAG, FORWARD_TONE_FRAG, FORWARD_VERT, FULLSCREEN_VERT, Shader};
 
 pub(crate) const SHADOW: vk::Format = vk::Format::D16_UNORM;
 pub(crate) const DEPTH: vk::Format = vk::Format::D32_SFLOAT;
@@ -19,12 +18,15 @@ pub(crate) const SHADOW_EXTENT: vk::Extent2D = vk::Extent2D {
     height: 1024,
 };
 
+// The attributes are the vertex's fields, in their order.
+const _: () = assert!(size_of::<Vertex>() as u32 == FORWARD_VERT.vertex_bytes);
+
 /// Pipelines that draw the scene, and what they read.
 pub(crate) struct Drawing {
     device: ash::Device,
     vertices: vk::Buffer,
     vertex_count: u32,
-    set_layout: vk::DescriptorSetLayout,
+    set_layout: SetLayout,
     layout: vk::PipelineLayout,
     nearer: vk::Sampler,
     pool: vk::DescriptorPool,
@@ -59,21 +61,15 @@ impl Drawing {
             .compare_op(vk::CompareOp::LESS_OR_EQUAL);
         // SAFETY: the description is complete.
         let nearer = unsafe { device.create_sampler(&nearer, None) }.called("vkCreateSampler")?;
-        let (set_layout, pool, set) = make_set(device)?;
-        write_set(device, set, constants, inputs, nearer);
-
-        let push = [vk::PushConstantRange {
-            stage_flags: vk::ShaderStageFlags::VERTEX,
-            offset: 0,
-            size: 4,
-        }];
-        let layouts = [set_layout];
-        let info = vk::PipelineLayoutCreateInfo::default()
-            .set_layouts(&layouts)
-            .push_constant_ranges(&push);
-        // SAFETY: the description is complete.
-        let layout =
-            unsafe { device.create_pipeline_layout(&info, None) }.called("vkCreatePipelineLayout")?;
+        let shaders = [&FORWARD_VERT, &FORWARD_FRAG, &FORWARD_TONE_FRAG];
+        let set_layout = SetLayout::new(device, &shaders, 0, &[nearer])?;
+        let pool = create_pool(device, 1, &set_layout.pool_sizes(1))?;
+        let set = set_layout.allocate(device, pool)?;
+        set_layout.write_buffer(device, set, 0, constants, (0, vk::WHOLE_SIZE));
+        for (binding, (view, layout)) in (1..).zip([inputs.sun, inputs.lamp, inputs.hdr]) {
+            set_layout.write_image(device, set, binding, view, layout);
+        }
+        let layout = create_pipeline_layout(device, &[set_layout.handle], &shaders)?;
         let make = |vertex, fragment, color: Option<vk::Format>, depth| {
             make_pipeline(device, layout, vertex, fragment, color, depth)
         };
@@ -86,11 +82,11 @@ impl Drawing {
             nearer,
             pool,
             set,
-            shadow: make(spirv::FORWARD_VERT, None, None, SHADOW)?,
-            forward: make(spirv::FORWARD_VERT, Some(spirv::FORWARD_FRAG), Some(HDR), DEPTH)?,
+            shadow: make(&FORWARD_VERT, None, None, SHADOW)?,
+            forward: make(&FORWARD_VERT, Some(&FORWARD_FRAG), Some(HDR), DEPTH)?,
             tone_map: make(
-                spirv::FULLSCREEN_VERT,
-                Some(spirv::FORWARD_TONE_FRAG),
+                &FULLSCREEN_VERT,
+                Some(&FORWARD_TONE_FRAG),
                 Some(PICTURE),
                 vk::Format::UNDEFINED,
             )?,
@@ -155,131 +151,34 @@ impl Drawing {
             }
             self.device.destroy_pipeline_layout(self.layout, None);
             self.device.destroy_descriptor_pool(self.pool, None);
-            self.device.destroy_descriptor_set_layout(self.set_layout, None);
+            self.device
+                .destroy_descriptor_set_layout(self.set_layout.handle, None);
             self.device.destroy_sampler(self.nearer, None);
         }
     }
 }
 
-fn make_set(
-    device: &ash::Device,
-) -> Result<(vk::DescriptorSetLayout, vk::DescriptorPool, vk::DescriptorSet)> {
-    use vk::DescriptorType as T;
-    let types = [
-        T::UNIFORM_BUFFER,
-        T::SAMPLED_IMAGE,
-        T::SAMPLED_IMAGE,
-        T::SAMPLED_IMAGE,
-        T::SAMPLER,
-    ];
-    let mut binding = 0..;
-    let bindings = types.map(|kind| {
-        vk::DescriptorSetLayoutBinding::default()
-            .binding(binding.next().expect("endless"))
-            .descriptor_type(kind)
-            .descriptor_count(1)
-            .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT)
-    });
-    let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-    // SAFETY: the description is complete.
-    let layout =
-        unsafe { device.create_descriptor_set_layout(&info, None) }.called("vkCreateDescriptorSetLayout")?;
-    let sizes = types.map(|ty| vk::DescriptorPoolSize {
-        ty,
-        descriptor_count: 1,
-    });
-    let info = vk::DescriptorPoolCreateInfo::default()
-        .max_sets(1)
-        .pool_sizes(&sizes);
-    // SAFETY: as above.
-    let pool = unsafe { device.create_descriptor_pool(&info, None) }.called("vkCreateDescriptorPool")?;
-    let layouts = [layout];
-    let info = vk::DescriptorSetAllocateInfo::default()
-        .descriptor_pool(pool)
-        .set_layouts(&layouts);
-    // SAFETY: the pool has room for it.
-    let set = unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets")?[0];
-    Ok((layout, pool, set))
-}
-
-fn write_set(
-    device: &ash::Device,
-    set: vk::DescriptorSet,
-    constants: vk::Buffer,
-    inputs: &Inputs,
-    nearer: vk::Sampler,
-) {
-    let write = |binding, kind| {
-        vk::WriteDescriptorSet::default()
-            .dst_set(set)
-            .dst_binding(binding)
-            .descriptor_type(kind)
-    };
-    let buffer = [vk::DescriptorBufferInfo {
-        buffer: constants,
-        offset: 0,
-        range: vk::WHOLE_SIZE,
-    }];
-    let image = |(image_view, image_layout)| {
-        [vk::DescriptorImageInfo {
-            image_view,
-            image_layout,
-            sampler: vk::Sampler::null(),
-        }]
-    };
-    let (sun, lamp, hdr) = (image(inputs.sun), image(inputs.lamp), image(inputs.hdr));
-    let sampler = [vk::DescriptorImageInfo {
-        sampler: nearer,
-        ..vk::DescriptorImageInfo::default()
-    }];
-    let writes = [
-        write(0, vk::DescriptorType::UNIFORM_BUFFER).buffer_info(&buffer),
-        write(1, vk::DescriptorType::SAMPLED_IMAGE).image_info(&sun),
-        write(2, vk::DescriptorType::SAMPLED_IMAGE).image_info(&lamp),
-        write(3, vk::DescriptorType::SAMPLED_IMAGE).image_info(&hdr),
-        write(4, vk::DescriptorType::SAMPLER).image_info(&sampler),
-    ];
-    // SAFETY: nothing uses the set yet, and what it points to lives as long.
-    unsafe { device.update_descriptor_sets(&writes, &[]) };
-}
-
 fn make_pipeline(
     device: &ash::Device,
     layout: vk::PipelineLayout,
-    vertex: &[u32],
-    fragment: Option<&[u32]>,
+    vertex: &Shader,
+    fragment: Option<&Shader>,
     color: Option<vk::Format>,
     depth: vk::Format,
 ) -> Result<vk::Pipeline> {
-    let module = |code: &[u32]| {
-        let info = vk::ShaderModuleCreateInfo::default().code(code);
-        // SAFETY: the build compiled the code for Vulkan 1.1.
-        unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")
-    };
-    let vertex = module(vertex)?;
+    let module = |shader: &Shader| Module::new(device, shader);
+    let vertex_module = module(vertex)?;
     let fragment = fragment.map(module).transpose()?;
-    let stage = |stage, module| {
-        vk::PipelineShaderStageCreateInfo::default()
-            .stage(stage)
-            .module(module)
-            .name(c"main")
-    };
-    let mut stages = vec![stage(vk::ShaderStageFlags::VERTEX, vertex)];
-    stages.extend(fragment.map(|module| stage(vk::ShaderStageFlags::FRAGMENT, module)));
+    let mut stages = vec![vertex_module.stage()];
+    stages.extend(fragment.as_ref().map(Module::stage));
 
     let has_depth = depth != vk::Format::UNDEFINED;
     let binding = [vk::VertexInputBindingDescription::default().stride(size_of::<Vertex>() as u32)];
-    let attributes = [0, 1, 2].map(|location| vk::VertexInputAttributeDescription {
-        location,
-        binding: 0,
-        format: vk::Format::R32G32B32_SFLOAT,
-        offset: location * 12,
-    });
     let mut input = vk::PipelineVertexInputStateCreateInfo::default();
-    if has_depth {
+    if !vertex.vertex_inputs.is_empty() {
         input = input
             .vertex_binding_descriptions(&binding)
-            .vertex_attribute_descriptions(&attributes);
+            .vertex_attribute_descriptions(vertex.vertex_inputs);
     }
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
@@ -321,12 +220,8 @@ fn make_pipeline(
         .layout(layout)
         .push_next(&mut rendering);
     // SAFETY: the state is complete, and the layout has what the shaders use.
-    let made = unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    for module in fragment.into_iter().chain([vertex]) {
-        // SAFETY: pipelines do not need their modules once they exist.
-        unsafe { device.destroy_shader_module(module, None) };
-    }
-    made.map(|pipelines| pipelines[0])
+    unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) }
+        .map(|pipelines| pipelines[0])
         .map_err(|(_, result)| result)
         .called("vkCreateGraphicsPipelines")
 }

@@ -71,7 +71,7 @@ use std::process::ExitCode;
 use ash::vk;
 use clap::Parser;
 
-use crate::support::fault::{Fault, Result, create_file, file};
+use crate::support::error::{Error, Result, create_file, file};
 use crate::support::picture::Rendered;
 
 /// Renders a temple, step by step from plain Vulkan to planned memory.
@@ -126,7 +126,7 @@ fn run(args: &Args) -> Result<()> {
         let of = after.texels.len() / 4;
         match before.differences(&after) {
             0 => println!("step {step}: identical, {of} texels"),
-            texels => return Err(Fault::Differ { texels, of }),
+            texels => return Err(Error::Differ { texels, of }),
         }
     }
     before.write(&args.output)

@@ -13,7 +13,6 @@
 //! one line.
 
 mod args;
-mod fault;
 mod models;
 mod networks;
 mod reference;
@@ -29,9 +28,9 @@ use tileheap::runtime::{Context, ContextDesc, Message};
 use tileheap_tensor::{ElementType, TensorPlan, TensorStrategy};
 
 use crate::args::{Args, Model};
-use crate::fault::{Fault, Result};
 use crate::run::{Bench, UNALIASED, images, planned};
 use crate::storage::Storing;
+use tileheap_examples::error::{Error, Result};
 
 fn main() -> ExitCode {
     match run_all(&Args::parse()) {
@@ -69,7 +68,7 @@ fn report(messages: &[Message]) -> Result<()> {
     }
     match messages.len() {
         0 => Ok(()),
-        count => Err(Fault::Validation(count)),
+        count => Err(Error::Validation(count)),
     }
 }
 
@@ -133,7 +132,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
             .count();
         if elements > 0 || first.len() != expected.len() {
             let (network, variant) = (model.name(), name);
-            return Err(Fault::Differ {
+            return Err(Error::AliasingChanges {
                 network,
                 variant,
                 elements,
@@ -154,7 +153,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         println!("    largest error {error:.2e}; identical with and without aliasing");
         if error > tolerance(element) {
             let (network, variant, tolerance) = (model.name(), name, tolerance(element));
-            return Err(Fault::Off {
+            return Err(Error::Inexact {
                 network,
                 variant,
                 error,
@@ -169,7 +168,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         for (strategy_name, strategy) in strategies() {
             match planned(context, &graph, storing, strategy) {
                 Ok(plan) => print_plan(strategy_name, &plan),
-                Err(Fault::Tensor(why)) => println!("    {strategy_name:26} cannot: {why}"),
+                Err(Error::Tensor(why)) => println!("    {strategy_name:26} cannot: {why}"),
                 Err(other) => return Err(other),
             }
         }

@@ -10,9 +10,9 @@ use tileheap_tensor::{
     ElementType, Graph, Home, NodeId, TensorId, TensorPlan, TensorPlanOptions, TensorStrategy, plan,
 };
 
-use crate::fault::{Called, Result};
 use crate::storage::{Storing, layouts};
 use crate::timing::{Stopwatch, Took};
+use tileheap_examples::error::{Called, Result};
 
 /// A network that can be run again and again.
 pub(crate) struct Bench<'a> {

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::fault::Result;
 use crate::run::Bench;
+use tileheap_examples::error::Result;
 
 /// How long one run took.
 #[derive(Clone, Copy)]

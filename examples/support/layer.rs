@@ -4,19 +4,19 @@ use ash::vk;
 use tileheap::runtime::{Device, Target};
 
 use super::SLOTS;
-use super::fault::{Called, Result};
+use super::descriptors::{SetLayout, create_pipeline_layout, create_pool};
+use super::error::Result;
 use super::memory::HostBuffer;
 use super::pipeline::Drawing;
+use super::shaders::{OVERLAY_FRAG, OVERLAY_VERT, Shader, push_constant_range};
 use super::sheet::{MOST_SHAPES, SHAPE_BYTES, Screen, Sheet, glyphs};
 
-mod spirv {
-    include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
-}
-
+static SHADERS: [&Shader; 2] = [&OVERLAY_VERT, &OVERLAY_FRAG];
 /// The pipeline of overlays, and a frame's shapes for each slot.
 pub struct Layer {
-    set_layout: vk::DescriptorSetLayout,
+    set_layout: SetLayout,
     layout: vk::PipelineLayout,
+    push_constants: vk::PushConstantRange,
     pipeline: vk::Pipeline,
     pool: vk::DescriptorPool,
     sets: [vk::DescriptorSet; SLOTS],
@@ -35,65 +35,18 @@ impl Layer {
         let shapes = [shapes()?, shapes()?];
         let glyphs = HostBuffer::holding(tile, &glyphs(), usage)?;
 
-        let binding = |index| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(index)
-                .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                .descriptor_count(1)
-                .stage_flags(STAGES)
-        };
-        let bindings = [binding(0), binding(1)];
-        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        // SAFETY: the info is complete.
-        let set_layout = unsafe { device.create_descriptor_set_layout(&info, None) }
-            .called("vkCreateDescriptorSetLayout")?;
-        let (set_layouts, screen) = (
-            [set_layout; SLOTS],
-            [vk::PushConstantRange {
-                stage_flags: STAGES,
-                offset: 0,
-                size: size_of::<[f32; 3]>() as u32,
-            }],
-        );
-        let info = vk::PipelineLayoutCreateInfo::default()
-            .set_layouts(&set_layouts[..1])
-            .push_constant_ranges(&screen);
-        // SAFETY: the set layout was just created.
-        let layout =
-            unsafe { device.create_pipeline_layout(&info, None) }.called("vkCreatePipelineLayout")?;
-
-        let sizes = [vk::DescriptorPoolSize {
-            ty: vk::DescriptorType::STORAGE_BUFFER,
-            descriptor_count: 2 * SLOTS as u32,
-        }];
-        let info = vk::DescriptorPoolCreateInfo::default()
-            .max_sets(SLOTS as u32)
-            .pool_sizes(&sizes);
-        // SAFETY: the info is complete.
-        let pool = unsafe { device.create_descriptor_pool(&info, None) }.called("vkCreateDescriptorPool")?;
-        let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(pool)
-            .set_layouts(&set_layouts);
-        // SAFETY: the pool holds as many.
-        let made = unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets")?;
-        let sets = [made[0], made[1]];
-        for (set, shapes) in sets.into_iter().zip(&shapes) {
+        let set_layout = SetLayout::new(device, &SHADERS, 0, &[])?;
+        let layout = create_pipeline_layout(device, &[set_layout.handle], &SHADERS)?;
+        let pool = create_pool(device, SLOTS, &set_layout.pool_sizes(SLOTS))?;
+        let mut sets = [vk::DescriptorSet::null(); SLOTS];
+        for (set, shapes) in sets.iter_mut().zip(&shapes) {
+            *set = set_layout.allocate(device, pool)?;
             for (binding, buffer) in [(0, shapes), (1, &glyphs)] {
-                let info = [vk::DescriptorBufferInfo {
-                    buffer: buffer.handle,
-                    offset: 0,
-                    range: vk::WHOLE_SIZE,
-                }];
-                let write = vk::WriteDescriptorSet::default()
-                    .dst_set(set)
-                    .dst_binding(binding)
-                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                    .buffer_info(&info);
-                // SAFETY: the set is not in use yet, and the buffer is alive.
-                unsafe { device.update_descriptor_sets(&[write], &[]) };
+                set_layout.write_buffer(device, *set, binding, buffer.handle, (0, vk::WHOLE_SIZE));
             }
         }
         Ok(Layer {
+            push_constants: push_constant_range(&SHADERS).expect("the size of the screen"),
             pipeline: pipeline(device, layout, target)?,
             set_layout,
             layout,
@@ -125,7 +78,13 @@ impl Layer {
         unsafe {
             device.cmd_bind_pipeline(commands, graphics, self.pipeline);
             device.cmd_bind_descriptor_sets(commands, graphics, self.layout, 0, &sets, &[]);
-            device.cmd_push_constants(commands, self.layout, STAGES, 0, bytemuck::bytes_of(&pushed));
+            device.cmd_push_constants(
+                commands,
+                self.layout,
+                self.push_constants.stage_flags,
+                0,
+                bytemuck::bytes_of(&pushed),
+            );
             device.cmd_draw(commands, 6, self.counts[slot], 0, 0);
         }
     }
@@ -138,7 +97,7 @@ impl Layer {
             device.destroy_pipeline(self.pipeline, None);
             device.destroy_pipeline_layout(self.layout, None);
             device.destroy_descriptor_pool(self.pool, None);
-            device.destroy_descriptor_set_layout(self.set_layout, None);
+            device.destroy_descriptor_set_layout(self.set_layout.handle, None);
             self.glyphs.destroy(device);
         }
         for shapes in &self.shapes {
@@ -147,10 +106,6 @@ impl Layer {
         }
     }
 }
-
-const STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
-    vk::ShaderStageFlags::VERTEX.as_raw() | vk::ShaderStageFlags::FRAGMENT.as_raw(),
-);
 
 /// Shapes over what is there; depth, where the pass has one, is left alone: they are nearest.
 fn pipeline(device: &ash::Device, layout: vk::PipelineLayout, target: &Target) -> Result<vk::Pipeline> {
@@ -161,9 +116,9 @@ fn pipeline(device: &ash::Device, layout: vk::PipelineLayout, target: &Target) -
     let drawing = Drawing {
         layout,
         target,
-        vertex: spirv::OVERLAY_VERT,
-        fragment: Some(spirv::OVERLAY_FRAG),
-        input: vk::PipelineVertexInputStateCreateInfo::default(),
+        vertex: &OVERLAY_VERT,
+        fragment: Some(&OVERLAY_FRAG),
+        vertex_stride: 0,
         culls: vk::CullModeFlags::NONE,
         writes_depth: false,
         blend: Some(blend),

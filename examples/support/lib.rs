@@ -1,8 +1,9 @@
-//! What the examples that draw share: faults in one line, memory of their own, pipelines, where pictures go, windows, overlays.
+//! What the examples share: errors in one line, their own memory, shaders, pipelines and descriptor sets, windows, pictures, overlays.
 
 #![allow(missing_docs)] // Examples are read, not linked.
 
-pub mod fault;
+pub mod descriptors;
+pub mod error;
 pub mod input;
 pub mod layer;
 pub mod memory;
@@ -11,6 +12,7 @@ pub mod picture;
 pub mod pipeline;
 pub mod program;
 pub mod progress;
+pub mod shaders;
 pub mod sheet;
 pub mod sizes;
 pub mod swapchain;

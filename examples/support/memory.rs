@@ -4,7 +4,7 @@ use ash::vk;
 use bytemuck::Pod;
 use tileheap::runtime::Device;
 
-use super::fault::{Called, Result};
+use super::error::{Called, Result};
 
 /// A buffer that the host writes or reads through a pointer.
 pub struct HostBuffer {

@@ -7,7 +7,7 @@ use ash::vk;
 use tileheap::frame::ResourceId;
 use tileheap::runtime::{Buffer, Device, ImportedBuffer, ImportedImage, Imports};
 
-use super::fault::{Result, create_file, file};
+use super::error::{Result, create_file, file};
 use super::memory::{HostBuffer, Picture};
 use super::output::{Output, ReadBack};
 

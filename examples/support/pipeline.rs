@@ -3,25 +3,31 @@
 use ash::vk;
 use tileheap::runtime::Target;
 
-use super::fault::{Called, Result};
+use super::error::{Called, Result};
+use super::shaders::Shader;
 
 /// A shader module that lives as long as a pipeline is created from it.
 pub struct Module<'a> {
     device: &'a ash::Device,
+    stage: vk::ShaderStageFlags,
     handle: vk::ShaderModule,
 }
 
 impl<'a> Module<'a> {
-    pub fn new(device: &'a ash::Device, code: &[u32]) -> Result<Module<'a>> {
-        let info = vk::ShaderModuleCreateInfo::default().code(code);
+    pub fn new(device: &'a ash::Device, shader: &Shader) -> Result<Module<'a>> {
+        let info = vk::ShaderModuleCreateInfo::default().code(shader.words);
         // SAFETY: the build compiled the code for Vulkan 1.1.
         let handle = unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")?;
-        Ok(Module { device, handle })
+        Ok(Module {
+            device,
+            stage: shader.stage,
+            handle,
+        })
     }
 
-    pub fn stage(&self, stage: vk::ShaderStageFlags) -> vk::PipelineShaderStageCreateInfo<'_> {
+    pub fn stage(&self) -> vk::PipelineShaderStageCreateInfo<'_> {
         vk::PipelineShaderStageCreateInfo::default()
-            .stage(stage)
+            .stage(self.stage)
             .module(self.handle)
             .name(c"main")
     }
@@ -38,9 +44,10 @@ impl Drop for Module<'_> {
 pub struct Drawing<'a> {
     pub layout: vk::PipelineLayout,
     pub target: &'a Target,
-    pub vertex: &'a [u32],
-    pub fragment: Option<&'a [u32]>,
-    pub input: vk::PipelineVertexInputStateCreateInfo<'a>,
+    pub vertex: &'a Shader,
+    pub fragment: Option<&'a Shader>,
+    /// Bytes of a vertex, which begins with the vertex shader's attributes; 0 for none.
+    pub vertex_stride: u32,
     pub culls: vk::CullModeFlags,
     pub writes_depth: bool,
     /// Of colours; alpha is replaced by what comes, or added up, alike.
@@ -51,13 +58,19 @@ impl Drawing<'_> {
     pub fn create(&self, device: &ash::Device) -> Result<vk::Pipeline> {
         let target = self.target;
         let vertex = Module::new(device, self.vertex)?;
-        let fragment = self.fragment.map(|code| Module::new(device, code)).transpose()?;
-        let mut stages = vec![vertex.stage(vk::ShaderStageFlags::VERTEX)];
-        stages.extend(
-            fragment
-                .as_ref()
-                .map(|module| module.stage(vk::ShaderStageFlags::FRAGMENT)),
-        );
+        let fragment = self
+            .fragment
+            .map(|shader| Module::new(device, shader))
+            .transpose()?;
+        let mut stages = vec![vertex.stage()];
+        stages.extend(fragment.as_ref().map(Module::stage));
+        let bindings = [vk::VertexInputBindingDescription::default().stride(self.vertex_stride)];
+        let mut input = vk::PipelineVertexInputStateCreateInfo::default();
+        if self.vertex_stride > 0 {
+            input = input
+                .vertex_binding_descriptions(&bindings)
+                .vertex_attribute_descriptions(self.vertex.vertex_inputs);
+        }
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
             .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
         let viewport = vk::PipelineViewportStateCreateInfo::default()
@@ -83,7 +96,7 @@ impl Drawing<'_> {
         let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(&dynamic_states);
         let info = vk::GraphicsPipelineCreateInfo::default()
             .stages(&stages)
-            .vertex_input_state(&self.input)
+            .vertex_input_state(&input)
             .input_assembly_state(&assembly)
             .viewport_state(&viewport)
             .rasterization_state(&rasterization)

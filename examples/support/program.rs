@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use tileheap::runtime::Message;
 
-use super::fault::{Fault, Result};
+use super::error::{Error, Result};
 
 /// Reads arguments and runs; what goes wrong is said in one line.
 pub fn start<A: Parser>(run: impl FnOnce(&A) -> Result<()>) -> ExitCode {
@@ -34,6 +34,6 @@ pub fn report(messages: &[Message]) -> Result<()> {
     }
     match messages.len() {
         0 => Ok(()),
-        count => Err(Fault::Validation(count)),
+        count => Err(Error::Validation(count)),
     }
 }

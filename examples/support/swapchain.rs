@@ -4,7 +4,7 @@ use ash::{khr, vk};
 use tileheap::runtime::Context;
 
 use super::SLOTS;
-use super::fault::{Called, Fault, Result};
+use super::error::{Called, Error, Result};
 use super::memory::color_view;
 
 pub struct Swapchain {
@@ -43,7 +43,7 @@ impl Swapchain {
             .into_iter()
             .find(|one| plain.contains(&one.format) && one.color_space == vk::ColorSpaceKHR::SRGB_NONLINEAR)
             .ok_or_else(|| {
-                Fault::Window("its surface has no format of four plain 8-bit channels".to_owned())
+                Error::Window("its surface has no format of four plain 8-bit channels".to_owned())
             })?;
         let device = context.device();
         let acquired = [create_semaphore(device)?, create_semaphore(device)?];

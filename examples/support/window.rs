@@ -15,7 +15,7 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop};
 use winit::keyboard::{Key as WindowKey, NamedKey};
 use winit::window::{Window, WindowId};
 
-use super::fault::{Called, Fault, Result};
+use super::error::{Called, Error, Result};
 use super::input::{Flow, Input, Key};
 use super::output::{Output, Semaphores};
 use super::sheet::Screen;
@@ -320,10 +320,10 @@ impl<P: Painter> Shown<P> {
 }
 
 /// What a window system says, without the place in the code that winit puts before it.
-fn no_window(error: &dyn std::fmt::Display) -> Fault {
+fn no_window(error: &dyn std::fmt::Display) -> Error {
     let text = error.to_string();
     let why = text.rsplit(": ").next().unwrap_or(&text);
-    Fault::Window(why.trim_end_matches('.').to_owned())
+    Error::Window(why.trim_end_matches('.').to_owned())
 }
 
 /// What an event means, if it means anything; `scale` is pixels to a point.

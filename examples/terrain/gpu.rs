@@ -6,13 +6,24 @@ use tileheap::runtime::{Device, Target};
 
 use crate::camera::Constants;
 use crate::support::SLOTS;
-use crate::support::fault::{Called, Result};
+use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
+use crate::support::error::{Called, Result};
 use crate::support::memory::HostBuffer;
 use crate::support::pipeline::Drawing;
+use crate::support::shaders::{
+    FULLSCREEN_VERT, LAND_PALETTE_FRAG, LAND_PLAIN_FRAG, LAND_RGBA_FRAG, LAND_SKY_FRAG, LAND_VERT, Shader,
+    push_constant_range,
+};
 
-mod spirv {
-    include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
-}
+/// What the pipelines run.
+static SHADERS: [&Shader; 6] = [
+    &FULLSCREEN_VERT,
+    &LAND_VERT,
+    &LAND_PALETTE_FRAG,
+    &LAND_RGBA_FRAG,
+    &LAND_PLAIN_FRAG,
+    &LAND_SKY_FRAG,
+];
 
 /// The push constants `Node` of `shaders/land.glsl`.
 #[repr(C)]
@@ -27,14 +38,17 @@ pub(crate) struct NodeConstants {
     pub(crate) asked: f32,
 }
 
+const _: () = assert!(size_of::<NodeConstants>() as u32 == LAND_VERT.push_constant_bytes);
+
 /// Vertices of a square of land: 18 by 18 quads.
 pub(crate) const NODE_VERTICES: u32 = 18 * 18 * 6;
 
 /// Everything that draws.
 pub(crate) struct Pipelines {
     device: ash::Device,
-    shared: vk::DescriptorSetLayout,
+    shared: SetLayout,
     pub(crate) layout: vk::PipelineLayout,
+    pub(crate) push_constant_stages: vk::ShaderStageFlags,
     /// Between texels, and the nearest.
     samplers: [vk::Sampler; 2],
     pool: vk::DescriptorPool,
@@ -55,72 +69,28 @@ impl Pipelines {
         palette: &HostBuffer,
         cameras: [&HostBuffer; SLOTS],
     ) -> Result<Pipelines> {
-        use vk::DescriptorType as T;
         let device = tile.raw();
         let samplers = [
             create_sampler(device, vk::Filter::LINEAR, vk::SamplerMipmapMode::LINEAR)?,
             create_sampler(device, vk::Filter::NEAREST, vk::SamplerMipmapMode::NEAREST)?,
         ];
-        let binding = |index, kind| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(index)
-                .descriptor_type(kind)
-                .descriptor_count(1)
-                .stage_flags(vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT)
-        };
-        let bindings = [
-            binding(0, T::UNIFORM_BUFFER),
-            binding(1, T::STORAGE_BUFFER),
-            binding(2, T::STORAGE_BUFFER),
-            binding(3, T::SAMPLER).immutable_samplers(&samplers[..1]),
-            binding(5, T::SAMPLER).immutable_samplers(&samplers[1..]),
-        ];
-        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        // SAFETY: the samplers were created on this device.
-        let shared = unsafe { device.create_descriptor_set_layout(&info, None) }
-            .called("vkCreateDescriptorSetLayout")?;
-        let layouts = [shared, textures];
-        let ranges = [vk::PushConstantRange {
-            stage_flags: vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT,
-            offset: 0,
-            size: size_of::<NodeConstants>() as u32,
-        }];
-        let info = vk::PipelineLayoutCreateInfo::default()
-            .set_layouts(&layouts)
-            .push_constant_ranges(&ranges);
-        // SAFETY: both set layouts are alive.
-        let layout =
-            unsafe { device.create_pipeline_layout(&info, None) }.called("vkCreatePipelineLayout")?;
-        let count = SLOTS as u32;
-        let size = |ty, descriptor_count| vk::DescriptorPoolSize { ty, descriptor_count };
-        let sizes = [
-            size(T::UNIFORM_BUFFER, count),
-            size(T::STORAGE_BUFFER, 2 * count),
-            size(T::SAMPLER, 2 * count),
-        ];
-        let info = vk::DescriptorPoolCreateInfo::default()
-            .max_sets(count)
-            .pool_sizes(&sizes);
-        // SAFETY: sizes are not 0.
-        let pool = unsafe { device.create_descriptor_pool(&info, None) }.called("vkCreateDescriptorPool")?;
-        let layouts = [shared; SLOTS];
-        let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(pool)
-            .set_layouts(&layouts);
-        // SAFETY: the pool holds as many.
-        let sets = unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets")?;
-        let sets = [sets[0], sets[1]];
-        for (set, camera) in sets.into_iter().zip(cameras) {
-            write(device, set, 0, T::UNIFORM_BUFFER, camera);
-            write(device, set, 1, T::STORAGE_BUFFER, heights);
-            write(device, set, 2, T::STORAGE_BUFFER, palette);
+        let shared = SetLayout::new(device, &SHADERS, 0, &samplers)?;
+        let layout = create_pipeline_layout(device, &[shared.handle, textures], &SHADERS)?;
+        let range = push_constant_range(&SHADERS).expect("the constants of a node");
+        let pool = create_pool(device, SLOTS, &shared.pool_sizes(SLOTS))?;
+        let mut sets = [vk::DescriptorSet::null(); SLOTS];
+        for (set, camera) in sets.iter_mut().zip(cameras) {
+            *set = shared.allocate(device, pool)?;
+            for (binding, buffer) in [(0, camera), (1, heights), (2, palette)] {
+                shared.write_buffer(device, *set, binding, buffer.handle, (0, vk::WHOLE_SIZE));
+            }
         }
         let drawing = |vertex, fragment| Drawing {
             layout,
             target,
             vertex,
             fragment: Some(fragment),
-            input: vk::PipelineVertexInputStateCreateInfo::default(),
+            vertex_stride: 0,
             culls: vk::CullModeFlags::NONE,
             writes_depth: false,
             blend: None,
@@ -128,18 +98,19 @@ impl Pipelines {
         let land = |fragment| {
             let land = Drawing {
                 writes_depth: true,
-                ..drawing(spirv::LAND_VERT, fragment)
+                ..drawing(&LAND_VERT, fragment)
             };
             land.create(device)
         };
         Ok(Pipelines {
-            palette: land(spirv::LAND_PALETTE_FRAG)?,
-            rgba: land(spirv::LAND_RGBA_FRAG)?,
-            plain: land(spirv::LAND_PLAIN_FRAG)?,
-            sky: drawing(spirv::FULLSCREEN_VERT, spirv::LAND_SKY_FRAG).create(device)?,
+            palette: land(&LAND_PALETTE_FRAG)?,
+            rgba: land(&LAND_RGBA_FRAG)?,
+            plain: land(&LAND_PLAIN_FRAG)?,
+            sky: drawing(&FULLSCREEN_VERT, &LAND_SKY_FRAG).create(device)?,
             device: device.clone(),
             shared,
             layout,
+            push_constant_stages: range.stage_flags,
             samplers,
             pool,
             sets,
@@ -158,7 +129,7 @@ impl Pipelines {
         unsafe {
             device.destroy_pipeline_layout(self.layout, None);
             device.destroy_descriptor_pool(self.pool, None);
-            device.destroy_descriptor_set_layout(self.shared, None);
+            device.destroy_descriptor_set_layout(self.shared.handle, None);
             for sampler in self.samplers {
                 device.destroy_sampler(sampler, None);
             }
@@ -170,27 +141,6 @@ impl Pipelines {
 pub(crate) fn camera_buffer(tile: &Device) -> Result<HostBuffer> {
     let size = size_of::<Constants>() as u64;
     HostBuffer::new(tile, size, vk::BufferUsageFlags::UNIFORM_BUFFER)
-}
-
-fn write(
-    device: &ash::Device,
-    set: vk::DescriptorSet,
-    binding: u32,
-    kind: vk::DescriptorType,
-    buffer: &HostBuffer,
-) {
-    let buffers = [vk::DescriptorBufferInfo {
-        buffer: buffer.handle,
-        offset: 0,
-        range: vk::WHOLE_SIZE,
-    }];
-    let write = [vk::WriteDescriptorSet::default()
-        .dst_set(set)
-        .dst_binding(binding)
-        .descriptor_type(kind)
-        .buffer_info(&buffers)];
-    // SAFETY: the set is new, and the buffer is alive.
-    unsafe { device.update_descriptor_sets(&write, &[]) };
 }
 
 fn create_sampler(

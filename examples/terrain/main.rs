@@ -44,7 +44,7 @@ use tileheap_textures::PolicyDesc;
 use crate::args::Args;
 use crate::renderer::{Renderer, World};
 use crate::streamer::FrameRecord;
-use crate::support::fault::{Fault, Result};
+use crate::support::error::{Error, Result};
 use crate::support::output::Output;
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::program::{report, start};
@@ -221,7 +221,7 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
         if frames == PATIENCE {
             let needs = flight.renderer.working_set();
             let budget = args.budget;
-            return Err(Fault::Behind {
+            return Err(Error::Behind {
                 frames,
                 waiting,
                 needs,
@@ -260,7 +260,7 @@ fn compare(args: &Args, tile: &Device, mut flight: Flight) -> Result<()> {
         texels => {
             streamed.write(&args.output.join("streamed.png"))?;
             reference.write(&args.output.join("whole.png"))?;
-            return Err(Fault::Differ { texels, of });
+            return Err(Error::Differ { texels, of });
         }
     }
     Ok(())

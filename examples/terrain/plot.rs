@@ -7,7 +7,7 @@ use std::path::Path;
 use tileheap::units::Bytes;
 
 use crate::streamer::FrameRecord;
-use crate::support::fault::{Result, create_file, file};
+use crate::support::error::{Result, create_file, file};
 
 const WIDTH: f64 = 1000.0;
 const TALL: f64 = 240.0;

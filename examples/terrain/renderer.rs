@@ -16,7 +16,7 @@ use crate::paint::Painter;
 use crate::quadtree::{FINEST, Quadtree, Seen, TEXELS};
 use crate::streamer::{PALETTE, Streamer};
 use crate::support::SLOTS;
-use crate::support::fault::{Called, Result};
+use crate::support::error::{Called, Result};
 use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
@@ -395,7 +395,7 @@ impl Pen<'_> {
                     bind(pipelines.plain);
                 }
             }
-            let stages = vk::ShaderStageFlags::VERTEX | vk::ShaderStageFlags::FRAGMENT;
+            let stages = pipelines.push_constant_stages;
             // SAFETY: as above; the layout has a range of that size.
             unsafe {
                 device.cmd_push_constants(commands, layout, stages, 0, bytemuck::bytes_of(&constants));

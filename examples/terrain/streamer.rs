@@ -17,7 +17,7 @@ use crate::overlay::Block;
 use crate::paint::Painter;
 use crate::quadtree::{NODES, Node, Seen, TEXELS};
 use crate::support::SLOTS;
-use crate::support::fault::{Result, create_file, file};
+use crate::support::error::{Result, create_file, file};
 
 /// Where textures are mixed, the smallest squares are painted in four bytes: so near, one sees the dots.
 const MIXED_DEPTH: u32 = 7;

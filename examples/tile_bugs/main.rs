@@ -16,11 +16,10 @@
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 mod bug;
-mod fault;
 mod perform;
 mod stage;
+use tileheap_examples as support;
 
-use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -29,8 +28,8 @@ use clap::{Parser, ValueEnum};
 use tileheap::runtime::{Context, ContextDesc};
 
 use crate::bug::{Bug, Program};
-use crate::fault::{Fault, Result};
 use crate::stage::{EXTENT, Stage};
+use crate::support::error::{Result, create_file, file};
 
 /// Shows what comes of a bug with tile memory.
 #[derive(Debug, Parser)]
@@ -58,8 +57,8 @@ fn main() -> ExitCode {
     };
     match run(bug, &args) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => {
-            eprintln!("error: {fault}");
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
@@ -125,14 +124,7 @@ fn sentence(bug: Bug) -> String {
 }
 
 fn write(path: &Path, texels: &[[u8; 4]]) -> Result<()> {
-    let fault = |why: String| Fault::File {
-        path: path.to_owned(),
-        why,
-    };
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| fault(error.to_string()))?;
-    }
-    let target = BufWriter::new(File::create(path).map_err(|error| fault(error.to_string()))?);
+    let target = BufWriter::new(create_file(path)?);
     let mut encoder = png::Encoder::new(target, EXTENT.width, EXTENT.height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
@@ -140,5 +132,5 @@ fn write(path: &Path, texels: &[[u8; 4]]) -> Result<()> {
         writer.write_image_data(texels.as_flattened())?;
         writer.finish()
     });
-    written.map_err(|error| fault(error.to_string()))
+    written.map_err(|error| file(path, error))
 }

@@ -10,8 +10,9 @@ use tileheap::ffi;
 use tileheap::runtime::Capabilities;
 
 use crate::bug::{Interlude, Program};
-use crate::fault::{Called, Result};
 use crate::stage::{EXTENT, FORMAT, Image, Stage, WHOLE_IMAGE};
+use crate::support::error::{Called, Result};
+use crate::support::shaders::PAINTING_FRAG;
 
 /// The name of the command buffers, which the messages of the validation layers repeat.
 const NAME: &std::ffi::CStr = c"deliberate mistake";
@@ -165,7 +166,7 @@ fn draw_painting(stage: &Stage<'_>, commands: vk::CommandBuffer, motif: u32) {
     // SAFETY: a pass with one target of the pipeline's format is open, or inherited.
     unsafe {
         device.cmd_bind_pipeline(commands, vk::PipelineBindPoint::GRAPHICS, pipeline.handle);
-        let stages = vk::ShaderStageFlags::FRAGMENT;
+        let stages = PAINTING_FRAG.stage;
         device.cmd_push_constants(commands, pipeline.layout, stages, 0, &motif.to_ne_bytes());
         device.cmd_draw(commands, 3, 1, 0, 0);
     }

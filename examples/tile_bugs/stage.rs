@@ -5,11 +5,10 @@ use tileheap::ffi::{self, tile_memory_heap};
 use tileheap::runtime::{Capabilities, Context};
 
 use crate::bug::Program;
-use crate::fault::{Called, Fault, Result};
-
-mod spirv {
-    include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
-}
+use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
+use crate::support::error::{Called, Error, Result};
+use crate::support::pipeline::Module;
+use crate::support::shaders::{EXHIBITION_FRAG, FULLSCREEN_VERT, PAINTING_FRAG, Shader};
 
 pub(crate) const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 640,
@@ -52,7 +51,7 @@ pub(crate) struct Stage<'a> {
     ordinary: Vec<vk::DeviceMemory>,
     pub(crate) painting: Pipeline,
     pub(crate) exhibition: Pipeline,
-    set_layout: vk::DescriptorSetLayout,
+    set_layout: SetLayout,
     descriptors: vk::DescriptorPool,
     pub(crate) set: vk::DescriptorSet,
     pub(crate) commands: vk::CommandPool,
@@ -62,16 +61,16 @@ impl<'a> Stage<'a> {
     pub(crate) fn new(context: &'a Context, program: &Program) -> Result<Stage<'a>> {
         let needed = Capabilities::SYNCHRONIZATION_2 | Capabilities::DYNAMIC_RENDERING;
         if context.support().version() < vk::API_VERSION_1_3 || !context.support().offers().contains(needed) {
-            return Err(Fault::Lacks(
+            return Err(Error::Unsupported(
                 "this program needs Vulkan 1.3: choose another device with TILEHEAP_DEVICE",
             ));
         }
         if let Some(missing) = context.tile().missing().first() {
-            return Err(Fault::NoTileMemory(missing.to_string()));
+            return Err(Error::NoTileMemory(missing.to_string()));
         }
         let device = context.device();
         let tile = tile_memory_heap::Device::new(context.instance(), device)
-            .map_err(|missing| Fault::NoTileMemory(missing.to_string()))?;
+            .map_err(|missing| Error::NoTileMemory(missing.to_string()))?;
         let mut stage = Stage {
             context,
             device,
@@ -89,7 +88,7 @@ impl<'a> Stage<'a> {
             ordinary: Vec::new(),
             painting: Pipeline::default(),
             exhibition: Pipeline::default(),
-            set_layout: vk::DescriptorSetLayout::null(),
+            set_layout: SetLayout::default(),
             descriptors: vk::DescriptorPool::null(),
             set: vk::DescriptorSet::null(),
             commands: vk::CommandPool::null(),
@@ -117,7 +116,9 @@ impl<'a> Stage<'a> {
         unsafe { self.device.get_image_memory_requirements2(&info, &mut ordinary) };
         let (size, alignment) = (needs.size, needs.alignment);
         if size == 0 {
-            return Err(Fault::Lacks("the device refuses R8G8B8A8_UNORM in tile memory"));
+            return Err(Error::Unsupported(
+                "the device refuses R8G8B8A8_UNORM in tile memory",
+            ));
         }
         let half = (size / 2).next_multiple_of(alignment);
         // The medallion first; the dunes behind it, or from its middle on.
@@ -193,7 +194,7 @@ impl<'a> Stage<'a> {
         let fitting = profile.ordinary_type_bits() & profile.type_bits(|kind| kind.flags.contains(wanted));
         let candidates = fitting & needs.memory_type_bits;
         if candidates == 0 {
-            return Err(Fault::Lacks("no memory type of the device fits"));
+            return Err(Error::Unsupported("no memory type of the device fits"));
         }
         let info = vk::MemoryAllocateInfo::default()
             .allocation_size(needs.size)
@@ -227,49 +228,21 @@ impl<'a> Stage<'a> {
     }
 
     fn make_pipelines(&mut self) -> Result<()> {
-        let bindings = [0, 1].map(|binding| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(binding)
-                .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
-                .descriptor_count(1)
-                .stage_flags(vk::ShaderStageFlags::FRAGMENT)
-        });
-        let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
-        // SAFETY: the description is complete.
-        self.set_layout = unsafe { self.device.create_descriptor_set_layout(&info, None) }
-            .called("vkCreateDescriptorSetLayout")?;
-        let motif = [vk::PushConstantRange {
-            stage_flags: vk::ShaderStageFlags::FRAGMENT,
-            offset: 0,
-            size: 4,
-        }];
-        let layouts = [self.set_layout];
-        let painting = vk::PipelineLayoutCreateInfo::default().push_constant_ranges(&motif);
-        let exhibition = vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts);
-        self.painting = self.make_pipeline(&painting, spirv::PAINTING_FRAG)?;
-        self.exhibition = self.make_pipeline(&exhibition, spirv::EXHIBITION_FRAG)?;
+        self.set_layout = SetLayout::new(self.device, &[&EXHIBITION_FRAG], 0, &[])?;
+        self.painting = self.make_pipeline(&[], &PAINTING_FRAG)?;
+        self.exhibition = self.make_pipeline(&[self.set_layout.handle], &EXHIBITION_FRAG)?;
         Ok(())
     }
 
     /// A triangle over the whole target.
-    fn make_pipeline(&self, layout: &vk::PipelineLayoutCreateInfo<'_>, fragment: &[u32]) -> Result<Pipeline> {
+    fn make_pipeline(&self, sets: &[vk::DescriptorSetLayout], fragment: &Shader) -> Result<Pipeline> {
         let device = self.device;
-        // SAFETY: the description is complete.
-        let layout =
-            unsafe { device.create_pipeline_layout(layout, None) }.called("vkCreatePipelineLayout")?;
-        let module = |code: &[u32]| {
-            let info = vk::ShaderModuleCreateInfo::default().code(code);
-            // SAFETY: the build compiled the code for Vulkan 1.1.
-            unsafe { device.create_shader_module(&info, None) }.called("vkCreateShaderModule")
-        };
-        let modules = [module(spirv::FULLSCREEN_VERT)?, module(fragment)?];
-        let kinds = [vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::FRAGMENT];
-        let stages = [0, 1].map(|stage| {
-            vk::PipelineShaderStageCreateInfo::default()
-                .stage(kinds[stage])
-                .module(modules[stage])
-                .name(c"main")
-        });
+        let layout = create_pipeline_layout(device, sets, &[&FULLSCREEN_VERT, fragment])?;
+        let modules = [
+            Module::new(device, &FULLSCREEN_VERT)?,
+            Module::new(device, fragment)?,
+        ];
+        let stages = modules.each_ref().map(Module::stage);
         let vertices = vk::PipelineVertexInputStateCreateInfo::default();
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
             .topology(vk::PrimitiveTopology::TRIANGLE_LIST);
@@ -297,10 +270,6 @@ impl<'a> Stage<'a> {
             .push_next(&mut rendering);
         // SAFETY: the state is complete, and the layout has what the shaders use.
         let made = unsafe { device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-        for module in modules {
-            // SAFETY: pipelines do not need their modules once they exist.
-            unsafe { device.destroy_shader_module(module, None) };
-        }
         let handle = made
             .map_err(|(_, result)| result)
             .called("vkCreateGraphicsPipelines")?[0];
@@ -308,37 +277,13 @@ impl<'a> Stage<'a> {
     }
 
     fn make_descriptors(&mut self) -> Result<()> {
-        let device = self.device;
-        let sizes = [vk::DescriptorPoolSize {
-            ty: vk::DescriptorType::SAMPLED_IMAGE,
-            descriptor_count: 2,
-        }];
-        let pool = vk::DescriptorPoolCreateInfo::default()
-            .max_sets(1)
-            .pool_sizes(&sizes);
-        // SAFETY: the description is complete.
-        self.descriptors =
-            unsafe { device.create_descriptor_pool(&pool, None) }.called("vkCreateDescriptorPool")?;
-        let layouts = [self.set_layout];
-        let info = vk::DescriptorSetAllocateInfo::default()
-            .descriptor_pool(self.descriptors)
-            .set_layouts(&layouts);
-        // SAFETY: the pool has room for it.
-        self.set = unsafe { device.allocate_descriptor_sets(&info) }.called("vkAllocateDescriptorSets")?[0];
-        let images = [self.dunes, self.medallion].map(|image| {
-            [vk::DescriptorImageInfo::default()
-                .image_view(image.view)
-                .image_layout(vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL)]
-        });
-        let writes = [0, 1].map(|binding| {
-            vk::WriteDescriptorSet::default()
-                .dst_set(self.set)
-                .dst_binding(binding)
-                .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
-                .image_info(&images[binding as usize])
-        });
-        // SAFETY: nothing uses the set yet.
-        unsafe { device.update_descriptor_sets(&writes, &[]) };
+        let (device, layout) = (self.device, &self.set_layout);
+        self.descriptors = create_pool(device, 1, &layout.pool_sizes(1))?;
+        self.set = layout.allocate(device, self.descriptors)?;
+        for (binding, image) in (0..).zip([self.dunes, self.medallion]) {
+            let read = vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL;
+            layout.write_image(device, self.set, binding, image.view, read);
+        }
         Ok(())
     }
 
@@ -371,7 +316,7 @@ impl<'a> Stage<'a> {
                 device.destroy_pipeline(pipeline.handle, None);
                 device.destroy_pipeline_layout(pipeline.layout, None);
             }
-            device.destroy_descriptor_set_layout(self.set_layout, None);
+            device.destroy_descriptor_set_layout(self.set_layout.handle, None);
             for image in [self.dunes, self.medallion, self.sketch, self.picture] {
                 device.destroy_image_view(image.view, None);
                 device.destroy_image(image.handle, None);

@@ -72,7 +72,7 @@ fn check_stores(plan: &Plan) -> Result<()> {
         .passes()
         .iter()
         .find(|pass| pass.contents == Contents::Store);
-    match stores.filter(|_| !store::available()) {
+    match stores.filter(|_| !store::AVAILABLE) {
         Some(pass) => Err(RuntimeError::UnsupportedPass {
             pass: pass.name.clone(),
             why: "the runtime stores split lifetimes only if it is built with the feature `shaders`",

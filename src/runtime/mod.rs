@@ -85,6 +85,10 @@ mod render_pass;
 mod rendering;
 mod resources;
 mod retire;
+#[cfg(feature = "shaders")]
+mod store;
+#[cfg(not(feature = "shaders"))]
+#[path = "no_store.rs"]
 mod store;
 mod submission;
 mod submit;

@@ -25,7 +25,7 @@ impl DevicePlanner {
 
     /// The options, less what this build cannot do.
     pub(super) fn supported(options: &PlanOptions) -> PlanOptions {
-        let split = options.split && store::available();
+        let split = options.split && store::AVAILABLE;
         if options.split && !split {
             tracing::info!(
                 reason = "built without the feature `shaders`",

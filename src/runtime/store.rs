@@ -4,8 +4,9 @@
 //! pass 2 blur (the caller's) ──► store hdr: bind, barriers, begin, draw one triangle, end ──► pass 3 (the caller's)
 //! ```
 //! An image is drawn by a triangle that covers it: each texel of the stretch is fetched and written as it is, depth as
-//! `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are `shaders/store*`, compiled when the crate is built;
-//! without the feature `shaders` no life is split ([`available`]).
+//! `gl_FragDepth`. A buffer is copied word by word by a dispatch. The shaders are
+//! `shaders/store`, compiled when the crate is built; without the feature `shaders`, `no_store.rs` takes this module's place and no
+//! lifetime is split.
 
 use ash::vk;
 
@@ -19,21 +20,33 @@ use crate::Result;
 use crate::frame::{Contents, PassId, ResourceKind, Texels, texels_of};
 use crate::plan::{AccessPlan, Plan};
 
-#[cfg(feature = "shaders")]
-mod built_in {
+#[allow(dead_code, unreachable_pub)]
+mod shaders {
     include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 }
+use shaders::{STORE_COMP, STORE_FLOAT_FRAG, STORE_VERT, Shader, pool_sizes, set_layout_bindings};
 
 /// Whether there are shaders to store with.
-pub(super) const fn available() -> bool {
-    cfg!(feature = "shaders")
-}
+pub(super) const AVAILABLE: bool = true;
 
 /// What a store's pipeline runs.
 #[derive(Clone, Copy)]
 enum Program {
     Draw(Texels),
     Dispatch,
+}
+
+impl Program {
+    /// The shader that reads what is stored.
+    fn reader(self) -> &'static Shader {
+        match self {
+            Program::Draw(Texels::Float) => &STORE_FLOAT_FRAG,
+            Program::Draw(Texels::Int) => &shaders::STORE_INT_FRAG,
+            Program::Draw(Texels::Uint) => &shaders::STORE_UINT_FRAG,
+            Program::Draw(Texels::Depth) => &shaders::STORE_DEPTH_FRAG,
+            Program::Dispatch => &STORE_COMP,
+        }
+    }
 }
 
 /// What is recorded inside a store pass.
@@ -47,8 +60,6 @@ pub(super) struct StorePass {
     groups: Option<u32>,
 }
 
-/// Words that one workgroup copies at a time.
-const WORDS_PER_GROUP: u64 = 64;
 /// `maxComputeWorkGroupCount` is at least this along each axis.
 const MOST_GROUPS: u64 = 65_535;
 
@@ -78,21 +89,24 @@ pub(super) fn create(
                 (Program::Draw(texels), None)
             }
             ResourceKind::Buffer { desc, .. } => {
-                let groups = (desc.size.0 / 4).div_ceil(WORDS_PER_GROUP).clamp(1, MOST_GROUPS);
+                let groups = (desc.size.0 / 4)
+                    .div_ceil(u64::from(STORE_COMP.local_size[0]))
+                    .clamp(1, MOST_GROUPS);
                 (Program::Dispatch, Some(groups as u32))
             }
         };
         let name = || frame.pass(pass).name.clone();
-        let (set_layout, layout) = create_layouts(state, owned, program, name)?;
+        let reader = program.reader();
+        let (set_layout, layout) = create_layouts(state, owned, reader, name)?;
         let pipeline = match program {
             Program::Draw(texels) => {
                 let target = targets[pass.index()].expect("images are stored in render passes");
-                draw_pipeline(state, owned, texels, target, layout, name)?
+                draw_pipeline(state, owned, texels, reader, target, layout, name)?
             }
             Program::Dispatch => dispatch_pipeline(state, owned, layout, name)?,
         };
         state.set_name(pipeline, &frame.pass(pass).name);
-        let set = |tables: &FrameTables| write_set(state, plan, pass, pool, set_layout, tables);
+        let set = |tables: &FrameTables| write_set(state, plan, pass, reader, pool, set_layout, tables);
         made.push(StorePass {
             pass,
             pipeline,
@@ -136,12 +150,9 @@ impl StorePass {
 }
 
 fn create_pool(state: &DeviceState, owned: &mut OwnedObjects, sets: u32) -> Result<vk::DescriptorPool> {
-    use vk::DescriptorType as T;
     // As many as there are of either kind, if all stores were of that kind.
-    let sizes = [(T::SAMPLED_IMAGE, 1), (T::STORAGE_BUFFER, 2)].map(|(ty, each)| vk::DescriptorPoolSize {
-        ty,
-        descriptor_count: each * sets,
-    });
+    let of = |shader: &'static Shader| pool_sizes(&set_layout_bindings(&[shader], 0), sets);
+    let sizes = [of(&STORE_FLOAT_FRAG), of(&STORE_COMP)].concat();
     let info = vk::DescriptorPoolCreateInfo::default()
         .max_sets(sets)
         .pool_sizes(&sizes);
@@ -155,30 +166,10 @@ fn create_pool(state: &DeviceState, owned: &mut OwnedObjects, sets: u32) -> Resu
 fn create_layouts(
     state: &DeviceState,
     owned: &mut OwnedObjects,
-    program: Program,
+    reader: &'static Shader,
     name: impl Fn() -> String,
 ) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
-    let (count, kind, stage) = match program {
-        Program::Draw(_) => (
-            1,
-            vk::DescriptorType::SAMPLED_IMAGE,
-            vk::ShaderStageFlags::FRAGMENT,
-        ),
-        Program::Dispatch => (
-            2,
-            vk::DescriptorType::STORAGE_BUFFER,
-            vk::ShaderStageFlags::COMPUTE,
-        ),
-    };
-    let bindings: Vec<_> = (0..count)
-        .map(|binding| {
-            vk::DescriptorSetLayoutBinding::default()
-                .binding(binding)
-                .descriptor_type(kind)
-                .descriptor_count(1)
-                .stage_flags(stage)
-        })
-        .collect();
+    let bindings = set_layout_bindings(&[reader], 0);
     let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
     // SAFETY: the bindings are the shader's.
     let set_layout = unsafe { state.device.create_descriptor_set_layout(&info, None) }
@@ -198,6 +189,7 @@ fn write_set(
     state: &DeviceState,
     plan: &Plan,
     pass: PassId,
+    reader: &Shader,
     pool: vk::DescriptorPool,
     set_layout: vk::DescriptorSetLayout,
     tables: &FrameTables,
@@ -209,24 +201,22 @@ fn write_set(
     // SAFETY: pool and layout are alive, and the pool has room for all sets.
     let sets = unsafe { state.device.allocate_descriptor_sets(&info) };
     let set = sets.with_call("vkAllocateDescriptorSets", || "a store")?[0];
-    for (binding, planned) in (0..).zip(plan.accesses_of(pass)) {
+    // Of an image's accesses the second is the attachment, which no descriptor is for.
+    for (binding, planned) in reader.bindings.iter().zip(plan.accesses_of(pass)) {
         let AccessPlan {
             placement, layout, ..
         } = *planned;
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
-            .dst_binding(binding);
+            .dst_binding(binding.binding)
+            .descriptor_type(binding.descriptor_type);
         let (images, buffers);
         let write = match tables.places[placement.index()] {
-            // What an image is stored in is an attachment.
-            BoundResource::Image(_) if binding > 0 => continue,
             BoundResource::Image(image) => {
                 images = [vk::DescriptorImageInfo::default()
                     .image_view(image.view)
                     .image_layout(layout)];
-                write
-                    .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
-                    .image_info(&images)
+                write.image_info(&images)
             }
             BoundResource::Buffer(buffer) => {
                 buffers = [vk::DescriptorBufferInfo {
@@ -234,9 +224,7 @@ fn write_set(
                     offset: buffer.offset,
                     range: buffer.size,
                 }];
-                write
-                    .descriptor_type(vk::DescriptorType::STORAGE_BUFFER)
-                    .buffer_info(&buffers)
+                write.buffer_info(&buffers)
             }
             // An external attachment comes with every frame.
             BoundResource::Missing => continue,
@@ -251,17 +239,14 @@ fn draw_pipeline(
     state: &DeviceState,
     owned: &mut OwnedObjects,
     texels: Texels,
+    fragment: &Shader,
     target: &Target,
     layout: vk::PipelineLayout,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
-    let [vertex, fragment] = draw_words(texels);
-    let vertex = Module::new(state, vertex, &name)?;
+    let vertex = Module::new(state, &STORE_VERT, &name)?;
     let fragment = Module::new(state, fragment, &name)?;
-    let stages = [
-        vertex.stage(vk::ShaderStageFlags::VERTEX),
-        fragment.stage(vk::ShaderStageFlags::FRAGMENT),
-    ];
+    let stages = [vertex.stage(), fragment.stage()];
     let input = vk::PipelineVertexInputStateCreateInfo::default();
     let assembly =
         vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
@@ -318,9 +303,9 @@ fn dispatch_pipeline(
     layout: vk::PipelineLayout,
     name: impl Fn() -> String,
 ) -> Result<vk::Pipeline> {
-    let module = Module::new(state, dispatch_words(), &name)?;
+    let module = Module::new(state, &STORE_COMP, &name)?;
     let info = vk::ComputePipelineCreateInfo::default()
-        .stage(module.stage(vk::ShaderStageFlags::COMPUTE))
+        .stage(module.stage())
         .layout(layout);
     // SAFETY: the shader is the crate's own, with the layout's two bindings.
     let made = unsafe {
@@ -347,21 +332,26 @@ fn keep(
 /// A shader module, destroyed when its pipeline is made.
 struct Module<'a> {
     state: &'a DeviceState,
+    stage: vk::ShaderStageFlags,
     handle: vk::ShaderModule,
 }
 
 impl<'a> Module<'a> {
-    fn new(state: &'a DeviceState, words: &[u32], name: impl Fn() -> String) -> Result<Module<'a>> {
-        let info = vk::ShaderModuleCreateInfo::default().code(words);
+    fn new(state: &'a DeviceState, shader: &Shader, name: impl Fn() -> String) -> Result<Module<'a>> {
+        let info = vk::ShaderModuleCreateInfo::default().code(shader.words);
         // SAFETY: the words are the crate's own, valid for Vulkan 1.1.
         let handle = unsafe { state.device.create_shader_module(&info, None) }
             .with_call("vkCreateShaderModule", name)?;
-        Ok(Module { state, handle })
+        Ok(Module {
+            state,
+            stage: shader.stage,
+            handle,
+        })
     }
 
-    fn stage(&self, stage: vk::ShaderStageFlags) -> vk::PipelineShaderStageCreateInfo<'static> {
+    fn stage(&self) -> vk::PipelineShaderStageCreateInfo<'static> {
         vk::PipelineShaderStageCreateInfo::default()
-            .stage(stage)
+            .stage(self.stage)
             .module(self.handle)
             .name(c"main")
     }
@@ -372,30 +362,4 @@ impl Drop for Module<'_> {
         // SAFETY: pipelines keep nothing of it.
         unsafe { self.state.device.destroy_shader_module(self.handle, None) };
     }
-}
-
-#[cfg(feature = "shaders")]
-fn draw_words(texels: Texels) -> [&'static [u32]; 2] {
-    let fragment = match texels {
-        Texels::Float => built_in::STORE_FLOAT_FRAG,
-        Texels::Int => built_in::STORE_INT_FRAG,
-        Texels::Uint => built_in::STORE_UINT_FRAG,
-        Texels::Depth => built_in::STORE_DEPTH_FRAG,
-    };
-    [built_in::STORE_VERT, fragment]
-}
-
-#[cfg(feature = "shaders")]
-fn dispatch_words() -> &'static [u32] {
-    built_in::STORE_COMP
-}
-
-#[cfg(not(feature = "shaders"))]
-fn draw_words(_: Texels) -> [&'static [u32]; 2] {
-    unreachable!("binding refuses frames with stores")
-}
-
-#[cfg(not(feature = "shaders"))]
-fn dispatch_words() -> &'static [u32] {
-    unreachable!("binding refuses frames with stores")
 }

@@ -207,8 +207,8 @@ fn a_missing_command_is_named() {
     };
     assert_eq!(
         missing.to_string(),
-        "vkGetDeviceProcAddr gives no vkCmdBindTileMemoryQCOM although VK_QCOM_tile_memory_heap needs it: \
-         enable the extension, or do without where the driver has its name alone"
+        "vkGetDeviceProcAddr returned null for vkCmdBindTileMemoryQCOM of VK_QCOM_tile_memory_heap: enable the extension; a driver \
+         that advertises only its name does not support it"
     );
 }
 

@@ -5,8 +5,8 @@
 //! recording tile draws 1000         on one with tile memory bound, which needs the layer
 //! ```
 //! A round of dispatches is five calls: a pipeline, a descriptor set, constants, a dispatch, a barrier. One of draws is six: a
-//! pipeline, a descriptor set, constants, vertices, indices and a draw, all in one render pass. Two pipelines and two sets take
-//! turns; each reaches a storage buffer, in tile memory where there is some. Prints the number of calls.
+//! pipeline, a descriptor set, constants, vertices, indices and a draw, all in one render pass. Two pipelines and two sets
+//! alternate; each accesses a storage buffer, in tile memory where there is some. Prints the number of calls.
 
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]

@@ -3,13 +3,13 @@
 // A tile buffer is filled in one command buffer and copied to the host in the next one of the same batch. With --forget the second
 // command buffer does not bind tile memory, so that the contents are lost before they are copied.
 //
-//     c++ -std=c++17 emulator/examples/tile_memory.cpp -lvulkan -o target/tile_memory
+//     c++ -std=c++17 crates/emulator/examples/tile_memory.cpp -lvulkan -o target/tile_memory
 //     export VK_LAYER_PATH=$PWD/target/emulator VK_INSTANCE_LAYERS=VK_LAYER_TILEHEAP_emulator
 //     VK_TILEHEAP_EMULATOR_PROFILE=generous target/tile_memory            # 0x12345678
 //     VK_TILEHEAP_EMULATOR_PROFILE=generous target/tile_memory --forget   # 0xffff00ff: poison
 //
 // Needs Vulkan's headers of any age (Debian: libvulkan-dev) and a device whose tile buffers can be copied, as the profile
-// `generous` has it. Without tile memory it says so, and exits with 3.
+// `generous` has it. Without tile memory it prints a message and exits with 3.
 
 #include <vulkan/vulkan.h>
 

@@ -11,7 +11,7 @@
 //!
 //! ```text
 //! tables ◄── model ◄── hooks
-//! │          │         └ unpack arguments, ask the model, call the driver
+//! │          │         └ unpack arguments, query the model, call the driver
 //! │          └ heap, resources, recordings, submissions; knows no device and no command table
 //! └ what a driver offers, as plain data: commands, settings, messages, the emulated physical device
 //! ```

@@ -61,6 +61,9 @@ fn at(path: &str) -> String {
 }
 
 /// Parses a whole text into any type of document.
+///
+/// # Errors
+/// The first error, with its position and path.
 pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, JsonSyntaxError> {
     if let Some(list) = list_instead(text) {
         return Err(list);

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! the application's   A ─► TILE ─► B ─► C ─► D         TILE is ours, C holds our usage bit
-//! handed down         A' ───────► B' ─► C' ─► D        copies up to the last change, the application's own from there
+//! passed down         A' ───────► B' ─► C' ─► D        copies up to the last change, the application's own from there
 //! ```
-//! A structure of unknown type has unknown size, so copying ends before it: what lies behind goes down as it is, and
-//! drivers skip structures that they do not know.
+//! A structure of unknown type has unknown size, so copying ends before it: the rest is passed as it is, and drivers skip
+//! structures that they do not know.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -26,7 +26,7 @@ pub enum Treatment {
     Edit,
 }
 
-/// A chain to hand down.
+/// A chain to pass to the next layer.
 pub struct Chain {
     head: *const c_void,
     copies: Vec<Box<[u64]>>,
@@ -134,7 +134,7 @@ pub unsafe fn find<'a, T: TaggedStructure>(p_next: *const c_void) -> Option<&'a 
 /// The first structure of type `T` in an application's output chain.
 ///
 /// # Safety
-/// `p_next` is null or a valid chain, which lives for `'a` and which nobody else reads or writes.
+/// `p_next` is null or a valid chain, which lives for `'a` and which is not otherwise accessed.
 pub unsafe fn find_mut<'a, T: TaggedStructure>(p_next: *mut c_void) -> Option<&'a mut T> {
     // SAFETY: The caller's promise.
     let at = unsafe { find_raw(p_next, T::STRUCTURE_TYPE) };

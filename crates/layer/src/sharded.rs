@@ -68,12 +68,12 @@ impl<T> Sharded<T> {
         self.shard(handle).write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a handle's state, in the place of what was remembered of it.
+    /// Sets a handle's state.
     pub fn insert(&self, handle: u64, value: T) {
         self.write(handle).insert(handle, value);
     }
 
-    /// Forgets a handle.
+    /// Removes a handle, and returns its state.
     pub fn remove(&self, handle: u64) -> Option<T> {
         // Most handles that are destroyed were never remembered.
         if !self.read(handle).contains_key(&handle) {
@@ -85,12 +85,12 @@ impl<T> Sharded<T> {
         removed
     }
 
-    /// What `use_it` makes of a handle's state.
+    /// Applies `use_it` to a handle's state.
     pub fn with<R>(&self, handle: u64, use_it: impl FnOnce(&T) -> R) -> Option<R> {
         self.read(handle).get(&handle).map(use_it)
     }
 
-    /// Forgets every handle for which `forget` holds.
+    /// Removes every handle for which `forget` holds.
     pub fn remove_all(&self, forget: impl Fn(&T) -> bool) {
         for shard in &self.shards {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);

@@ -80,7 +80,10 @@ impl Compiler {
             return Err(Error::Reflect(format!("SPIR-V 1.{minor} is newer than 1.3")));
         }
         let words = self.compile(source, stage, defines, minor)?;
-        let interface = crate::reflect::reflect(&words)?;
+        let interface = crate::reflect::reflect(&words).map_err(|error| match source {
+            Source::File(path) => Error::Reflect(format!("{}: {error}", path.display())),
+            Source::Text(_) => Error::Reflect(error),
+        })?;
         Ok((words, interface))
     }
 }

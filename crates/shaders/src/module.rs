@@ -68,15 +68,12 @@ pub fn pool_sizes(
     bindings.iter().map(size).collect()
 }
 
-/// One range for the push constants of all of these shaders; none if they have none.
-pub fn push_constant_ranges(shaders: &[&Shader]) -> Vec<vk::PushConstantRange> {
-    let with = shaders.iter().filter(|shader| shader.push_constant_bytes > 0);
-    let stages = with.clone().fold(vk::ShaderStageFlags::empty(), |stages, shader| stages | shader.stage);
-    let size = with.map(|shader| shader.push_constant_bytes).max();
-    let range = size.map(|size| vk::PushConstantRange {
-        stage_flags: stages,
+/// The range of the push constants that any of these shaders declares; `None` if none does.
+pub fn push_constant_range(shaders: &[&Shader]) -> Option<vk::PushConstantRange> {
+    let with = || shaders.iter().filter(|shader| shader.push_constant_bytes > 0);
+    Some(vk::PushConstantRange {
+        stage_flags: with().fold(vk::ShaderStageFlags::empty(), |stages, shader| stages | shader.stage),
         offset: 0,
-        size,
-    });
-    range.into_iter().collect()
+        size: with().map(|shader| shader.push_constant_bytes).max()?,
+    })
 }

@@ -2,8 +2,9 @@
 //!
 //! SPIRV-Reflect 0.2.3 trusts its input and aborts on what it does not know, so only modules that [`crate::Compiler`] made come
 //! here, up to SPIR-V 1.3. Of these it misses storage buffers: they are of the storage class `StorageBuffer` since SPIR-V 1.3 and
-//! of the class `Uniform`, decorated `BufferBlock`, before. It gets them as before ([`as_spirv_1_0`]). Its safe functions make
-//! slices of null pointers, at which programs with debug assertions abort; so the C library's own tables are read here.
+//! of the class `Uniform`, decorated `BufferBlock`, before; and it does not know specialization constants. It gets both rewritten
+//! ([`rewrite`]). The crate's safe functions make slices of null pointers, at which programs with debug assertions abort; so
+//! the C library's own tables are read here.
 #![allow(unsafe_code)]
 
 use std::collections::BTreeSet;
@@ -11,8 +12,6 @@ use std::ffi::{CStr, c_char};
 use std::mem::MaybeUninit;
 
 use spirv_reflect::ffi;
-
-use crate::error::{Error, Result};
 
 /// What a shader declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,13 +53,12 @@ pub struct VertexInput {
 }
 
 /// What a module made by this crate's compiler declares.
-pub(crate) fn reflect(words: &[u32]) -> Result<Interface> {
-    let rewritten = as_spirv_1_0(words);
+pub(crate) fn reflect(words: &[u32]) -> Result<Interface, String> {
+    let rewritten = rewrite(words);
     let module = Module::new(&rewritten.words)?;
-    let push_constants = module.push_constants().iter();
     Ok(Interface {
         bindings: module.bindings(),
-        push_constant_bytes: push_constants.map(|block| block.padded_size).max().unwrap_or(0),
+        push_constant_bytes: module.push_constant_bytes(),
         local_size: rewritten.local_size,
         vertex_inputs: module.vertex_inputs(),
     })
@@ -70,7 +68,7 @@ pub(crate) fn reflect(words: &[u32]) -> Result<Interface> {
 struct Module(Box<ffi::SpvReflectShaderModule>);
 
 impl Module {
-    fn new(words: &[u32]) -> Result<Module> {
+    fn new(words: &[u32]) -> Result<Module, String> {
         let mut module = Box::new(MaybeUninit::<ffi::SpvReflectShaderModule>::zeroed());
         // SAFETY: the words are a whole module that a compiler made, of a version that the library knows; it copies them, and
         // fills in the structure.
@@ -78,7 +76,7 @@ impl Module {
             ffi::spvReflectCreateShaderModule(size_of_val(words), words.as_ptr().cast(), module.as_mut_ptr())
         };
         if result != ffi::SpvReflectResult_SPV_REFLECT_RESULT_SUCCESS {
-            return Err(Error::Reflect(format!("result {result}")));
+            return Err(format!("SpvReflectResult {result}"));
         }
         // SAFETY: zeros are valid for integers and pointers, of which the structure consists.
         Ok(Module(unsafe { module.assume_init() }))
@@ -92,9 +90,18 @@ impl Module {
         bindings
     }
 
-    fn push_constants(&self) -> &[ffi::SpvReflectBlockVariable] {
+    /// To the end of the last member, without padding.
+    fn push_constant_bytes(&self) -> u32 {
         // SAFETY: the library's count and array.
-        unsafe { slice(self.0.push_constant_blocks, self.0.push_constant_block_count) }
+        let blocks = unsafe { slice(self.0.push_constant_blocks, self.0.push_constant_block_count) };
+        // SAFETY: as above, of each block.
+        let members = blocks
+            .iter()
+            .flat_map(|block| unsafe { slice(block.members, block.member_count) });
+        members
+            .map(|member| member.offset + member.size)
+            .max()
+            .unwrap_or(0)
     }
 
     fn vertex_inputs(&self) -> Vec<VertexInput> {
@@ -163,16 +170,18 @@ unsafe fn text(string: *const c_char) -> String {
     unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
 }
 
-/// A module with storage buffers as SPIR-V 1.0 has them.
+/// A module with storage buffers as SPIR-V 1.0 has them, and specialization constants as ordinary ones.
 struct Rewritten {
     words: Vec<u32>,
     /// Of the execution mode `LocalSize`; 0 if there is none.
     local_size: [u32; 3],
 }
 
-fn as_spirv_1_0(words: &[u32]) -> Rewritten {
+fn rewrite(words: &[u32]) -> Rewritten {
     const EXECUTION_MODE: u32 = 16;
     const LOCAL_SIZE: u32 = 17;
+    // `OpSpecConstantTrue` to `OpSpecConstantComposite`; `OpConstantTrue` and so on are 7 less.
+    const SPEC_CONSTANTS: std::ops::RangeInclusive<u32> = 48..=51;
     const TYPE_ARRAYS: [u32; 2] = [28, 29];
     const TYPE_POINTER: u32 = 32;
     const VARIABLE: u32 = 59;
@@ -200,6 +209,7 @@ fn as_spirv_1_0(words: &[u32]) -> Rewritten {
                 rewritten[at + 2] = UNIFORM;
                 buffers.insert(*elements.get(&pointee).unwrap_or(&pointee));
             }
+            (opcode, _) if SPEC_CONSTANTS.contains(&opcode) => rewritten[at] -= 7,
             (VARIABLE, &[_, _, STORAGE_BUFFER, ..]) => rewritten[at + 3] = UNIFORM,
             (DECORATE, &[target, BLOCK]) => blocks.push((target, at + 2)),
             _ => {}

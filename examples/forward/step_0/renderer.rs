@@ -5,7 +5,7 @@ use ash::vk;
 use super::gpu::{Buffer, COLOR_TARGET, COPIED, DEPTH_TARGET, FAR, Gpu, Image, NOTHING, SAMPLED, attachment};
 use crate::drawing::{DEPTH, Drawing, HDR, Inputs, PICTURE, SHADOW, SHADOW_EXTENT};
 use crate::scene::{self, Constants};
-use crate::support::fault::{Called, Result};
+use crate::support::error::{Called, Result};
 use crate::support::picture::Rendered;
 
 /// Renders so many frames, one after the other; the last one's picture.

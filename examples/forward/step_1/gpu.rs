@@ -4,7 +4,7 @@ use ash::vk;
 use tileheap::runtime::{Capabilities, Device, DeviceDesc, DeviceQueue, Support};
 
 use crate::machine::Machine;
-use crate::support::fault::{Called, Fault, Result};
+use crate::support::error::{Called, Error, Result};
 
 /// Depth is 1 at the far end.
 pub(crate) const FAR: vk::ClearValue = vk::ClearValue {
@@ -136,7 +136,7 @@ impl Gpu {
             (allowed && kind.property_flags.contains(wanted)).then_some(index as u32)
         };
         let Some(kind) = types.enumerate().find_map(fits) else {
-            return Err(Fault::NoDevice("no memory type fits".to_owned()));
+            return Err(Error::NoDevice("no memory type fits".to_owned()));
         };
         let info = vk::MemoryAllocateInfo::default()
             .allocation_size(needs.size)

@@ -9,7 +9,7 @@ use tileheap::units::Bytes;
 
 use crate::drawing::{DEPTH, HDR, PICTURE, SHADOW, SHADOW_EXTENT};
 use crate::scene;
-use crate::support::fault::Result;
+use crate::support::error::Result;
 
 /// The frame, and the names of its parts.
 pub(crate) struct Forward {

@@ -9,7 +9,7 @@ use super::frame::{Forward, describe};
 use super::gpu::{Buffer, Gpu, Image, copy_picture};
 use crate::drawing::{Drawing, Inputs, PICTURE};
 use crate::scene::{self, Constants};
-use crate::support::fault::{Called, Result};
+use crate::support::error::{Called, Result};
 use crate::support::picture::Rendered;
 
 /// Renders so many frames, one after the other; the last one's picture.

@@ -121,10 +121,10 @@ macro_rules! loader {
             /// Loads the commands through `load`, for layers and for devices that are not `ash`'s.
             ///
             /// # Errors
-            /// [`MissingCommand`]($crate::ffi::MissingCommand) where `load` gives null.
+            /// [`MissingCommand`]($crate::ffi::MissingCommand) where `load` returns null.
             ///
             /// # Safety
-            /// `load` gives null or a command of the name it is asked for, which can be called with `device`.
+            /// `load` returns null or the command of the name passed to it, which can be called with `device`.
             pub unsafe fn load_with(
                 load: impl FnMut(&::std::ffi::CStr) -> *const ::std::ffi::c_void,
                 device: ::ash::vk::Device,
@@ -157,10 +157,10 @@ macro_rules! loader {
             /// Loads every pointer through `load`.
             ///
             /// # Errors
-            /// [`MissingCommand`]($crate::ffi::MissingCommand) where `load` gives null.
+            /// [`MissingCommand`]($crate::ffi::MissingCommand) where `load` returns null.
             ///
             /// # Safety
-            /// `load` gives null or a command of the name it is asked for.
+            /// `load` returns null or the command of the name passed to it.
             pub unsafe fn load(
                 mut load: impl FnMut(&::std::ffi::CStr) -> *const ::std::ffi::c_void,
             ) -> Result<DeviceFn, $crate::ffi::MissingCommand> {

@@ -71,7 +71,7 @@ structure! {
     /// ```
     PhysicalDeviceTileMemoryHeapFeaturesQCOM, s_type 1_000_547_000, p_next *mut,
     extends [ExtendsPhysicalDeviceFeatures2, ExtendsDeviceCreateInfo] {
-        /// Tile memory can be allocated, and tile usage bits can be asked for.
+        /// Tile memory can be allocated, and tile usage bits can be used.
         tile_memory_heap: bool => vk::Bool32,
     }
 }
@@ -96,7 +96,7 @@ structure! {
     /// ```
     PhysicalDeviceTileMemoryHeapPropertiesQCOM, s_type 1_000_547_001, p_next *mut,
     extends [ExtendsPhysicalDeviceProperties2] {
-        /// Contents live until the end of the submit call, not only of the batch.
+        /// Contents survive until the end of the submit call, not only of the batch.
         queue_submit_boundary: bool => vk::Bool32,
         /// Buffers in tile memory can be copied from and to.
         tile_buffer_transfers: bool => vk::Bool32,
@@ -106,7 +106,7 @@ structure! {
 structure! {
     /// <https://registry.khronos.org/vulkan/specs/latest/man/html/VkTileMemoryRequirementsQCOM.html>
     ///
-    /// Size and alignment 0: the resource cannot live in tile memory. The alignment need not be a power of two.
+    /// Size and alignment 0: the resource cannot be placed in tile memory. The alignment need not be a power of two.
     ///
     /// Source: `VUID-VkTileMemoryRequirementsQCOM-sType-sType`.
     ///

@@ -54,7 +54,7 @@ pub struct TileHeap {
     pub memory_type: u32,
     /// Size of the heap; no tile memory object can be larger (VUID-vkAllocateMemory-pAllocateInfo-01713).
     pub size: Bytes,
-    /// Contents live until the end of the submit, not only of the batch (`queueSubmitBoundary`).
+    /// Contents survive until the end of the submit, not only of the batch (`queueSubmitBoundary`).
     pub queue_submit_boundary: bool,
     /// Buffers in tile memory can be copied from and to (`tileBufferTransfers`).
     pub buffer_transfers: bool,

@@ -228,7 +228,7 @@ impl ProfileJson {
         let tile = self.tile.map(|tile| TileHeap {
             heap: tile.heap_index,
             memory_type: tile.memory_type_index,
-            // Where the index is out of range, validation says so.
+            // Validation reports an index out of range.
             size: heaps
                 .get(tile.heap_index as usize)
                 .map_or(Bytes::ZERO, |heap| heap.size),

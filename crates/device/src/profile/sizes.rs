@@ -5,7 +5,7 @@
 //!      96   96   96   96   96
 //!    ┌────┬────┬────┬────┬────┐ 32
 //!    ├────┼────┼────┼────┼────┤ 32       480 / 96 = 5 blocks across, 270 / 32 rounded up = 9 down,
-//!    ┊    ┊    ┊    ┊    ┊    ┊          45 blocks = 552,960 bytes, as the driver said
+//!    ┊    ┊    ┊    ┊    ┊    ┊          45 blocks = 552,960 bytes, as the driver reported
 //!    └────┴────┴────┴────┴────┘ 32 x 9 = 288
 //! ```
 

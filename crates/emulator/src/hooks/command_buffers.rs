@@ -29,7 +29,7 @@ entry_points! {
         call_down!(device.driver.commands, vkDestroyCommandPool(handle, pool, allocator));
     }
 
-    /// Recording begins anew with `vkBeginCommandBuffer`; nothing is to be done here.
+    /// Nothing to do: `vkBeginCommandBuffer` begins a new recording.
     fn vkResetCommandPool(
         handle: vk::Device,
         pool: vk::CommandPool,
@@ -99,7 +99,7 @@ entry_points! {
         call_down!(recorder.device.driver.commands, vkBeginCommandBuffer(commands, &copy))
     }
 
-    /// Recording begins anew with `vkBeginCommandBuffer`; nothing is to be done here.
+    /// Nothing to do: `vkBeginCommandBuffer` begins a new recording.
     fn vkResetCommandBuffer(commands: vk::CommandBuffer, flags: vk::CommandBufferResetFlags) -> vk::Result {
         let Some(device) = device_of(commands) else { return vk::Result::ERROR_UNKNOWN };
         call_down!(device.driver.commands, vkResetCommandBuffer(commands, flags))

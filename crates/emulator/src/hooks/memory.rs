@@ -136,7 +136,7 @@ entry_points! {
         call_down!(device.driver.commands, vkMapMemory2KHR(handle, info, out))
     }
 
-    /// Remapped types, and the tile type for what can live there.
+    /// Remapped types, and the tile type for resources that can be placed there.
     fn vkGetImageMemoryRequirements(handle: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
         let Some(device) = device_of(handle) else { return };
         call_down!(device.driver.commands, vkGetImageMemoryRequirements(handle, image, out));

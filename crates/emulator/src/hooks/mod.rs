@@ -1,6 +1,6 @@
 //! The entry points, and the objects behind their handles.
 //!
-//! An entry point converts what Vulkan passes, asks the model, and calls the driver; a panic ends inside it.
+//! An entry point converts Vulkan's arguments, queries the model, and calls the driver; a panic ends inside it.
 //!
 //! ```text
 //! driver, instance, device, recorder    the state behind a handle, and how to find it

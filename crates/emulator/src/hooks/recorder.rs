@@ -91,7 +91,7 @@ fn look_up(commands: vk::CommandBuffer, forgotten: u64) -> Option<*const Recorde
     Some(recorder)
 }
 
-/// Recorders were removed: no thread may take what it found for one that lives.
+/// Recorders were removed: threads must not use what they found before.
 fn removed() {
     FORGOTTEN.fetch_add(1, Ordering::Release);
 }

@@ -1,4 +1,4 @@
-//! Create infos without what is the layer's: copies, never the application's own structures.
+//! Copies of structures without the bits and chained structures of the layer's extensions.
 
 use ash::vk;
 use ash::vk::TaggedStructure;
@@ -12,7 +12,7 @@ use tileheap_layer::chain::{Chain, Treatment};
 
 use crate::tables::extended_flags::{ImageStencilUsage, ImageUsage, ImageViewUsage};
 
-/// A structure to hand down, and what it points to.
+/// A structure to pass down, and what it points to.
 pub(crate) struct Stripped<T> {
     /// The copy.
     pub(crate) info: T,
@@ -209,11 +209,11 @@ mod tests {
 
     const BIT: u64 = IMAGE_USAGE_2_TILE_MEMORY_BIT_QCOM;
 
-    /// What is found in a chain handed down.
+    /// The flags in a chain that is passed down.
     fn flags<const TYPE: i32>(p_next: *const std::ffi::c_void) -> u64 {
         // SAFETY: The tests' chains are valid.
         unsafe { tileheap_layer::chain::find::<extended_flags::ExtendedFlags<TYPE>>(p_next) }
-            .expect("it is handed down")
+            .expect("it is passed down")
             .flags
     }
 
@@ -272,7 +272,7 @@ mod tests {
         let later = unsafe {
             tileheap_layer::chain::find::<vk::FramebufferAttachmentsCreateInfo<'_>>(below.info.p_next)
         };
-        let later = later.expect("it is handed down");
+        let later = later.expect("it is passed down");
         // SAFETY: As above.
         let images = unsafe { elements(later.p_attachment_image_infos, later.attachment_image_info_count) };
         assert_eq!(images.len(), 2);

@@ -18,7 +18,7 @@ pub(crate) struct BoundSets {
 #[derive(Default)]
 struct Point {
     pipeline: u64,
-    /// Handles, and the complements of the numbers of pushes; 0 for what is not known.
+    /// Handles, and the complements of the numbers of pushes; 0 if unknown.
     sets: [u64; SETS],
     /// The pipeline and the sets as one number.
     key: u64,
@@ -47,7 +47,7 @@ impl Point {
     /// Whether the pipeline and the sets were not checked yet with `state`, which stands for all else that matters.
     #[inline]
     fn needs_check(&mut self, state: u64) -> bool {
-        // Each bit of both reaches the highest, by which pairs are told apart.
+        // Each bit of both reaches the highest, which selects the pair.
         let key = (self.key ^ state).wrapping_mul(GOLDEN);
         let pair = &mut self.checked[(key >> (u64::BITS - CHECKED.ilog2())) as usize];
         if pair.contains(&key) {

@@ -1,4 +1,4 @@
-//! Which bytes of tile memory hold something, as far as commands tell: what a command buffer discards, writes and reads.
+//! Which bytes of tile memory have defined contents: what a command buffer discards, writes and reads.
 //!
 //! ```text
 //! begin  bind A(8)  pass -> 0..8   bind B(4)  dispatch: reads 0..4      bind A  pass loads 4..8: dead
@@ -37,7 +37,7 @@ struct Read {
 }
 
 impl Contents {
-    /// The next action command runs with `reserved` bytes bound: what it discards within this command buffer, as a range.
+    /// The next action command runs with `reserved` bytes bound: the range that it discards within this command buffer.
     pub(crate) fn act(&mut self, reserved: u64) -> Option<(u64, u64)> {
         let discarded = match self.entry {
             None => {
@@ -59,12 +59,12 @@ impl Contents {
         self.dead.add(first, end);
     }
 
-    /// How often bytes became undefined: between two times, what was read or written may be so again without news.
+    /// How often bytes became undefined. While it stays the same, repeated accesses need no second check.
     pub(crate) fn discards(&self) -> u64 {
         self.discards
     }
 
-    /// Something is written there.
+    /// Notes a write.
     pub(crate) fn write(&mut self, place: &Place) {
         self.dead.remove(place.first, place.end);
         if !self.written.covers(place.first, place.end) {
@@ -72,7 +72,7 @@ impl Contents {
         }
     }
 
-    /// Something is read there: a finding, if it is known to be undefined.
+    /// Notes a read: a finding, if its contents are known to be undefined.
     pub(crate) fn read(&mut self, resource: &Resource, place: &Place) -> Option<Finding> {
         let read = Read {
             object: resource.object,
@@ -130,7 +130,7 @@ impl Window {
         }
     }
 
-    /// A command buffer runs: from which byte on it discards what lives, if it does, and what it reads that is undefined.
+    /// Runs a command buffer: the first live byte that it discards, if any, and its reads of undefined contents.
     pub(crate) fn run(&mut self, contents: &Contents) -> (Option<u64>, Vec<Finding>) {
         let Some(entry) = contents.entry else {
             return (None, Vec::new());

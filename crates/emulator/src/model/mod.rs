@@ -1,5 +1,5 @@
-//! The state of tile memory on a device, as far as commands tell. Knows no device and no command table: hooks pass what the driver
-//! said, and carry out what the model returns.
+//! The state of tile memory on a device, as far as commands tell. Knows no device and no command table: hooks pass the driver's
+//! results, and carry out what the model returns.
 //!
 //! ```text
 //! resources, descriptors      what the application created and wrote

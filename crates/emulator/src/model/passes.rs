@@ -1,4 +1,4 @@
-//! Render passes: what their load and store operations and initial layouts do to attachments in tile memory.
+//! Render passes: the effect of load and store operations and initial layouts on attachments in tile memory.
 
 use std::sync::Arc;
 
@@ -232,7 +232,7 @@ pub(crate) fn begin(
 }
 
 /// Whether another attachment shares bytes with this one: they alternate within the pass, and which of them has contents where
-/// it begins cannot be told.
+/// it begins is unknown.
 fn shares_bytes(attached: &[Attached], index: usize) -> bool {
     let Some(place) = attached[index].resource.place.get() else {
         return false;

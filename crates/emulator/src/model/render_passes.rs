@@ -1,4 +1,4 @@
-//! What is kept of a render pass object: its operations on attachments, and how large its pixels are.
+//! Reads render pass create infos: operations on attachments, and bytes per pixel.
 
 use ash::vk;
 use tileheap_device::ffi::TileMemorySizeInfoQCOM;
@@ -45,7 +45,7 @@ macro_rules! description {
 macro_rules! subpass {
     ($subpass:expr) => {{
         let subpass = $subpass;
-        // SAFETY: The structure is valid, by the promise of whoever uses the macro; so in each line.
+        // SAFETY: The structure is valid, by the macro user's promise; so in each line.
         let colors = unsafe { elements(subpass.p_color_attachments, subpass.color_attachment_count) };
         // SAFETY: As above.
         let depth = unsafe { subpass.p_depth_stencil_attachment.as_ref() };

@@ -51,7 +51,7 @@ pub(crate) struct Reporter {
 }
 
 impl Reporter {
-    /// A reporter whose messages go to the instance's messengers, and to stderr if asked.
+    /// A reporter whose messages go to the instance's messengers, and to stderr if `log`.
     pub(crate) fn new(listeners: Listeners, log: bool, rules: Report) -> Reporter {
         Reporter {
             listeners,

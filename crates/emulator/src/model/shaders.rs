@@ -1,13 +1,13 @@
-//! What shaders reach, read from their SPIR-V: which descriptors, and whether they can write them.
+//! Reads from SPIR-V which descriptors a shader accesses, and whether it can write them.
 //!
-//! A descriptor counts as reached if a function of the module names its variable: entry points of one module are not told
-//! apart, nor is code that no entry point calls.
+//! A descriptor counts as accessed if a function of the module names its variable: entry points of one module are not
+//! distinguished, nor is code that no entry point calls.
 //!
 //! Source: SPIR-V 1.6, section 2.3 (physical layout), 3.20 (decorations), 3.52 (instructions).
 
 use std::collections::{HashMap, HashSet};
 
-/// A descriptor that a shader reaches.
+/// A descriptor that a shader accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DescriptorAccess {
     pub(crate) set: u32,
@@ -29,7 +29,7 @@ const BINDING: u32 = 33;
 const DESCRIPTOR_SET: u32 = 34;
 const NON_WRITABLE: u32 = 24;
 
-/// Ids with what was said of them.
+/// Ids with their decorations and types.
 #[derive(Default)]
 struct Module {
     sets: HashMap<u32, u32>,
@@ -47,7 +47,7 @@ struct Module {
     used: HashSet<u32>,
 }
 
-/// The descriptors that a module reaches; none of words that are no SPIR-V.
+/// The descriptors that a module accesses; none if the words are not SPIR-V.
 pub(crate) fn accesses(words: &[u32]) -> Vec<DescriptorAccess> {
     if words.first() != Some(&MAGIC) || words.len() < 5 {
         return Vec::new();

@@ -106,7 +106,7 @@ pub(crate) unsafe fn image<'a>(
     (copy, unsafe { stencil_usage_of(info.p_next) })
 }
 
-/// What a format query asks about, likewise.
+/// The image of a format query, likewise.
 ///
 /// # Safety
 /// The chain of `info` is valid.
@@ -124,7 +124,7 @@ pub(crate) unsafe fn image_request(info: &vk::PhysicalDeviceImageFormatInfo2<'_>
     }
 }
 
-/// The usage about which a query for sparse images asks.
+/// The usage of a query for sparse images.
 ///
 /// # Safety
 /// The chain of `info` is valid.
@@ -190,12 +190,12 @@ mod tests {
             .flags(vk::ImageCreateFlags::SPARSE_BINDING);
         info.p_next = (&raw const usage).cast();
         // SAFETY: A valid chain; so below.
-        let (asked, stencil) = unsafe { image(&info) };
+        let (read, stencil) = unsafe { image(&info) };
         assert_eq!(
-            asked.usage,
+            read.usage,
             vk::ImageUsageFlags::COLOR_ATTACHMENT | IMAGE_USAGE_TILE_MEMORY_BIT_QCOM
         );
-        assert_eq!(asked.flags, vk::ImageCreateFlags::ALIAS);
+        assert_eq!(read.flags, vk::ImageCreateFlags::ALIAS);
         assert!(stencil.is_empty());
 
         let stencil = ImageStencilUsage::new(1 << 40 | 4);
@@ -206,11 +206,7 @@ mod tests {
         query.p_next = (&raw const plain).cast();
         // SAFETY: As above.
         let request = unsafe { image_request(&query) };
-        assert_eq!(
-            request.usage,
-            vk::ImageUsageFlags::SAMPLED,
-            "nothing else is said of it"
-        );
+        assert_eq!(request.usage, vk::ImageUsageFlags::SAMPLED, "no other usage");
         assert_eq!(
             request.stencil_usage,
             vk::ImageUsageFlags::SAMPLED | UNKNOWN_USAGE

@@ -63,19 +63,19 @@ messages! {
     BadPlace = 0x7169_0011, "TILEHEAP-bad-place", ERROR, Validated;
     /// Tile memory was mapped.
     Mapped = 0x7169_0012, "TILEHEAP-mapped", ERROR, Validated;
-    /// A tile memory object larger than the heap was asked for.
+    /// A tile memory object larger than the heap was allocated.
     TooLarge = 0x7169_0013, "TILEHEAP-too-large", WARNING, Validated;
     /// A command accesses a tile resource of another memory object than the one bound.
     WrongObject = 0x7169_0020, "TILEHEAP-wrong-object", ERROR, Validated;
-    /// A transfer touches a tile resource with nothing, or another object, bound.
+    /// A transfer accesses a tile resource whose object is not bound.
     TransferUnbound = 0x7169_0021, "TILEHEAP-transfer-unbound", ERROR, OwnRule;
     /// A secondary command buffer inside a render pass discards what the primary has bound.
     InheritanceMissing = 0x7169_0022, "TILEHEAP-inheritance-missing", ERROR, OwnRule;
-    /// Contents are read that a discard destroyed.
+    /// A read of contents that were never written, or were discarded.
     ReadsDiscarded = 0x7169_0023, "TILEHEAP-reads-discarded", WARNING, OwnRule;
     /// A resolve attachment is in tile memory.
     ResolveAttachment = 0x7169_0024, "TILEHEAP-resolve-attachment", ERROR, Validated;
-    /// Memory that is no tile memory was bound to a command buffer.
+    /// Memory that is not tile memory was bound to a command buffer.
     NotTileMemory = 0x7169_0025, "TILEHEAP-not-tile-memory", ERROR, Validated;
     /// Tile memory is bound inside a render pass.
     BoundInside = 0x7169_0026, "TILEHEAP-bound-inside", ERROR, OwnRule;

@@ -60,7 +60,7 @@ pub(crate) struct Settings {
 /// Which rules are reported; all are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Report {
-    /// Every rule, or where validation sits above the layer those that it does not check: nothing is said twice.
+    /// `BeyondValidation` if validation is enabled above the layer, else `All`.
     #[default]
     Auto,
     /// Every rule.
@@ -72,7 +72,7 @@ pub(crate) enum Report {
 }
 
 impl Report {
-    /// What is reported where validation sits above the layer, or does not.
+    /// Resolves `Auto`, given whether validation is enabled above the layer.
     pub(crate) fn beside_validation(self, is_validated: bool) -> Report {
         match self {
             Report::Auto if is_validated => Report::BeyondValidation,
@@ -113,7 +113,7 @@ impl Profile {
 }
 
 impl Settings {
-    /// The settings that `sources` give, the first that has a value first.
+    /// Reads settings from `sources`; of several values the first counts.
     pub(crate) fn read(sources: &[&HashMap<String, String>]) -> Settings {
         let mut reader = Reader {
             sources,
@@ -210,7 +210,7 @@ fn report(text: &str) -> Result<Report, String> {
 /// The validation layers.
 pub(crate) const VALIDATION: &std::ffi::CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// Whether the environment asks the loader for validation: by name, or by a pattern that is meant for it.
+/// Whether the environment enables validation: by name, or by a pattern that is meant for it.
 pub(crate) fn environment_validates() -> bool {
     let listed = |variable: &str, matches: fn(&str) -> bool| {
         let value = std::env::var(variable).unwrap_or_default();
@@ -321,6 +321,14 @@ mod tests {
             let variable = format!("VK_TILEHEAP_EMULATOR_{}", key.to_uppercase());
             assert_eq!(setting["env"], variable.as_str());
         }
+        let profiles = settings[0]["flags"].as_array().expect("profiles");
+        let profiles = profiles
+            .iter()
+            .map(|profile| profile["key"].as_str().expect("a key"));
+        let emulated = tileheap_device::profile::PRESETS
+            .into_iter()
+            .filter(|name| Profile::named(name).is_ok());
+        assert!(profiles.eq(emulated), "the profiles with a tile heap");
         let name = manifest["layer"]["name"].as_str().map(str::as_bytes);
         assert_eq!(name, Some(LAYER_NAME.to_bytes()));
     }

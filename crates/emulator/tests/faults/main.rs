@@ -17,9 +17,9 @@ mod loader;
 mod names;
 mod passes;
 mod program;
+mod queue_order;
 mod queues;
 mod shaders;
-mod turns;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};

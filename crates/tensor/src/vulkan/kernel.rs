@@ -11,10 +11,19 @@ use crate::Result;
 use tileheap::frame::AccessKind;
 use tileheap::frame::shaders::ShaderModule;
 
-/// The kernels of `shaders/tensor`, compiled when the crate was built: name, a letter per operand, whether elements are
-/// stored in 16 bits, and the bytes among all kernels' words.
-static BUILT_IN: &[(&str, &str, bool, std::ops::Range<usize>)] =
-    include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
+/// A kernel of `shaders/`, compiled and reflected when the crate was built.
+struct BuiltIn {
+    name: &'static str,
+    /// What holds each operand, a letter each.
+    letters: &'static str,
+    /// Whether elements are stored in 16 bits.
+    half: bool,
+    /// Its place in [`BUILT_IN_WORDS`].
+    bytes: std::ops::Range<usize>,
+    operands: &'static [OperandAccess],
+}
+
+include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 static BUILT_IN_WORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/kernels.spv"));
 
 /// Which variant of which kernel.
@@ -127,7 +136,7 @@ impl KernelSet {
         if let Some(kernel) = self.own.get(key).or_else(|| self.read.get(key)) {
             return Ok(kernel.clone());
         }
-        let Some(words) = built_in(key) else {
+        let Some(kernel) = built_in(key) else {
             return Err(NetworkError::Kernel {
                 kernel: key.name.clone(),
                 problem: format!(
@@ -138,19 +147,24 @@ impl KernelSet {
             }
             .into());
         };
-        let kernel = Arc::new(Kernel::new(&key.name, words)?);
+        let kernel = Arc::new(kernel);
         self.read.insert(key.clone(), kernel.clone());
         Ok(kernel)
     }
 }
 
-fn built_in(key: &KernelKey) -> Option<Vec<u32>> {
+fn built_in(key: &KernelKey) -> Option<Kernel> {
     let letters: String = key.held.iter().map(|held| held.letter()).collect();
     let found = BUILT_IN
         .iter()
-        .find(|(name, operands, half, _)| *name == key.name && *operands == letters && *half == key.half);
-    let (words, _) = BUILT_IN_WORDS[found?.3.clone()].as_chunks::<4>();
-    Some(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+        .find(|kernel| kernel.name == key.name && kernel.letters == letters && kernel.half == key.half)?;
+    let words = BUILT_IN_WORDS[found.bytes.clone()].chunks_exact(4);
+    Some(Kernel {
+        words: words
+            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .collect(),
+        operands: found.operands.to_vec(),
+    })
 }
 
 #[cfg(test)]
@@ -159,7 +173,10 @@ mod tests {
 
     #[test]
     fn what_is_only_read_is_sampled_and_what_is_only_written_is_a_write_only_storage_image() {
-        for (name, letters, half, _) in BUILT_IN {
+        for BuiltIn {
+            name, letters, half, ..
+        } in BUILT_IN
+        {
             let held = letters
                 .chars()
                 .map(|letter| Held::of_letter(letter).expect("a known letter"));
@@ -172,6 +189,11 @@ mod tests {
                 .get(&key)
                 .unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(kernel.operands.len(), letters.len(), "{name} {letters}");
+            let read = Kernel::new(name, kernel.words.clone()).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(
+                read, *kernel,
+                "{name} {letters}: the two readers of SPIR-V disagree"
+            );
             for (index, (operand, held)) in kernel.operands.iter().zip(&key.held).enumerate() {
                 let last = index + 1 == letters.len();
                 assert_eq!(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::fault::NetworkError;
-use super::kernel::{Kernel, KernelKey, KernelSet};
+use super::kernel::{ARGUMENT_BYTES, Kernel, KernelKey, KernelSet};
 use super::scope::Scope;
 use crate::Result;
 use tileheap::runtime::Device;
@@ -63,8 +63,8 @@ pub(super) struct Pipelines {
     layouts: BTreeMap<Vec<vk::DescriptorType>, (vk::DescriptorSetLayout, vk::PipelineLayout)>,
 }
 
-/// Bytes of push constants: four shapes and four numbers of four. Every device has 128.
-pub(super) const ARGUMENT_BYTES: u32 = 128;
+// Every device has as many bytes of push constants.
+const _: () = assert!(ARGUMENT_BYTES <= 128);
 
 impl Pipelines {
     pub(super) fn new(kernels: KernelSet) -> Pipelines {

@@ -28,9 +28,6 @@ pub fn whole(aspects: vk::ImageAspectFlags) -> vk::ImageSubresourceRange {
 #[derive(Clone, Copy)]
 pub enum Descriptor {
     Buffer(vk::Buffer),
-    Uniform(vk::Buffer),
-    TexelStorage(vk::BufferView),
-    TexelUniform(vk::BufferView),
     StorageImage(vk::ImageView),
 }
 
@@ -38,9 +35,6 @@ impl Descriptor {
     fn kind(self) -> vk::DescriptorType {
         match self {
             Descriptor::Buffer(_) => vk::DescriptorType::STORAGE_BUFFER,
-            Descriptor::Uniform(_) => vk::DescriptorType::UNIFORM_BUFFER,
-            Descriptor::TexelStorage(_) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
-            Descriptor::TexelUniform(_) => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
             Descriptor::StorageImage(_) => vk::DescriptorType::STORAGE_IMAGE,
         }
     }
@@ -136,28 +130,21 @@ impl Rig {
         // SAFETY: A pool and a layout of this device.
         let set = unsafe { self.device.allocate_descriptor_sets(&info) }.expect("a set")[0];
         for (binding, descriptor) in (0u32..).zip(descriptors) {
-            let (mut buffers, mut images, mut views) = (
-                [vk::DescriptorBufferInfo::default()],
-                [vk::DescriptorImageInfo::default()],
-                [vk::BufferView::null()],
-            );
+            let mut buffers = [vk::DescriptorBufferInfo::default()];
+            let mut images = [vk::DescriptorImageInfo::default()];
             let write = vk::WriteDescriptorSet::default()
                 .dst_set(set)
                 .dst_binding(binding)
                 .descriptor_type(descriptor.kind())
                 .descriptor_count(1);
             let write = match *descriptor {
-                Descriptor::Buffer(buffer) | Descriptor::Uniform(buffer) => {
+                Descriptor::Buffer(buffer) => {
                     buffers[0] = vk::DescriptorBufferInfo {
                         buffer,
                         offset: 0,
                         range: vk::WHOLE_SIZE,
                     };
                     write.buffer_info(&buffers)
-                }
-                Descriptor::TexelStorage(view) | Descriptor::TexelUniform(view) => {
-                    views[0] = view;
-                    write.texel_buffer_view(&views)
                 }
                 Descriptor::StorageImage(view) => {
                     images[0] = vk::DescriptorImageInfo::default()

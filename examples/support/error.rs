@@ -1,4 +1,4 @@
-//! What can go wrong in the program, each in one line.
+//! The errors of the examples, each in one line.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -6,22 +6,30 @@ use std::path::{Path, PathBuf};
 use ash::vk;
 use tileheap::units::Bytes;
 
-pub type Result<T> = std::result::Result<T, Fault>;
+pub type Result<T> = std::result::Result<T, Error>;
 
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum Error {
     #[error(transparent)]
     Tileheap(#[from] tileheap::Error),
     #[error(transparent)]
     Profile(#[from] tileheap_device::Error),
+    #[cfg(feature = "terrain")]
     #[error(transparent)]
     Textures(#[from] tileheap_textures::Error),
+    #[cfg(feature = "network")]
+    #[error(transparent)]
+    Tensor(#[from] tileheap_tensor::Error),
     #[error("{call} failed: {result}")]
     Vulkan { call: &'static str, result: vk::Result },
     #[error("{}: {why}", path.display())]
     File { path: PathBuf, why: String },
     #[error("no Vulkan to draw with: {0}")]
     NoDevice(String),
+    #[error("no tile memory here: {0}; enable the emulator, see emulator/README.md")]
+    NoTileMemory(String),
+    #[error("{0}")]
+    Unsupported(&'static str),
     #[error("no window: {0} (without --window the picture goes to a file)")]
     Window(String),
     #[error("two pictures that should be the same differ in {texels} of {of} texels")]
@@ -39,7 +47,22 @@ pub enum Fault {
     NoResource { name: String, known: Vec<String> },
     #[error("resource `{0}` cannot be both in tile memory and off it: --pin or --keep-off")]
     BothWays(String),
-    #[error("Vulkan's validation found {0} faults, listed above")]
+    #[error(
+        "{network} in {variant}: the result is off by {error:.2e} of its largest element, and {tolerance:.0e} is allowed"
+    )]
+    Inexact {
+        network: &'static str,
+        variant: &'static str,
+        error: f64,
+        tolerance: f64,
+    },
+    #[error("{network} in {variant}: {elements} elements of the result differ with and without aliasing")]
+    AliasingChanges {
+        network: &'static str,
+        variant: &'static str,
+        elements: usize,
+    },
+    #[error("Vulkan's validation reported {0} errors, listed above")]
     Validation(usize),
 }
 
@@ -50,13 +73,13 @@ pub trait Called<T> {
 
 impl<T> Called<T> for std::result::Result<T, vk::Result> {
     fn called(self, call: &'static str) -> Result<T> {
-        self.map_err(|result| Fault::Vulkan { call, result })
+        self.map_err(|result| Error::Vulkan { call, result })
     }
 }
 
 /// Names the file that something went wrong with.
-pub fn file(path: &Path, why: impl ToString) -> Fault {
-    Fault::File {
+pub fn file(path: &Path, why: impl ToString) -> Error {
+    Error::File {
         path: path.to_owned(),
         why: why.to_string(),
     }
@@ -68,4 +91,11 @@ pub fn create_file(path: &Path) -> Result<File> {
         fs::create_dir_all(folder).map_err(|error| file(folder, error))?;
     }
     File::create(path).map_err(|error| file(path, error))
+}
+
+#[cfg(feature = "network")]
+impl From<tileheap_tensor::TensorError> for Error {
+    fn from(error: tileheap_tensor::TensorError) -> Error {
+        Error::Tensor(error.into())
+    }
 }

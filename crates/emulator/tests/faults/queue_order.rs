@@ -1,4 +1,4 @@
-//! Queues take turns with tile memory, by a timeline semaphore of the layer's own.
+//! A timeline semaphore of the layer orders queues that use tile memory.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 
 use std::sync::atomic::Ordering::SeqCst;

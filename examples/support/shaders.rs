@@ -1,0 +1,3 @@
+//! The shaders of `shaders/`, and what each declares.
+
+include!(concat!(env!("OUT_DIR"), "/shaders.rs"));

@@ -1,0 +1,43 @@
+//! `store.rs` without shaders: no frame with stores is bound.
+
+use ash::vk;
+
+use super::Target;
+use super::device_state::DeviceState;
+use super::frame_tables::FrameTables;
+use super::owned::OwnedObjects;
+use crate::Result;
+use crate::frame::PassId;
+use crate::plan::Plan;
+
+/// Whether there are shaders to store with.
+pub(super) const AVAILABLE: bool = false;
+
+/// What is recorded inside a store pass.
+pub(super) enum StorePass {}
+
+/// Everything that the stores of a plan are recorded with.
+pub(super) fn create(
+    _: &DeviceState,
+    _: &Plan,
+    _: &mut OwnedObjects,
+    _: &[Option<&Target>],
+    _: &[FrameTables],
+) -> Result<Vec<StorePass>> {
+    Ok(Vec::new())
+}
+
+impl StorePass {
+    /// The one that is recorded in `pass`.
+    pub(super) fn of(stores: &[StorePass], _: PassId) -> Option<&StorePass> {
+        stores.first()
+    }
+
+    /// Records the draw or the dispatch.
+    ///
+    /// # Safety
+    /// None: there is none.
+    pub(super) unsafe fn record(&self, _: &DeviceState, _: vk::CommandBuffer, _: usize) {
+        match *self {}
+    }
+}
