@@ -8,7 +8,10 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::units::Bytes;
-use tileheap_pack::{Conflict, Packer, Problem, ProblemDesc, Steps, Strategy, Verdict, check};
+use tileheap_baselines::pack::STRATEGIES;
+use tileheap_pack::{
+    Conflict, Packer, PackingStrategy, Problem, ProblemDesc, Steps, Strategy, Verdict, check,
+};
 
 use crate::error::{Error, Result};
 use crate::input::{read_text_in, shown};
@@ -40,7 +43,7 @@ pub(crate) struct Arguments {
     capacity: Option<Bytes>,
     /// How to find offsets
     #[arg(long, default_value = "auto", value_parser = strategies(), conflicts_with = "select")]
-    strategy: Strategy,
+    strategy: &'static dyn PackingStrategy,
     /// Limit the search to a number of steps; a million takes a second or two
     #[arg(long, value_name = "STEPS")]
     budget: Option<u64>,
@@ -235,7 +238,20 @@ fn in_json(arguments: &Arguments, table: &Table<'_>, outcome: &Outcome, took: Du
         "items": items,
     })
 }
-fn strategies() -> impl TypedValueParser<Value = Strategy> {
-    let names = Strategy::ALL.map(|strategy| PossibleValue::new(strategy.name()));
-    PossibleValuesParser::new(names).map(|name| name.parse().unwrap_or_default())
+/// The built-in strategies and those of other planners, by name.
+fn strategies() -> impl TypedValueParser<Value = &'static dyn PackingStrategy> {
+    const BUILT_IN: &[Strategy] = &Strategy::ALL;
+    let built_in = BUILT_IN
+        .iter()
+        .map(|strategy| strategy as &'static dyn PackingStrategy);
+    let all: Vec<&'static dyn PackingStrategy> = built_in.chain(STRATEGIES).collect();
+    let values: Vec<PossibleValue> = all
+        .iter()
+        .copied()
+        .map(|strategy| PossibleValue::new(strategy.name()).help(strategy.description()))
+        .collect();
+    PossibleValuesParser::new(values).map(move |name| {
+        let found = all.iter().copied().find(|strategy| strategy.name() == name);
+        found.expect("clap accepts known names only")
+    })
 }

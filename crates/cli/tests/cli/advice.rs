@@ -2,7 +2,7 @@
 
 use crate::report::{renderer, reported};
 use crate::run::{FRAME, file, json, tileheap};
-use crate::support::shared;
+use crate::support::data;
 
 /// Share of the eligible traffic, in thousandths.
 fn kept(plan: &serde_json::Value) -> u64 {
@@ -22,9 +22,7 @@ const PUBLISHED: [(&str, &str, [u64; 4]); 5] = [
 #[test]
 fn published_optima_are_reached_and_proved() {
     for (name, size, shares) in PUBLISHED {
-        let Some(frame) = shared(&format!("frames/{name}.json")) else {
-            return;
-        };
+        let frame = data(&format!("frames/{name}.json"));
         let frame = frame.to_str().expect("a path in UTF-8");
         for (heap, share) in ["4MiB", "8MiB", "12MiB", "18MiB"].into_iter().zip(shares) {
             let plan = |strategy: &str| {
@@ -186,9 +184,7 @@ fn plans_are_compared() {
 #[test]
 fn ladders_bind_little_more_than_what_lives() {
     for (name, size, _) in PUBLISHED {
-        let Some(frame) = shared(&format!("frames/{name}.json")) else {
-            return;
-        };
+        let frame = data(&format!("frames/{name}.json"));
         let frame = frame.to_str().expect("a path in UTF-8");
         for heap in ["4MiB", "8MiB", "12MiB", "18MiB"] {
             let arguments = ["plan", frame, "--sizes", "raw", "--size", size, "--heap", heap];
@@ -267,9 +263,9 @@ fn what_cannot_be_pinned_is_an_error_that_names_the_rule() {
     let fault = tileheap(&["plan", &frame, "--heap", "12288", "--pin", name]).bad(1);
     assert!(fault.contains("01713"), "{fault}");
     assert!(
-        tileheap(&["plan", &frame, "--pin", "nobody"])
+        tileheap(&["plan", &frame, "--pin", "missing"])
             .bad(2)
-            .contains("nobody")
+            .contains("missing")
     );
 }
 
@@ -306,8 +302,8 @@ fn what_is_kept_off_leaves_its_room_to_others() {
     let both = tileheap(&[&arguments[..], &["--pin", name]].concat()).bad(2);
     assert!(both.contains("both"), "{both}");
     assert!(
-        tileheap(&["plan", &frame, "--keep-off", "nobody"])
+        tileheap(&["plan", &frame, "--keep-off", "missing"])
             .bad(2)
-            .contains("--keep-off nobody")
+            .contains("--keep-off missing")
     );
 }

@@ -3,12 +3,11 @@
 use serde_json::Value;
 
 use crate::run::{FRAME, Run, file, json, tileheap, tileheap_with};
-use crate::support::shared;
+use crate::support::data;
 
 #[test]
 fn every_plan_of_a_shared_frame_is_right() {
-    let Some(folder) = shared("frames") else { return };
-    for entry in std::fs::read_dir(folder).expect("a folder of frames") {
+    for entry in std::fs::read_dir(data("frames")).expect("a folder of frames") {
         let path = entry.expect("an entry").path();
         let frame = path.to_str().expect("a path in UTF-8");
         if !frame.ends_with(".json") {

@@ -1,6 +1,8 @@
 //! Bad input: one line that says what to do, and an exit status that is not 0.
 
-use crate::run::{FRAME, file, scratch, tileheap, tileheap_with};
+use serde_json::Value;
+
+use crate::run::{FRAME, file, json, scratch, tileheap, tileheap_with};
 
 fn plan_of(frame: &str) -> String {
     tileheap_with(frame.as_bytes(), &["plan", "-"]).bad(1)
@@ -135,4 +137,67 @@ fn files_that_cannot_be_read_or_written_are_named() {
     let frame = file("both from standard input.json", FRAME);
     assert!(tileheap(&["check", "-", "-"]).bad(1).contains("standard input"));
     tileheap(&["check", &frame, "no-such-plan.json"]).bad(1);
+}
+
+/// Every kind of document that a released version wrote: the error names the version.
+#[test]
+fn documents_of_older_versions_are_rejected() {
+    let older = |name: &str, text: &str| {
+        let mut document: Value = json(text);
+        let version = document["version"].as_u64().expect("a version") - 1;
+        document["version"] = version.into();
+        (file(name, &document.to_string()), version.to_string())
+    };
+    let frame = file("a frame.json", FRAME);
+    let records = file("older.csv", "id,lower,upper,size\na,0,2,4\nb,1,3,4\n");
+    let (trace, graph) = (scratch("older.trace"), scratch("older-graph.json"));
+    let [trace, graph] = [&trace, &graph].map(|path| path.to_str().expect("UTF-8"));
+    tileheap(&["trace", "strafe", "--frames", "4", "-o", trace]).good();
+    let tvm = r#"{"nodes": [{"op": "null", "name": "x", "inputs": []}, {"op": "tvm_op", "name": "relu", "inputs": [[0, 0, 0]]}],
+      "arg_nodes": [0], "heads": [[1, 0, 0]], "node_row_ptr": [0, 1, 2], "attrs": { "shape": ["list_shape", [[4], [4]]],
+      "dltype": ["list_str", ["float32", "float32"]], "storage_id": ["list_int", [0, 1]]}}"#;
+    tileheap_with(tvm.as_bytes(), &["tensors", "-", "--graph", graph]).good();
+    let graph = std::fs::read_to_string(graph).expect("the graph");
+    let weights = r#"{ "format": "tileheap-weights", "version": 1, "accesses": [] }"#;
+    let emulated = r#"{"format":"tileheap-emulator-trace","version":1,"profile":"hostile","heap":4,"events":[],"messages":{}}"#;
+    let written = |arguments: &[&str]| tileheap(arguments).good();
+    let cases: [(&str, String, &[&str], i32); 9] = [
+        ("frame", FRAME.to_owned(), &["plan"], 1),
+        ("plan", written(&["plan", &frame, "--json"]), &["report"], 1),
+        (
+            "profile",
+            written(&["profile", "x2-85", "--json"]),
+            &["profile"],
+            1,
+        ),
+        ("weights", weights.to_owned(), &["plan", &frame, "--weights"], 1),
+        ("graph", graph, &["tensors"], 2),
+        (
+            "tensors",
+            written(&["tensors", &records, "--json"]),
+            &["report"],
+            1,
+        ),
+        (
+            "replay",
+            written(&["replay", trace, "--budget", "2MiB", "--json"]),
+            &["report"],
+            1,
+        ),
+        (
+            "sweep",
+            written(&["advise", &frame, "--sweep", "heap=2MiB..8MiB", "--json"]),
+            &["report"],
+            1,
+        ),
+        ("trace", emulated.to_owned(), &["report"], 1),
+    ];
+    for (name, text, arguments, status) in cases {
+        let (path, version) = older(&format!("older {name}.json"), &text);
+        let message = tileheap(&[arguments, &[&path]].concat()).bad(status);
+        assert!(
+            message.contains("version") && message.contains(&version),
+            "{name}: {message}"
+        );
+    }
 }

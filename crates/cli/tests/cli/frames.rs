@@ -1,13 +1,12 @@
 //! `plan`, `profile`, `completions` and help on good input.
 
 use crate::run::{FRAME, command, file, json, scratch, tileheap, tileheap_with};
-use crate::support::shared;
+use crate::support::data;
 
 const PRESETS: [&str; 4] = ["adreno-830", "adreno-840", "x2-85", "no-tile-memory"];
 
-fn shared_frames() -> Option<Vec<String>> {
-    let folder = shared("frames")?;
-    let mut files: Vec<String> = std::fs::read_dir(folder)
+fn shared_frames() -> Vec<String> {
+    let mut files: Vec<String> = std::fs::read_dir(data("frames"))
         .expect("a folder of frames")
         .map(|entry| {
             entry
@@ -21,13 +20,12 @@ fn shared_frames() -> Option<Vec<String>> {
         .collect();
     files.sort();
     assert!(!files.is_empty());
-    Some(files)
+    files
 }
 
 #[test]
 fn every_shared_frame_is_planned_on_every_preset() {
-    let Some(files) = shared_frames() else { return };
-    for file in &files {
+    for file in &shared_frames() {
         for preset in PRESETS {
             let report = tileheap(&["plan", file, "--profile", preset]).good();
             assert!(
@@ -49,8 +47,7 @@ fn every_shared_frame_is_planned_on_every_preset() {
 
 #[test]
 fn arenas_take_at_most_2_percent_more_than_their_contents() {
-    let Some(files) = shared_frames() else { return };
-    for file in &files {
+    for file in &shared_frames() {
         for preset in PRESETS {
             let totals = &json(&tileheap(&["plan", file, "--profile", preset, "--json"]).good())["totals"];
             let (bytes, peak) = (totals["arena_bytes"].as_u64(), totals["arena_peak_live"].as_u64());
@@ -62,8 +59,7 @@ fn arenas_take_at_most_2_percent_more_than_their_contents() {
 
 #[test]
 fn raw_sizes_are_the_files_own() {
-    let Some(files) = shared_frames() else { return };
-    for file in &files {
+    for file in &shared_frames() {
         let source = json(&std::fs::read_to_string(file).expect("a frame"));
         let plan = json(&tileheap(&["plan", file, "--sizes", "raw", "--heap", "18MiB", "--json"]).good());
         let mut eligible = 0;
@@ -99,9 +95,7 @@ fn raw_sizes_are_the_files_own() {
 
 #[test]
 fn claims_that_the_rules_do_not_bear_out_are_told() {
-    let Some(frame) = shared("frames/qualcomm_tile_memory_sample.json") else {
-        return;
-    };
+    let frame = data("frames/qualcomm_tile_memory_sample.json");
     let frame = frame.to_str().expect("a path in UTF-8");
     let source = std::fs::read_to_string(frame).expect("a frame");
     let honest = tileheap(&["plan", frame]).good();

@@ -20,6 +20,14 @@ fn a_table_is_packed() {
 }
 
 #[test]
+fn strategies_of_other_planners_are_known_by_name() {
+    for strategy in ["greedy-by-size", "nnc"] {
+        let text = tileheap_with(TABLE, &["pack", "-", "--strategy", strategy]).good();
+        assert!(text.contains("height     8 B"), "{strategy}: {text}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_named() {
     let run = tileheap_with(TABLE, &["pack", "-", "--capacity", "7"]);
     assert_eq!(run.status, 1);

@@ -85,7 +85,7 @@ fn bad_traces_and_budgets_are_named() {
         "{message}"
     );
     let message = replay(&file("none.trace", "not a trace at all"), "2MiB");
-    assert!(message.contains("no trace"), "{message}");
+    assert!(message.contains("not a trace"), "{message}");
     assert!(replay("/nowhere.trace", "2MiB").contains("/nowhere.trace"));
     // Created as chain 0 of 2, again as chain 1.
     let mut twice = b"tileheap-trace\n".to_vec();
