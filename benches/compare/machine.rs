@@ -42,7 +42,7 @@ pub(crate) fn describe(quick: bool) -> Vec<(&'static str, String)> {
 
 #[cfg(feature = "runtime")]
 fn drivers() -> String {
-    match tileheap::runtime::survey() {
+    match tileheap::runtime::detect::enumerate_devices() {
         Err(error) => format!("none: {error}"),
         Ok(devices) => {
             let names = devices.iter().map(|device| match &device.support {

@@ -41,7 +41,8 @@ use ash::vk;
 use tileheap::measure::estimate;
 use tileheap::plan::{Ladder, PlanOptions, Strategy, Totals, plan};
 use tileheap::profile::DeviceProfile;
-use tileheap::runtime::{Capabilities, Context, ContextDesc, DeviceChoice, Message};
+use tileheap::runtime::context::{DeviceChoice, Message};
+use tileheap::runtime::{Capabilities, Context, ContextDesc};
 use tileheap::units::Bytes;
 
 use crate::args::Args;
@@ -69,7 +70,7 @@ fn run(args: &Args) -> Result<()> {
     desc.validate |= args.validate;
     if args.vulkan_1_1 {
         desc.api_version = vk::API_VERSION_1_1;
-        desc.without = Capabilities::USUAL - Capabilities::DEBUG_UTILS - Capabilities::TILE_MEMORY;
+        desc.without = Capabilities::RECOMMENDED - Capabilities::DEBUG_UTILS - Capabilities::TILE_MEMORY;
     }
     if args.no_tile_memory {
         desc.without |= Capabilities::TILE_MEMORY;

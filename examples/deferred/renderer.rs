@@ -346,12 +346,12 @@ impl Renderer {
         slot.begin(self.tile.raw(), &self.scene, self.frame_index, extent)?;
 
         // SAFETY: the caller's duty.
-        let turn = unsafe { bound.begin(imports) }?;
+        let recorder = unsafe { bound.begin(imports) }?;
         let pen = Pen {
             device: self.tile.raw(),
             pipelines: &self.pipelines,
             inputs,
-            parity: turn.parity(),
+            parity: recorder.parity(),
             shared: slot.shared,
             vertices: self.vertices.handle,
             indices: self.indices.handle,
@@ -361,14 +361,14 @@ impl Renderer {
         let (passes, commands) = (&deferred.passes, &deferred.commands);
 
         // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
-        let mut geometry = unsafe { turn.record(slot.command_buffers[0], commands.geometry) }?;
+        let mut geometry = unsafe { recorder.record(slot.command_buffers[0], commands.geometry) }?;
         for pass in [passes.shadow, passes.gbuffer] {
             geometry.pass(pass, |cmd| pen.draw_objects(cmd, pass))?;
         }
         geometry.finish()?;
 
         // SAFETY: as above.
-        let mut lighting = unsafe { turn.record(slot.command_buffers[1], commands.lighting) }?;
+        let mut lighting = unsafe { recorder.record(slot.command_buffers[1], commands.lighting) }?;
         let tiles = [extent.width.div_ceil(TILE), extent.height.div_ceil(TILE)];
         lighting.pass(passes.cull, |cmd| pen.dispatch(cmd, passes.cull, tiles))?;
         for pass in [passes.ao, passes.ao_blur, passes.reflection, passes.lighting] {
@@ -379,7 +379,7 @@ impl Renderer {
         lighting.finish()?;
 
         // SAFETY: as above.
-        let mut post = unsafe { turn.record(slot.command_buffers[2], commands.post) }?;
+        let mut post = unsafe { recorder.record(slot.command_buffers[2], commands.post) }?;
         post.pass(passes.temporal, |cmd| pen.draw_screen(cmd, passes.temporal))?;
         post.pass(passes.exposure, |cmd| pen.dispatch(cmd, passes.exposure, [1, 1]))?;
         post.pass(passes.threshold, |cmd| pen.draw_screen(cmd, passes.threshold))?;
@@ -399,7 +399,7 @@ impl Renderer {
         post.finish()?;
 
         // SAFETY: this thread alone uses the queues.
-        let frame = unsafe { turn.submit() }?;
+        let frame = unsafe { recorder.submit() }?;
         slot.pending = Some(Pending { plan: *number, frame });
         self.frame_index += 1;
         Ok(())

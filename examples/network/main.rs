@@ -24,7 +24,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Parser, ValueEnum};
-use tileheap::runtime::{Context, ContextDesc, Message};
+use tileheap::runtime::context::Message;
+use tileheap::runtime::{Context, ContextDesc};
 use tileheap_tensor::{ElementType, TensorPlan, TensorStrategy};
 
 use crate::args::{Args, Model};

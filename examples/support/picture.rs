@@ -5,7 +5,8 @@ use std::path::Path;
 
 use ash::vk;
 use tileheap::frame::ResourceId;
-use tileheap::runtime::{Buffer, Device, ImportedBuffer, ImportedImage, Imports};
+use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
+use tileheap::runtime::{Buffer, Device, Imports};
 
 use super::error::{Result, create_file, file};
 use super::memory::{HostBuffer, Picture};

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tileheap::runtime::Message;
+use tileheap::runtime::context::Message;
 
 use super::error::{Error, Result};
 

@@ -36,7 +36,8 @@ use std::cell::RefCell;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use tileheap::runtime::{Context, ContextDesc, Device, DeviceChoice, Message};
+use tileheap::runtime::context::{DeviceChoice, Message};
+use tileheap::runtime::{Context, ContextDesc, Device};
 use tileheap::units::Bytes;
 use tileheap_baselines::textures::HeapCache;
 use tileheap_textures::PolicyDesc;

@@ -195,10 +195,10 @@ impl Renderer {
             .called("vkResetCommandPool")?;
 
         // SAFETY: the caller's duty.
-        let turn = unsafe { self.bound.begin(imports) }?;
+        let recorder = unsafe { self.bound.begin(imports) }?;
         let buffer = self.slots[index].commands;
         // SAFETY: it was reset, and is used again after this frame only.
-        let mut commands = unsafe { turn.record(buffer, self.landscape.commands) }?;
+        let mut commands = unsafe { recorder.record(buffer, self.landscape.commands) }?;
         let (streamer, painter) = (&mut self.streamer, &mut self.world.painter);
         let mut recorded = Ok(Default::default());
         commands.pass(self.landscape.stream, |pass| {
@@ -259,7 +259,7 @@ impl Renderer {
         }
         commands.finish()?;
         // SAFETY: this thread alone uses the queue.
-        self.slots[index].pending = Some(unsafe { turn.submit() }?);
+        self.slots[index].pending = Some(unsafe { recorder.submit() }?);
         self.streamer.end(&self.seen);
         self.frames += 1;
         self.at += u32::from(self.moving);

@@ -54,12 +54,12 @@ pub(super) fn bind(
         let mut guard = Guard::new(state.clone());
         match resources::create(state, &plan, &mut guard.owned)? {
             Created::All(places) => return complete(state, retired.clone(), plan, queues, guard, places),
-            Created::Grown { requirements, fault } if attempt < ATTEMPTS => {
-                tracing::info!(reason = %fault, "planning anew");
+            Created::Grown { requirements, error } if attempt < ATTEMPTS => {
+                tracing::info!(reason = %error, "replanning");
                 let requirements = Arc::new(described(&plan, requirements));
                 plan = planner.plan(plan.described(), &requirements, &plan.options)?;
             }
-            Created::Grown { fault, .. } => return Err(fault.into()),
+            Created::Grown { error, .. } => return Err(error.into()),
         }
     }
     unreachable!("the last attempt returns")
@@ -82,7 +82,7 @@ fn check_stores(plan: &Plan) -> Result<()> {
     }
 }
 
-/// The requirements of the described frame's resources, where those of the planned one have grown: all parts of a life are one
+/// The requirements of the described frame's resources, where those of the planned one have grown: all parts of a split lifetime are one
 /// resource there.
 fn described(plan: &Plan, mut grown: Requirements) -> Requirements {
     for store in plan.stores() {
@@ -194,7 +194,7 @@ fn has_previous(plan: &Plan) -> bool {
         .any(|access| access.version == Version::Previous)
 }
 
-/// The objects that stand for the plan's placements in frames of `parity`: the two of a history pair take turns.
+/// The objects that stand for the plan's placements in frames of `parity`: the two of a history pair alternate.
 fn in_parity(plan: &Plan, places: &[BoundResource], parity: Parity) -> Vec<BoundResource> {
     let mut places = places.to_vec();
     if parity == Parity::Odd {

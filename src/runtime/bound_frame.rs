@@ -1,4 +1,4 @@
-//! A plan with everything bound, and how to find it there.
+//! A plan whose resources are created and bound, and how to look them up.
 
 use std::ffi::CString;
 use std::fmt;
@@ -23,7 +23,7 @@ use crate::Result;
 use crate::frame::{Access, PassId, Persistence, QueueId, ResourceId, Version};
 use crate::plan::{PlacementId, Plan};
 
-/// A plan with everything it asks for created and bound.
+/// A plan whose images, buffers and memory are created and bound.
 ///
 /// ```no_run
 /// # use std::sync::Arc;
@@ -65,7 +65,7 @@ pub struct BoundFrame {
 }
 
 impl BoundFrame {
-    /// The plan that holds (another than was handed in, if requirements had grown).
+    /// The plan that is bound (a newer one than was given, if requirements had grown).
     pub fn plan(&self) -> &Arc<Plan> {
         &self.plan
     }
@@ -75,7 +75,7 @@ impl BoundFrame {
         self.queues[queue.index()]
     }
 
-    /// What the pipelines of a render pass are built from.
+    /// What the pipelines of a render pass are created with.
     ///
     /// # Panics
     /// If the pass is no render pass.
@@ -91,8 +91,8 @@ impl BoundFrame {
         }
     }
 
-    /// The image of `resource` as current version in frames of `parity` (for descriptor sets written once). Of a resource whose life
-    /// is split, the one that it is stored in: [`BoundFrame::image_in`] has the one of each pass.
+    /// The image of `resource` as current version in frames of `parity` (for descriptor sets written once). Of a resource whose
+    /// lifetime is split, the one that it is stored in: [`BoundFrame::image_in`] has the one of each pass.
     ///
     /// # Panics
     /// If the resource is a buffer, external, or used by no pass.
@@ -102,8 +102,8 @@ impl BoundFrame {
 
     /// The image that a pass's access of `resource` uses in frames of `parity`.
     ///
-    /// Differs from [`BoundFrame::image`] for the previous version, for a tile resident with an alias per memory object, and where a life is
-    /// split.
+    /// Differs from [`BoundFrame::image`] for the previous version, for a tile resident with an alias per memory object, and where a
+    /// lifetime is split.
     ///
     /// # Panics
     /// If the pass does not declare such an access, or the resource is external.
@@ -187,7 +187,7 @@ impl BoundFrame {
         }
     }
 
-    /// Leaves it to [`Device::collect`](super::Device::collect) to destroy everything when its last frame is complete.
+    /// Defers destruction to the first [`Device::collect`](super::Device::collect) after its last frame is complete.
     pub fn retire(mut self) {
         if let Some(owned) = self.owned.take() {
             let progress = std::mem::take(&mut self.progress);
@@ -247,7 +247,7 @@ impl BoundFrame {
         self.tables(parity).places[placement as usize]
     }
 
-    /// Index of the first access of `version` of `resource` in `pass` of the planned frame, or of the stretch of it that lives there.
+    /// Index of the first access of `version` of `resource` in `pass` of the planned frame, or of the part of its split lifetime that is placed there.
     fn access_of(&self, pass: PassId, resource: ResourceId, version: Version) -> usize {
         let frame = &self.plan.frame;
         let accesses = frame.pass(pass).accesses;
@@ -274,7 +274,7 @@ impl BoundFrame {
             BoundResource::Image(image) => image,
             BoundResource::Buffer(_) => panic!("resource `{}` is a buffer", self.name_of(resource)),
             BoundResource::Missing => panic!(
-                "external resource `{}` is known during a turn only",
+                "external resource `{}` is known only while a frame is recorded",
                 self.name_of(resource)
             ),
         }
@@ -285,7 +285,7 @@ impl BoundFrame {
             BoundResource::Buffer(buffer) => buffer,
             BoundResource::Image(_) => panic!("resource `{}` is an image", self.name_of(resource)),
             BoundResource::Missing => panic!(
-                "external resource `{}` is known during a turn only",
+                "external resource `{}` is known only while a frame is recorded",
                 self.name_of(resource)
             ),
         }

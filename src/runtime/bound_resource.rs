@@ -50,7 +50,7 @@ pub struct Buffer {
 /// The object that stands for a placement.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum BoundResource {
-    /// External, and not handed in yet.
+    /// External, and not imported yet.
     #[default]
     Missing,
     Image(Image),

@@ -1,4 +1,4 @@
-//! Which physical device a [`Context`](super::Context) takes, and the device made on it.
+//! Selects the physical device of a [`Context`](super::Context), and creates the device.
 
 use ash::vk;
 
@@ -18,7 +18,7 @@ pub(super) struct Candidate {
     main: u32,
 }
 
-/// The best device of those that were asked for.
+/// The best of the requested devices.
 pub(super) fn choose(instance: &Instance, desc: &ContextDesc<'_>) -> Result<Candidate> {
     // SAFETY: the instance is alive.
     let devices = unsafe { instance.raw.enumerate_physical_devices() }
@@ -123,23 +123,23 @@ pub(super) fn create_device(
     for extension in &extensions {
         if !support.lists(extension) {
             let what = extension.to_string_lossy().into_owned();
-            return Err(RuntimeError::Lacks { by: by(), what }.into());
+            return Err(RuntimeError::MissingFeature { by: by(), what }.into());
         }
     }
     // SAFETY: one of the instance's.
     let offered = unsafe { instance.raw.get_physical_device_features(*physical_device) };
     if let Some(feature) = missing_feature(&desc.features, &offered) {
-        return Err(RuntimeError::Lacks {
+        return Err(RuntimeError::MissingFeature {
             by: by(),
             what: format!("feature {feature}"),
         }
         .into());
     }
-    let mut wanted = Capabilities::USUAL;
+    let mut wanted = Capabilities::RECOMMENDED;
     if desc.buffer_device_address {
         wanted |= Capabilities::BUFFER_DEVICE_ADDRESS;
         if !support.offers().contains(Capabilities::BUFFER_DEVICE_ADDRESS) {
-            return Err(RuntimeError::Lacks {
+            return Err(RuntimeError::MissingFeature {
                 by: by(),
                 what: "feature bufferDeviceAddress".to_owned(),
             }

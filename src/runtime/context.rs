@@ -5,13 +5,14 @@ use std::fmt;
 use ash::vk;
 
 use super::choose::{Candidate, choose, create_device, queues_of};
-use super::context_desc::ContextDesc;
 use super::device::{Device, DeviceDesc};
 use super::device_queue::DeviceQueue;
-use super::instance::Message;
 use super::instance::{Instance, load};
 use super::support::Support;
 use crate::Result;
+
+pub use super::context_desc::{ContextDesc, DeviceChoice, SurfaceMaker};
+pub use super::instance::Message;
 
 /// A Vulkan instance, device and queues, with the runtime on them.
 ///
@@ -38,10 +39,10 @@ pub struct Context {
 }
 
 impl Context {
-    /// Loads Vulkan and makes a device.
+    /// Loads Vulkan and creates an instance and a device.
     ///
     /// # Errors
-    /// When there is no loader, no device that fits, or something asked for is missing: one line that says what to do.
+    /// If there is no Vulkan loader, no suitable device, or a requested feature is missing.
     pub fn new(desc: &ContextDesc<'_>) -> Result<Context> {
         Context::on(load()?, desc)
     }
@@ -119,25 +120,24 @@ impl Context {
         self.tile.as_ref().expect("taken by `destroy` alone")
     }
 
-    /// The queues: first one that draws and computes (and presents), then one of each other family.
+    /// The queues: first one with graphics and compute (and presentation), then one of each other family.
     pub fn queues(&self) -> &[DeviceQueue] {
         &self.queues
     }
 
-    /// What the layers that judge the program have said so far (warnings and errors), oldest first: validation, and the
-    /// emulator of tile memory.
+    /// The warnings and errors of the validation layer and the emulator so far, oldest first.
     pub fn messages(&self) -> Vec<Message> {
         self.instance.messages()
     }
 
-    /// The version of the validation layer that checks; `None` if none does.
+    /// The version of the validation layer; `None` if it is not enabled.
     pub fn validation_version(&self) -> Option<u32> {
         self.instance.validation
     }
 
-    /// Destroys the device and instance, after waiting for the device; gives the [messages](Context::messages).
+    /// Destroys the device and instance, after waiting for the device to be idle; returns the [messages](Context::messages).
     ///
-    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed before, and every object of the caller's.
+    /// Every [`BoundFrame`](super::BoundFrame) must be retired or destroyed before, and every object that the caller created.
     pub fn destroy(mut self) -> Vec<Message> {
         // SAFETY: the context's own device; the caller of a `&self` method cannot submit meanwhile, as `self` is taken.
         let idle = unsafe { self.device.device_wait_idle() };

@@ -10,28 +10,28 @@ use ash::vk;
 /// Creates the surface that the device must be able to present to.
 pub type SurfaceMaker<'a> = &'a dyn Fn(&ash::Entry, &ash::Instance) -> ash::prelude::VkResult<vk::SurfaceKHR>;
 
-/// What a [`Context`](super::Context) is made of.
+/// The parameters of [`Context::new`](super::Context::new).
 #[derive(Clone, Default)]
 pub struct ContextDesc<'a> {
     /// The program's name.
     pub application: String,
-    /// Which device.
+    /// The physical device to use.
     pub device: DeviceChoice,
-    /// Validation with `VK_LAYER_KHRONOS_validation`, synchronization validation on; its messages are collected.
+    /// Enables `VK_LAYER_KHRONOS_validation` with synchronization validation, and collects its messages.
     pub validate: bool,
-    /// The highest Vulkan version to ask for; 0 for as high as there is (at most 1.3, the highest that `ash` knows).
+    /// The Vulkan version to request; 0 for the highest available (at most 1.3, the highest that `ash` has).
     pub api_version: u32,
     /// Instance extensions beside the context's own (those of `ash_window::enumerate_required_extensions`).
     pub instance_extensions: Vec<&'a CStr>,
     /// Device extensions beside the runtime's own.
     pub device_extensions: Vec<&'a CStr>,
-    /// Device features to enable; an error if one is not there.
+    /// Device features to enable; an error if one is not supported.
     pub features: vk::PhysicalDeviceFeatures,
-    /// Enables buffer device addresses; an error if they are not there.
+    /// Enables buffer device addresses; an error if they are not supported.
     pub buffer_device_address: bool,
     /// Enables `VK_KHR_swapchain` and takes a device whose first queue presents to this surface, which the context owns.
     pub surface: Option<SurfaceMaker<'a>>,
-    /// What not to enable, although it is there: forces the fallbacks.
+    /// What not to enable even if supported: forces the fallbacks.
     pub without: Capabilities,
 }
 
@@ -48,15 +48,15 @@ impl ContextDesc<'_> {
     }
 }
 
-/// Which physical device to take.
+/// How the physical device is selected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DeviceChoice {
-    /// One with tile memory, else discrete, integrated, virtual, software; the first of its kind.
+    /// The first with tile memory, else the first discrete, integrated, virtual or software device.
     #[default]
     Best,
-    /// The n-th that Vulkan lists.
+    /// By index in the order of `vkEnumeratePhysicalDevices`.
     Index(usize),
-    /// The first whose name contains this, in any case.
+    /// The first whose name contains this, ignoring case.
     Name(String),
 }
 

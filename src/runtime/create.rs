@@ -6,9 +6,9 @@ use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_
 use crate::frame::{Persistence, Resource, ResourceKind};
 use crate::plan::MemoryKind;
 
-/// How the image of `resource` is created to live in `home`; `None` for buffers.
+/// The creation info of the image of `resource` in `home`; `None` for buffers.
 ///
-/// Images that merely take turns in the same bytes need no `VK_IMAGE_CREATE_ALIAS_BIT`: each starts from `UNDEFINED`. `alias`
+/// Images that merely alias the same bytes need no `VK_IMAGE_CREATE_ALIAS_BIT`: each starts from `UNDEFINED`. `alias`
 /// is for images that share bytes *and contents*, one per memory object of a tile resident.
 pub(super) fn image_info(
     resource: &Resource,
@@ -54,7 +54,7 @@ pub(super) fn image_info(
     )
 }
 
-/// How the buffer of `resource` is created to live in `home`; `None` for images.
+/// The creation info of the buffer of `resource` in `home`; `None` for images.
 pub(super) fn buffer_info(resource: &Resource, memory: MemoryKind) -> Option<vk::BufferCreateInfo<'static>> {
     let ResourceKind::Buffer { desc, mut usage } = resource.kind else {
         return None;

@@ -1,4 +1,4 @@
-//! The runtime on one device.
+//! The runtime's device: plans and binds frames.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -24,24 +24,24 @@ use crate::plan::Planner;
 use crate::plan::{Plan, PlanOptions};
 use crate::profile::DeviceProfile;
 
-/// What [`Device::new`] is told about the caller's device.
+/// The parameters of [`Device::new`] beside the handles.
 #[derive(Clone, Default)]
 pub struct DeviceDesc {
     /// The queues that frames may be submitted to.
     ///
     /// A frame's queues take them in order: each the first one not taken that is capable of it, else the first capable one.
     pub queues: Vec<DeviceQueue>,
-    /// What the device was created with: [`Enable::capabilities`](super::Enable::capabilities), or the caller's own knowledge.
+    /// What is enabled on the device: [`Enable::capabilities`](super::Enable::capabilities), or the caller's own knowledge.
     pub enabled: Capabilities,
-    /// What not to use, although it is enabled: forces the fallbacks.
+    /// What not to use even if enabled: forces the fallbacks.
     pub without: Capabilities,
-    /// The caller's allocator, to share its blocks; otherwise the runtime makes one of its own.
+    /// The caller's allocator to allocate from; `None` for one of the runtime's own.
     ///
-    /// It must have been made with `buffer_device_address` if frames are to use device addresses.
+    /// It must have been created with `buffer_device_address` if frames are to use device addresses.
     pub allocator: Option<Arc<Mutex<gpu_allocator::vulkan::Allocator>>>,
 }
 
-/// The runtime on one device. Cloning gives another handle to the same.
+/// A Vulkan device that plans and binds frames. Clones are handles to the same device.
 #[derive(Clone)]
 pub struct Device {
     shared: Arc<Shared>,
@@ -150,17 +150,17 @@ impl Device {
         self.shared.state.physical_device
     }
 
-    /// The device in numbers, as it was enabled: what plans are made for.
+    /// The profile of the device as it was created: what plans are made for.
     pub fn profile(&self) -> &Arc<DeviceProfile> {
         &self.shared.state.profile
     }
 
-    /// What keeps this device from using tile memory; empty where it does.
+    /// Why this device does not use tile memory; empty where it does.
     pub fn missing(&self) -> &[Missing] {
         &self.shared.missing
     }
 
-    /// What the runtime uses: enabled, and not forced off.
+    /// The capabilities in use: enabled, and not in [`DeviceDesc::without`].
     pub fn capabilities(&self) -> Capabilities {
         self.shared.state.capabilities
     }
@@ -175,7 +175,7 @@ impl Device {
         &self.shared.queues
     }
 
-    /// Asks the driver what every resource of `frame` needs of memory.
+    /// Queries the memory requirements of every resource of `frame`.
     ///
     /// # Errors
     /// When an image's format, usage or size is not supported, naming it, or the driver fails.
@@ -210,13 +210,13 @@ impl Device {
         }
     }
 
-    /// Takes a plan that was made elsewhere, or shipped with the program, for this device: from now on it is the one for its inputs.
+    /// Adds a plan that was made elsewhere, or shipped with the program: [`Device::plan`] returns it for its inputs from now on.
     /// See [`Planner::adopt`].
     pub fn adopt(&self, plan: Arc<Plan>) -> bool {
         self.shared.planner.adopt(plan)
     }
 
-    /// Creates and binds everything that `plan` asks for.
+    /// Creates and binds every resource of `plan`.
     ///
     /// If a created resource needs more than was planned, the frame is planned anew ([`BoundFrame::plan`] has the plan that holds).
     /// A frame with history resources submits once to the queues that use them, and waits, to clear them to zero:
@@ -229,7 +229,7 @@ impl Device {
         self.bind_on(plan, &queues)
     }
 
-    /// [`Device::bind`] with the device queue (an index into [`DeviceDesc::queues`]) for each queue of the frame.
+    /// As [`Device::bind`], with the device queue (an index into [`DeviceDesc::queues`]) for each queue of the frame.
     ///
     /// # Errors
     /// As [`Device::bind`].

@@ -1,4 +1,4 @@
-//! What has to be added to a caller's `VkDeviceCreateInfo`.
+//! What to add to the caller's `VkDeviceCreateInfo`.
 
 use std::ffi::{CStr, c_char};
 
@@ -10,16 +10,16 @@ use crate::ffi::{
     tile_properties, tile_shading,
 };
 
-/// Extension names and feature structs to add to the creation of a device, without doubling what is there.
+/// Extension names and feature structs to add to a `VkDeviceCreateInfo`, without duplicating what it has.
 ///
-/// A struct that the caller chains already is left as it is: what it denies is not enabled, and the runtime does without.
+/// A feature struct that the caller chains is not changed: a feature that it disables stays disabled.
 ///
 /// ```no_run
 /// # use ash::vk;
 /// # use tileheap::runtime::*;
 /// # fn f(instance: &ash::Instance, physical_device: vk::PhysicalDevice, support: &Support, info: vk::DeviceCreateInfo<'_>) {
 /// // SAFETY: the names and the chain of `info` are alive.
-/// let mut enable = unsafe { support.enable(&info, Capabilities::USUAL) };
+/// let mut enable = unsafe { support.enable(&info, Capabilities::RECOMMENDED) };
 /// let info = enable.info(&info);
 /// // SAFETY: the physical device is one of the instance.
 /// let device = unsafe { instance.create_device(physical_device, &info, None) };
@@ -41,7 +41,7 @@ pub struct Enable {
     shading: Option<PhysicalDeviceTileShadingFeaturesQCOM<'static>>,
 }
 
-/// What the caller's chain says about the features that matter here: nothing, no, or yes.
+/// The features in the caller's chain: absent, disabled or enabled.
 #[derive(Default)]
 struct Chained {
     synchronization: Option<bool>,
@@ -55,7 +55,7 @@ struct Chained {
 }
 
 impl Support {
-    /// What to add to the creation of a device for all of `wanted` that is offered; see [`Enable`].
+    /// What to add to the creation of a device to enable everything in `wanted` that is supported.
     ///
     /// # Safety
     /// The names and the `pNext` chain of `info` are valid.
@@ -214,7 +214,7 @@ impl Enable {
         }
     }
 
-    /// What the device will have enabled.
+    /// The capabilities that the device will have enabled.
     pub fn capabilities(&self) -> Capabilities {
         self.capabilities
     }
@@ -265,7 +265,7 @@ unsafe fn names_of<'a>(info: &vk::DeviceCreateInfo<'a>) -> &'a [*const c_char] {
 /// `next` starts a valid chain, or is null.
 unsafe fn read_chain(mut next: *const vk::BaseInStructure<'_>) -> Chained {
     use vk::StructureType as S;
-    /// The struct as the type that its `sType` says.
+    /// The struct as the type that its `sType` names.
     macro_rules! read {
         ($type:ty) => {{
             // SAFETY: the chain is valid, and `sType` says that the struct is of this type.

@@ -1,8 +1,8 @@
-//! What can go wrong between the crate and a driver.
+//! The errors of the runtime.
 
 use ash::vk;
 
-/// An error of the runtime. Every message names the thing and what to do; a Vulkan error keeps its result and call.
+/// An error of the runtime. Every message names the object, the requirement and the limit; a Vulkan error keeps its result and call.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RuntimeError {
@@ -13,15 +13,15 @@ pub enum RuntimeError {
         call: &'static str,
         /// What it returned.
         result: vk::Result,
-        /// The thing it was called for.
+        /// The object that it was called for.
         what: String,
     },
-    /// The allocator of ordinary memory failed in a way of its own.
+    /// gpu-allocator failed for another reason than a Vulkan call.
     #[error("gpu-allocator failed for {what}: {source}")]
     Allocator {
-        /// The thing it was asked for.
+        /// What it was to allocate.
         what: String,
-        /// What it said.
+        /// Its error.
         source: gpu_allocator::AllocationError,
     },
     /// There is no Vulkan loader on this machine.
@@ -32,19 +32,19 @@ pub enum RuntimeError {
         /// What the system's linker said.
         reason: String,
     },
-    /// There is no device, or none fits.
+    /// There is no device, or no suitable one.
     #[error(
-        "no Vulkan device {wanted}; found: {found} (install a driver, mesa-vulkan-drivers say, or set TILEHEAP_DEVICE)"
+        "no Vulkan device {wanted}; found: {found} (install a driver such as mesa-vulkan-drivers, or set TILEHEAP_DEVICE)"
     )]
     NoDevice {
-        /// What was asked for.
+        /// The requested device.
         wanted: String,
-        /// The devices that are there.
+        /// The devices of this machine.
         found: String,
     },
-    /// Vulkan 1.0.
+    /// The device or instance supports only Vulkan 1.0.
     #[error(
-        "`{device}` gives Vulkan {version} to this instance, and the runtime needs 1.1: ask for 1.1 or more in VkApplicationInfo"
+        "`{device}` supports Vulkan {version} with this instance, and the runtime requires 1.1: request 1.1 or later in VkApplicationInfo"
     )]
     OldVersion {
         /// The device.
@@ -52,9 +52,9 @@ pub enum RuntimeError {
         /// The lower of its version and the instance's.
         version: String,
     },
-    /// Something that was asked for is not there.
-    #[error("{by} has no {what}, which was asked for")]
-    Lacks {
+    /// A required feature, extension or layer is missing.
+    #[error("{by} does not support {what}, which is required")]
+    MissingFeature {
         /// The device or the Vulkan installation.
         by: String,
         /// A feature, extension or layer.
@@ -62,7 +62,7 @@ pub enum RuntimeError {
     },
     /// No queue of the device can run a queue of the frame.
     #[error(
-        "no device queue can run the frame's queue `{queue}` ({needs:?}): hand one in through DeviceDesc::queues"
+        "no device queue supports {needs:?} for the frame's queue `{queue}`: add one to DeviceDesc::queues"
     )]
     NoQueue {
         /// The frame's queue.
@@ -88,7 +88,7 @@ pub enum RuntimeError {
     },
     /// Requirements of created resources kept growing.
     #[error(
-        "resource `{resource}` was planned with {planned} and needs {needed} when created, even after planning anew"
+        "resource `{resource}` was planned with {planned} and requires {needed} once created, even after replanning"
     )]
     Grown {
         /// The resource.
@@ -106,24 +106,24 @@ pub enum RuntimeError {
         /// This device's profile.
         device: String,
     },
-    /// An external resource or semaphore that the frame uses was not handed in.
-    #[error("external {what} `{name}` was not handed in: add it to Imports")]
+    /// An external resource or semaphore that the frame uses is not imported.
+    #[error("external {what} `{name}` is not imported: add it to Imports")]
     NotImported {
         /// Image, buffer or semaphore.
         what: &'static str,
         /// Its name.
         name: String,
     },
-    /// Something was handed in that is not external, or not of that kind.
-    #[error("`{name}` was handed in as external {what}, and the frame does not declare it so")]
+    /// An import is of a resource that is not external, or not of that kind.
+    #[error("`{name}` is imported as external {what}, but the frame does not declare it as one")]
     NotExternal {
         /// Image, buffer or semaphore.
         what: &'static str,
         /// Its name.
         name: String,
     },
-    /// A pass was recorded out of its turn.
-    #[error("pass `{pass}` was recorded in command buffer `{commands}`, where {expected} comes next")]
+    /// A pass was recorded out of order.
+    #[error("pass `{pass}` was recorded in command buffer `{commands}`, where {expected} is next")]
     Order {
         /// The pass.
         pass: String,
@@ -133,7 +133,7 @@ pub enum RuntimeError {
         expected: String,
     },
     /// A pass was recorded with the other kind of contents.
-    #[error("pass `{pass}` is declared with {declared} contents and was recorded with {recorded} ones")]
+    #[error("pass `{pass}` is declared with {declared} contents but recorded with {recorded} contents")]
     Contents {
         /// The pass.
         pass: String,
@@ -142,7 +142,7 @@ pub enum RuntimeError {
         /// Inline or secondary.
         recorded: &'static str,
     },
-    /// A command buffer is recorded twice in one turn, or submitted without having been recorded.
+    /// A command buffer is recorded twice in one frame, or submitted without having been recorded.
     #[error("command buffer `{commands}` {what}")]
     Recording {
         /// The command buffer.
@@ -150,8 +150,8 @@ pub enum RuntimeError {
         /// What is wrong.
         what: String,
     },
-    /// A frame that will never be complete is waited for.
-    #[error("frame {number} was waited for, and only {submitted} frames were submitted")]
+    /// A wait for a frame that is not submitted.
+    #[error("cannot wait for frame {number}: only {submitted} frames are submitted")]
     NotSubmitted {
         /// The frame.
         number: u64,

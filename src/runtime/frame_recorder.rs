@@ -1,4 +1,4 @@
-//! One frame's turn: the external handles it got, and its command buffers.
+//! The recording of one frame: its imports and command buffers.
 
 use ash::vk;
 
@@ -17,9 +17,9 @@ use crate::ffi::{TileMemoryBindInfoQCOM, TilePropertiesQCOM};
 use crate::frame::{CommandBufferId, PassId, ResourceId};
 use crate::units::Bytes;
 
-/// One frame between [`BoundFrame::begin`] and its submission. Command buffers may be recorded on several threads.
+/// Records one frame, from [`BoundFrame::begin`] to its submission. Command buffers may be recorded on several threads.
 ///
-/// A turn that is dropped instead of submitted never happened: the next one has its number and parity.
+/// A recorder that is dropped instead of submitted has no effect: the next one has its number and parity.
 #[derive(Debug)]
 pub struct FrameRecorder<'a> {
     bound: &'a mut BoundFrame,
@@ -31,7 +31,7 @@ impl BoundFrame {
     /// Begins a frame. Frames before it may still run on the device; how many, the caller decides by [`BoundFrame::wait`].
     ///
     /// # Errors
-    /// When an external resource or semaphore that the frame uses is not handed in, or an earlier submission has failed.
+    /// When an external resource or semaphore that the frame uses is not imported, or an earlier submission has failed.
     ///
     /// # Safety
     /// The handles in `imports` are alive until the frame is complete, and in the declared entry states.
@@ -106,7 +106,7 @@ impl FrameRecorder<'_> {
     /// Begins to record a declared command buffer: calls `vkBeginCommandBuffer`; [`Commands::finish`] ends it.
     ///
     /// # Errors
-    /// When it was recorded already in this turn, or the driver fails.
+    /// When it was already recorded in this frame, or the driver fails.
     ///
     /// # Safety
     /// `command_buffer` is a primary one of a pool of the right queue family, in the initial state (or its pool may reset it), and
@@ -119,7 +119,7 @@ impl FrameRecorder<'_> {
         let slot = &self.bound.slots[id.index()];
         let name = || self.bound.plan.frame.command_buffers()[id.index()].name.clone();
         if !slot.take(command_buffer) {
-            let what = "is recorded already in this turn".to_owned();
+            let what = "is already recorded in this frame".to_owned();
             return Err(RuntimeError::Recording {
                 commands: name(),
                 what,
@@ -198,7 +198,7 @@ impl FrameRecorder<'_> {
         if target.render_pass == vk::RenderPass::null() {
             info = info.push_next(&mut formats);
         }
-        // Of tile shading, the secondary says what the render pass says.
+        // The secondary has the tile shading flags of its render pass.
         let pass_of_frame = self.bound.plan.frame.pass(pass);
         let mut tiles = Tiles::new(&self.bound.state, pass_of_frame, Bytes::ZERO);
         if let Some(shading) = &mut tiles.shading {
@@ -240,7 +240,7 @@ impl FrameRecorder<'_> {
         let _span = tracing::trace_span!("submit", number = self.number.0).entered();
         self.bound.check_recorded()?;
         self.bound.submit_by(|state, one| {
-            // SAFETY: the caller's duty; the command buffers were recorded to their ends in this turn.
+            // SAFETY: the caller's duty; the recording of the command buffers is finished.
             unsafe { call(state, one) }
         })
     }
@@ -283,12 +283,12 @@ impl FrameRecorder<'_> {
         match rendering {
             Rendering::Dynamic(dynamic) => dynamic
                 .with_info(false, |info| {
-                    // SAFETY: the views are alive, the plan's or imported for this turn; the feature is on.
+                    // SAFETY: the views are alive, the plan's or imported for this frame; the feature is on.
                     unsafe { functions.get_dynamic_rendering_tile_properties(info, &mut properties[0]) }
                 })
                 .with_call("vkGetDynamicRenderingTilePropertiesQCOM", name)?,
             Rendering::Object(object) => {
-                // SAFETY: the framebuffer is alive, made for this turn's views; it has one subpass; the feature is on.
+                // SAFETY: the framebuffer is alive, made for this frame's views; it has one subpass; the feature is on.
                 unsafe { functions.get_framebuffer_tile_properties(object.framebuffer, &mut properties) }
                     .with_call("vkGetFramebufferTilePropertiesQCOM", name)?;
             }

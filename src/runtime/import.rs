@@ -1,4 +1,4 @@
-//! Import: the caller's objects for what a frame declares external.
+//! Import: the caller's objects for the external resources and semaphores of a frame.
 
 use ash::vk;
 
@@ -24,7 +24,7 @@ pub struct Imports<'a> {
 /// An external image.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportedImage {
-    /// The external resource it stands for.
+    /// The external resource.
     pub resource: ResourceId,
     /// The image, of the declared format, extent and usage.
     pub image: vk::Image,
@@ -35,16 +35,16 @@ pub struct ImportedImage {
 /// An external buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportedBuffer {
-    /// The external resource it stands for.
+    /// The external resource.
     pub resource: ResourceId,
-    /// The buffer and the part of it that is meant.
+    /// The buffer and the range in it.
     pub buffer: Buffer,
 }
 
 /// An external semaphore.
 #[derive(Clone, Copy, Debug)]
 pub struct ImportedSemaphore {
-    /// The semaphore it stands for.
+    /// The external semaphore.
     pub semaphore: SemaphoreId,
     /// The semaphore.
     pub handle: vk::Semaphore,

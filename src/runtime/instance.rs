@@ -13,14 +13,14 @@ use crate::Result;
 
 const VALIDATION: &CStr = c"VK_LAYER_KHRONOS_validation";
 
-/// A message of a layer that judges programs (validation, the emulator), a warning at least.
+/// A warning or an error of the validation layer or of the emulator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// How bad it is.
+    /// Its severity.
     pub severity: vk::DebugUtilsMessageSeverityFlagsEXT,
     /// The VUID or other id.
     pub id: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 
@@ -241,7 +241,7 @@ fn look_up(entry: &ash::Entry, desc: &ContextDesc<'_>) -> Result<Offer> {
     for name in &desc.instance_extensions {
         if !has(name) {
             let what = name.to_string_lossy().into_owned();
-            return Err(RuntimeError::Lacks { by: by(), what }.into());
+            return Err(RuntimeError::MissingFeature { by: by(), what }.into());
         }
     }
     let mut names = Vec::new();
@@ -300,7 +300,7 @@ fn find_validation(entry: &ash::Entry) -> Result<(u32, bool)> {
             }
         };
         let by = "the Vulkan installation".to_owned();
-        return Err(RuntimeError::Lacks {
+        return Err(RuntimeError::MissingFeature {
             by,
             what: what.to_owned(),
         }

@@ -1,4 +1,4 @@
-//! Measure: what every resource of a frame needs of memory, by the driver's word.
+//! Measure: the memory requirements of a frame's resources, as the driver reports them.
 
 use ash::vk;
 
@@ -41,7 +41,7 @@ const NOTHING: ResourceRequirements = ResourceRequirements {
 };
 
 impl DeviceState {
-    /// Asks about every resource of the frame.
+    /// Queries the requirements of every resource of the frame.
     pub(super) fn measure(&self, frame: &Frame) -> Result<Requirements> {
         let _span = tracing::info_span!("measure", frame = frame.name()).entered();
         if self.functions.maintenance_4.is_none() {
@@ -82,7 +82,7 @@ impl DeviceState {
         })
     }
 
-    /// What it needs of the tile heap; `None` where rules or driver refuse it.
+    /// What it requires of the tile heap; `None` where the extension or the driver does not allow it.
     fn measure_tile(&self, resource: &Resource) -> Result<Option<TileRequirements>> {
         let Some(tile) = &self.profile.tile else {
             return Ok(None);
@@ -96,7 +96,7 @@ impl DeviceState {
             self.image_requirements(&resource.name, &info)?
         } else {
             let info = buffer_info(resource, MemoryKind::Tile).expect("a resource is an image or a buffer");
-            // What the extension does not permit must not even be asked for (VUID-VkBufferCreateInfo-usage-10764).
+            // What the extension does not permit must not even be queried (VUID-VkBufferCreateInfo-usage-10764).
             if tile.buffer(&info).is_none() {
                 return Ok(None);
             }
@@ -163,7 +163,7 @@ impl DeviceState {
         }
         let vk::Extent3D { width, height, depth } = info.extent;
         let why = format!(
-            "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples is more than it offers",
+            "{:?} with usage {:?}, {width} x {height} x {depth} texels, {} levels, {} layers, {:?} samples exceeds its limits",
             info.format, info.usage, info.mip_levels, info.array_layers, info.samples
         );
         Err(RuntimeError::Unsupported {
@@ -173,7 +173,7 @@ impl DeviceState {
         .into())
     }
 
-    /// An error if the buffer's address is used and cannot be asked for.
+    /// An error if the buffer's address is used and device addresses are not enabled.
     pub(super) fn addresses_are_supported(
         &self,
         resource: &Resource,
@@ -183,7 +183,7 @@ impl DeviceState {
         if !wanted || self.functions.buffer_device_address.is_some() {
             return Ok(());
         }
-        let why = "its device address is used, and bufferDeviceAddress is not enabled".to_owned();
+        let why = "its device address is used, but bufferDeviceAddress is not enabled".to_owned();
         Err(RuntimeError::Unsupported {
             resource: resource.name.clone(),
             why,
@@ -201,7 +201,7 @@ impl DeviceState {
         if let Some(functions) = &self.functions.maintenance_4 {
             let question = vk::DeviceImageMemoryRequirements::default().create_info(info);
             return Ok(MemoryRequirements::ask(tile, |answer| {
-                // SAFETY: the device has maintenance4; the creation info is valid (its limits were asked for).
+                // SAFETY: the device has maintenance4; the creation info is valid (its limits were queried).
                 unsafe {
                     (functions.get_device_image_memory_requirements_khr)(
                         self.device.handle(),
@@ -211,7 +211,7 @@ impl DeviceState {
                 }
             }));
         }
-        // SAFETY: the creation info is valid (its limits were asked for).
+        // SAFETY: the creation info is valid (its limits were queried).
         let image = unsafe { self.device.create_image(info, None) }.with_call("vkCreateImage", || name)?;
         let answer = self.requirements_of_image(image, info.usage);
         // SAFETY: just created, and used by nothing.

@@ -232,7 +232,7 @@ impl MemoryAllocator {
             .take();
     }
 
-    /// Leaks the runtime's own allocator: its `Drop` would call into a device that may be gone.
+    /// Leaks the runtime's own allocator: its `Drop` would call into a device that may be destroyed.
     pub(super) fn leak(&self) {
         let allocator = self
             .allocator
@@ -286,7 +286,7 @@ fn allocate_with(
     if !flags.is_empty() {
         info = info.push_next(&mut flagged);
     }
-    // SAFETY: the type exists (it is the profile's), and device addresses are asked for on devices that have them alone.
+    // SAFETY: the type exists (it is the profile's), and the device address flag is set only on devices that have the feature.
     let memory = unsafe { device.allocate_memory(&info, None) };
     Ok(memory.with_call("vkAllocateMemory", || format!("{size} of {name}"))?)
 }

@@ -1,10 +1,9 @@
 //! Everything that touches Vulkan: detect, measure, bind, record, submit.
 //!
 //! ```text
-//! instance, physical device ──► Support ──► Device ──► measure, plan ──► Bound ──► Turn ──► Commands ──► queue
-//!                               what is     borrows     Requirements     images,   one per   one per
-//!                               there, and  the         and Plan         memory    frame     command buffer
-//!                               what not    caller's
+//! instance, physical device ──► Support ──► Device ──► measure, plan ──► BoundFrame ──► FrameRecorder ──► Commands ──► queue
+//!                               what is     wraps the   Requirements     images,        one per           one per
+//!                               supported   caller's    and Plan         memory         frame             command buffer
 //! ```
 //! The caller's instance, device, queues, command pools and command buffers stay the caller's; raw `ash` handles go in and
 //! out. What this module creates it owns, and destroys when told to ([`BoundFrame::destroy`], [`BoundFrame::retire`],
@@ -29,15 +28,15 @@
 //!
 //! // Every frame.
 //! # let command_buffer = vk::CommandBuffer::null();
-//! // SAFETY: nothing external is handed in.
-//! let turn = unsafe { bound.begin(&Imports::default()) }?;
+//! // SAFETY: nothing is imported.
+//! let recorder = unsafe { bound.begin(&Imports::default()) }?;
 //! // SAFETY: the command buffer is in the initial state, and nothing else uses it until the frame is complete.
-//! let mut commands = unsafe { turn.record(command_buffer, scene) }?;
+//! let mut commands = unsafe { recorder.record(command_buffer, scene) }?;
 //! commands.pass(gbuffer, |pass| { /* bind pipelines, draw, into pass.command_buffer() */ })?;
 //! commands.pass(lighting, |pass| { let _view = pass.image(albedo).view; })?;
 //! commands.finish()?;
 //! // SAFETY: no other thread uses the queues at the same time.
-//! let number = unsafe { turn.submit() }?;
+//! let number = unsafe { recorder.submit() }?;
 //! bound.wait(number, u64::MAX)?; // before the command buffer is used again
 //! # Ok(()) }
 //! ```
@@ -58,19 +57,20 @@ mod bound_frame;
 mod bound_resource;
 mod choose;
 mod command_slot;
-mod context;
+pub mod context;
 mod context_desc;
 mod create;
 mod device;
 mod device_queue;
 mod device_state;
 mod enable;
+mod enumerate;
 mod error;
 mod frame_recorder;
 mod frame_tables;
 mod functions;
 mod history;
-mod import;
+pub mod import;
 mod instance;
 mod legacy;
 mod measure;
@@ -93,26 +93,28 @@ mod store;
 mod submission;
 mod submit;
 mod support;
-mod survey;
 mod target;
 mod tiles;
+
+/// Devices of this machine, and what to enable on them.
+pub mod detect {
+    pub use super::enable::Enable;
+    pub use super::enumerate::{DeviceSupport, enumerate_devices};
+}
 
 pub use bound_frame::BoundFrame;
 pub use bound_resource::{Buffer, Image, Parity};
 pub use context::Context;
-pub use context_desc::{ContextDesc, DeviceChoice, SurfaceMaker};
+pub use context_desc::ContextDesc;
 pub use device::{Device, DeviceDesc};
 pub use device_queue::DeviceQueue;
-pub use enable::Enable;
 pub use error::RuntimeError;
 pub use frame_recorder::FrameRecorder;
-pub use import::{ImportedBuffer, ImportedImage, ImportedSemaphore, Imports};
-pub use instance::Message;
+pub use import::Imports;
 pub use progress::FrameNumber;
 pub use record::{Commands, PassCommands};
 pub use submission::SubmitCall;
 pub use support::{Capabilities, Missing, Support};
-pub use survey::{Surveyed, survey};
 pub use target::Target;
 
 #[cfg(test)]
@@ -120,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_recorded_on_several_threads() {
+    fn frames_are_recorded_on_several_threads() {
         fn shared<T: Send + Sync>() {}
         shared::<Device>();
         shared::<BoundFrame>();

@@ -10,7 +10,7 @@ use crate::Result;
 use crate::frame::PassId;
 use crate::plan::Plan;
 
-/// Whether there are shaders to store with.
+/// Whether the crate was built with the shaders for stores.
 pub(super) const AVAILABLE: bool = false;
 
 /// What is recorded inside a store pass.

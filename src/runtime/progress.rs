@@ -144,11 +144,11 @@ impl Progress {
                 self.submitted += 1;
                 Ok(FrameNumber(self.submitted - 1))
             }
-            Err(fault) => {
-                if let RuntimeError::Vulkan { call, result, .. } = &fault {
+            Err(error) => {
+                if let RuntimeError::Vulkan { call, result, .. } = &error {
                     self.failed = Some((call, *result));
                 }
-                Err(fault.into())
+                Err(error.into())
             }
         }
     }
@@ -276,7 +276,7 @@ pub(super) fn semaphore(
     if timeline {
         info = info.push_next(&mut kind);
     }
-    // SAFETY: timelines are asked for where the feature is on.
+    // SAFETY: timeline semaphores are created only where the feature is enabled.
     let semaphore =
         unsafe { state.device.create_semaphore(&info, None) }.with_call("vkCreateSemaphore", || "a frame")?;
     owned.semaphores.push(semaphore);
@@ -285,7 +285,7 @@ pub(super) fn semaphore(
 
 fn fence(state: &DeviceState, owned: &mut OwnedObjects) -> Result<vk::Fence> {
     let info = vk::FenceCreateInfo::default();
-    // SAFETY: nothing is asked for but a fence.
+    // SAFETY: the creation info is the default one.
     let fence = unsafe { state.device.create_fence(&info, None) }.with_call("vkCreateFence", || "a frame")?;
     owned.fences.push(fence);
     Ok(fence)

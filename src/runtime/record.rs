@@ -24,9 +24,9 @@ use crate::plan::ObjectId;
 /// # use ash::vk;
 /// # use tileheap::frame::*;
 /// # use tileheap::runtime::*;
-/// # fn f(turn: &Turn<'_>, buffer: vk::CommandBuffer, scene: CommandBufferId, gbuffer: PassId, depth: ResourceId) -> tileheap::Result<()> {
+/// # fn f(recorder: &FrameRecorder<'_>, buffer: vk::CommandBuffer, scene: CommandBufferId, gbuffer: PassId, depth: ResourceId) -> tileheap::Result<()> {
 /// // SAFETY: the command buffer is in the initial state, and nothing else uses it until the frame is complete.
-/// let mut commands = unsafe { turn.record(buffer, scene) }?;
+/// let mut commands = unsafe { recorder.record(buffer, scene) }?;
 /// commands.pass(gbuffer, |pass| {
 ///     let (raw, area) = (pass.device(), pass.area());
 ///     // SAFETY: recording, inside the pass.
@@ -84,7 +84,7 @@ impl<'a> Commands<'a> {
     /// Records a pass: tile memory bound, barriers, the render pass begun, then the caller's commands, then ended.
     ///
     /// # Errors
-    /// When it is not this pass's turn, or its contents are declared secondary.
+    /// When another pass is next, or its contents are declared secondary.
     pub fn pass<R>(&mut self, pass: PassId, record: impl FnOnce(&PassCommands<'_>) -> R) -> Result<R> {
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Inline)?;
@@ -99,10 +99,10 @@ impl<'a> Commands<'a> {
     /// [`FrameRecorder::begin_secondary`](super::FrameRecorder::begin_secondary)).
     ///
     /// # Errors
-    /// When it is not this pass's turn, or its contents are declared inline.
+    /// When another pass is next, or its contents are declared inline.
     ///
     /// # Safety
-    /// The command buffers are executable, begun for this pass in this turn, and not pending elsewhere.
+    /// The command buffers are executable, begun for this pass in this frame, and not pending elsewhere.
     pub unsafe fn pass_secondary(&mut self, pass: PassId, contents: &[vk::CommandBuffer]) -> Result<()> {
         let pass = self.bound.plan.pass_of(pass);
         self.check(pass, Contents::Secondary)?;

@@ -29,7 +29,7 @@ pub(super) struct PassObject {
     attachments: Vec<Attachment>,
     /// The views of the framebuffer; rewritten in place.
     views: Vec<vk::ImageView>,
-    /// Framebuffers for the views seen so far: swapchain images come in turns.
+    /// Framebuffers for the views seen so far: swapchain images alternate.
     known: Vec<(Vec<vk::ImageView>, vk::Framebuffer)>,
 }
 
@@ -68,7 +68,7 @@ impl PassObject {
             *view = places[attachment.placement.index()].attachment();
         }
         if self.views.contains(&vk::ImageView::null()) {
-            // An external image that is not handed in yet.
+            // An external image that is not imported yet.
             return Ok(());
         }
         if let Some((_, framebuffer)) = self.known.iter().find(|(views, _)| *views == self.views) {
@@ -142,7 +142,7 @@ pub(super) fn create(
     bound: Bytes,
 ) -> Result<vk::RenderPass> {
     if attachments.depth.is_some_and(|depth| depth.resolve.is_some()) {
-        let why = "resolving depth needs dynamic rendering, and does not go together with input attachments";
+        let why = "resolving depth requires dynamic rendering, which input attachments rule out";
         return Err(RuntimeError::UnsupportedPass {
             pass: pass.name.clone(),
             why,

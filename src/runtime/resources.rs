@@ -24,7 +24,7 @@ pub(super) enum Created {
         /// What everything needs now.
         requirements: Requirements,
         /// The first to have grown.
-        fault: RuntimeError,
+        error: RuntimeError,
     },
 }
 
@@ -123,12 +123,12 @@ impl<'a> Work<'a> {
                 continue;
             };
             let (requirements, _) = requirements.get_or_insert_with(|| {
-                let fault = RuntimeError::Grown {
+                let error = RuntimeError::Grown {
                     resource: self.resource(placement).name.clone(),
                     planned: format!("{} at offset {}", placement.size, placement.offset),
                     needed: needed.clone(),
                 };
-                (Requirements::clone(&self.plan.requirements), fault)
+                (Requirements::clone(&self.plan.requirements), error)
             });
             grow(
                 &mut requirements.resources[placement.resource.index()],
@@ -136,7 +136,7 @@ impl<'a> Work<'a> {
                 answer,
             );
         }
-        requirements.map(|(requirements, fault)| Created::Grown { requirements, fault })
+        requirements.map(|(requirements, error)| Created::Grown { requirements, error })
     }
 
     /// What a created resource needs, if its placement does not give it.
@@ -152,7 +152,7 @@ impl<'a> Work<'a> {
         }
         let (size, alignment) = match (placement.memory, answer.tile) {
             (MemoryKind::Tile, None) => {
-                return Some("ordinary memory: the driver refuses it tile memory".to_owned());
+                return Some("ordinary memory: the driver does not allow it in tile memory".to_owned());
             }
             (MemoryKind::Tile, Some(tile)) => (tile.size, tile.alignment),
             // Its own allocation is made as large as it has to be.
@@ -291,7 +291,7 @@ fn adapt_to_only(desc: &mut MemoryDesc<'_>, placement: &Placement, bare: &Bare, 
     };
 }
 
-/// Whether a device address of the resource is asked for.
+/// Whether the resource's device address is used.
 fn has_address(resource: &Resource) -> bool {
     let info = buffer_info(resource, MemoryKind::Dedicated);
     info.is_some_and(|info| info.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS))

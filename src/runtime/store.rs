@@ -1,4 +1,4 @@
-//! Stores: the passes that end stretches in tile memory, which the runtime records itself.
+//! Stores: the passes that copy split lifetimes out of tile memory, which the runtime records itself.
 //!
 //! ```text
 //! pass 2 blur (the caller's) ──► store hdr: bind, barriers, begin, draw one triangle, end ──► pass 3 (the caller's)
@@ -26,7 +26,7 @@ mod shaders {
 }
 use shaders::{STORE_COMP, STORE_FLOAT_FRAG, STORE_VERT, Shader, pool_sizes, set_layout_bindings};
 
-/// Whether there are shaders to store with.
+/// Whether the crate was built with the shaders for stores.
 pub(super) const AVAILABLE: bool = true;
 
 /// What a store's pipeline runs.

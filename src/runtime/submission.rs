@@ -16,7 +16,7 @@ use crate::units::Run;
 pub(super) struct Submission {
     /// Per semaphore of the frame; external ones change from frame to frame.
     pub(super) semaphores: Vec<Signal>,
-    /// Where no timeline counts frames: per pair of queues, from x to, two that take turns; null where one is unused.
+    /// Where no timeline counts frames: per pair of queues, from x to, two that alternate; null where one is unused.
     ///
     /// Two, since the next signal may come before the wait for the last one has begun, but not the one after that.
     pub(super) around: Vec<[vk::Semaphore; 2]>,

@@ -157,7 +157,7 @@ fn function_of(state: &DeviceState) -> &'static str {
 /// Makes the call, in the way the device has.
 ///
 /// # Safety
-/// As `vkQueueSubmit2`: handles alive, command buffers executable, the queue used by nobody else.
+/// As `vkQueueSubmit2`: handles alive, command buffers executable, no other thread uses the queue.
 pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::prelude::VkResult<()> {
     let queue = call.queue.handle;
     if let Some(functions) = &state.functions.synchronization_2 {
@@ -183,11 +183,11 @@ pub(super) unsafe fn call(state: &DeviceState, call: &SubmitCall<'_>) -> ash::pr
 }
 
 impl BoundFrame {
-    /// Whether every declared command buffer was recorded in this turn.
+    /// Whether every declared command buffer was recorded in this frame.
     pub(super) fn check_recorded(&self) -> Result<()> {
         for (slot, declared) in self.slots.iter().zip(self.plan.frame.command_buffers()) {
             if !slot.is_done() {
-                let what = "is submitted and was not recorded to its end in this turn".to_owned();
+                let what = "is submitted before its recording is finished".to_owned();
                 return Err(RuntimeError::Recording {
                     commands: declared.name.clone(),
                     what,

@@ -1,4 +1,4 @@
-//! Detect: what a physical device offers, and what of tile memory is missing.
+//! Detect: what a physical device supports, and why it has no tile memory.
 
 use std::collections::BTreeSet;
 use std::ffi::{CStr, CString};
@@ -32,27 +32,27 @@ bitflags! {
         const BUFFER_DEVICE_ADDRESS = 1 << 5;
         /// The whole chain of `VK_QCOM_tile_memory_heap`.
         const TILE_MEMORY = 1 << 6;
-        /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. No device can be asked for it.
+        /// `VK_EXT_debug_utils` on the instance: objects get names, passes get labels. It is not a device feature.
         const DEBUG_UTILS = 1 << 7;
         /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
         const TILE_PROPERTIES = 1 << 8;
-        /// `VK_QCOM_tile_shading`, for passes that are [marked](crate::frame::Pass::tile_shading); of its features the first.
+        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::Pass::tile_shading); only the feature `tileShading`.
         const TILE_SHADING = 1 << 9;
     }
 }
 
 impl Capabilities {
-    /// What a renderer wants that uses no buffer device addresses.
-    pub const USUAL: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
+    /// Everything but buffer device addresses.
+    pub const RECOMMENDED: Capabilities = Capabilities::all().difference(Capabilities::BUFFER_DEVICE_ADDRESS);
 }
 
-/// A link of the chain to tile memory that a device lacks.
+/// A reason why a device has no tile memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Missing {
     /// The driver does not list `VK_QCOM_tile_memory_heap`.
     Extension,
-    /// The driver lists the extension and denies the feature `tileMemoryHeap`.
+    /// The driver lists the extension but not the feature `tileMemoryHeap`.
     Feature,
     /// No memory heap has `VK_MEMORY_HEAP_TILE_MEMORY_BIT_QCOM`.
     Heap,
@@ -60,7 +60,7 @@ pub enum Missing {
     MemoryType,
     /// The device has no `vkCmdBindTileMemoryQCOM`, though everything else is there.
     Function,
-    /// The device was created without the extension or feature, or the runtime was told to leave it alone.
+    /// The device was created without the extension or feature, or it is excluded by [`DeviceDesc::without`](super::DeviceDesc::without).
     NotEnabled,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for Missing {
     }
 }
 
-/// What a physical device offers. It says nothing about what a device created on it has enabled.
+/// What a physical device supports; not what a device created on it has enabled.
 ///
 /// ```no_run
 /// # use ash::vk;
@@ -106,7 +106,7 @@ pub struct Support {
 }
 
 impl Support {
-    /// Asks a physical device. `api_version` is the one in the `VkApplicationInfo` that `instance` was created with.
+    /// Queries a physical device. `api_version` is the one in the `VkApplicationInfo` that `instance` was created with.
     ///
     /// # Errors
     /// When the driver fails, offers less than Vulkan 1.1, or contradicts itself.
@@ -164,24 +164,24 @@ impl Support {
         })
     }
 
-    /// The device in numbers, with a tile heap if the whole chain is offered.
+    /// The profile of the device, with a tile heap if tile memory is supported.
     pub fn profile(&self) -> &Arc<DeviceProfile> {
         &self.profile
     }
 
-    /// Every link of the chain to tile memory that is missing; empty where tile memory is offered.
+    /// Why there is no tile memory; empty where there is.
     pub fn missing(&self) -> &[Missing] {
         &self.missing
     }
 
-    /// Is this emulated? The name and version of the emulator that the tile heap comes from; `None` for a driver's own
-    /// heap, for none, and where the device is used with less than Vulkan 1.3, which cannot be asked
+    /// The name and version of the emulator that provides the tile heap; `None` for a driver's own
+    /// heap, for none, and below Vulkan 1.3, which cannot be queried
     /// (`vkGetPhysicalDeviceToolProperties`).
     pub fn emulator(&self) -> Option<&str> {
         self.emulator.as_deref()
     }
 
-    /// What could be enabled.
+    /// The capabilities that can be enabled.
     pub fn offers(&self) -> Capabilities {
         self.offers
     }

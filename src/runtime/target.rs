@@ -1,11 +1,11 @@
-//! What a pipeline must know of the render pass it draws in.
+//! The attachment formats and render pass that a pipeline is created for.
 
 use ash::vk;
 
 use super::attachment::Attachments;
 use crate::frame::Pass;
 
-/// What the pipelines of a render pass are built from, whichever way the pass is recorded.
+/// The formats, samples and render pass object that pipelines of a render pass are created with.
 ///
 /// Pipelines outlive a resize: another [`BoundFrame`](super::BoundFrame) with the same formats has compatible targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Target {
             .stencil_attachment_format(self.stencil_format)
     }
 
-    /// Points a pipeline's creation to this target: by its render pass, or by chaining `rendering` (of
+    /// Sets the target of a pipeline's creation info: by its render pass, or by chaining `rendering` (of
     /// [`Target::rendering`]).
     pub fn attach<'a>(
         &self,

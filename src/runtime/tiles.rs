@@ -1,7 +1,7 @@
 //! The tiles of a render pass: what is declared about them, and what the driver makes of it.
 //!
-//! While tile memory is bound, the driver has less to bin with, and its tiles are smaller. So wherever tile properties are asked
-//! for, and in passes with tile shading, the size of what is bound goes along (`VkTileMemorySizeInfoQCOM`), from the plan: the two
+//! While tile memory is bound, the driver has less to bin with, and its tiles are smaller. So wherever tile properties are
+//! queried, and in passes with tile shading, the size of what is bound goes along (`VkTileMemorySizeInfoQCOM`), from the plan: the two
 //! cannot get out of step.
 
 use super::device_state::DeviceState;
@@ -17,7 +17,7 @@ use crate::units::Bytes;
 
 /// What is chained to a render pass, or to a rendering, about its tiles.
 pub(super) struct Tiles {
-    /// Where tile properties can be asked for.
+    /// Where tile properties can be queried.
     pub(super) size: Option<TileMemorySizeInfoQCOM<'static>>,
     /// In passes with tile shading.
     pub(super) shading: Option<RenderPassTileShadingCreateInfoQCOM<'static>>,
@@ -55,7 +55,7 @@ pub(super) fn check_shading(state: &DeviceState, plan: &Plan) -> Result<()> {
     {
         Some(pass) => Err(RuntimeError::UnsupportedPass {
             pass: pass.name.clone(),
-            why: "it is marked for tile shading, and VK_QCOM_tile_shading is not enabled",
+            why: "it uses tile shading, but VK_QCOM_tile_shading is not enabled",
         }
         .into()),
         None => Ok(()),

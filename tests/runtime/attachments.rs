@@ -5,7 +5,8 @@ use tileheap::frame::{
     AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, Version,
 };
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Capabilities, ContextDesc, FrameNumber, ImportedBuffer, Imports, Parity};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{Capabilities, ContextDesc, FrameNumber, Imports, Parity};
 use tileheap::units::Bytes;
 
 use crate::gpu::{Binding, Gpu, copy_to_buffer, ways};
@@ -76,15 +77,15 @@ fn input_attachments_are_read() {
                 buffer: host.buffer,
             }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe {
+            let recorder = unsafe {
                 bound.begin(&Imports {
                     buffers: &imported,
                     ..Imports::default()
                 })
             }
-            .expect("a turn");
+            .expect("a frame");
             // SAFETY: the frame before is complete.
-            let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
+            let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
             commands.pass(clear, |_| ()).expect("clear");
             commands
                 .pass(add, |pass| {
@@ -102,7 +103,7 @@ fn input_attachments_are_read() {
                 .expect("copy");
             commands.finish().expect("recorded");
             // SAFETY: the test has one thread.
-            unsafe { turn.submit() }.expect("submitted");
+            unsafe { recorder.submit() }.expect("submitted");
             assert!(bound.wait(FrameNumber(number), u64::MAX).expect("waited"));
             assert_eq!(host.words(), [3.5f32.to_bits(); 16], "{way}");
         }
@@ -155,15 +156,15 @@ fn samples_are_resolved() {
             buffer: host.buffer,
         }];
         // SAFETY: the buffer lives until `finish`.
-        let turn = unsafe {
+        let recorder = unsafe {
             bound.begin(&Imports {
                 buffers: &imported,
                 ..Imports::default()
             })
         }
-        .expect("a turn");
+        .expect("a frame");
         // SAFETY: new.
-        let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
+        let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
         commands.pass(clear, |_| ()).expect("clear");
         commands
             .pass(copy, |pass| {
@@ -174,7 +175,7 @@ fn samples_are_resolved() {
             .expect("copy");
         commands.finish().expect("recorded");
         // SAFETY: the test has one thread.
-        let number = unsafe { turn.submit() }.expect("submitted");
+        let number = unsafe { recorder.submit() }.expect("submitted");
         assert!(bound.wait(number, u64::MAX).expect("waited"));
         assert!(
             host.bytes().chunks(4).all(|pixel| pixel == [255, 0, 255, 0]),
@@ -250,15 +251,15 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
             buffer: host.buffer,
         }];
         // SAFETY: the buffer lives until `finish`.
-        let turn = unsafe {
+        let recorder = unsafe {
             bound.begin(&Imports {
                 buffers: &imported,
                 ..Imports::default()
             })
         }
-        .expect("a turn");
+        .expect("a frame");
         // SAFETY: new.
-        let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
+        let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
         commands.pass(clear, |_| ()).expect("clear");
         commands
             .pass(draw, |pass| {
@@ -279,7 +280,7 @@ fn depth_is_tested_and_sampled_at_the_same_time() {
             .expect("copy");
         commands.finish().expect("recorded");
         // SAFETY: the test has one thread.
-        let number = unsafe { turn.submit() }.expect("submitted");
+        let number = unsafe { recorder.submit() }.expect("submitted");
         assert!(bound.wait(number, u64::MAX).expect("waited"));
         let words = host.words();
         assert_eq!(words[..16], [0.75f32.to_bits(); 16], "{way}");
@@ -347,15 +348,15 @@ fn buffers_are_reached_by_address() {
         buffer: host.buffer,
     }];
     // SAFETY: the buffer lives until `finish`.
-    let turn = unsafe {
+    let recorder = unsafe {
         bound.begin(&Imports {
             buffers: &imported,
             ..Imports::default()
         })
     }
-    .expect("a turn");
+    .expect("a frame");
     // SAFETY: new.
-    let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
+    let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
     commands
         .pass(write, |pass| {
             writing.bind(pass.device(), pass.command_buffer(), None);
@@ -384,7 +385,7 @@ fn buffers_are_reached_by_address() {
         .expect("copy");
     commands.finish().expect("recorded");
     // SAFETY: the test has one thread.
-    let number = unsafe { turn.submit() }.expect("submitted");
+    let number = unsafe { recorder.submit() }.expect("submitted");
     assert!(bound.wait(number, u64::MAX).expect("waited"));
     assert_eq!(
         host.words(),

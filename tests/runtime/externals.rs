@@ -5,7 +5,8 @@ use tileheap::frame::{
     ClearValue, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceState,
 };
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{FrameNumber, ImportedImage, ImportedSemaphore, Imports};
+use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
+use tileheap::runtime::{FrameNumber, Imports};
 
 use crate::gpu::{Gpu, copy_to_buffer, ways};
 
@@ -144,16 +145,16 @@ fn external_images_take_turns() {
                 ],
             };
             // SAFETY: alive until the end of the test; contents do not matter on entry.
-            let turn = unsafe { bound.begin(&imports) }.expect("a turn");
-            assert_eq!(turn.image(canvas).handle, canvases[which].image);
+            let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
+            assert_eq!(recorder.image(canvas).handle, canvases[which].image);
             // SAFETY: its last use is complete.
-            let mut commands = unsafe { turn.record(command_buffer, scene) }.expect("recording");
+            let mut commands = unsafe { recorder.record(command_buffer, scene) }.expect("recording");
             commands
                 .pass(clear, |pass| assert_eq!(pass.area().extent, EXTENT))
                 .expect("clear");
             commands.finish().expect("recorded");
             // SAFETY: the test has one thread.
-            unsafe { turn.submit() }.expect("submitted");
+            unsafe { recorder.submit() }.expect("submitted");
             // What presenting would do: wait, and read in the exit layout.
             let mut reader = gpu.primaries(1);
             let reader = reader.pop().expect("one");

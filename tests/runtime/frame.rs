@@ -5,7 +5,8 @@ use tileheap::frame::{
     BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, Version,
 };
 use tileheap::plan::{Ladder, PlanOptions, Strategy};
-use tileheap::runtime::{ImportedBuffer, Imports, Parity};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{Imports, Parity};
 use tileheap::units::Bytes;
 
 use crate::gpu::{Binding, Gpu, ways};
@@ -124,12 +125,12 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
             ..Imports::default()
         };
         // SAFETY: the buffer lives until `finish`.
-        let turn = unsafe { bound.begin(&imports) }.expect("a turn");
-        assert_eq!(turn.number().0, number);
+        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
+        assert_eq!(recorder.number().0, number);
         let command_buffer = command_buffers[number as usize % 2];
         let scene = frame.passes()[0].command_buffer;
         // SAFETY: its last use is complete (waited for below).
-        let mut commands = unsafe { turn.record(command_buffer, scene) }.expect("recording");
+        let mut commands = unsafe { recorder.record(command_buffer, scene) }.expect("recording");
         commands.pass(gbuffer, |_| ()).expect("gbuffer");
         commands
             .pass(lighting, |pass| {
@@ -162,7 +163,7 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u64) -> Vec<u32> {
             .expect("copy");
         commands.finish().expect("recorded");
         // SAFETY: the test has one thread.
-        let submitted = unsafe { turn.submit() }.expect("submitted");
+        let submitted = unsafe { recorder.submit() }.expect("submitted");
         if let Some(before) = number.checked_sub(1) {
             // Two frames in flight.
             assert!(

@@ -5,7 +5,8 @@ use tileheap::frame::{
     AccessKind, BufferDesc, ExternalDesc, Frame, FrameBuilder, ImageDesc, Persistence, Version,
 };
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{FrameNumber, ImportedBuffer, Imports, Parity};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{FrameNumber, Imports, Parity};
 use tileheap::units::Bytes;
 
 use crate::gpu::{Binding, Gpu, copy_to_buffer, ways};
@@ -97,22 +98,22 @@ fn history_counts_frames_from_zero() {
                 buffer: hosts[slot].buffer,
             }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe {
+            let recorder = unsafe {
                 bound.begin(&Imports {
                     buffers: &imported,
                     ..Imports::default()
                 })
             }
-            .expect("a turn");
-            assert_eq!(turn.parity().index(), slot, "{way}");
+            .expect("a frame");
+            assert_eq!(recorder.parity().index(), slot, "{way}");
             assert_eq!(
-                turn.image_previous(image),
-                turn.bound().image(image, Parity::BOTH[1 - slot])
+                recorder.image_previous(image),
+                recorder.bound().image(image, Parity::BOTH[1 - slot])
             );
-            let set = sets[turn.parity().index()];
+            let set = sets[recorder.parity().index()];
             // SAFETY: its last use is complete.
             let mut commands =
-                unsafe { turn.record(command_buffers[slot], frame.passes()[0].command_buffer) }
+                unsafe { recorder.record(command_buffers[slot], frame.passes()[0].command_buffer) }
                     .expect("recording");
             commands
                 .pass(pass("count"), |pass| {
@@ -148,7 +149,7 @@ fn history_counts_frames_from_zero() {
                 .expect("copy");
             commands.finish().expect("recorded");
             // SAFETY: the test has one thread.
-            unsafe { turn.submit() }.expect("submitted");
+            unsafe { recorder.submit() }.expect("submitted");
         }
         assert!(bound.wait(FrameNumber(5), u64::MAX).expect("waited"));
         check(&hosts[1].words(), 6, way);

@@ -6,9 +6,9 @@ use tileheap::frame::{
     AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{
-    Capabilities, ContextDesc, DeviceChoice, FrameNumber, ImportedBuffer, Imports, RuntimeError,
-};
+use tileheap::runtime::context::DeviceChoice;
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{Capabilities, ContextDesc, FrameNumber, Imports, RuntimeError};
 use tileheap::units::Bytes;
 
 use crate::gpu::Gpu;
@@ -55,7 +55,7 @@ fn passes_come_in_declared_order() {
     let missing = says(unsafe { bound.begin(&Imports::default()) });
     assert_eq!(
         missing,
-        "external buffer `result` was not handed in: add it to Imports"
+        "external buffer `result` is not imported: add it to Imports"
     );
     let wrong = [ImportedBuffer {
         resource: image,
@@ -70,7 +70,7 @@ fn passes_come_in_declared_order() {
     });
     assert_eq!(
         wrong,
-        "`image` was handed in as external buffer, and the frame does not declare it so"
+        "`image` is imported as external buffer, but the frame does not declare it as one"
     );
 
     let imported = [ImportedBuffer {
@@ -78,15 +78,15 @@ fn passes_come_in_declared_order() {
         buffer: host.buffer,
     }];
     // SAFETY: the buffer lives until `finish`.
-    let turn = unsafe {
+    let recorder = unsafe {
         bound.begin(&Imports {
             buffers: &imported,
             ..Imports::default()
         })
     }
-    .expect("a turn");
+    .expect("a frame");
     // SAFETY: new.
-    let mut commands = unsafe { turn.record(command_buffers[0], scene) }.expect("recording");
+    let mut commands = unsafe { recorder.record(command_buffers[0], scene) }.expect("recording");
     let out_of_order = says(commands.pass(copy, |_| ()));
     assert_eq!(
         out_of_order,
@@ -100,18 +100,18 @@ fn passes_come_in_declared_order() {
     );
     commands.pass(clear, |_| ()).expect("clear");
     // SAFETY: never reached.
-    let twice = says(unsafe { turn.record(command_buffers[1], scene) });
-    assert_eq!(twice, "command buffer `scene` is recorded already in this turn");
+    let twice = says(unsafe { recorder.record(command_buffers[1], scene) });
+    assert_eq!(twice, "command buffer `scene` is already recorded in this frame");
     let unfinished = says(commands.finish());
     assert_eq!(
         unfinished,
         "command buffer `scene` is finished before pass `copy` was recorded"
     );
     // SAFETY: nothing is submitted.
-    let unrecorded = says(unsafe { turn.submit() });
+    let unrecorded = says(unsafe { recorder.submit() });
     assert_eq!(
         unrecorded,
-        "command buffer `scene` is submitted and was not recorded to its end in this turn"
+        "command buffer `scene` is submitted before its recording is finished"
     );
     assert_eq!(
         says(bound.wait(FrameNumber(0), 0)),
@@ -213,7 +213,7 @@ fn a_context_names_what_is_missing() {
     };
     let error = tileheap::runtime::Context::new(&desc).expect_err("missing");
     assert!(
-        matches!(error, Error::Runtime(RuntimeError::Lacks { .. })),
+        matches!(error, Error::Runtime(RuntimeError::MissingFeature { .. })),
         "{error}"
     );
 }

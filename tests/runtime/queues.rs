@@ -3,7 +3,8 @@
 use ash::vk;
 use tileheap::frame::{BufferDesc, ExternalDesc, Frame, FrameBuilder, Persistence};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{FrameNumber, ImportedBuffer, Imports, Parity};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{FrameNumber, Imports, Parity};
 use tileheap::units::Bytes;
 
 use crate::gpu::{Binding, Gpu, Pipeline, ways};
@@ -122,21 +123,21 @@ fn queues_batches_and_threads() {
                 buffer: hosts[slot].buffer,
             }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe {
+            let recorder = unsafe {
                 bound.begin(&Imports {
                     buffers: &imported,
                     ..Imports::default()
                 })
             }
-            .expect("a turn");
+            .expect("a frame");
             std::thread::scope(|scope| {
                 for (step, pass) in frame.pass_ids().enumerate() {
-                    let (turn, steps, frame) = (&turn, &steps, &frame);
+                    let (recorder, steps, frame) = (&recorder, &steps, &frame);
                     let command_buffer = pools[step][slot];
                     scope.spawn(move || {
                         let id = frame.pass(pass).command_buffer;
                         // SAFETY: its last use is complete, and its pool is this thread's for now.
-                        let mut commands = unsafe { turn.record(command_buffer, id) }.expect("recording");
+                        let mut commands = unsafe { recorder.record(command_buffer, id) }.expect("recording");
                         let step: Option<&(&str, Pipeline, vk::DescriptorSet)> = steps.get(step);
                         let recorded = commands.pass(pass, |pass| match step {
                             Some((_, pipeline, set)) => {
@@ -167,7 +168,7 @@ fn queues_batches_and_threads() {
                 }
             });
             // SAFETY: the other threads have ended.
-            unsafe { turn.submit() }.expect("submitted");
+            unsafe { recorder.submit() }.expect("submitted");
         }
         assert!(bound.wait(FrameNumber(4), u64::MAX).expect("waited"));
         check(&hosts[0].words(), 4, way);

@@ -5,7 +5,8 @@ use tileheap::frame::{
     BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{ImportedBuffer, Imports};
+use tileheap::runtime::Imports;
+use tileheap::runtime::import::ImportedBuffer;
 use tileheap::units::Bytes;
 
 use crate::gpu::{Gpu, copy_to_buffer, ways};
@@ -57,16 +58,16 @@ fn the_old_size_retires_when_its_frames_are_complete() {
                 buffer: host.buffer,
             }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe {
+            let recorder = unsafe {
                 bound.begin(&Imports {
                     buffers: &imported,
                     ..Imports::default()
                 })
             }
-            .expect("a turn");
+            .expect("a frame");
             let scene = frame.passes()[0].command_buffer;
             // SAFETY: new.
-            let mut commands = unsafe { turn.record(commands, scene) }.expect("recording");
+            let mut commands = unsafe { recorder.record(commands, scene) }.expect("recording");
             let [clear, copy] = ["clear", "copy"].map(|name| frame.pass_named(name).expect("declared"));
             commands.pass(clear, |_| ()).expect("clear");
             commands
@@ -78,7 +79,7 @@ fn the_old_size_retires_when_its_frames_are_complete() {
                 .expect("copy");
             commands.finish().expect("recorded");
             // SAFETY: the test has one thread.
-            let number = unsafe { turn.submit() }.expect("submitted");
+            let number = unsafe { recorder.submit() }.expect("submitted");
             if side == 4 {
                 // Nobody waits for this one before it is given up.
                 bound.retire();

@@ -3,7 +3,8 @@
 use ash::vk;
 use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{FrameNumber, ImportedBuffer, Imports, Parity};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{FrameNumber, Imports, Parity};
 use tileheap::units::Bytes;
 
 use crate::gpu::{Binding, Gpu, copy_to_buffer, ways};
@@ -73,16 +74,16 @@ fn secondary_command_buffers_of_both_kinds() {
                 buffer: host.buffer,
             }];
             // SAFETY: the buffer lives until `finish`.
-            let turn = unsafe {
+            let recorder = unsafe {
                 bound.begin(&Imports {
                     buffers: &imported,
                     ..Imports::default()
                 })
             }
-            .expect("a turn");
+            .expect("a frame");
             for (half, &secondary) in secondaries[..2].iter().enumerate() {
                 // SAFETY: the frame before is complete.
-                unsafe { turn.begin_secondary(secondary, draw) }.expect("begun");
+                unsafe { recorder.begin_secondary(secondary, draw) }.expect("begun");
                 drawing.bind(&device, secondary, None);
                 drawing.push(&device, secondary, &[number * 10 + half as u32]);
                 // SAFETY: recording, inside the render pass.
@@ -97,7 +98,7 @@ fn secondary_command_buffers_of_both_kinds() {
             // SAFETY: the frame before is complete.
             unsafe { device.begin_command_buffer(secondaries[2], &info) }.expect("begun");
             // SAFETY: recording.
-            unsafe { turn.bind_secondary(secondaries[2], add) };
+            unsafe { recorder.bind_secondary(secondaries[2], add) };
             adding.bind(&device, secondaries[2], Some(set));
             // SAFETY: recording.
             unsafe { device.cmd_dispatch(secondaries[2], 1, 1, 1) };
@@ -105,7 +106,7 @@ fn secondary_command_buffers_of_both_kinds() {
             unsafe { device.end_command_buffer(secondaries[2]) }.expect("ended");
 
             // SAFETY: the frame before is complete.
-            let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
+            let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
             // SAFETY: begun for this pass in this turn.
             unsafe { commands.pass_secondary(draw, &secondaries[..2]) }.expect("draw");
             commands
@@ -129,7 +130,7 @@ fn secondary_command_buffers_of_both_kinds() {
                 .expect("copy");
             commands.finish().expect("recorded");
             // SAFETY: the test has one thread.
-            unsafe { turn.submit() }.expect("submitted");
+            unsafe { recorder.submit() }.expect("submitted");
             assert!(
                 bound
                     .wait(FrameNumber(u64::from(number)), u64::MAX)

@@ -6,7 +6,8 @@ use tileheap::frame::{
     Persistence, Version,
 };
 use tileheap::plan::{Ladder, MemoryKind, PlanOptions};
-use tileheap::runtime::{BoundFrame, FrameNumber, ImportedBuffer, Imports};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{BoundFrame, FrameNumber, Imports};
 use tileheap::units::Bytes;
 
 use crate::gpu::{Binding, Gpu, Pipeline, ways};
@@ -220,14 +221,14 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
             })
             .collect();
         // SAFETY: the buffer lives until `finish`.
-        let turn = unsafe { bound.begin(&imports) }.expect("a turn");
+        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
         for (index, &command_buffer) in command_buffers.iter().enumerate() {
             let id = frame.batches()[index].command_buffers.first;
             let of_buffer =
                 |(_, commands, _): &&(PassId, CommandBufferId, Pipeline)| commands.index() == id as usize;
             let first = drawn.passes.iter().find(of_buffer).expect("each has a pass");
             // SAFETY: its last use is complete (waited for below).
-            let mut commands = unsafe { turn.record(command_buffer, first.1) }.expect("recording");
+            let mut commands = unsafe { recorder.record(command_buffer, first.1) }.expect("recording");
             for ((pass, _, pipeline), &set) in
                 drawn.passes.iter().zip(&sets).filter(|(one, _)| of_buffer(one))
             {
@@ -248,7 +249,7 @@ fn render(gpu: &mut Gpu, options: &PlanOptions, frames: u32) -> (Vec<u32>, Vec<S
             commands.finish().expect("recorded, stores and all");
         }
         // SAFETY: the test has one thread.
-        let submitted = unsafe { turn.submit() }.expect("submitted");
+        let submitted = unsafe { recorder.submit() }.expect("submitted");
         assert_eq!(submitted, FrameNumber(number.into()));
         assert!(bound.wait(submitted, u64::MAX).expect("waited"));
     }

@@ -67,9 +67,9 @@ fn tile_properties_are_those_of_what_is_bound() {
             let plan = gpu.tile().plan(&frame, &options).expect("a plan");
             let mut bound = gpu.tile().bind(&plan).expect("a bound plan");
             // SAFETY: nothing is imported.
-            let turn = unsafe { bound.begin(&Imports::default()) }.expect("a turn");
+            let recorder = unsafe { bound.begin(&Imports::default()) }.expect("a frame");
             for pass in passes {
-                let found = turn.tile_properties(pass).expect("an answer");
+                let found = recorder.tile_properties(pass).expect("an answer");
                 assert_eq!(found.is_some(), there, "{way}");
                 let Some(found) = found else { continue };
                 // The emulator's model is public, and so is its device.
@@ -121,15 +121,15 @@ fn passes_with_tile_shading_declare_what_is_bound() {
     let primary = gpu.primaries(1)[0];
     for number in 0..2 {
         // SAFETY: nothing is imported.
-        let turn = unsafe { bound.begin(&Imports::default()) }.expect("a turn");
+        let recorder = unsafe { bound.begin(&Imports::default()) }.expect("a frame");
         // SAFETY: the frame before is complete.
-        let mut commands = unsafe { turn.record(primary, scene) }.expect("recording");
+        let mut commands = unsafe { recorder.record(primary, scene) }.expect("recording");
         for pass in frame.pass_ids() {
             commands.pass(pass, |_| ()).expect("recorded");
         }
         commands.finish().expect("finished");
         // SAFETY: the test has one thread.
-        unsafe { turn.submit() }.expect("submitted");
+        unsafe { recorder.submit() }.expect("submitted");
         assert!(bound.wait(FrameNumber(number), u64::MAX).expect("waited"));
     }
     bound.retire();

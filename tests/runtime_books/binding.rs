@@ -102,7 +102,7 @@ fn the_caller_may_submit() {
     );
     let mut bound = rig.bind(&frame).expect("bound");
     for _ in 0..2 {
-        let turn = record(rig.context(), &mut bound, &frame, &pool, &outside).expect("recorded");
+        let recorder = record(rig.context(), &mut bound, &frame, &pool, &outside).expect("recorded");
         let mut calls = 0;
         let submit = |device: &ash::Device, queue, batches: &[vk::SubmitInfo2<'_>], fence| {
             // SAFETY: one thread; the call is made as it is handed out.
@@ -110,7 +110,7 @@ fn the_caller_may_submit() {
         };
         // SAFETY: one thread, and every call is made.
         let number = unsafe {
-            turn.submit_with(|call| {
+            recorder.submit_with(|call| {
                 calls += 1;
                 assert_eq!(call.batches.len(), 1);
                 assert_eq!(call.batches[0].command_buffer_info_count, 2);
@@ -126,9 +126,9 @@ fn the_caller_may_submit() {
         assert!(bound.wait(number.expect("submitted"), u64::MAX).expect("waited"));
     }
     // What the caller's submission returns comes back, and ends the bound plan's frames.
-    let turn = record(rig.context(), &mut bound, &frame, &pool, &outside).expect("recorded");
+    let recorder = record(rig.context(), &mut bound, &frame, &pool, &outside).expect("recorded");
     // SAFETY: nothing is submitted.
-    let lost = unsafe { turn.submit_with(|_| Err(vk::Result::ERROR_DEVICE_LOST)) };
+    let lost = unsafe { recorder.submit_with(|_| Err(vk::Result::ERROR_DEVICE_LOST)) };
     assert!(lost.expect_err("lost").to_string().contains("ERROR_DEVICE_LOST"));
     let over = record(rig.context(), &mut bound, &frame, &pool, &outside).expect_err("over");
     assert!(over.to_string().contains("bind anew"), "{over}");

@@ -2,7 +2,8 @@
 
 use ash::vk;
 use tileheap::plan::MemoryKind;
-use tileheap::runtime::{Capabilities, Device, DeviceDesc, Enable, Missing, Support};
+use tileheap::runtime::detect::Enable;
+use tileheap::runtime::{Capabilities, Device, DeviceDesc, Missing, Support};
 
 use crate::fake_driver::{Config, FakeDriver, Tile};
 use crate::rig::{Rig, frame};
@@ -117,7 +118,7 @@ fn enabling_doubles_nothing() {
         .enabled_extension_names(&names)
         .push_next(&mut newer);
     // SAFETY: names and chain are alive.
-    let mut enable: Enable = unsafe { support.enable(&info, Capabilities::USUAL) };
+    let mut enable: Enable = unsafe { support.enable(&info, Capabilities::RECOMMENDED) };
     let capabilities = enable.capabilities();
     assert!(capabilities.contains(Capabilities::SYNCHRONIZATION_2 | Capabilities::TILE_MEMORY));
     assert!(!capabilities.intersects(Capabilities::DYNAMIC_RENDERING | Capabilities::MAINTENANCE_4));

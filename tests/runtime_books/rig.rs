@@ -5,9 +5,8 @@ use tileheap::frame::{
     BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceState,
 };
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{
-    BoundFrame, Buffer, Context, ContextDesc, FrameNumber, FrameRecorder, ImportedBuffer, Imports,
-};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{BoundFrame, Buffer, Context, ContextDesc, FrameNumber, FrameRecorder, Imports};
 use tileheap::units::Bytes;
 
 use crate::fake_driver::{Config, FakeDriver};
@@ -243,7 +242,7 @@ impl Outside {
     /// Calls `with` with these objects as imports of `frame`.
     pub(crate) fn imports<R>(&self, frame: &Frame, with: impl FnOnce(&Imports<'_>) -> R) -> R {
         let id = |name| frame.resource_named(name).expect("declared");
-        let images = [tileheap::runtime::ImportedImage {
+        let images = [tileheap::runtime::import::ImportedImage {
             resource: id("canvas"),
             image: self.image,
             view: self.view,
@@ -274,9 +273,9 @@ pub(crate) fn run(
     pool: &Pool,
     outside: &Outside,
 ) -> tileheap::Result<FrameNumber> {
-    let turn = record(context, bound, frame, pool, outside)?;
+    let recorder = record(context, bound, frame, pool, outside)?;
     // SAFETY: one thread.
-    unsafe { turn.submit() }
+    unsafe { recorder.submit() }
 }
 
 /// Records one frame.
@@ -289,11 +288,11 @@ pub(crate) fn record<'a>(
 ) -> tileheap::Result<FrameRecorder<'a>> {
     let device = context.device();
     // SAFETY: the objects live as long as the test.
-    let turn = outside.imports(frame, |imports| unsafe { bound.begin(imports) })?;
+    let recorder = outside.imports(frame, |imports| unsafe { bound.begin(imports) })?;
     let pass = |name| frame.pass_named(name).expect("declared");
     let secondary = pool.secondaries[0];
     // SAFETY: complete, or new.
-    unsafe { turn.begin_secondary(secondary, pass("lighting")) }?;
+    unsafe { recorder.begin_secondary(secondary, pass("lighting")) }?;
     // SAFETY: recording.
     unsafe { device.cmd_draw(secondary, 3, 1, 0, 0) };
     // SAFETY: recording.
@@ -311,7 +310,7 @@ pub(crate) fn record<'a>(
             )
             .command_buffer;
         // SAFETY: complete, or new.
-        let mut commands = unsafe { turn.record(pool.primaries[index], id) }?;
+        let mut commands = unsafe { recorder.record(pool.primaries[index], id) }?;
         for step in frame
             .pass_ids()
             .skip(declared.passes.first as usize)
@@ -335,5 +334,5 @@ pub(crate) fn record<'a>(
         }
         commands.finish()?;
     }
-    Ok(turn)
+    Ok(recorder)
 }

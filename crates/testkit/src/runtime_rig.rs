@@ -20,9 +20,9 @@ use tileheap::frame::{
     BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
     PassKind, Persistence, ResourceId, ResourceState,
 };
+use tileheap::runtime::import::ImportedImage;
 use tileheap::runtime::{
-    BoundFrame, Capabilities, Device, DeviceDesc, DeviceQueue, FrameNumber, FrameRecorder, ImportedImage,
-    Imports, Support,
+    BoundFrame, Capabilities, Device, DeviceDesc, DeviceQueue, FrameNumber, FrameRecorder, Imports, Support,
 };
 use tileheap::units::Bytes;
 
@@ -181,7 +181,7 @@ impl Rig {
                 .queue_priorities(&[1.0])
         });
         let info = vk::DeviceCreateInfo::default().queue_create_infos(&queues);
-        let mut enable = on_fake!(support.enable(&info, Capabilities::USUAL));
+        let mut enable = on_fake!(support.enable(&info, Capabilities::RECOMMENDED));
         let info = enable.info(&info);
         let device = on_fake!(instance.create_device(physical, &info, None)).unwrap();
         let families = on_fake!(instance.get_physical_device_queue_family_properties(physical));
@@ -263,8 +263,8 @@ impl Rig {
 
     /// Records and submits one frame.
     pub fn frame(&self, bound: &mut BoundFrame) -> Result<FrameNumber> {
-        let turn = self.record(bound)?;
-        on_fake!(turn.submit())
+        let recorder = self.record(bound)?;
+        on_fake!(recorder.submit())
     }
 
     /// Records one frame, into command buffers that the frame [`IN_FLIGHT`] before it used.
@@ -277,20 +277,20 @@ impl Rig {
             image,
             view,
         }];
-        let turn = on_fake!(bound.begin(&Imports {
+        let recorder = on_fake!(bound.begin(&Imports {
             images: &images,
             ..Imports::default()
         }))?;
-        let turn_of = turn.number().0 as usize % IN_FLIGHT;
+        let turn_of = recorder.number().0 as usize % IN_FLIGHT;
         let secondary_passes = [self.pass("gbuffer"), self.pass("tonemap")];
         for (handle, pass) in self.secondaries[turn_of].into_iter().zip(secondary_passes) {
-            on_fake!(turn.begin_secondary(handle, pass))?;
+            on_fake!(recorder.begin_secondary(handle, pass))?;
             on_fake!(self.device.cmd_draw(handle, 3, 1, 0, 0));
             let end = || on_fake!(self.device.end_command_buffer(handle));
             self.driver.without_failures(end).expect("nothing makes it fail");
         }
         for (handle, id) in self.commands[turn_of].into_iter().zip(described.commands) {
-            let mut commands = on_fake!(turn.record(handle, id))?;
+            let mut commands = on_fake!(recorder.record(handle, id))?;
             for index in frame.command_buffers()[id.index()].passes.indices() {
                 let pass = frame.pass_ids().nth(index).expect("a pass of the frame");
                 if let Some(at) = secondary_passes.iter().position(|secondary| *secondary == pass) {
@@ -317,7 +317,7 @@ impl Rig {
             }
             commands.finish()?;
         }
-        Ok(turn)
+        Ok(recorder)
     }
 
     /// Whatever is amiss after the runtime has gone: violations, and objects left behind.

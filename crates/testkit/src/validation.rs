@@ -5,7 +5,8 @@
 use std::ffi::CStr;
 
 use ash::vk;
-use tileheap::runtime::{Capabilities, Context, ContextDesc, Message};
+use tileheap::runtime::context::Message;
+use tileheap::runtime::{Capabilities, Context, ContextDesc};
 
 use crate::tile_mistake;
 

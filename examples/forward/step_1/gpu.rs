@@ -91,7 +91,7 @@ impl Gpu {
             println!("no tile memory: {reason}");
         }
         // The instance was created without VK_EXT_debug_utils.
-        let wanted = Capabilities::USUAL - Capabilities::DEBUG_UTILS;
+        let wanted = Capabilities::RECOMMENDED - Capabilities::DEBUG_UTILS;
         // SAFETY: names and chain are those above.
         let mut enable = unsafe { support.enable(&info, wanted) };
         // SAFETY: every device of Vulkan 1.3 has these features, this one the queue family and what it offers.

@@ -3,7 +3,8 @@
 use ash::vk;
 use tileheap::frame::Version;
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{BoundFrame, ImportedBuffer, ImportedImage, Imports, Parity};
+use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
+use tileheap::runtime::{BoundFrame, Imports, Parity};
 
 use super::frame::{Forward, describe};
 use super::gpu::{Buffer, Gpu, Image, copy_picture};
@@ -120,10 +121,10 @@ impl Renderer {
         };
         let (forward, extent) = (&self.forward, self.extent);
         // SAFETY: picture and buffer are as declared, and outlive the frame.
-        let turn = unsafe { self.bound.begin(&imports) }?;
+        let recorder = unsafe { self.bound.begin(&imports) }?;
 
         // SAFETY: its pool was reset, and it is used again after this frame only.
-        let mut shadows = unsafe { turn.record(self.commands[0], forward.commands[0]) }?;
+        let mut shadows = unsafe { recorder.record(self.commands[0], forward.commands[0]) }?;
         for (light, pass) in forward.shadows.into_iter().enumerate() {
             shadows.pass(pass, |cmd| {
                 self.drawing.shadow(cmd.command_buffer(), light as u32)
@@ -132,7 +133,7 @@ impl Renderer {
         shadows.finish()?;
 
         // SAFETY: as above.
-        let mut seen = unsafe { turn.record(self.commands[1], forward.commands[1]) }?;
+        let mut seen = unsafe { recorder.record(self.commands[1], forward.commands[1]) }?;
         seen.pass(forward.forward, |cmd| {
             self.drawing.forward(cmd.command_buffer(), extent)
         })?;
@@ -146,7 +147,7 @@ impl Renderer {
         seen.finish()?;
 
         // SAFETY: this thread alone uses the queue.
-        let number = unsafe { turn.submit() }?;
+        let number = unsafe { recorder.submit() }?;
         self.bound.wait(number, u64::MAX)?;
         Ok(())
     }

@@ -3,7 +3,8 @@
 use ash::vk;
 use clap::Args;
 use serde_json::{Value, json};
-use tileheap::runtime::{Support, Surveyed, survey};
+use tileheap::runtime::Support;
+use tileheap::runtime::detect::{DeviceSupport, enumerate_devices};
 
 use crate::error::{Error, Result};
 use crate::frames::profile;
@@ -25,7 +26,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let devices = survey()?;
+    let devices = enumerate_devices()?;
     if arguments.json {
         let devices: Result<Vec<Value>> = devices.iter().map(in_json).collect();
         let document = json!({ "format": "tileheap-devices", "version": 1, "devices": devices? });
@@ -35,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Output::stdout().write_report(&texts.join("\n\n"))
 }
 
-fn in_words(device: &Surveyed) -> String {
+fn in_words(device: &DeviceSupport) -> String {
     let support = match &device.support {
         Ok(support) => support,
         Err(error) => return format!("{}\n  not usable: {error}\n", device.name),
@@ -64,7 +65,7 @@ fn in_words(device: &Surveyed) -> String {
     text
 }
 
-fn in_json(device: &Surveyed) -> Result<Value> {
+fn in_json(device: &DeviceSupport) -> Result<Value> {
     let kind = kind(device.kind);
     let support = match &device.support {
         Ok(support) => support,

@@ -334,7 +334,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         assert!(damaged("tileheap-profile", "profile").contains("\"profile\""));
-        assert!(damaged("\"version\": 1", "\"version\": 2").contains("version 2, written by a later tileheap"));
+        assert!(
+            damaged("\"version\": 1", "\"version\": 2").contains("version 2, written by a later tileheap")
+        );
         assert!(damaged("\"gmem\"", "\"gmen\"").contains("gmen"));
         assert!(damaged("VK_MEMORY_HEAP_DEVICE_LOCAL_BIT", "DEVICE_LOCAL").contains("did you mean"));
         assert!(damaged("maintenance4", "maintenance5").contains("`maintenance5`"));

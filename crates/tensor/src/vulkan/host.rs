@@ -50,7 +50,7 @@ impl HostBuffer {
             if block.mapped().is_none() {
                 let by = device.profile().name.clone();
                 let what = "host-visible memory that is mapped".to_owned();
-                return Err(RuntimeError::Lacks { by, what }.into());
+                return Err(RuntimeError::MissingFeature { by, what }.into());
             }
             let (memory, offset) = block.location();
             // SAFETY: both just created; size, alignment and type are what the buffer requires.

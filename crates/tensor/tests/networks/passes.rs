@@ -9,7 +9,8 @@ use tileheap::frame::{
     ResourceId, Version,
 };
 use tileheap::plan::{MemoryKind, PlanOptions};
-use tileheap::runtime::{Capabilities, ImportedBuffer, Imports, Parity};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{Capabilities, Imports, Parity};
 use tileheap_tensor::units::Bytes;
 use tileheap_tensor::vulkan::{KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor};
 use tileheap_tensor::{Convention, ElementType, Generation, Graph, GraphBuilder, Layout, TensorId};
@@ -190,9 +191,9 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
             ..Imports::default()
         };
         // SAFETY: the buffers live until `finish`.
-        let turn = unsafe { bound.begin(&imports) }.expect("a turn");
+        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
         // SAFETY: new, and used once.
-        let mut commands = unsafe { turn.record(command_buffer, described.commands) }.expect("recording");
+        let mut commands = unsafe { recorder.record(command_buffer, described.commands) }.expect("recording");
         let fullscreen =
             |pipeline: &crate::gpu::Pipeline, set, pass: &tileheap::runtime::PassCommands<'_>| {
                 pipeline.bind(pass.device(), pass.command_buffer(), set);
@@ -225,7 +226,7 @@ fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<
             .expect("copied");
         commands.finish().expect("recorded");
         // SAFETY: the test has one thread.
-        let number = unsafe { turn.submit() }.expect("submitted");
+        let number = unsafe { recorder.submit() }.expect("submitted");
         assert!(bound.wait(number, u64::MAX).expect("waited"));
     }
     // SAFETY: every frame was waited for.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use ash::vk;
 use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
-use tileheap::runtime::{Capabilities, ImportedBuffer, Imports};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{Capabilities, Imports};
 use tileheap_tensor::units::Bytes;
 use tileheap_tensor::vulkan::{
     Decision, HostBuffer, KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor,
@@ -91,15 +92,15 @@ fn run_in_frame(
             ..Imports::default()
         };
         // SAFETY: the buffers live until the frame was waited for.
-        let turn = unsafe { bound.begin(&imports) }.expect("a turn");
+        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
         // SAFETY: new, and used once.
-        let mut commands = unsafe { turn.record(command_buffer, all) }.expect("recording");
+        let mut commands = unsafe { recorder.record(command_buffer, all) }.expect("recording");
         passes
             .record(&mut commands)
             .unwrap_or_else(|error| panic!("{error}"));
         commands.finish().expect("recorded");
         // SAFETY: the test has one thread.
-        let number = unsafe { turn.submit() }.expect("submitted");
+        let number = unsafe { recorder.submit() }.expect("submitted");
         assert!(bound.wait(number, u64::MAX).expect("waited"));
     }
     // SAFETY: every frame was waited for.

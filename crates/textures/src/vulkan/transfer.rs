@@ -43,7 +43,7 @@ impl Transfer {
     pub(super) fn make(&mut self, device: &Device) -> Result<()> {
         let (raw, what) = (device.raw(), || "uploads");
         if !device.capabilities().contains(Capabilities::TIMELINE_SEMAPHORE) {
-            return Err(RuntimeError::Lacks {
+            return Err(RuntimeError::MissingFeature {
                 by: device.profile().name.clone(),
                 what: "timeline semaphores, which uploads on a queue of their own need".to_owned(),
             }

@@ -1,4 +1,4 @@
-//! Look: what every Vulkan device of this machine offers, without creating one.
+//! Enumerate: what every Vulkan device of this machine supports, without creating one.
 
 use ash::vk;
 
@@ -9,21 +9,21 @@ use super::support::Support;
 use super::support::text_of;
 use crate::Result;
 
-/// A physical device that was asked.
+/// A physical device and what it supports.
 #[derive(Debug)]
-pub struct Surveyed {
+pub struct DeviceSupport {
     /// Its name.
     pub name: String,
     /// Discrete, integrated, virtual, CPU.
     pub kind: vk::PhysicalDeviceType,
-    /// What it offers, or why it cannot be used at all.
+    /// What it supports, or why it cannot be used.
     pub support: Result<Support>,
 }
 
-/// Asks every device of this machine what it offers, in Vulkan's order. At least one is there.
+/// Queries every physical device of this machine, in Vulkan's order; at least one.
 ///
 /// ```no_run
-/// for device in tileheap::runtime::survey()? {
+/// for device in tileheap::runtime::enumerate_devices()? {
 ///     match device.support {
 ///         Ok(support) => println!("{}: tile heap {:?}", device.name, support.profile().tile),
 ///         Err(why) => println!("{}: {why}", device.name),
@@ -33,8 +33,8 @@ pub struct Surveyed {
 /// ```
 ///
 /// # Errors
-/// When there is no loader or no device: one line that says what to do.
-pub fn survey() -> Result<Vec<Surveyed>> {
+/// If there is no Vulkan loader or no device.
+pub fn enumerate_devices() -> Result<Vec<DeviceSupport>> {
     // Dropped at the end of this function, it destroys itself.
     let instance = Instance::new(load()?, &ContextDesc::from_env("tileheap"))?;
     // SAFETY: the instance is alive.
@@ -48,7 +48,7 @@ pub fn survey() -> Result<Vec<Surveyed>> {
         let properties = unsafe { instance.raw.get_physical_device_properties(physical_device) };
         // SAFETY: one of the instance's, which was created with this version.
         let support = unsafe { Support::query(&instance.raw, physical_device, instance.api_version) };
-        Surveyed {
+        DeviceSupport {
             name: text_of(&properties.device_name),
             kind: properties.device_type,
             support,
