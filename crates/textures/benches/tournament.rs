@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tileheap_baselines::textures::ALL;
-use tileheap_baselines::textures::contest::{BELADY, BUDGETS, Cell, FLOOR, Field};
+use tileheap_baselines::textures::contest::{BELADY, BUDGETS, Cell, Field, LOWER_BOUND};
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::{Coherent, PolicyDesc};
 
@@ -95,7 +95,7 @@ fn options() -> Options {
 
 /// Traffic over the bound.
 fn ratio(cell: &Cell, cells: &Cells) -> f64 {
-    cell.mean as f64 / cells[FLOOR].mean.max(1) as f64
+    cell.mean as f64 / cells[LOWER_BOUND].mean.max(1) as f64
 }
 
 /// The best of the policies that are not ours, by a figure: of those that do not do what `ours` does not do either.
@@ -181,7 +181,7 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
         ) else {
             continue;
         };
-        let floors = &cells[FLOOR].means;
+        let floors = &cells[LOWER_BOUND].means;
         let each = ours
             .means
             .iter()
@@ -198,7 +198,7 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
             "| {} | {:.2} | {} | {:.3} | {low:.2} – {high:.2} | {:.3} | {mean} | {p99} | {:.3} | {levels_mean} | {levels_p99} | {:.3} | {still_mean} | {still_p99} |",
             scenario.name(),
             *budget as f64 / 100.0,
-            cells[FLOOR].mean,
+            cells[LOWER_BOUND].mean,
             ratio(ours, cells),
             over_belady(ours, cells),
             ratio(levels, cells),

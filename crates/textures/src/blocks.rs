@@ -8,7 +8,7 @@ use crate::units::{Alignment, Bytes};
 pub struct BlockClass {
     /// The largest texture that the class is meant for.
     pub texture: Bytes,
-    /// What a block takes: a multiple of the unit, not below `texture`.
+    /// Size of a block: a multiple of the unit, at least `texture`.
     pub block: Bytes,
 }
 
@@ -20,7 +20,7 @@ pub struct BlockTable {
 }
 
 impl BlockTable {
-    /// A class for every size that a texture can have. Of the paper's geometry: its figure 6, with two classes of 8 bytes.
+    /// A class for each size of a texture. For the paper's geometry: its figure 6, with two classes of 8 bytes.
     pub fn per_size(geometry: &Geometry) -> BlockTable {
         let sizes = geometry
             .chains()
@@ -29,7 +29,7 @@ impl BlockTable {
         BlockTable::of(sizes.collect(), geometry.unit())
     }
 
-    /// A class for every size that a block can have.
+    /// A class for each size of a block.
     pub fn per_block(geometry: &Geometry) -> BlockTable {
         let mut table = BlockTable::per_size(geometry);
         table.classes.dedup_by(|next, class| {
@@ -42,8 +42,8 @@ impl BlockTable {
         table
     }
 
-    /// What the policies take by default: [`per_size`](BlockTable::per_size) of one chain, as in the paper; of more chains
-    /// [`per_block`](BlockTable::per_block), for classes that differ in nothing only split memory.
+    /// The default of policies: [`per_size`](BlockTable::per_size) for one chain, as in the paper;
+    /// [`per_block`](BlockTable::per_block) for several, since equal classes only split memory.
     pub fn new(geometry: &Geometry) -> BlockTable {
         match geometry.chains() {
             [_] => BlockTable::per_size(geometry),
@@ -51,12 +51,12 @@ impl BlockTable {
         }
     }
 
-    /// A class for every size of a single level, without the levels below: the paper's first attempt.
+    /// A class for each size of a single level without the levels below: the paper's first attempt.
     pub fn per_mip(geometry: &Geometry) -> BlockTable {
         let sizes = geometry.chains().iter().flat_map(|chain| {
             let below = std::iter::once(Bytes::ZERO).chain(chain.sizes().iter().copied());
             let single = chain.sizes().iter().zip(below).map(|(&size, below)| size - below);
-            // A level that adds nothing still needs a block to stand for it.
+            // A level that adds nothing still needs a block.
             single.map(|size| size.max(Bytes(1)))
         });
         BlockTable::of(sizes.collect(), geometry.unit())
@@ -80,7 +80,7 @@ impl BlockTable {
         &self.classes
     }
 
-    /// What every block is a multiple of.
+    /// The unit of which every block is a multiple.
     pub fn unit(&self) -> Alignment {
         self.unit
     }
@@ -98,7 +98,7 @@ impl BlockTable {
         }
     }
 
-    /// The most that the gaps at the walls can come to: at each, a unit less than the smaller of its blocks.
+    /// Upper bound of the gaps at walls between arenas: at each, a unit less than the smaller block.
     ///
     /// Source: Blow 1998, section II: 29,088 bytes for the table of figure 6.
     pub fn worst_gaps(&self) -> Bytes {

@@ -9,7 +9,7 @@ use crate::units::{Alignment, Bytes};
 pub struct Chain(Box<[Bytes]>);
 
 impl Chain {
-    /// `sizes[n]` is what levels 0 to n take together, for instance what a driver requires of an image of n + 1 levels.
+    /// `sizes[n]` is the size of levels 0 to n together, such as the memory requirements of an image with n + 1 levels.
     pub fn new(sizes: Vec<Bytes>) -> Chain {
         Chain(sizes.into_boxed_slice())
     }
@@ -31,7 +31,7 @@ impl Chain {
         Chain((0..=finest).scan(0, sum).collect())
     }
 
-    /// What levels 0 to n take together, by n.
+    /// Sizes of levels 0 to n together, by n.
     pub fn sizes(&self) -> &[Bytes] {
         &self.0
     }
@@ -42,7 +42,7 @@ impl Chain {
     }
 }
 
-/// The sizes that the textures of one cache can have, and the unit that blocks are rounded up to.
+/// The sizes of the textures of a cache, and the unit to which blocks are rounded up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
     chains: Vec<Chain>,
@@ -53,7 +53,7 @@ impl Geometry {
     /// Chains by [`ChainId`]; every block starts at a multiple of `unit`.
     ///
     /// # Errors
-    /// For no chains or too many, and for a chain whose sizes fall or are 0.
+    /// If there are no chains or too many, or the sizes of a chain decrease or are 0.
     pub fn new(chains: Vec<Chain>, unit: Alignment) -> Result<Geometry> {
         if chains.is_empty() || chains.len() > 1 << 16 {
             return Err(Error::ChainCount { chains: chains.len() });
@@ -64,7 +64,7 @@ impl Geometry {
         Ok(Geometry { chains, unit })
     }
 
-    /// The paper's: square textures of 8 bits up to 256 x 256, blocks of multiples of 8 bytes.
+    /// The geometry of the paper's game, Wulfram: square textures of 8 bits up to 256 x 256, blocks of multiples of 8 bytes.
     ///
     /// Source: Blow 1998, figure 6.
     pub fn wulfram() -> Geometry {
@@ -77,18 +77,18 @@ impl Geometry {
         &self.chains
     }
 
-    /// What every offset is a multiple of.
+    /// The unit of which every offset is a multiple.
     pub fn unit(&self) -> Alignment {
         self.unit
     }
 
-    /// What a texture of `chain` takes at `level`; `None` where it has no such level.
+    /// Size of a texture of `chain` at `level`; `None` if it has no such level.
     pub fn size(&self, chain: ChainId, level: Level) -> Option<Bytes> {
         let sizes = self.chains.get(usize::from(chain.0))?.sizes();
         sizes.get(usize::from(level.0)).copied()
     }
 
-    /// The largest block that a texture needs.
+    /// The block size of the largest texture.
     pub fn largest(&self) -> Bytes {
         let finest = |chain: &Chain| *chain.sizes().last().expect("chains have levels");
         let largest = self.chains.iter().map(finest).max();

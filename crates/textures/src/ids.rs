@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A texture: a small number, given out in order, so that tables are indexed by it.
+/// Id of a texture: a small number; new ids are consecutive, so that they index tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TextureId(pub u32);
 
@@ -19,9 +19,9 @@ impl fmt::Display for TextureId {
     }
 }
 
-/// A mip level as the paper counts: 0 is 1 x 1, n is 2^n x 2^n. A texture at level n has all levels from 0 to n.
+/// A mip level, counted from the coarsest: 0 is 1 x 1, n is 2^n x 2^n. A texture at level n has all levels from 0 to n.
 ///
-/// Vulkan counts the other way: a texture of `k` levels in all whose finest wanted is Vulkan's level `m` is at `k - 1 - m`.
+/// Vulkan counts from the finest: Vulkan's level `m` of a texture with `k` levels is level `k - 1 - m`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Level(pub u8);
 
@@ -31,7 +31,7 @@ impl fmt::Display for Level {
     }
 }
 
-/// Which chain of a [`Geometry`] a texture has: its index.
+/// Index of a chain in a [`Geometry`](crate::Geometry).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ChainId(pub u16);
 

@@ -3,81 +3,81 @@
 use crate::ids::{Level, TextureId};
 use crate::units::Bytes;
 
-/// Why a texture leaves its block.
+/// Why a texture is evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EvictionReason {
-    /// Another one takes its place.
+    /// Another texture needs the space.
     Replaced,
-    /// A wall moves over it.
+    /// The wall of an arena moves over it.
     Wall,
-    /// It comes back elsewhere at a finer level.
+    /// It is placed again at a finer level by the same request.
     Upgraded,
-    /// Its contents are gone: released, or replaced by new contents.
+    /// It was released, or its contents were replaced.
     Released,
-    /// The budget became smaller.
+    /// The budget was reduced.
     Budget,
 }
 
-/// One change in memory, in the order in which they happen.
+/// One change in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A block is freed.
     Evict {
-        /// Who was there.
+        /// The texture.
         texture: TextureId,
-        /// Which part: 0, but for policies that store every level alone.
+        /// The part: 0, except for policies that store every level in a block of its own.
         part: Level,
         /// First byte of the block.
         offset: Bytes,
         /// Size of the block.
         block: Bytes,
-        /// Why.
+        /// The reason.
         reason: EvictionReason,
     },
-    /// A block is taken and has to be filled.
+    /// A block is assigned and must be filled.
     Place {
-        /// Who.
+        /// The texture.
         texture: TextureId,
-        /// Which part: 0, but for policies that store every level alone.
+        /// The part: 0, except for policies that store every level in a block of its own.
         part: Level,
-        /// The level it then is at.
+        /// The finest resident level after the upload.
         level: Level,
         /// First byte of the block.
         offset: Bytes,
         /// Size of the block.
         block: Bytes,
-        /// What is to be uploaded. Less than the chain where the texture keeps the levels that it had in the block that it left for
-        /// this one in the same request, with [`EvictionReason::Upgraded`]: those are copied.
+        /// Bytes to upload: less than the chain if the levels of the block that the same request evicted with
+        /// [`EvictionReason::Upgraded`] are kept, which are copied.
         upload: Bytes,
     },
-    /// A block's contents are copied to another place. Only policies that compact do that.
+    /// A block's contents are copied to another offset, by policies that relocate.
     Move {
-        /// Who.
+        /// The texture.
         texture: TextureId,
         /// First byte before.
         from: Bytes,
-        /// First byte now. Where the two overlap, copies go toward lower addresses.
+        /// First byte after. If the two overlap, `to` is the lower offset.
         to: Bytes,
         /// Size of the block.
         block: Bytes,
     },
-    /// The finest levels of a texture are dropped; the others stay, in the first part of its block. Only policies that move do
-    /// that: what is left may have to be copied within the block.
+    /// The finest levels of a texture are dropped, by policies that relocate. The others stay in the first part of its block, and may
+    /// have to be copied within it.
     Shrink {
-        /// Who.
+        /// The texture.
         texture: TextureId,
-        /// The finest level that is left.
+        /// The finest remaining level.
         level: Level,
         /// First byte of the block.
         offset: Bytes,
         /// Size of the block before.
         from: Bytes,
-        /// Size of the block now.
+        /// Size of the block after.
         block: Bytes,
     },
-    /// An arena has new walls.
+    /// The walls of an arena move.
     Walls {
-        /// Which, from the left.
+        /// Index of the arena, from the left.
         arena: u32,
         /// Its first byte.
         start: Bytes,
@@ -86,26 +86,26 @@ pub enum Event {
     },
 }
 
-/// The events since it was last cleared. Keep one and clear it every frame: then steady frames allocate nothing.
+/// Events in order. Keep one and clear it every frame, so that the steady state allocates nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Journal {
     events: Vec<Event>,
 }
 
 impl Journal {
-    /// No events, with room for some.
+    /// An empty journal.
     pub fn new() -> Journal {
         Journal {
             events: Vec::with_capacity(256),
         }
     }
 
-    /// What happened, in order.
+    /// The events since the journal was last cleared.
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    /// Forgets what happened; memory is kept.
+    /// Removes all events; the capacity is kept.
     pub fn clear(&mut self) {
         self.events.clear();
     }

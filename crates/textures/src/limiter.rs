@@ -1,4 +1,4 @@
-//! Uploads kept level: so many bytes a frame, and something coarser for what has to wait.
+//! An upload budget per frame; coarser levels stand in for textures that wait.
 
 use crate::Geometry;
 use crate::arenas::ArenaView;
@@ -9,46 +9,45 @@ use crate::policy::Policy;
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// What there is to draw with, in this frame.
+/// What a request can draw with in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
-    /// All that was asked for.
+    /// The requested level.
     Whole,
-    /// Something coarser stands in.
+    /// A coarser level.
     Coarser(Level),
-    /// Nothing: draw with a colour of your own.
+    /// Nothing is resident: draw with a fallback.
     Missing,
 }
 
-/// What a frame's requests came to.
+/// Outcome of the requests of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameUploads {
-    /// Bytes placed, and so to be uploaded.
+    /// Bytes placed, which are to be uploaded.
     pub uploaded: Bytes,
-    /// Requests that were served whole.
+    /// Requests served at the requested level.
     pub whole: u32,
-    /// Requests for which something coarser stands in.
+    /// Requests served at a coarser level.
     pub coarser: u32,
-    /// Requests for which there is nothing.
+    /// Requests without a resident level.
     pub missing: u32,
-    /// What those two still need, if nobody has to go for them.
+    /// Bytes of requests that were not served at the requested level.
     pub waiting: Bytes,
 }
 
-/// A policy under an upload budget: what does not fit in a frame waits for a later one.
+/// A policy under an upload budget per frame; uploads that exceed it wait for a later frame.
 ///
 /// ```text
 /// requests, the most urgent first    a   b   c   d   e   f
-/// uploads of this frame              █████████           ░       then coarse ones that stand in, out of a reserve
+/// uploads of this frame              █████████           ░       then coarse levels from a reserve
 ///                                    a   b   c           f
 /// ```
-/// Requests are served in their order: that is their priority, and what waits is asked for again by the frames that still need
-/// it. A texture larger than a whole frame's budget is uploaded alone, and what it took too much is missing in the frames after
-/// it. What waits keeps what it has; what has nothing gets a level of less than a hundredth of the budget, out of an eighth that
-/// is there for that.
+/// Requests are served in order of priority; frames repeat those they still need. A texture larger than the budget of a frame is
+/// uploaded alone, and the excess is subtracted from the following frames. A waiting texture keeps its resident levels; one
+/// without any gets a level of less than a hundredth of the budget, from a reserve of an eighth.
 ///
-/// A texture that the policy refuses at the level asked for is served with the finest level that it takes. Where it lost what it
-/// had by that (policies free the old block first), it is not offered in full again for [`RETRY_FRAMES`] frames.
+/// A texture that the policy bypasses at the requested level is served at the finest level that the policy accepts. If it lost its
+/// resident levels by that (policies evict the old block first), it is not requested in full again for 16 frames.
 ///
 /// For policies that upload textures whole ([`PolicyKind::uploads_whole`](super::PolicyKind::uploads_whole)).
 ///
@@ -69,7 +68,7 @@ pub struct FrameUploads {
 ///         cache.request(textures.request(texture, Level(7))?); // about 21 KiB each
 ///     }
 ///     cache.end_frame();
-///     assert!(cache.uploads().uploaded <= Bytes::kib(32 + 4)); // with what stands in
+///     assert!(cache.uploads().uploaded <= Bytes::kib(32 + 4)); // with the reserve
 /// }
 /// assert_eq!(cache.uploads().whole, 3);
 /// # Ok::<(), tileheap_textures::Error>(())
@@ -79,33 +78,33 @@ pub struct UploadLimiter<P> {
     policy: P,
     geometry: Geometry,
     journal: Journal,
-    /// Events that were looked at.
+    /// Number of events that were processed.
     seen: usize,
     states: Vec<TextureState>,
     frame: u32,
     /// Bytes per frame.
     uploads: i64,
-    /// What is left of them in this frame; what an upload took too much stays for the next one to make up.
+    /// Remaining bytes of this frame; negative after an upload that exceeds the budget.
     left: i64,
-    /// What is left for what stands in.
+    /// Remaining bytes of the reserve for coarse levels.
     reserve: i64,
-    /// Whether the last frame had nothing for some: the reserve is then part of the uploads.
+    /// Whether the last frame had requests without a resident level: the reserve is then taken from the uploads.
     hungry: bool,
     figures: FrameUploads,
 }
 
-/// For so many frames a texture that was refused is not offered again.
+/// Number of frames before a bypassed texture is requested from the policy again.
 const RETRY_FRAMES: u32 = 16;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct TextureState {
     level: Option<Level>,
-    /// The first frame in which the policy is asked again for what it refused.
+    /// The first frame in which a bypassed request is repeated.
     again: u32,
 }
 
 impl<P: Policy> UploadLimiter<P> {
-    /// The policy with `uploads` bytes in each frame, or more where a single texture is larger.
+    /// Limits a policy to `uploads` bytes per frame, or more if a single texture is larger.
     pub fn new(policy: P, geometry: &Geometry, uploads: Bytes) -> UploadLimiter<P> {
         let mut levelled = UploadLimiter {
             policy,
@@ -125,7 +124,7 @@ impl<P: Policy> UploadLimiter<P> {
         levelled
     }
 
-    /// Another number of bytes per frame, from the next one on.
+    /// Changes the upload budget from the next frame on.
     pub fn set_uploads(&mut self, uploads: Bytes) {
         self.uploads = i64::try_from(uploads.0).unwrap_or(i64::MAX / 4).max(1);
     }
@@ -135,37 +134,37 @@ impl<P: Policy> UploadLimiter<P> {
         &self.policy
     }
 
-    /// One of the policy's arenas.
+    /// An arena of the policy, by its index from the left.
     pub fn arena(&self, index: usize) -> Option<ArenaView> {
         self.policy.arena(index)
     }
 
-    /// What happened in memory since [`forget`](UploadLimiter::forget), in order.
+    /// The events since [`clear_events`](UploadLimiter::clear_events), in order.
     pub fn events(&self) -> &[Event] {
         self.journal.events()
     }
 
-    /// Forgets the events.
-    pub fn forget(&mut self) {
+    /// Removes all events.
+    pub fn clear_events(&mut self) {
         self.journal.clear();
         self.seen = 0;
     }
 
-    /// What this frame's requests came to so far.
+    /// Outcome of the requests of this frame so far.
     pub fn uploads(&self) -> FrameUploads {
         self.figures
     }
 
-    /// The level at which a texture is there.
+    /// The resident level of a texture.
     pub fn level(&self, texture: TextureId) -> Option<Level> {
         self.states.get(texture.index())?.level
     }
 
-    /// A frame starts.
+    /// Begins a frame.
     pub fn begin_frame(&mut self) {
         self.frame += 1;
         self.left = (self.left + self.uploads).min(self.uploads);
-        // While there is nothing at all for some, half of the uploads are for something coarser of them.
+        // While some have no resident level, half of the uploads are reserved for coarse levels of them.
         self.hungry = self.figures.missing > 0;
         self.reserve = self.uploads / if self.hungry { 2 } else { 8 };
         self.figures = FrameUploads::default();
@@ -173,7 +172,7 @@ impl<P: Policy> UploadLimiter<P> {
         self.follow();
     }
 
-    /// A texture is used; the most urgent ones come first.
+    /// Requests a texture; the most urgent ones first.
     pub fn request(&mut self, request: Request) -> Served {
         let index = request.texture.index();
         if self.states.len() <= index {
@@ -211,7 +210,7 @@ impl<P: Policy> UploadLimiter<P> {
         served
     }
 
-    /// A texture's contents are gone.
+    /// Releases a texture, or its former contents.
     pub fn release(&mut self, texture: TextureId) {
         self.policy.release(texture, &mut self.journal);
         self.follow();
@@ -220,13 +219,13 @@ impl<P: Policy> UploadLimiter<P> {
         }
     }
 
-    /// A frame ends.
+    /// Ends a frame.
     pub fn end_frame(&mut self) {
         self.policy.end_frame(&mut self.journal);
         self.follow();
     }
 
-    /// Another budget of memory.
+    /// Changes the memory budget.
     ///
     /// # Errors
     /// Those of [`Policy::set_budget`].
@@ -237,7 +236,7 @@ impl<P: Policy> UploadLimiter<P> {
         Ok(())
     }
 
-    /// Asks the policy; whether the texture then is there.
+    /// Requests from the policy; whether the texture is resident then.
     fn offer(&mut self, request: Request) -> bool {
         let outcome = self.policy.request(request, &mut self.journal);
         if matches!(outcome, Outcome::Upload { .. }) {
@@ -247,8 +246,8 @@ impl<P: Policy> UploadLimiter<P> {
         outcome != Outcome::Bypass
     }
 
-    /// Something coarser: what is there, or what can still be uploaded. What the policy refused in full is offered by ever
-    /// coarser levels.
+    /// Serves a coarser level: the resident one, or one that can still be uploaded. If the policy bypassed the requested level,
+    /// ever coarser ones are requested.
     fn stand_in(&mut self, request: Request, refused: bool) -> Served {
         let coarser = |level: Level, size: Bytes| Request {
             level,
@@ -262,8 +261,8 @@ impl<P: Policy> UploadLimiter<P> {
         }
         for level in (0..request.level.0).rev().map(Level) {
             let size = self.geometry.size(request.chain, level).expect("a coarser level");
-            // What was refused takes its turn as if this were what was asked for; what waits takes of the reserve, a little
-            // each, so that it goes round.
+            // A bypassed texture uploads from the budget, as if this level had been requested; a waiting one from the reserve, a
+            // little each, so that it suffices for all.
             let bytes = size.0 as i64;
             let from_reserve = !(refused && self.left >= bytes);
             let from = if !from_reserve {
@@ -287,7 +286,7 @@ impl<P: Policy> UploadLimiter<P> {
         Served::Missing
     }
 
-    /// Takes note of who came and who went.
+    /// Processes new events.
     fn follow(&mut self) {
         for event in &self.journal.events()[self.seen..] {
             match *event {

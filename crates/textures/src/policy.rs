@@ -10,39 +10,40 @@ use crate::journal::Journal;
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// A way to decide who is in a fixed budget of linear memory, and where.
+/// Decides which textures are resident in a fixed budget of linear memory, and at which offsets.
 ///
 /// Frames are [`begin_frame`](Policy::begin_frame), requests, [`end_frame`](Policy::end_frame). Releases may come anywhere.
-/// Whatever changes in memory goes to the journal, in order; a policy never looks at a clock.
+/// All changes in memory are appended to the journal, in order. A policy depends on its inputs alone: no clock, no addresses.
 pub trait Policy {
-    /// A frame starts.
+    /// Begins a frame.
     fn begin_frame(&mut self, _journal: &mut Journal) {}
 
-    /// A texture is used.
+    /// Requests a texture for this frame.
     ///
-    /// It hits if the texture is there at the wanted level or a finer one. An upgrade uploads the whole chain anew.
+    /// A hit if the texture is resident at the requested level or a finer one. An upgrade uploads the whole chain again.
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome;
 
-    /// A texture's contents are gone: it was released, or got new ones. Unknown ids are fine.
+    /// Releases a texture, or its former contents. Ignores unknown ids.
     fn release(&mut self, texture: TextureId, journal: &mut Journal);
 
-    /// A frame ends.
+    /// Ends a frame.
     fn end_frame(&mut self, _journal: &mut Journal) {}
 
-    /// Another budget from now on: between two frames.
+    /// Changes the budget, between two frames.
     ///
-    /// What reaches past a smaller one goes, with [`EvictionReason::Budget`](super::EvictionReason::Budget); everything else stays where it is.
+    /// Textures that extend past a smaller budget are evicted with [`EvictionReason::Budget`](super::EvictionReason::Budget); all others
+    /// stay in place.
     ///
     /// # Errors
-    /// As at creation; nothing has changed then.
+    /// As at creation; nothing has changed in that case.
     fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()>;
 
-    /// One of its arenas, from the left; `None` past the last one, and for policies without arenas.
+    /// An arena by its index from the left; `None` past the last one, and for policies without arenas.
     fn arena(&self, _index: usize) -> Option<ArenaView> {
         None
     }
 
-    /// What it has to say of itself at the end of a frame.
+    /// Figures of walls between arenas, at the end of a frame.
     fn wall_stats(&self) -> WallStats {
         WallStats::default()
     }

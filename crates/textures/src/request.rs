@@ -6,29 +6,29 @@ use crate::units::Bytes;
 /// One use of a texture in a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Who.
+    /// The texture.
     pub texture: TextureId,
-    /// The finest level that is wanted. A texture that is there at a finer one serves as well.
+    /// The finest level needed. A texture that is resident at a finer one is a hit.
     pub level: Level,
     /// The texture's chain.
     pub chain: ChainId,
-    /// What the texture takes at that level, and what an upload moves.
+    /// Size of the texture at that level, which is what an upload transfers.
     pub size: Bytes,
 }
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The texture is there.
+    /// The texture is resident.
     Hit {
         /// The first byte of its block.
         offset: Bytes,
     },
-    /// The texture was placed and has to be uploaded before it is drawn; the journal says who had to go.
+    /// The texture was placed and must be uploaded before it is drawn; the journal lists the evictions.
     Upload {
         /// The first byte of its block.
         offset: Bytes,
     },
-    /// The texture gets no place this time: it is drawn from elsewhere, at the same cost in bytes, or something coarser is.
+    /// The texture is not placed: it is drawn from elsewhere at the same cost in bytes, or at a coarser level.
     Bypass,
 }

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::ids::{ChainId, Level, TextureId};
 use crate::request::Request;
 
-/// Which textures exist, and with which chain.
+/// The textures that exist, each with its chain.
 ///
 /// Ids are dense: a new one is the number of those before it; a released one may be created again.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ impl Textures {
         }
     }
 
-    /// The sizes that there are.
+    /// The sizes of textures.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
@@ -33,7 +33,7 @@ impl Textures {
         TextureId(self.chains.len() as u32)
     }
 
-    /// A texture comes to be. One that exists stays as it is.
+    /// Creates a texture. Does nothing if it exists with that chain.
     ///
     /// # Errors
     /// If the id exists with another chain, is not the next new one, or the chain is unknown.
@@ -65,7 +65,7 @@ impl Textures {
         }
     }
 
-    /// A texture gets new contents, perhaps of another size. Whoever holds the old ones has to release them.
+    /// Replaces the contents of a texture, perhaps by some of another size. A cache that holds it must release it.
     ///
     /// # Errors
     /// If the id does not exist or the chain is unknown.
@@ -74,7 +74,7 @@ impl Textures {
         self.create(texture, chain)
     }
 
-    /// A texture ceases to be.
+    /// Releases a texture; its id may be created again.
     ///
     /// # Errors
     /// If the id does not exist.
@@ -88,7 +88,7 @@ impl Textures {
         }
     }
 
-    /// A use of a texture at a level.
+    /// The request of a texture at a level.
     ///
     /// # Errors
     /// If the id or the level does not exist.

@@ -1,4 +1,4 @@
-//! Every cache policy on a scenario at a budget, over seeds, checked at every step, beside what no policy can go below.
+//! Every policy on a generated trace at a budget, over seeds, checked at every step, next to the lower bound.
 
 use std::collections::BTreeMap;
 
@@ -14,9 +14,9 @@ use super::next_uses::next_uses;
 /// Budgets in hundredths of the working set.
 pub const BUDGETS: [u64; 5] = [50, 80, 95, 105, 150];
 
-/// The lower bound, by its row.
-pub const FLOOR: &str = "floor";
-/// The offline policy that evicts whose next use is furthest, by its row.
+/// Row of the lower bound.
+pub const LOWER_BOUND: &str = "lower bound";
+/// Row of Belady's offline policy.
 pub const BELADY: &str = "belady";
 
 /// One policy on one scenario at one budget: medians over seeds, and the spread.
@@ -28,22 +28,30 @@ pub struct Cell {
     pub means: Vec<u64>,
     /// 99th percentile of the traffic per frame.
     pub p99: u64,
+    /// The largest frame.
     pub max: u64,
+    /// Textures evicted in the frame that used them.
     pub wrongful: u64,
+    /// Bypassed requests.
     pub bypasses: u64,
+    /// Bytes moved within the cache per frame.
     pub moved: u64,
 }
 
-/// What takes part: online policies by their policies, and perhaps the offline one.
+/// The policies to compare, and on how much.
 pub struct Field<'a> {
+    /// Online policies.
     pub policies: &'a [PolicyDesc<'static>],
+    /// Whether to add Belady's policy.
     pub belady: bool,
+    /// Number of seeds.
     pub seeds: u64,
+    /// Number of frames.
     pub frames: u32,
 }
 
 impl Field<'_> {
-    /// One scenario at one budget, by policy; [`FLOOR`] and [`BELADY`] among them.
+    /// Plays one scenario at one budget; the cells by policy, with [`LOWER_BOUND`] and [`BELADY`].
     ///
     /// # Panics
     /// If a policy breaks a rule.
@@ -63,7 +71,7 @@ impl Field<'_> {
                 traffic: Distribution::of(&lower_bound(&entries, bytes)),
                 ..Summary::default()
             };
-            all.entry(FLOOR).or_default().push(bound);
+            all.entry(LOWER_BOUND).or_default().push(bound);
             if self.belady {
                 let belady = HeapCache::new(&geometry, bytes, Order::Belady(next_uses(&entries)), seed);
                 let belady = belady.expect("the budget holds a texture").compacting();

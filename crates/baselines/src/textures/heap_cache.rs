@@ -1,4 +1,4 @@
-//! Policies that differ only in who goes: a best-fit heap, and victims until a hole fits.
+//! Policies that differ only in the victim: a best-fit heap that evicts until a free block fits.
 
 use tileheap_textures::budget::BudgetLimits;
 use tileheap_textures::heap::Heap;
@@ -8,48 +8,50 @@ use tileheap_textures::{
     Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
 };
 
-/// Who goes first.
+/// The order of eviction.
 #[derive(Clone, Debug)]
 pub enum Order {
-    /// The longest unused.
+    /// Least recently used.
     Lru,
-    /// The next at the hand that was not used since the hand last passed.
+    /// CLOCK (second chance).
     Clock,
-    /// Anyone.
+    /// Random replacement.
     Random,
-    /// The longest unused of those that were not used in the last frame nor in this one; then the most recently used of
-    /// those that were used in the last frame and not yet in this one; then the most recently used.
+    /// The least recently used of the textures that neither this frame nor the last one used; then the most recently used of those
+    /// that the last frame used and this one has not; then the most recently used.
     ///
     /// Source: Blow 1998, section I: "LRU is a good replacement policy when we're considering textures that have been
     /// unused for more than one frame. But once we begin outputting more textures than can be held in RAM at once, LRU is
     /// an awful scheme".
     FrameMru,
-    /// The one whose next use is furthest: for every request of a trace, by number from 0, the number of the next request
-    /// of the same texture, `u32::MAX` for none. Offline.
+    /// The texture whose next use is furthest: for each request of a trace, the index of the next request of the same texture;
+    /// `u32::MAX` for none. Offline.
+    ///
+    /// Source: L. A. Belady, "A study of replacement algorithms", IBM Systems Journal 5(2), 1966.
     Belady(Box<[u32]>),
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Resident {
-    /// [`NONE`]: not resident.
+struct ResidentTexture {
+    /// Node in the heap; [`NONE`] if it is not resident.
     node: u32,
     level: Level,
     /// The frame of its last use.
     used: u32,
-    /// CLOCK: whether it was used since the hand passed. Random and Belady: its place in `who`.
+    /// CLOCK: whether it was used since the hand passed. Random and Belady: its index in `keys`.
     mark: u32,
 }
 
-const ABSENT: Resident = Resident {
+const ABSENT: ResidentTexture = ResidentTexture {
     node: NONE,
     level: Level(0),
     used: 0,
     mark: 0,
 };
 
-/// Textures in a heap with best fit and coalescing. A miss evicts by [`Order`] until a hole fits.
+/// Textures in a best-fit heap. A miss evicts by [`Order`] until a free block fits.
 ///
-/// Requests are O(1) but for Belady's, which are O(log residents), and victims, of which each is O(1).
+/// Requests and evictions are O(1), except O(log residents) for Belady's order.
 ///
 /// ```
 /// use tileheap_textures::*;
@@ -74,14 +76,14 @@ pub struct HeapCache {
     limits: BudgetLimits,
     heap: Heap,
     unit: u64,
-    residents: Vec<Resident>,
+    residents: Vec<ResidentTexture>,
     links: Links,
-    /// By recency, or for CLOCK by the hand: the first is the next to be looked at.
+    /// By recency; for CLOCK in the order of the hand.
     list: List,
-    /// FrameMru: who was used in the last frame or before; `list` has those of this frame.
+    /// FrameMru: textures used before this frame; `list` has those of this frame.
     older: List,
-    /// Random: who is there. Belady: a heap by next use, the furthest first.
-    who: Vec<u32>,
+    /// Random: resident textures. Belady: a binary heap by next use, the furthest first.
+    keys: Vec<u32>,
     /// Belady: the next use of every texture.
     next_use: Vec<u32>,
     requests: usize,
@@ -166,7 +168,7 @@ impl HeapCache {
             links: Links::default(),
             list: List::default(),
             older: List::default(),
-            who: Vec::new(),
+            keys: Vec::new(),
             next_use: Vec::new(),
             requests: 0,
             frame: 2,
@@ -174,8 +176,7 @@ impl HeapCache {
         })
     }
 
-    /// The same, but where enough is free and no hole fits, a stretch of memory is compacted: as if placement
-    /// cost nothing, if copies within the cache are nothing.
+    /// Compacts a part of memory if enough is free and no free block fits: removes fragmentation, if copies within the cache are free.
     pub fn compacting(mut self) -> HeapCache {
         self.compacting = true;
         self
@@ -188,7 +189,7 @@ impl HeapCache {
             self.next_use.resize(end, u32::MAX);
             self.links.reach(end);
             self.heap.reserve(end);
-            self.who.reserve(end - self.who.len());
+            self.keys.reserve(end - self.keys.len());
         }
     }
 
@@ -220,14 +221,14 @@ impl HeapCache {
         match &self.order {
             Order::Lru | Order::Clock | Order::FrameMru => self.links.push_back(&mut self.list, key),
             Order::Random => {
-                self.residents[key as usize].mark = self.who.len() as u32;
-                self.who.push(key);
+                self.residents[key as usize].mark = self.keys.len() as u32;
+                self.keys.push(key);
             }
             Order::Belady(next) => {
                 self.next_use[key as usize] = next.get(self.requests).copied().unwrap_or(u32::MAX);
-                self.residents[key as usize].mark = self.who.len() as u32;
-                self.who.push(key);
-                self.sift(self.who.len() - 1);
+                self.residents[key as usize].mark = self.keys.len() as u32;
+                self.keys.push(key);
+                self.sift(self.keys.len() - 1);
             }
         }
     }
@@ -242,7 +243,7 @@ impl HeapCache {
                 }
                 self.links.move_to_back(&mut self.list, key);
             },
-            Order::Random => self.who[self.random.below(self.who.len() as u64) as usize],
+            Order::Random => self.keys[self.random.below(self.keys.len() as u64) as usize],
             Order::FrameMru => {
                 let oldest = self.older.first;
                 let stale = oldest != NONE && self.residents[oldest as usize].used + 1 < self.frame;
@@ -252,7 +253,7 @@ impl HeapCache {
                     (false, latest) => latest,
                 }
             }
-            Order::Belady(_) => self.who[0],
+            Order::Belady(_) => self.keys[0],
         }
     }
 
@@ -273,9 +274,9 @@ impl HeapCache {
             Order::FrameMru => self.links.remove(&mut self.older, key),
             Order::Random | Order::Belady(_) => {
                 let at = resident.mark as usize;
-                self.who.swap_remove(at);
-                if at < self.who.len() {
-                    self.residents[self.who[at] as usize].mark = at as u32;
+                self.keys.swap_remove(at);
+                if at < self.keys.len() {
+                    self.residents[self.keys[at] as usize].mark = at as u32;
                     if matches!(self.order, Order::Belady(_)) {
                         self.sift(at);
                     }
@@ -284,22 +285,22 @@ impl HeapCache {
         }
     }
 
-    /// Brings one element of Belady's heap to its place.
+    /// Restores the heap order of an element.
     fn sift(&mut self, mut at: usize) {
-        let distance = |who: &[u32], next: &[u32], at: usize| next[who[at] as usize];
+        let distance = |keys: &[u32], next: &[u32], at: usize| next[keys[at] as usize];
         while at > 0
-            && distance(&self.who, &self.next_use, (at - 1) / 2) < distance(&self.who, &self.next_use, at)
+            && distance(&self.keys, &self.next_use, (at - 1) / 2) < distance(&self.keys, &self.next_use, at)
         {
             self.swap(at, (at - 1) / 2);
             at = (at - 1) / 2;
         }
         loop {
             let children = [2 * at + 1, 2 * at + 2];
-            let further = children.into_iter().filter(|&child| child < self.who.len());
-            let Some(child) = further.max_by_key(|&child| distance(&self.who, &self.next_use, child)) else {
+            let further = children.into_iter().filter(|&child| child < self.keys.len());
+            let Some(child) = further.max_by_key(|&child| distance(&self.keys, &self.next_use, child)) else {
                 return;
             };
-            if distance(&self.who, &self.next_use, child) <= distance(&self.who, &self.next_use, at) {
+            if distance(&self.keys, &self.next_use, child) <= distance(&self.keys, &self.next_use, at) {
                 return;
             }
             self.swap(at, child);
@@ -308,13 +309,13 @@ impl HeapCache {
     }
 
     fn swap(&mut self, a: usize, b: usize) {
-        self.who.swap(a, b);
-        self.residents[self.who[a] as usize].mark = a as u32;
-        self.residents[self.who[b] as usize].mark = b as u32;
+        self.keys.swap(a, b);
+        self.residents[self.keys[a] as usize].mark = a as u32;
+        self.residents[self.keys[b] as usize].mark = b as u32;
     }
 
     fn gather(&mut self, size: u64, journal: &mut Journal) -> u32 {
-        self.heap.gather(size, LOOKS, |owner, size, from, to| {
+        self.heap.gather(size, SEARCH_BLOCKS, |owner, size, from, to| {
             journal.push(Event::Move {
                 texture: TextureId(owner),
                 from: Bytes(from),
@@ -325,8 +326,8 @@ impl HeapCache {
     }
 }
 
-/// How many blocks are looked at for the stretch that moves the fewest bytes.
-const LOOKS: u32 = 48;
+/// How many blocks the search for the cheapest compaction visits.
+const SEARCH_BLOCKS: u32 = 48;
 
 impl Policy for HeapCache {
     fn request(&mut self, request: Request, journal: &mut Journal) -> Outcome {
@@ -355,7 +356,7 @@ impl Policy for HeapCache {
             self.evict(victim, EvictionReason::Replaced, journal);
         };
         self.heap.take(node, size, key);
-        self.residents[key as usize] = Resident {
+        self.residents[key as usize] = ResidentTexture {
             node,
             level: request.level,
             used: self.frame,

@@ -1,4 +1,4 @@
-//! The paper's legacy system: memory as a ring.
+//! The legacy system of Blow's paper: memory as a ring.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use tileheap_textures::{
     Event, EvictionReason, Geometry, Journal, Level, Outcome, Policy, PolicyDesc, Request, Result, TextureId,
 };
 
-/// One cursor that wraps around: a new texture goes to the cursor, and whoever is in its way goes.
+/// A ring buffer: a new texture is placed at a cursor that wraps around, and evicts what overlaps it.
 ///
 /// ```
 /// use tileheap_textures::*;
@@ -34,9 +34,9 @@ pub struct Ring {
     usable: u64,
     unit: u64,
     cursor: u64,
-    /// Blocks from the cursor on, in the order in which the cursor meets them.
+    /// Blocks in order from the cursor.
     blocks: VecDeque<Block>,
-    /// Level and offset of every texture that is there.
+    /// Level and offset of each resident texture.
     residents: Vec<Option<(Level, u64)>>,
 }
 
@@ -73,9 +73,9 @@ impl Ring {
         })
     }
 
-    /// Frees the first block from the cursor on; one whose texture is gone already is only forgotten.
+    /// Removes the first block from the cursor; evicts its texture unless it was evicted before.
     fn pop(&mut self, journal: &mut Journal) {
-        let block = self.blocks.pop_front().expect("someone is in the way");
+        let block = self.blocks.pop_front().expect("a block overlaps");
         let slot = &mut self.residents[block.texture.index()];
         if slot.is_some_and(|(_, offset)| offset == block.offset) {
             *slot = None;
@@ -87,7 +87,7 @@ impl Ring {
         let Some((_, offset)) = self.residents[texture.index()].take() else {
             return;
         };
-        // The block stays in the queue as a gap that the cursor passes: nothing is reused out of order.
+        // The block stays in the queue as a gap: nothing is reused out of order.
         let found = self
             .blocks
             .iter()
@@ -123,7 +123,7 @@ impl Policy for Ring {
         }
         let size = request.size.0.next_multiple_of(self.unit);
         if self.cursor + size > self.usable {
-            // What is left at the end is skipped, with whoever is there.
+            // The rest at the end is skipped, with the blocks there.
             while self
                 .blocks
                 .front()
@@ -134,8 +134,8 @@ impl Policy for Ring {
             self.cursor = 0;
         }
         let (start, end) = (self.cursor, self.cursor + size);
-        let in_the_way = |block: &Block| block.offset >= start && block.offset < end;
-        while self.blocks.front().is_some_and(in_the_way) {
+        let overlaps = |block: &Block| block.offset >= start && block.offset < end;
+        while self.blocks.front().is_some_and(overlaps) {
             self.pop(journal);
         }
         let block = Block {

@@ -1,4 +1,4 @@
-//! Size classes in pages, as general allocators have them, with recency in each class.
+//! A slab allocator: size classes in pages, with recency in each class.
 
 use tileheap_textures::blocks::{BlockClass, BlockTable};
 use tileheap_textures::budget::BudgetLimits;
@@ -10,9 +10,8 @@ use tileheap_textures::{
 
 /// Memory in pages of the largest block; a page belongs to one class of blocks.
 ///
-/// Fixed: pages are dealt out to the classes in turn, the largest first, and stay there. Rebalancing: pages are dealt out as
-/// they are needed, and a class without a free block takes the page that was unused for longest, if that is longer than its
-/// own oldest texture.
+/// Fixed: pages are assigned to the classes round robin, the largest first. Rebalancing: pages are assigned on demand, and a class
+/// without a free block takes the least recently used page, if that is older than its own least recently used texture.
 ///
 /// ```
 /// use tileheap_textures::*;
@@ -22,7 +21,7 @@ use tileheap_textures::{
 /// let mut textures = Textures::new(Geometry::wulfram());
 /// let grass = textures.next_id();
 /// textures.create(grass, ChainId(0))?;
-/// let mut cache = Slab::new(textures.geometry(), Bytes::mib(2), true)?; // pages go where they are needed
+/// let mut cache = Slab::new(textures.geometry(), Bytes::mib(2), true)?; // rebalancing
 /// let mut journal = Journal::new();
 /// cache.begin_frame(&mut journal);
 /// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
@@ -43,7 +42,7 @@ pub struct Slab {
     page_links: Links,
     page_recency: List,
     unassigned: Vec<u32>,
-    residents: Vec<Resident>,
+    residents: Vec<ResidentTexture>,
     recency: Links,
     /// Free blocks and taken ones, by offset in units.
     free: Links,
@@ -65,14 +64,14 @@ struct Page {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Resident {
+struct ResidentTexture {
     /// Offset in units; [`NONE`]: not resident.
     at: u32,
     level: Level,
     used: u32,
 }
 
-const ABSENT: Resident = Resident {
+const ABSENT: ResidentTexture = ResidentTexture {
     at: NONE,
     level: Level(0),
     used: 0,
@@ -131,7 +130,7 @@ impl Slab {
         Ok(slab)
     }
 
-    /// Adds pages at the end, up to `count` in all; fixed ones go to the classes in turn.
+    /// Adds pages at the end, up to `count` in all; fixed ones are assigned round robin.
     fn add_pages(&mut self, count: usize) {
         let first = self.pages.len();
         self.pages.resize(count, Page { class: NONE, used: 0 });
@@ -145,8 +144,8 @@ impl Slab {
         self.unassigned.rotate_left(before);
         if !self.rebalancing {
             let classes = self.classes.len();
-            for turn in first..count {
-                self.assign(classes - 1 - turn % classes);
+            for page in first..count {
+                self.assign(classes - 1 - page % classes);
             }
         }
     }
@@ -275,7 +274,7 @@ impl Policy for Slab {
         };
         self.free.remove(&mut self.classes[class].free, at);
         self.owner[at as usize] = key;
-        self.residents[key as usize] = Resident {
+        self.residents[key as usize] = ResidentTexture {
             at,
             level: request.level,
             used: self.frame,

@@ -17,13 +17,13 @@ pub(super) struct Arena {
     /// Free blocks, by number.
     pub(super) free: Bits,
     pub(super) free_count: u32,
-    /// Who has a block, by number.
+    /// The owner of each block, by number.
     pub(super) owner: Box<[u32]>,
-    /// Who is here and was used, the longest unused first.
+    /// Resident keys, the least recently used first.
     pub(super) recency: List,
-    /// Keys used in this frame or the few that count as active, that are here.
+    /// Number of resident keys that are active.
     pub(super) active: u32,
-    /// Wrongful ejections and requests without a block since the last update.
+    /// Wrongful evictions and requests without a block since the last update.
     pub(super) boiled: u32,
     /// What [`boiled`](Arena::boiled) was at that update.
     pub(super) wanting: u32,
@@ -55,7 +55,7 @@ impl Arena {
         }
     }
 
-    /// Makes room for the blocks of a larger memory.
+    /// Grows the tables to a larger memory.
     pub(super) fn reach(&mut self, usable: u64) {
         let capacity = usable / self.block + 1;
         if capacity as usize <= self.owner.len() {
@@ -89,7 +89,7 @@ impl Arena {
         self.offset(self.end)
     }
 
-    /// Says where the blocks of an arena without any would start, or end.
+    /// Sets where the blocks of an empty arena start.
     pub(super) fn settle(&mut self, offset: u64) {
         debug_assert!(self.is_empty(), "blocks keep their numbers");
         self.phase = offset % self.block;
@@ -97,7 +97,7 @@ impl Arena {
         self.end = self.first;
     }
 
-    /// Takes one free block of space that is there.
+    /// Adds a free block on a side.
     pub(super) fn add(&mut self, side: Side) {
         let number = match side {
             Side::Left => {
@@ -113,7 +113,7 @@ impl Arena {
         self.free_count += 1;
     }
 
-    /// Gives up a free block at a side.
+    /// Removes the free block at a side.
     pub(super) fn drop(&mut self, side: Side) {
         let number = self.edge(side);
         debug_assert_eq!(self.owner[number as usize], NONE, "the block was vacated");

@@ -13,7 +13,7 @@ use crate::policy::{Policy, PolicyDesc};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// The paper's cache.
+/// The paper's cache: whole textures in arenas, by block size.
 ///
 /// ```
 /// use tileheap_textures::*;
@@ -52,7 +52,7 @@ impl Arenas {
         },
     };
 
-    /// The cache with a class for each size, as [`BlockTable::new`] makes them.
+    /// A cache with the classes of [`BlockTable::new`].
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
@@ -60,7 +60,7 @@ impl Arenas {
         Arenas::with_table(BlockTable::new(geometry), geometry, budget, seed, desc)
     }
 
-    /// The cache with classes of one's own.
+    /// A cache with other classes.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
@@ -86,7 +86,7 @@ impl Arenas {
         &self.table
     }
 
-    /// Every arena, from the left.
+    /// The arenas, from the left.
     pub fn arenas(&self) -> impl Iterator<Item = ArenaView> {
         (0..self.engine.arenas.len()).map(|index| self.engine.view(index))
     }

@@ -1,19 +1,19 @@
-//! What the paper leaves open.
+//! Parameters that the paper leaves open.
 
 use super::temperature::Temperature;
 
-/// Where the walls are at the start.
+/// Initial positions of the walls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InitialWalls {
-    /// Every arena as many bytes.
+    /// The same number of bytes for each arena.
     EqualBytes,
-    /// Every arena as many blocks, as far as that goes.
+    /// The same number of blocks for each arena, as far as possible.
     EqualBlocks,
     /// All memory to the arena of the largest blocks.
     Largest,
 }
 
-/// Which average of temperatures an arena compares itself to.
+/// How temperatures of several arenas are averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Average {
     /// Every arena that has blocks counts once.
@@ -22,18 +22,18 @@ pub enum Average {
     Bytes,
 }
 
-/// Who goes from a full arena that is not boiling: where some blocks were not used of late.
+/// The victim in a full arena that is not boiling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleVictim {
-    /// The longest unused.
+    /// The least recently used texture.
     Oldest,
-    /// Any block, used or not: the paper's words taken narrowly.
+    /// A random one, active or not: the literal reading of the paper.
     Any,
 }
 
 /// The parameters that the paper leaves open.
 ///
-/// The defaults come from measurement: traffic over [`floor`](crate::floor), geometric mean over nine scenarios of
+/// Source of the defaults: measured traffic over [`floor`](crate::floor), geometric mean over nine scenarios of
 /// 130 frames, seed 0, November 2026, at 0.8, 1.05, 1.5 and 3 times the working set.
 ///
 /// | | 0.8 | 1.05 | 1.5 | 3 |
@@ -48,25 +48,24 @@ pub enum IdleVictim {
 /// | … averages by arenas, stride 250 | 2.23 | 5.48 | 3.51 | 1.62 |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenasDesc {
-    /// "Substantially lower": how much cooler a side's average has to be before an arena grows into it.
+    /// "Substantially lower": how much cooler the average of a side must be for an arena to grow into it.
     pub margin: Temperature,
-    /// What each wrongful ejection, and each request that found no block at all, adds to the instantaneous temperature.
+    /// Added to the instantaneous temperature for each wrongful eviction and each request without a block.
     pub bonus: Temperature,
-    /// The hottest that an arena is counted as.
+    /// Upper limit of the instantaneous temperature.
     pub ceiling: Temperature,
-    /// How many frames a texture counts as active after its last use: 1 is the frame of the use alone. With 1, a frame
-    /// starts with nobody active, and a full arena throws out its oldest: the very ones that coherent frames need first.
+    /// Number of frames for which a texture is active, with that of its last use. With 1, no texture is active when a frame starts,
+    /// and a full arena evicts its oldest: those that coherent frames need first.
     pub active_frames: u32,
-    /// How far an arena grows in one update and direction, in thousandths of its blocks per degree of difference; it always
-    /// grows by at least one block.
+    /// Growth per update and direction, in thousandths of the blocks of the arena per degree of difference; at least one block.
     pub stride: u32,
-    /// Where the walls are at the start.
+    /// Initial positions of the walls.
     pub walls: InitialWalls,
-    /// Which average a side is judged by.
+    /// How temperatures on a side are averaged.
     pub average: Average,
-    /// Who goes from a full arena that is not boiling.
+    /// The victim in a full arena that is not boiling.
     pub idle_victim: IdleVictim,
-    /// For so many updates after a wall was moved, moving it back needs twice the margin. 0: reversals are not damped.
+    /// For this many updates after a wall moved, moving it back needs twice the margin. 0 disables damping.
     pub damping: u32,
 }
 

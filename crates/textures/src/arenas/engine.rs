@@ -1,4 +1,4 @@
-//! Who is in which block: keys in arenas. What a key stands for is the caller's business.
+//! Keys in blocks of arenas; a key is a texture, or a level of one.
 
 use super::arena::Arena;
 use super::desc::{ArenasDesc, IdleVictim};
@@ -10,13 +10,13 @@ use crate::journal::EvictionReason;
 use crate::list::{Links, List, NONE};
 use crate::units::{Bytes, SplitMix64};
 
-/// What becomes of the blocks: the caller turns it into events.
+/// Receives evictions and wall moves, which the caller turns into events.
 pub(super) trait Log {
     fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: EvictionReason);
     fn walls(&mut self, arena: u32, start: Bytes, end: Bytes);
 }
 
-/// A key that has or had a block.
+/// The state of a key that has or had a block.
 #[derive(Clone, Copy, Debug)]
 struct KeyState {
     arena: u32,
@@ -41,7 +41,7 @@ pub(super) struct Placed {
     pub(super) block: Bytes,
 }
 
-/// When a wall was last moved, and which way.
+/// The last move of a wall: update and direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wall {
     pub(super) moved: Option<(u64, Side)>,
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// The block of `key` if it is there at `level` or finer; it then counts as used.
+    /// The block of `key` if it is resident at `level` or finer; marks it as used.
     pub(super) fn hit(&mut self, key: u32, level: Level) -> Option<Bytes> {
         let state = *self.states.get(key as usize)?;
         if state.number == NONE || state.level < level {
@@ -95,8 +95,8 @@ impl Engine {
         Some(Bytes(self.arenas[state.arena as usize].offset(state.number)))
     }
 
-    /// A block of `arena` for `key`, who leaves the one it has; `None` if the arena has no blocks, and the key then keeps
-    /// what it has.
+    /// Places `key` in a block of `arena` and evicts its former block; `None` if the arena has no blocks, and then the former
+    /// block is kept.
     pub(super) fn place(
         &mut self,
         key: u32,
@@ -152,7 +152,7 @@ impl Engine {
         self.states[key as usize] = ABSENT;
     }
 
-    /// The free block that a key of a full arena leaves behind.
+    /// Evicts a key of a full arena and returns its block.
     fn make_room(&mut self, arena: usize, log: &mut impl Log) -> u32 {
         let there = &self.arenas[arena];
         let oldest = there.recency.first;
@@ -185,11 +185,11 @@ impl Engine {
         state.used + self.desc.active_frames > self.frame
     }
 
-    /// Temperatures of the frame that ends.
+    /// Measures temperatures at the end of a frame.
     pub(super) fn measure(&mut self) {
         for arena in &mut self.arenas {
             let occupied = if arena.is_empty() && arena.boiled > 0 {
-                // Without a block there is no share; but whoever is asked for and has none is full.
+                // Without a block there is no share; an empty arena with requests counts as full.
                 Temperature::ONE
             } else {
                 Temperature::share(u64::from(arena.active), u64::from(arena.count()))
@@ -201,7 +201,7 @@ impl Engine {
         }
     }
 
-    /// Who was last used too long ago is not active in the frame that starts. O(keys that were active) in all.
+    /// Starts a frame and recounts active keys. O(active keys).
     pub(super) fn start_frame(&mut self) {
         self.frame += 1;
         for arena in 0..self.arenas.len() {

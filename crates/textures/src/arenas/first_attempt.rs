@@ -1,4 +1,4 @@
-//! The paper's first attempt: every level of a texture alone in the arena of its size.
+//! The paper's first attempt: each level of a texture in a block of its own.
 
 use super::desc::ArenasDesc;
 use super::engine::{Engine, Log};
@@ -13,12 +13,12 @@ use crate::policy::{Policy, PolicyDesc};
 use crate::request::{Outcome, Request};
 use crate::units::Bytes;
 
-/// Descent 3's scheme as the paper first built it: blocks that grow by four, and a request at level n takes one in each of
-/// the arenas 0 to n. An upgrade uploads only the levels that are not there.
+/// Descent 3's scheme as the paper first built it: a request at level n takes a block in each of the arenas 0 to n. An upgrade
+/// uploads only the missing levels.
 ///
 /// Walls and temperatures are those of [`Arenas`](super::Arenas): "the details of which we did not know".
 ///
-/// A request for which some level finds no block is a bypass; its other levels stay where they are.
+/// A request is a bypass if a level finds no block; its other levels stay resident.
 ///
 /// ```
 /// use tileheap_textures::*;
@@ -61,7 +61,7 @@ impl FirstAttempt {
         },
     };
 
-    /// The cache with a class for each size of a single level.
+    /// A cache with a class for each size of a single level.
     ///
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
@@ -79,7 +79,7 @@ impl FirstAttempt {
         })
     }
 
-    /// What one level of a texture takes alone.
+    /// Size of one level alone.
     fn size_of(&self, request: &Request, level: u8) -> Bytes {
         let sizes = self.geometry.chains()[usize::from(request.chain.0)].sizes();
         let level = usize::from(level);
@@ -119,7 +119,7 @@ impl Policy for FirstAttempt {
                 offset = found.unwrap_or_default();
             }
         }
-        // Distribution of one block size share an arena: one that was placed may have taken the place of another.
+        // Levels of one block size share an arena: placing one may have evicted another.
         let mut whole = true;
         for level in 0..=request.level.0 {
             let key = request.texture.0 * self.levels + u32::from(level);

@@ -1,16 +1,15 @@
-//! Temperatures, in billionths: exact where the paper's examples are.
+//! Temperatures of arenas, in billionths, so that the paper's examples are exact.
 
 use std::fmt;
 
-/// How hot an arena is: 1 is full of active textures, more is boiling. Counted in billionths, so that it is the same on
-/// every machine.
+/// Temperature of an arena: 1 is full of active textures, more is boiling. In billionths, so that it is the same on every machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Temperature(pub u64);
 
 impl Temperature {
-    /// Nothing is active.
+    /// No block is active.
     pub const ZERO: Temperature = Temperature(0);
-    /// Everything is active.
+    /// Every block is active.
     pub const ONE: Temperature = Temperature(1_000_000_000);
 
     /// `n` thousandths.

@@ -1,4 +1,4 @@
-//! What can be observed of arenas.
+//! The observable state of arenas.
 
 use super::temperature::Temperature;
 use crate::units::Bytes;
@@ -12,34 +12,34 @@ pub enum Side {
     Right,
 }
 
-/// What can be seen of an arena: for figures 7 to 9 of the paper.
+/// The observable state of an arena, as in figures 7 to 9 of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ArenaView {
     /// Size of its blocks.
     pub block: Bytes,
     /// First byte.
     pub start: Bytes,
-    /// First byte after.
+    /// The first byte after it.
     pub end: Bytes,
-    /// How many blocks are taken.
+    /// Number of blocks in use.
     pub taken: u32,
-    /// How many hold textures that count as active now.
+    /// Number of blocks with active textures.
     pub active: u32,
     /// The recent temperature of the last cache update.
     pub recent: Temperature,
-    /// The side at which textures are placed.
+    /// The side on which new textures are placed.
     pub side: Side,
 }
 
-/// What a policy has to say of itself.
+/// Figures of the walls between arenas.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WallStats {
     /// Bytes lost between arenas.
     pub gaps: Bytes,
-    /// The most that those can be.
+    /// Upper bound of those.
     pub worst_gaps: Bytes,
-    /// Wall moves so far, of any number of blocks each.
+    /// Number of wall moves so far, each of any number of blocks.
     pub wall_moves: u64,
-    /// How often an arena took space back from one that had just taken it.
+    /// Number of wall moves that reversed a recent one.
     pub reversals: u64,
 }

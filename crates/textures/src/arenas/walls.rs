@@ -1,4 +1,4 @@
-//! How arenas grow: walls slide, and the gaps they leave stay below the smaller neighbour's block.
+//! Growth of arenas: walls move, and each gap stays below the block size of the smaller neighbour.
 //!
 //! ```text
 //!        arena L        gap      arena i             grow left: L gives blocks until i has room for one of its own;
@@ -6,8 +6,7 @@
 //! ├──┬──┬──┬──┤     ├─────┬─────┬─────┬─────┤        grow right is the mirror image: R gives one of its larger
 //!                                                    blocks, and i takes as many of its own as fit
 //! ```
-//! Arenas without blocks have no place of their own: they stand where the next arena to the right starts, the first one at
-//! the left end of memory.
+//! An arena without blocks is located at the start of the next arena to the right; the first one at the left end of memory.
 
 use super::desc::{ArenasDesc, Average, InitialWalls};
 use super::engine::{Engine, Log, Wall};
@@ -40,7 +39,7 @@ impl Engine {
         engine
     }
 
-    /// Gives every arena its blocks at the start, all of them free.
+    /// Builds the initial walls; all blocks are free.
     fn build_walls(&mut self) {
         let (usable, arenas) = (self.usable, self.arenas.len() as u64);
         let each = usable / self.arenas.iter().map(|arena| arena.block).sum::<u64>();
@@ -77,7 +76,7 @@ impl Engine {
         self.start_frame();
     }
 
-    /// Puts the end of memory elsewhere. Blocks past it go.
+    /// Changes the size of memory and evicts blocks past the end.
     ///
     /// While the arena of the largest blocks has some, they end where memory does: of a budget that is smaller by another
     /// number, less than one of them stays unused.
@@ -108,7 +107,7 @@ impl Engine {
         self.log_walls(log);
     }
 
-    /// Lets every arena grow to the left and to the right, by the temperatures just measured. O(arenas) and what moves.
+    /// Grows arenas to the left and to the right by the measured temperatures. O(arenas + evicted blocks).
     fn move_walls(&mut self, log: &mut impl Log) {
         let mut left = Sum::default();
         let total = self.sum(0..self.arenas.len());
@@ -129,7 +128,7 @@ impl Engine {
         self.log_walls(log);
     }
 
-    /// Where new textures go: the cooler side, and at the ends of memory the end.
+    /// Sets the side for new textures: the cooler one; the outer one for the first and the last arena.
     fn choose_sides(&mut self) {
         let total = self.sum(0..self.arenas.len());
         let (mut left, last) = (Sum::default(), self.arenas.len() - 1);
@@ -162,7 +161,7 @@ impl Engine {
         self.usable - used
     }
 
-    /// What the walls cost so far, of arenas of this table.
+    /// Figures of the walls; the table gives the bound on gaps.
     pub(super) fn wall_stats(&self, table: &BlockTable) -> WallStats {
         WallStats {
             gaps: Bytes(self.gaps()),
@@ -172,7 +171,7 @@ impl Engine {
         }
     }
 
-    /// What can be seen of an arena.
+    /// The observable state of an arena.
     pub(super) fn view(&self, index: usize) -> ArenaView {
         let (arena, (start, end)) = (&self.arenas[index], self.extent(index));
         ArenaView {
@@ -226,16 +225,16 @@ impl Engine {
             Side::Left => donor..index,
             Side::Right => index..donor,
         };
-        let turned = self.walls[walls.clone()].iter().filter_map(|wall| wall.moved);
-        let turned = turned
+        let last = self.walls[walls.clone()].iter().filter_map(|wall| wall.moved);
+        let last = last
             .filter(|&(_, direction)| direction != side)
             .map(|(update, _)| update)
             .max();
-        let since = turned.map(|update| self.updates - update);
+        let since = last.map(|update| self.updates - update);
         if since == Some(0) {
             return; // A wall moves one way in one update.
         }
-        let fight = since.is_some_and(|since| since <= FIGHT.max(u64::from(self.desc.damping)));
+        let reversed = since.is_some_and(|since| since <= REVERSAL_UPDATES.max(u64::from(self.desc.damping)));
         let damped = since.is_some_and(|since| since <= u64::from(self.desc.damping));
         if damped && mean + self.desc.margin + self.desc.margin >= recent {
             return;
@@ -258,13 +257,13 @@ impl Engine {
         }
         if grown {
             self.moves += 1;
-            self.reversals += u64::from(fight);
+            self.reversals += u64::from(reversed);
             let moved = Some((self.updates, side));
             self.walls[walls].fill(Wall { moved });
         }
     }
 
-    /// One block more at the left; false if there is no room for one on that side.
+    /// Adds a block at the left; false if that side has no room.
     fn grow_left(&mut self, index: usize, log: &mut impl Log) -> bool {
         let end = self
             .right_of(index)
@@ -278,9 +277,7 @@ impl Engine {
             return false;
         }
         while start - self.end_left_of(index) < block {
-            let donor = self
-                .left_of(index)
-                .expect("there is room, so there is someone to take it from");
+            let donor = self.left_of(index).expect("a neighbour has the missing bytes");
             self.vacate(donor, Side::Right, EvictionReason::Wall, log);
         }
         self.arenas[index].add(Side::Left);
@@ -288,7 +285,7 @@ impl Engine {
         true
     }
 
-    /// At least one block more at the right; false if there is no room for one on that side.
+    /// Adds at least one block at the right; false if that side has no room.
     fn grow_right(&mut self, index: usize, log: &mut impl Log) -> bool {
         let start = self.end_left_of(index);
         let arena = &mut self.arenas[index];
@@ -308,7 +305,7 @@ impl Engine {
                 }
                 return true;
             }
-            let donor = right.expect("there is room, so there is someone to take it from");
+            let donor = right.expect("a neighbour has the missing bytes");
             self.vacate(donor, Side::Left, EvictionReason::Wall, log);
         }
     }
@@ -364,5 +361,5 @@ impl Engine {
     }
 }
 
-/// Within so many updates, a wall that moves back counts as a fight, damped or not.
-const FIGHT: u64 = 8;
+/// A wall that moves back within this many updates counts as a reversal, damped or not.
+const REVERSAL_UPDATES: u64 = 8;

@@ -1,27 +1,27 @@
 //! Parameters of the policy.
 
-/// What can be tuned, with what measurements on the generated traces speak for.
+/// Parameters of [`Coherent`](super::Coherent); the defaults come from measurements on generated traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CoherentDesc {
-    /// Whether textures may be moved within the cache to make a hole out of several. Copies within memory are not traffic.
+    /// Whether textures may be moved within the cache to merge free blocks. Such copies are not traffic.
     pub relocates: bool,
-    /// Whether a texture that comes at a finer level keeps the coarser ones that it has, which are copied within the cache, and has
-    /// the finer ones alone uploaded. Otherwise it is uploaded whole, as in the paper.
+    /// Whether a texture that is requested at a finer level keeps its resident levels, which are copied within the cache, so that
+    /// only the missing ones are uploaded. Otherwise it is uploaded whole, as in the paper.
     pub keeps_levels: bool,
-    /// How many of the longest unused textures are compared for the one that is least likely to come back.
+    /// How many of the least recently used textures are compared for the one least likely to be requested again.
     pub oldest_candidates: u32,
-    /// How many of the longest unused textures are looked at as the start of a window.
+    /// How many of the least recently used textures are tried as the start of a window of neighbouring blocks.
     pub window_seeds: u32,
-    /// How many blocks are looked at for a window when those have none.
+    /// How many blocks a search by address visits.
     pub search_blocks: u32,
-    /// What a window may cost at most, in 1024ths of what the new texture is worth.
+    /// The highest accepted cost of evictions, in 1024ths of the value of the new texture.
     pub accepted_cost: u64,
-    /// How many requests of a frame it takes to doubt that it is like the last one.
+    /// Weight of the learnt coherence between frames against the current frame, in requests.
     pub confidence: u64,
 }
 
 impl CoherentDesc {
-    /// Nothing is moved: for who cannot copy within the cache.
+    /// Moves no textures, for callers that cannot copy within the cache.
     pub fn without_relocation() -> CoherentDesc {
         CoherentDesc {
             relocates: false,
@@ -30,7 +30,7 @@ impl CoherentDesc {
         }
     }
 
-    /// Coarser levels are kept where finer ones come.
+    /// Keeps resident levels of textures that are requested at finer ones.
     pub fn keeping_levels() -> CoherentDesc {
         CoherentDesc {
             keeps_levels: true,

@@ -1,17 +1,17 @@
-//! What is learnt of how frames follow each other, and what that makes a texture worth.
+//! Learns how frames follow each other, and derives the cost of evicting a texture.
 
 use super::state::{Coherent, NEVER};
 use crate::list::NONE;
 
-/// Who is overdue counts as gone if fewer come back after all, in 1024ths.
+/// Overdue textures count as stale if a smaller share of them is requested after all, in 1024ths.
 const OVERDUE: u64 = 256;
 
-/// What a texture that never came back counts as: so many returns in 1024ths, and so many frames.
+/// Prior for textures without history: returns in 1024ths, and frames.
 const PRIOR: u64 = 512;
 const CALM: u64 = 32;
 
 impl Coherent {
-    /// Counts a texture once a frame, of so many bytes; whether the last frame had it too.
+    /// Counts a texture of `size` bytes once per frame; whether the last frame requested it too.
     pub(super) fn note_request(&mut self, key: usize, size: u64) -> bool {
         if self.states.len() <= key {
             self.states.resize(key + 1, NEVER);
@@ -39,7 +39,7 @@ impl Coherent {
         requested + 1 >= self.frame
     }
 
-    /// How likely it is that a texture of the last frame that is not overdue will be asked for, in 1024ths.
+    /// Probability that a texture of the last frame that is not overdue will be requested, in 1024ths.
     pub(super) fn likely(&self) -> u64 {
         let left = self.before.saturating_sub(self.passed).max(1);
         let expected = (self.before * self.coherence).saturating_sub(self.returned * 1024);
@@ -49,8 +49,8 @@ impl Coherent {
         rest.min(seen)
     }
 
-    /// Whether frames come without this texture, as far as can be told: the last one did, or this one has asked for others
-    /// that came after it, and keeps the order of the last.
+    /// Whether a texture is probably no longer in use: the last frame did not request it, or it is overdue and overdue textures are
+    /// rarely requested.
     pub(super) fn is_stale(&self, key: u32) -> bool {
         let state = &self.states[key as usize];
         match self.frame - state.requested {
@@ -60,14 +60,14 @@ impl Coherent {
         }
     }
 
-    /// How likely it is that who is gone comes back in a frame, in 2^20ths: how often it did, over the frames without it.
+    /// Probability per frame that a stale texture is requested again, in 2^20ths: its returns over the frames without it.
     pub(super) fn hazard(&self, key: u32) -> u64 {
         let state = &self.states[key as usize];
         let absent = u64::from(state.absent) + u64::from(self.frame - state.requested);
         ((u64::from(state.returns) << 20) + (PRIOR << 10)) / (absent + CALM)
     }
 
-    /// What it costs to evict who is in a node, in 1024ths of bytes; `None` for who was used in this frame.
+    /// Cost of evicting the owner of a node, in 1024ths of bytes; `None` if this frame used it.
     pub(super) fn cost(&self, node: u32, likely: u64) -> Option<u64> {
         let node = self.heap.at(node);
         if node.owner == NONE {

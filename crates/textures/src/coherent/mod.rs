@@ -1,4 +1,4 @@
-//! Our own policy: what a frame used stays for the frame, and memory goes to what the next frame will use.
+//! The default policy: keeps the textures that the next frame most likely requests.
 
 mod desc;
 mod history;

@@ -1,4 +1,4 @@
-//! The policy: hit, or room for what is missing, or bypass.
+//! The implementation of [`Policy`]: hit, upload or bypass.
 
 use super::desc::CoherentDesc;
 use super::state::Coherent;

@@ -1,4 +1,4 @@
-//! Holes with moving: free what is worth least, wherever it is, and gather it.
+//! Makes room with relocation: evicts the cheapest textures anywhere and merges the free blocks.
 
 use super::state::Coherent;
 use crate::heap::Node;
@@ -7,14 +7,14 @@ use crate::journal::{Event, EvictionReason, Journal};
 use crate::list::NONE;
 use crate::units::Bytes;
 
-/// The most textures that are due and go for one that is not there.
+/// The most textures of the last frame that are evicted for one missing texture.
 const DUE: usize = 16;
 
 impl Coherent {
-    /// Frees `size` bytes or more, wherever they are; false, and nobody goes, if that costs more than `most`.
+    /// Frees at least `size` bytes anywhere; false without evictions if that costs more than `most`.
     ///
-    /// First go those that are gone, of the longest unused who is least likely to come back; then the levels that are finer than what is
-    /// asked for; then, of those that are due in this frame, the ones that are due last.
+    /// In order: stale textures, of the least recently used the one least likely to return; levels finer than last requested; then
+    /// textures that this frame will request last.
     pub(super) fn make_room(&mut self, size: u64, most: u64, journal: &mut Journal) -> bool {
         let (mut free, mut stale) = (self.heap.free(), self.recency.first);
         while free < size && stale != NONE && self.is_stale(stale) {
@@ -50,7 +50,7 @@ impl Coherent {
         true
     }
 
-    /// Of the longest unused that are gone, who is the least likely to come back.
+    /// Of the least recently used stale textures, the one least likely to return.
     fn least_likely(&self) -> Option<u32> {
         let (mut key, mut best) = (self.recency.first, None);
         for _ in 0..self.desc.oldest_candidates {
@@ -66,7 +66,7 @@ impl Coherent {
         best.map(|(_, key)| key)
     }
 
-    /// Of those that are due in this frame the last ones, as many as it takes; false if they cost more than `most`.
+    /// Selects textures that this frame will request last, until they free `size` bytes; false if they cost more than `most`.
     pub(super) fn choose_due(&self, size: u64, most: u64, due: &mut [u32; DUE]) -> bool {
         let likely = self.likely();
         let mut key = match self.first_now {
@@ -84,7 +84,7 @@ impl Coherent {
                 due[count] = key;
                 count += 1;
                 cost += own;
-                // What it has too much of was counted already.
+                // Its excess levels were counted already.
                 freed += if state.is_oversized {
                     state.wanted
                 } else {
@@ -114,7 +114,7 @@ impl Coherent {
             })
     }
 
-    /// Drops the levels of a resident that were not asked for last.
+    /// Drops the levels of a resident texture that are finer than last requested.
     pub(super) fn shrink(&mut self, key: u32, journal: &mut Journal) {
         self.set_oversized(key, false);
         let state = &mut self.states[key as usize];

@@ -1,31 +1,31 @@
-//! Bytes for the smallest textures, where frames ask for more than there is.
+//! A share of memory for the smallest textures, if frames request more than the budget.
 
-/// Which textures are small, and how many bytes are theirs.
+/// Which textures are small, and how many bytes are reserved for them.
 ///
 /// ```text
-/// asked for by a frame, by size   │ small │──────── larger ───────────────────│
-/// memory                          │ small │──── of the larger, who came first ──│
+/// requested by a frame, by size   │ small │──────── larger ───────────────────│
+/// memory                          │ small │──── larger, in order of request ──│
 /// ```
-/// Where a part of each frame passes by whatever is done, one large texture or many small ones of as many bytes are the same traffic
-/// while the view rests. When it moves on, what is near comes at a finer level and is uploaded whatever was kept, and what
-/// is far still is as it was: small ones are the better ones to keep. They come last in a frame, when memory is full.
+/// If a part of each frame is bypassed in any case, one large texture or many small ones of as many bytes are the same traffic while
+/// the view rests. When it moves, near textures are requested at finer levels and are uploaded whatever was kept, and far ones are
+/// requested unchanged: small textures are better to keep. They are requested last in a frame, when memory is full.
 ///
-/// Measured (flight at 0.8 of the working set): the 99th percentile of bytes a frame is 1.06 of a slab's without this.
+/// Measured (flight at 0.8 of the working set): the 99th percentile of bytes a frame is 1.06 times that of a slab cache without this.
 #[derive(Clone, Debug)]
 pub(super) struct Small {
-    /// Bytes of residents, and what this frame has asked for, by the logarithm of their size.
+    /// Bytes of resident textures, and requested by this frame, by the logarithm of the size.
     held: [u64; CLASSES],
     requested: [u64; CLASSES],
-    /// The classes below this one are small, and so many bytes are theirs.
+    /// Classes below this one are small; bytes reserved for them.
     end: usize,
     share: u64,
-    /// Textures above this size owe nothing: too few of them fit.
+    /// Textures above this size ignore the reservation: too few of them fit.
     most: u64,
 }
 
 const CLASSES: usize = u64::BITS as usize;
-/// Small ones have no more than this part of memory.
-const PART: u64 = 8;
+/// Small textures have at most this fraction of memory.
+const FRACTION: u64 = 8;
 
 impl Small {
     pub(super) fn new() -> Small {
@@ -50,7 +50,7 @@ impl Small {
         self.held[class(size)] -= size;
     }
 
-    /// The bytes that whoever is `size` large must leave free.
+    /// The bytes that a texture of `size` bytes must leave free.
     pub(super) fn reserved(&self, size: u64) -> u64 {
         if class(size) < self.end || size > self.most {
             return 0;
@@ -59,9 +59,9 @@ impl Small {
         self.share.saturating_sub(held)
     }
 
-    /// Learns from a frame what is small, in a memory of `capacity` bytes: whole classes, and none where everything has room.
+    /// Derives from a frame which classes are small in a memory of `capacity` bytes; none if the frame fits.
     pub(super) fn end_frame(&mut self, capacity: u64) {
-        (self.end, self.share, self.most) = (0, 0, capacity / PART);
+        (self.end, self.share, self.most) = (0, 0, capacity / FRACTION);
         if self.requested.iter().sum::<u64>() > capacity {
             while self.end < CLASSES && self.share + self.requested[self.end] <= self.most {
                 self.share += self.requested[self.end];

@@ -13,22 +13,22 @@ use crate::units::Bytes;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextureState {
-    /// [`NONE`]: not resident.
+    /// Node in the heap; [`NONE`] if it is not resident.
     pub(super) node: u32,
     pub(super) level: Level,
-    /// The frame it was last asked for, resident or not.
+    /// The frame that last requested it, resident or not.
     pub(super) requested: u32,
-    /// How many others that frame had asked for before.
+    /// Its position among the requests of that frame.
     pub(super) place: u32,
-    /// At which level, and how much that is in bytes.
+    /// The last requested level, and its size in bytes, rounded up to units.
     pub(super) wanted_level: Level,
     pub(super) wanted: u64,
-    /// The same before it is rounded up, and what it has of that where it is resident.
+    /// The same before rounding, and what is resident of it.
     pub(super) wanted_texels: u64,
     pub(super) held: u64,
-    /// Whether it is there at a finer level than that.
+    /// Whether it is resident at a finer level than that.
     pub(super) is_oversized: bool,
-    /// How often it came back after frames without it, and how many those were in all.
+    /// How often it was requested after frames without it, and the number of those frames.
     pub(super) returns: u32,
     pub(super) absent: u32,
 }
@@ -47,42 +47,40 @@ pub(super) const NEVER: TextureState = TextureState {
     absent: 0,
 };
 
-/// Memory goes to the bytes that the next frame most likely asks for.
+/// Keeps the textures that the next frame most likely requests.
 ///
 /// ```text
 /// recency   stale …      │ used in the last frame, not yet in this one │ used in this frame
-/// costs     little, less │ its size, times how much of a frame is like │ never goes
-///           with age     │ the one before: learnt, and doubted as soon │
-///                        │ as this frame turns out to be another       │
+/// cost      little, less │ size times the learnt probability that      │ never evicted
+///           with age     │ frames repeat, less as soon as this frame   │
+///                        │ turns out to differ                         │
 /// ```
-/// What a frame skips over is overdue: a texture that the last frame asked for before others that this one has asked for
-/// already. How often such a texture comes after all is learnt; while that is seldom, it counts as gone.
+/// A texture is overdue if the last frame requested it before others that this frame has requested already. The policy learns
+/// how often overdue textures are requested after all; while that is rare, they count as stale.
 ///
-/// A texture that is missing takes a free hole. Where none fits, room is made: first of those that are gone, of the longest unused
-/// the one that is least likely to come back, by how often it did; then of levels finer than what was asked for last; then of those that are due last in this frame, but only
-/// if they are worth less than the newcomer. Then what is free is gathered by moving textures ([`CoherentDesc::moving`]), or,
-/// for who cannot move, a window of neighbouring blocks is sought that costs little. If all of that costs more than the
-/// texture is worth, it is bypassed. So when frames need more than there is, a stable part stays, the rest passes by, and
-/// nothing is thrown out in the frame that uses it.
+/// A missing texture takes a free block. If none fits, space is freed in this order: stale textures, of the least recently used the
+/// one least likely to return; levels finer than last requested; textures that this frame will request last, but only if they cost
+/// less than the new texture. Then free blocks are merged by moving textures ([`CoherentDesc::relocates`]), or else a window of
+/// neighbouring blocks of low cost is evicted. If all of that costs more than the texture, it is bypassed. So if frames need more
+/// than there is, a stable part stays resident, the rest is bypassed, and no texture is evicted in the frame that uses it.
 ///
-/// A hit is O(1). A miss is O(textures that go) and a search of [`CoherentDesc::looks`] blocks; the search for a stretch to
-/// gather looks at all of them at worst.
+/// A hit is O(1). A miss is O(evictions) and a search of [`CoherentDesc::search_blocks`] blocks; the search for blocks to merge
+/// visits all of them at worst.
 ///
-/// Where frames ask for more than there is, the smallest textures have bytes of their own, an eighth at most: they are what is still
-/// as it was when the view moves on.
+/// If frames request more than the budget, up to an eighth of it is reserved for the smallest textures, which are requested unchanged
+/// when the view moves.
 ///
-/// `docs/cache_tournament.md` has it against every other policy: ten scenarios, five budgets, ten seeds, November 2026, by
-/// `benches/tournament.rs`. In mean bytes it is nowhere behind the best of the others that upload whole chains, and at most 1.10
-/// of Belady's policy, which knows the future. Against [`floor`](super::floor) it is at most 1.09 where memory holds more than a
-/// frame; where it holds less at most 1.15 but for two scenarios: zoom, 1.20 and 1.25 at 0.8 and 0.95 of the working set, and
-/// cyclic, 1.50 at 0.95. There the bound keeps parts of textures, which no policy can: those 0.95 are 24.7 slots. The 99th
-/// percentile of bytes a frame is nowhere behind by more than 1.03 (flight at 0.8 and 0.95). Without moving
-/// ([`CoherentDesc::without_relocation`]) ours is behind the best of those that do not move by 1.19 (mixed at 1.05) and at most 1.04 elsewhere, in
-/// the 99th percentile by 1.08. Keeping levels ([`CoherentDesc::keeping_levels`]) it has at most 0.82 of the bytes of the paper's first
-/// attempt, which uploads single levels, too; its 99th percentile is behind that one's by 1.16 and 1.05 (flight at 0.8 and 0.5).
+/// Source: `docs/cache_tournament.md` (ten scenarios, five budgets, ten seeds, November 2026, by `benches/tournament.rs`). In mean
+/// bytes it matches or beats all other policies that upload whole chains, and needs at most 1.10 times those of Belady's policy,
+/// which knows the future. It is within 1.09 of [`lower_bound`](crate::replay::lower_bound) if memory holds more than a frame, and
+/// otherwise within 1.15 except in two scenarios: zoom, 1.20 and 1.25 at 0.8 and 0.95 of the working set, and cyclic, 1.50 at 0.95,
+/// where the bound keeps parts of textures, which no policy can. The 99th percentile of bytes per frame is within 1.03 of the best.
+/// [Without relocation](CoherentDesc::without_relocation) it is within 1.19 of the best policy that does not relocate (mixed at 1.05;
+/// 1.04 elsewhere), in the 99th percentile within 1.08. [Keeping levels](CoherentDesc::keeping_levels) it needs at most 0.82 times the
+/// bytes of the paper's first attempt, which also uploads single levels; its 99th percentile is within 1.16 of that.
 ///
-/// On a flight captured from `examples/terrain` (320 x 180, 300 frames in a working set that moves, 6 MiB on lavapipe) the bound is
-/// 91,496 B a frame; ours and the compacting heap come to 91,709 B, ours without moving to 94,790 B, plain LRU to 96,593 B.
+/// On a flight captured from `examples/terrain` (320 x 180, 300 frames, 6 MiB on lavapipe) the lower bound is 91,496 B per frame;
+/// this policy and a compacting LRU heap need 91,709 B, without relocation 94,790 B, plain LRU 96,593 B.
 ///
 /// ```
 /// use tileheap_textures::*;
@@ -91,7 +89,7 @@ pub(super) const NEVER: TextureState = TextureState {
 /// let mut textures = Textures::new(Geometry::wulfram());
 /// let grass = textures.next_id();
 /// textures.create(grass, ChainId(0))?;
-/// let mut cache = Coherent::new(textures.geometry(), Bytes::mib(2), CoherentDesc::without_relocation())?; // moves nothing
+/// let mut cache = Coherent::new(textures.geometry(), Bytes::mib(2), CoherentDesc::without_relocation())?;
 /// let mut journal = Journal::new();
 /// cache.begin_frame(&mut journal);
 /// let outcome = cache.request(textures.request(grass, Level(7))?, &mut journal);
@@ -107,27 +105,27 @@ pub struct Coherent {
     pub(super) unit: u64,
     pub(super) states: Vec<TextureState>,
     pub(super) links: Links,
-    /// Residents by recency.
+    /// Resident textures by recency.
     pub(super) recency: List,
     pub(super) small: Small,
-    /// Residents at finer levels than were asked for last, the longest so first. The latest are dropped first: what is
-    /// coarse for long comes close again sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 the other way).
+    /// Textures resident at finer levels than last requested, the longest so first. The latest are shrunk first: a texture
+    /// that has been coarse for long is refined again sooner (zoom at 1.05 of the working set: 1.02 of the bound, 1.72 otherwise).
     pub(super) oversized_links: Links,
     pub(super) oversized: List,
-    /// The first resident by recency that this frame asked for.
+    /// The first resident by recency that this frame requested.
     pub(super) first_now: u32,
     pub(super) frame: u32,
-    /// Textures that the last frame asked for, those of this one, and of these those that the last one had too.
+    /// Number of textures that the last frame requested, that this frame requested, and that both did.
     pub(super) before: u64,
     pub(super) requested: u64,
     pub(super) returned: u64,
-    /// The place after the last one in the last frame of those that came back in this one: who was before is overdue.
+    /// One past the last position in the last frame of textures that this frame requested: earlier ones are overdue.
     pub(super) passed: u64,
-    /// Those of this frame that came back although they were overdue.
+    /// Number of overdue textures that this frame requested.
     pub(super) late: u64,
-    /// How much of a frame comes back in the next one, in 1024ths, over time.
+    /// Moving average of the share of a frame that the next one requests, in 1024ths.
     pub(super) coherence: u64,
-    /// How much of what is overdue comes back in the same frame, in 1024ths, over time.
+    /// Moving average of the share of overdue textures that the same frame requests, in 1024ths.
     pub(super) lateness: u64,
 }
 
@@ -170,7 +168,7 @@ impl Coherent {
         }
     }
 
-    /// Puts a resident where those are that this frame asked for.
+    /// Moves a resident texture to the end of the recency list, among those that this frame requested.
     pub(super) fn touch(&mut self, key: u32) {
         if self.first_now == key {
             let next = self.links.next(key);

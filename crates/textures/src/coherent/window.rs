@@ -1,10 +1,10 @@
-//! Holes without moving: neighbouring blocks whose textures are worth less than the one that comes.
+//! Makes room without relocation: evicts neighbouring blocks that cost less than the new texture.
 
 use super::state::Coherent;
 use crate::journal::{EvictionReason, Journal};
 use crate::list::NONE;
 
-/// Neighbouring blocks, from the left.
+/// A run of neighbouring blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub(super) first: u32,
@@ -13,10 +13,9 @@ pub(super) struct Window {
 }
 
 impl Coherent {
-    /// A window of at least `size` bytes for a texture that is worth `most`.
+    /// A window of at least `size` bytes that costs at most `most`.
     ///
-    /// First of textures that no frame of late asked for, no younger than need be: least recently used, but only those that
-    /// make the hole. Then of anyone, the cheapest that a bounded search finds.
+    /// First of stale textures only, as old as possible; then of any, the cheapest that a bounded search finds.
     pub(super) fn window(&mut self, size: u64, most: u64) -> Option<Window> {
         let mut seed = self.recency.first;
         let states = &self.states;
@@ -48,7 +47,7 @@ impl Coherent {
             best = cheaper(best, self.around(states[seed as usize].node, size, most, cost));
             seed = self.links.next(seed);
         }
-        // Of those that are due, the ones that are due last.
+        // Textures that this frame will request last.
         let mut seed = match self.first_now {
             NONE => self.recency.last,
             first => self.links.previous(first),
@@ -63,7 +62,7 @@ impl Coherent {
         cheaper(best, self.along(size, likely, most))
     }
 
-    /// A window that grows around a node, toward the cheaper neighbour.
+    /// Grows a window around a node, toward the cheaper neighbour.
     pub(super) fn around(
         &self,
         node: u32,
@@ -100,7 +99,7 @@ impl Coherent {
             total += self.heap.at(added).size;
             window.cost += cost;
         }
-        // What came first may not be needed any more.
+        // The first blocks may not be needed any more.
         for _ in 0..2 {
             while window.first != window.last && total - self.heap.at(window.first).size >= size {
                 total -= self.heap.at(window.first).size;
@@ -135,7 +134,9 @@ impl Coherent {
                     cost += own;
                     while total - self.heap.at(first).size >= size {
                         total -= self.heap.at(first).size;
-                        cost -= self.cost(first, likely).expect("it was let in");
+                        cost -= self
+                            .cost(first, likely)
+                            .expect("a window contains evictable blocks only");
                         first = self.heap.right(first);
                     }
                     if total >= size && cost <= most {
@@ -156,7 +157,7 @@ impl Coherent {
         best
     }
 
-    /// Frees a window; the node that then covers it.
+    /// Evicts a window and returns the node that then covers it.
     pub(super) fn clear(&mut self, window: Window, journal: &mut Journal) -> u32 {
         let end = self.heap.at(window.last).offset;
         let mut node = window.first;

@@ -1,4 +1,4 @@
-//! Judges a policy by what it says it did: shares nothing with any of them.
+//! Checks a policy by its events and outcomes; shares no code with any policy.
 
 use std::collections::BTreeMap;
 
@@ -18,27 +18,27 @@ struct Block {
     level: Level,
 }
 
-/// What is in memory, by the journal alone.
+/// The state of memory, by the journal alone.
 #[derive(Clone, Debug)]
 pub(super) struct Checker {
     budget: Bytes,
     geometry: Geometry,
     /// By offset.
     blocks: BTreeMap<u64, Block>,
-    /// By texture: which parts are there.
-    residents: Vec<Resident>,
+    /// By texture: its resident parts.
+    residents: Vec<ResidentParts>,
     taken: u64,
-    /// Who left a block for a larger one, and what was in it.
+    /// The texture evicted for an upgrade, and its resident bytes.
     upgraded: Option<(TextureId, Bytes)>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Resident {
-    /// Which sizes it has, as of the request that placed it.
+struct ResidentParts {
+    /// Its chain by the request that placed it.
     chain: ChainId,
-    /// Bit n: part n is there.
+    /// Bit n: part n is resident.
     parts: u32,
-    /// Of part 0, where textures have one part.
+    /// Level of part 0, for textures with one part.
     level: Level,
 }
 
@@ -54,7 +54,7 @@ impl Checker {
         }
     }
 
-    /// Another budget, after the events that it led to.
+    /// Changes the budget, after the evictions for it.
     pub(super) fn set_budget(&mut self, budget: Bytes) -> Result<(), Violation> {
         self.budget = budget;
         match self.blocks.last_key_value() {
@@ -120,7 +120,7 @@ impl Checker {
             } => {
                 let before = self.remove(texture, Level(0), offset, from)?;
                 if level >= before || block > from {
-                    return Err(Violation::Grows { texture, from, block });
+                    return Err(Violation::InvalidShrink { texture, from, block });
                 }
                 self.insert(texture, Level(0), level, offset, block)
             }
@@ -128,7 +128,7 @@ impl Checker {
         }
     }
 
-    /// Judges an outcome, after the events that led to it.
+    /// Checks an outcome, after its events.
     pub(super) fn judge(
         &mut self,
         request: Request,
@@ -169,7 +169,7 @@ impl Checker {
             Outcome::Bypass => !there,
         };
         if !right {
-            return Err(Violation::Untrue {
+            return Err(Violation::WrongOutcome {
                 texture: request.texture,
                 level: request.level,
                 outcome,
@@ -187,7 +187,7 @@ impl Checker {
         });
         let whole = resident.parts == 1 && count == 1 && request.level.0 > 0;
         if whole && bytes != request.size && bytes + kept != request.size {
-            return Err(Violation::Upload {
+            return Err(Violation::UploadSize {
                 texture: request.texture,
                 found: bytes,
                 expected: request.size,
@@ -206,12 +206,12 @@ impl Checker {
         Ok(())
     }
 
-    /// Bytes in blocks.
+    /// Bytes in use.
     pub(super) fn taken(&self) -> Bytes {
         Bytes(self.taken)
     }
 
-    /// The largest hole. O(blocks).
+    /// The largest free range. O(blocks).
     pub(super) fn largest_hole(&self) -> Bytes {
         let (mut end, mut largest) = (0, 0);
         for (&offset, block) in &self.blocks {
@@ -256,11 +256,12 @@ impl Checker {
             });
         }
         if self.residents.len() <= texture.index() {
-            self.residents.resize(texture.index() + 1, Resident::default());
+            self.residents
+                .resize(texture.index() + 1, ResidentParts::default());
         }
         let resident = &mut self.residents[texture.index()];
         if resident.parts >> part.0 & 1 == 1 {
-            return Err(Violation::Twice { texture });
+            return Err(Violation::PlacedTwice { texture });
         }
         resident.parts |= 1 << part.0;
         if part == Level(0) {
@@ -294,7 +295,7 @@ impl Checker {
                 self.taken -= block.0;
                 Ok(there.level)
             }
-            _ => Err(Violation::NotThere {
+            _ => Err(Violation::NotResident {
                 texture,
                 offset,
                 block,
@@ -303,7 +304,7 @@ impl Checker {
     }
 }
 
-/// Whether an eviction is one that the policy chose, not one that the caller asked for.
+/// Whether an eviction was chosen by the policy, not requested by the caller.
 pub(super) fn chosen(reason: EvictionReason) -> bool {
     matches!(reason, EvictionReason::Replaced | EvictionReason::Wall)
 }

@@ -17,15 +17,15 @@ struct Need {
 /// A texture from one forced upload to the next: a release, a new chain, or a level above all before.
 #[derive(Default)]
 struct Object {
-    /// Which levels are asked for, and how large each is.
+    /// Requested levels, and the size of each.
     sizes: [u64; 32],
     levels: u32,
     /// Its first segment.
     base: usize,
 }
 
-/// A lower bound on the traffic of every frame's sum: no policy that uploads what is asked for, when it is asked for, in
-/// whole chains, has fewer bytes in all, wherever it places them and whatever it bypasses.
+/// A lower bound on the total traffic of a trace: no policy that uploads whole chains when they are requested has fewer bytes in
+/// all, wherever it places them and whatever it bypasses.
 ///
 /// The relaxation: each byte of a texture is kept or dropped alone, dropping the finest levels is free, there is no rounding
 /// and no placement. Of equal pages with equal costs, evicting those whose next use is furthest is optimal (and bypassing is
@@ -84,7 +84,7 @@ pub fn lower_bound(entries: &[Entry], budget: Bytes) -> Vec<u64> {
                     }
                 }
                 while used > budget.0 {
-                    let (next, segment) = *order.peek().expect("someone holds the bytes");
+                    let (next, segment) = *order.peek().expect("the bytes in use are in the queue");
                     let segment = segment as usize;
                     if current[segment] != next || held[segment] == 0 {
                         order.pop();

@@ -10,7 +10,7 @@
 //! let policy = PolicyKind::Arenas.build(&scenario.geometry(), budget, 0)?;
 //! let mut replay = Replay::new(policy, &scenario.geometry(), budget);
 //! for entry in scenario.entries(0, 30) {
-//!     replay.play(entry)?; // a fault names the step that broke a rule
+//!     replay.play(entry)?; // an error names the rule that was broken
 //! }
 //! let summary = replay.finish();
 //! assert_eq!(summary.frames, 30);
@@ -19,12 +19,12 @@
 //! ```
 
 mod checker;
-mod figures;
 mod lower_bound;
+mod stats;
 mod violation;
 
-pub use figures::{Distribution, FrameStats, Summary};
 pub use lower_bound::lower_bound;
+pub use stats::{Distribution, FrameStats, Summary};
 pub use violation::Violation;
 
 use crate::Geometry;
@@ -38,21 +38,21 @@ use crate::trace::Entry;
 use crate::units::Bytes;
 use checker::{Checker, chosen};
 
-/// A policy under test.
+/// Plays a trace through a policy, and checks and measures it.
 pub struct Replay<P> {
     policy: P,
     journal: Journal,
     checker: Checker,
     geometry: Geometry,
     budget: Bytes,
-    /// By texture: when it was last used, and when it last left; both frames + 1, 0 for never.
+    /// By texture: the frames of its last use and of its last eviction, counted from 1; 0 for never.
     used: Vec<(u64, u64)>,
     in_frame: bool,
     frame: FrameStats,
     last: FrameStats,
     summary: Summary,
     traffic: Vec<u64>,
-    /// What residents lose in their blocks, by texture, and in sum.
+    /// Unused bytes in blocks, by texture and in sum.
     lost: Vec<u64>,
     internal: u64,
     internal_sum: u128,
@@ -60,7 +60,7 @@ pub struct Replay<P> {
 }
 
 impl<P: Policy> Replay<P> {
-    /// A test of a policy that was made with this geometry and budget.
+    /// A replay of a policy that was created with this geometry and budget.
     pub fn new(policy: P, geometry: &Geometry, budget: Bytes) -> Replay<P> {
         Replay {
             policy,
@@ -86,17 +86,17 @@ impl<P: Policy> Replay<P> {
         &self.policy
     }
 
-    /// The policy, to change what it goes by between frames.
+    /// The policy, to change it between frames.
     pub fn policy_mut(&mut self) -> &mut P {
         &mut self.policy
     }
 
-    /// The figures of the last frame that ended.
+    /// Statistics of the last complete frame.
     pub fn last_frame(&self) -> &FrameStats {
         &self.last
     }
 
-    /// What the policy says of itself.
+    /// Figures of the walls between arenas.
     pub fn wall_stats(&self) -> WallStats {
         self.policy.wall_stats()
     }
@@ -109,13 +109,12 @@ impl<P: Policy> Replay<P> {
     /// Plays one entry of a trace.
     ///
     /// # Errors
-    /// If the policy breaks a rule: blocks that overlap, are misaligned, too small or past the budget; an outcome that is
-    /// not true; gaps that are too large.
+    /// If the policy breaks a rule ([`Violation`]).
     pub fn play(&mut self, entry: Entry) -> Result<()> {
         self.play_with(entry, |_| {})
     }
 
-    /// The same, with a look at every event.
+    /// As [`play`](Replay::play), and calls `see` for each event.
     ///
     /// # Errors
     /// As [`play`](Replay::play).
@@ -152,7 +151,7 @@ impl<P: Policy> Replay<P> {
     /// Changes the budget, between two frames.
     ///
     /// # Errors
-    /// If the policy refuses it, or leaves something past it.
+    /// If the policy refuses it, or a block extends past it.
     pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
         self.journal.clear();
         self.policy.set_budget(budget, &mut self.journal)?;
@@ -161,7 +160,7 @@ impl<P: Policy> Replay<P> {
         Ok(self.checker.set_budget(budget)?)
     }
 
-    /// The figures of all frames that ended.
+    /// Statistics of all complete frames.
     pub fn finish(self) -> Summary {
         let frames = self.summary.frames;
         Summary {
@@ -186,7 +185,7 @@ impl<P: Policy> Replay<P> {
         self.apply_events_of(None)
     }
 
-    /// The same of events that a request led to.
+    /// The same for the events of a request.
     fn apply_events_of(&mut self, request: Option<Request>) -> Result<()> {
         let now = self.summary.frames + 1;
         let mut upgraded = false;
@@ -205,7 +204,7 @@ impl<P: Policy> Replay<P> {
                     self.frame.reloads_1 += u64::from(left > 0 && ago <= 1);
                     self.frame.reloads_8 += u64::from(left > 0 && ago <= 8);
                     self.frame.reloads_60 += u64::from(left > 0 && ago <= 60);
-                    // What is kept is in the block, too.
+                    // Kept levels are in the block, too.
                     let kept = request.filter(|request| upgraded && request.texture == texture);
                     let holds = kept.map_or(upload, |request| request.size);
                     self.lost[texture.index()] += (block - holds).0;
@@ -222,7 +221,7 @@ impl<P: Policy> Replay<P> {
                     self.internal -= std::mem::take(&mut self.lost[texture.index()]);
                 }
                 Event::Move { block, .. } => self.frame.moved += block,
-                // The bytes left are counted as moved, for they may have to be.
+                // The remaining bytes count as moved, since they may have to be.
                 Event::Shrink { texture, block, .. } => {
                     self.frame.moved += block;
                     self.internal -= std::mem::take(&mut self.lost[texture.index()]);
@@ -271,7 +270,7 @@ impl<P: Policy> Replay<P> {
         Ok(())
     }
 
-    /// The sizes that the policy was made for.
+    /// The geometry that the policy was created with.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }

@@ -4,106 +4,104 @@ use crate::ids::{Level, TextureId};
 use crate::request::Outcome;
 use crate::units::Bytes;
 
-/// What a policy did wrong.
+/// A rule that a policy broke.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Violation {
-    /// A block past the budget.
+    /// A block extends past the budget.
     #[error("texture {texture} takes {block} at {offset}, past the budget of {budget}")]
     PastBudget {
-        /// Who.
+        /// The texture.
         texture: TextureId,
         /// First byte.
         offset: Bytes,
         /// Size of the block.
         block: Bytes,
-        /// What there is.
+        /// The budget.
         budget: Bytes,
     },
-    /// A block at no multiple of the unit.
-    #[error("texture {texture} is at {offset}, which is no multiple of {unit}")]
+    /// A block is not aligned to the unit.
+    #[error("texture {texture} is at {offset}, which is not a multiple of {unit}")]
     Misaligned {
-        /// Who.
+        /// The texture.
         texture: TextureId,
         /// First byte.
         offset: Bytes,
-        /// What it should be a multiple of.
+        /// The unit.
         unit: Bytes,
     },
-    /// A block smaller than what it holds.
-    #[error("texture {texture} needs {upload} and gets a block of {block}")]
+    /// A block is smaller than its contents.
+    #[error("texture {texture} needs {upload} and is placed in a block of {block}")]
     TooSmall {
-        /// Who.
+        /// The texture.
         texture: TextureId,
-        /// What it needs.
+        /// Size of the upload.
         upload: Bytes,
         /// Size of the block.
         block: Bytes,
     },
-    /// Two textures share bytes.
-    #[error("textures {a} and {b} share bytes at {offset}")]
+    /// Two blocks overlap.
+    #[error("the blocks of textures {a} and {b} overlap at {offset}")]
     Overlap {
-        /// Who was there.
+        /// The resident texture.
         a: TextureId,
-        /// Who came.
+        /// The texture placed over it.
         b: TextureId,
-        /// Where the newcomer starts.
+        /// First byte of the second block.
         offset: Bytes,
     },
-    /// An event about a block that its texture does not have.
-    #[error("texture {texture} leaves {offset} of {block}, but it is not there")]
-    NotThere {
-        /// Who.
+    /// An event names a block that the texture does not have.
+    #[error("texture {texture} is evicted or moved from {block} at {offset}, where it is not resident")]
+    NotResident {
+        /// The texture.
         texture: TextureId,
         /// First byte.
         offset: Bytes,
         /// Size of the block.
         block: Bytes,
     },
-    /// A texture, or a part of one, is placed twice.
-    #[error("texture {texture} is placed again without having left")]
-    Twice {
-        /// Who.
+    /// A texture, or a part of one, is placed twice without an eviction between.
+    #[error("texture {texture} is placed again without an eviction")]
+    PlacedTwice {
+        /// The texture.
         texture: TextureId,
     },
-    /// An outcome that is not what the events come to.
-    #[error(
-        "the request of texture {texture} at level {level} came out as {outcome:?}, but in memory is {found}"
-    )]
-    Untrue {
-        /// Who.
+    /// An outcome contradicts the events.
+    #[error("the outcome of texture {texture} at level {level} is {outcome:?}, but memory has {found}")]
+    WrongOutcome {
+        /// The texture.
         texture: TextureId,
-        /// The level asked for.
+        /// The requested level.
         level: Level,
-        /// What the policy said.
+        /// The outcome by the policy.
         outcome: Outcome,
-        /// What the events come to.
+        /// The resident parts by the events.
         found: String,
     },
-    /// A texture that shrinks to no coarser level or to more bytes.
-    #[error("texture {texture} shrinks from {from} to {block} and loses no level")]
-    Grows {
-        /// Who.
+    /// A texture shrinks without dropping a level, or to more bytes.
+    #[error("texture {texture} shrinks from {from} to {block} without dropping a level")]
+    InvalidShrink {
+        /// The texture.
         texture: TextureId,
         /// Size of the block before.
         from: Bytes,
-        /// Size of the block now.
+        /// Size of the block after.
         block: Bytes,
     },
-    /// An upload of other bytes than those asked for.
-    #[error("the request of texture {texture} uploads {found} in place of {expected}")]
-    Upload {
-        /// Who.
+    /// The uploaded bytes differ from those requested.
+    #[error("the request of texture {texture} uploads {found} instead of {expected}")]
+    UploadSize {
+        /// The texture.
         texture: TextureId,
-        /// What was uploaded.
+        /// Uploaded bytes.
         found: Bytes,
-        /// What was asked for.
+        /// Requested bytes.
         expected: Bytes,
     },
-    /// The gaps at the walls are larger than they may be.
-    #[error("the walls leave {gaps} unused; at most {worst} may be")]
+    /// The gaps at the walls exceed their bound.
+    #[error("the walls leave {gaps} unused, more than the bound of {worst}")]
     Gaps {
-        /// What they leave.
+        /// Bytes in gaps.
         gaps: Bytes,
         /// The bound.
         worst: Bytes,

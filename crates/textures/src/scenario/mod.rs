@@ -1,6 +1,6 @@
-//! Traces out of a seed: what a camera does to textures, the same on every machine.
+//! Generated traces of typical camera movements: a function of the seed, the same on every machine.
 //!
-//! Every frame asks for each of its textures once, in the order in which an engine that walks its scene would.
+//! Each frame requests each of its textures once, in the order of a scene traversal.
 
 mod camera;
 mod scene;
@@ -15,14 +15,14 @@ use crate::units::SplitMix64;
 use crate::{Geometry, Textures};
 use scene::Scene;
 
-/// What happens in a trace.
+/// A generated trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scenario {
     /// The same 200 textures in the same order, every frame.
     Still,
-    /// The same, and now and then another one before all of them, for a few frames.
+    /// As [`Still`](Scenario::Still), with another texture before all of them for a few frames from time to time.
     Insertion,
-    /// 26 textures of one size in turn: the paper's a to z.
+    /// 26 textures of one size in a cycle: the paper's a to z.
     Cyclic,
     /// Sideways through a landscape, there and back, with other things by popularity.
     Strafe,
@@ -71,7 +71,7 @@ impl Scenario {
         }
     }
 
-    /// How large its textures are: the paper's, but for [`Scenario::Mixed`].
+    /// Sizes of its textures: the paper's, except for [`Scenario::Mixed`].
     pub fn geometry(self) -> Geometry {
         match self {
             Scenario::Mixed => worlds::mixed_geometry(),
@@ -79,7 +79,7 @@ impl Scenario {
         }
     }
 
-    /// Makes `frames` frames, record by record.
+    /// Generates `frames` frames, record by record.
     pub fn generate(self, seed: u64, frames: u32, mut to: impl FnMut(Record)) {
         let mut scene = Scene {
             random: SplitMix64::new(seed ^ (self as u64) << 56),
@@ -101,7 +101,7 @@ impl Scenario {
         }
     }
 
-    /// The same as what a cache sees of it.
+    /// Generates `frames` frames as entries.
     pub fn entries(self, seed: u64, frames: u32) -> Vec<Entry> {
         let mut entries = Vec::new();
         let mut textures = Textures::new(self.geometry());

@@ -1,11 +1,11 @@
-//! How large the frames of a trace are.
+//! The working set of a trace.
 
 use crate::trace::Entry;
 use crate::units::{Alignment, Bytes};
 
-/// The most bytes that the uses of one frame come to, each texture once, in blocks rounded up to `unit`.
+/// The largest sum of block sizes of a frame, each texture once, in blocks rounded up to `unit`.
 ///
-/// A budget of that size holds every frame whole, but for what placement loses.
+/// A budget of that size holds every frame, except for losses of placement.
 pub fn working_set(entries: &[Entry], unit: Alignment) -> Bytes {
     let (mut most, mut sum, mut frame) = (Bytes::ZERO, Bytes::ZERO, 1_u32);
     let mut seen: Vec<(u32, Bytes)> = Vec::new();

@@ -1,14 +1,14 @@
-//! What a policy sees of a trace.
+//! Entries of a trace: records as a policy sees them.
 
 use crate::ids::TextureId;
 use crate::request::Request;
 
-/// A record that makes sense where it stands.
+/// A validated record, as a policy sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A texture's contents are gone: it is released or replaced.
+    /// A texture is released, or its contents are replaced.
     Release(TextureId),
-    /// A texture is used.
+    /// A texture is requested.
     Use(Request),
     /// The frame ends.
     EndFrame,

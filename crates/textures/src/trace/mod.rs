@@ -1,4 +1,4 @@
-//! Traces: who was asked for, frame by frame, as a file.
+//! Traces of texture requests, frame by frame, as files.
 //!
 //! A trace is a header, records and an end, all of it in variable-length numbers of 7 bits a byte, the lowest first, the top
 //! bit set on all but the last (LEB128):

@@ -1,4 +1,4 @@
-//! Reading traces, and refusing what is none.
+//! Reads and validates traces.
 
 use std::io::{self, BufRead};
 
@@ -9,7 +9,7 @@ use crate::ids::{ChainId, Level, TextureId};
 use crate::units::{Alignment, Bytes};
 use crate::{Chain, Geometry, Textures};
 
-/// Reads a trace, record by record, and keeps the books on which textures exist.
+/// Reads a trace record by record, and tracks which textures exist.
 #[derive(Debug)]
 pub struct TraceReader<R> {
     from: R,
@@ -26,7 +26,7 @@ impl<R: BufRead> TraceReader<R> {
     /// Reads the header.
     ///
     /// # Errors
-    /// If it is none, or its chains are impossible.
+    /// If the file is not a trace, or its chains are invalid.
     pub fn new(from: R) -> Result<TraceReader<R>> {
         let one =
             Geometry::new(vec![Chain::new(vec![Bytes(1)])], Alignment::ONE).expect("a chain of one byte");
@@ -61,12 +61,12 @@ impl<R: BufRead> TraceReader<R> {
         Ok(reader)
     }
 
-    /// The sizes that textures have.
+    /// The sizes of textures.
     pub fn geometry(&self) -> &Geometry {
         self.textures.geometry()
     }
 
-    /// How many bytes were read.
+    /// Number of bytes read.
     pub fn position(&self) -> u64 {
         self.at
     }
@@ -74,7 +74,7 @@ impl<R: BufRead> TraceReader<R> {
     /// The next record; `None` at the end of the trace.
     ///
     /// # Errors
-    /// If the trace is truncated or damaged, or uses textures that are not there.
+    /// If the trace is truncated or damaged.
     pub fn read(&mut self) -> Result<Option<Record>> {
         if self.done {
             return Ok(None);
@@ -117,10 +117,10 @@ impl<R: BufRead> TraceReader<R> {
         Ok(Some(record))
     }
 
-    /// The next thing that concerns a cache; `None` at the end of the trace.
+    /// The next entry; `None` at the end of the trace.
     ///
     /// # Errors
-    /// As [`read`](TraceReader::read), and if an id has two sizes, is not there, or lacks the level.
+    /// As [`read`](TraceReader::read), and if a texture does not exist, exists already with another chain, or lacks the level.
     pub fn next_entry(&mut self) -> Result<Option<Entry>> {
         loop {
             let Some(record) = self.read()? else {

@@ -5,33 +5,33 @@ use crate::ids::{ChainId, Level, TextureId};
 /// One record of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Record {
-    /// A texture comes to be. Ids are given out in order; released ones may come again.
+    /// Creates a texture. New ids are consecutive; released ones may be created again.
     Create {
-        /// Who.
+        /// The texture.
         texture: TextureId,
-        /// Its sizes.
+        /// Its chain.
         chain: ChainId,
     },
-    /// A texture gets new contents, perhaps of other sizes.
+    /// Replaces the contents of a texture, perhaps by some of another size.
     Replace {
-        /// Who.
+        /// The texture.
         texture: TextureId,
-        /// Its sizes from now on.
+        /// Its new chain.
         chain: ChainId,
     },
-    /// A texture ceases to be.
+    /// Releases a texture.
     Release {
-        /// Who.
+        /// The texture.
         texture: TextureId,
     },
-    /// A texture is used.
+    /// Requests a texture.
     Use {
-        /// Who.
+        /// The texture.
         texture: TextureId,
-        /// The finest level wanted.
+        /// The finest level needed.
         level: Level,
     },
-    /// The frame ends.
+    /// Ends the frame.
     EndFrame,
 }
 

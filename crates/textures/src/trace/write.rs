@@ -7,9 +7,9 @@ use crate::Geometry;
 use crate::ids::{Level, TextureId};
 use crate::units::Bytes;
 
-/// Writes a trace, record by record. Hand it a buffered writer.
+/// Writes a trace record by record. The writer should be buffered.
 ///
-/// Nothing is validated here; a [`TraceReader`](super::TraceReader) refuses what is wrong.
+/// Records are not validated; a [`TraceReader`](crate::trace::TraceReader) does that.
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     to: W,
@@ -20,7 +20,7 @@ pub struct TraceWriter<W: Write> {
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Starts a trace of textures of these sizes.
+    /// Writes the header.
     ///
     /// # Errors
     /// Those of the writer.
@@ -77,7 +77,7 @@ impl<W: Write> TraceWriter<W> {
         }
     }
 
-    /// Ends the trace: without this it counts as truncated.
+    /// Writes the end record; a trace without it is truncated.
     ///
     /// # Errors
     /// Those of the writer.

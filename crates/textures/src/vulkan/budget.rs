@@ -1,24 +1,24 @@
-//! How much memory the system lets a program have, and what a cache makes of it.
+//! `VK_EXT_memory_budget`, and the size of a cache that follows it.
 
 use ash::vk;
 
 use tileheap::runtime::Device;
 use tileheap::units::Bytes;
 
-/// A heap as the system sees it now (`VK_EXT_memory_budget`).
+/// Budget and usage of a memory heap (`VK_EXT_memory_budget`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapUsage {
-    /// What this program can use without harm.
+    /// How much this process can use without degrading performance.
     pub budget: Bytes,
-    /// What it uses, the cache included.
+    /// How much this process uses, including the cache.
     pub used: Bytes,
 }
 
-/// Asks the system about a heap.
-pub(super) fn ask(device: &Device, heap: usize) -> HeapUsage {
+/// Queries a heap.
+pub(super) fn heap_usage(device: &Device, heap: usize) -> HeapUsage {
     let mut budgets = vk::PhysicalDeviceMemoryBudgetPropertiesEXT::default();
     let mut properties = vk::PhysicalDeviceMemoryProperties2::default().push_next(&mut budgets);
-    // SAFETY: the physical device lists the extension (`is_there`).
+    // SAFETY: the physical device lists the extension (`is_supported`).
     unsafe {
         device
             .instance()
@@ -31,7 +31,7 @@ pub(super) fn ask(device: &Device, heap: usize) -> HeapUsage {
 }
 
 /// Whether the physical device lists `VK_EXT_memory_budget`.
-pub(super) fn is_there(device: &Device) -> ash::prelude::VkResult<bool> {
+pub(super) fn is_supported(device: &Device) -> ash::prelude::VkResult<bool> {
     // SAFETY: physical device and instance are the runtime's.
     let extensions = unsafe {
         device
@@ -44,10 +44,10 @@ pub(super) fn is_there(device: &Device) -> ash::prelude::VkResult<bool> {
         .any(|one| one.extension_name_as_c_str() == Ok(name)))
 }
 
-/// How large a cache of `now` bytes should be.
+/// The new size of a cache of `now` bytes.
 ///
-/// Where the program is over its budget, smaller by that much; where there is room for the old and the new allocation side by
-/// side, and an eighth of `most` to spare, larger again. Never below `least`, never above `most`.
+/// Smaller by the excess if the process exceeds its budget; larger again if the old and the new allocation fit together with an
+/// eighth of `most` to spare. At least `least`, at most `most`.
 pub(super) fn adjusted(now: Bytes, least: Bytes, most: Bytes, heap: HeapUsage) -> Bytes {
     let over = heap.used.0.saturating_sub(heap.budget.0);
     if over > 0 {
@@ -56,7 +56,7 @@ pub(super) fn adjusted(now: Bytes, least: Bytes, most: Bytes, heap: HeapUsage) -
     let room = heap.budget - heap.used;
     let spare = Bytes(most.0 / 8);
     let larger = Bytes(most.0.min(room.0.saturating_sub(spare.0)));
-    // Small gains are not worth a copy of everything.
+    // Small gains do not justify a copy of all textures.
     if larger.0 >= now.0 + spare.0 || (larger == most && now < most) {
         larger
     } else {

@@ -1,4 +1,4 @@
-//! The cache: what there is, who is asked for, what to draw with.
+//! The interface of the cache: textures, requests, frames.
 
 use ash::vk;
 
@@ -19,72 +19,73 @@ use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::Bytes;
 
-/// What a [`TextureCache`] is made of.
+/// Describes a [`TextureCache`].
 #[derive(Clone, Debug)]
 pub struct TextureCacheDesc<'a> {
-    /// The kinds of textures: the n-th is [`ChainId`] n.
+    /// The shapes of textures: the n-th is [`ChainId`] n.
     pub shapes: &'a [TextureShape],
-    /// Device memory for all of them.
+    /// Device memory for all textures.
     pub budget: Bytes,
-    /// What the cache never shrinks below when the system is short of memory; at least the largest texture.
-    pub least: Bytes,
-    /// Bytes of device memory that a frame's uploads fill, or more where a single texture is larger.
+    /// The smallest budget if the system is short of memory; at least the largest texture.
+    pub min_budget: Bytes,
+    /// Upload budget per frame in bytes of device memory; exceeded only by a single larger texture.
     pub uploads: Bytes,
-    /// Who goes: one that [uploads textures whole](PolicyKind::uploads_whole).
+    /// The policy: one that [uploads textures whole](PolicyDesc::uploads_whole).
     pub policy: PolicyDesc<'a>,
-    /// For policies that move textures: the size of a buffer beside the cache that they move through, at least the largest
-    /// texture. What a frame moves beyond that is uploaded again.
-    pub moves: Bytes,
-    /// What policies that draw lots draw them from.
+    /// For policies that relocate: size of the buffer through which textures move, at least the largest texture. Moves of a frame
+    /// that exceed it become uploads.
+    pub move_buffer: Bytes,
+    /// Seed of random choices.
     pub seed: u64,
-    /// The most frames that are under way at a time: the staging ring is made for them.
+    /// The largest number of pending frames, for the size of the staging ring.
     pub frames_in_flight: u32,
-    /// The stages that read textures.
-    pub readers: vk::PipelineStageFlags,
-    /// The queue family that draws: an index into families, needed beside a transfer queue.
-    pub family: u32,
-    /// A queue for uploads; without one they are recorded with the frame.
+    /// Pipeline stages that read textures.
+    pub reader_stages: vk::PipelineStageFlags,
+    /// The queue family that draws; used with a transfer queue.
+    pub graphics_family: u32,
+    /// A queue for uploads; without one, uploads are recorded with the frame.
     pub transfer: Option<TransferQueue>,
 }
 
 impl<'a> TextureCacheDesc<'a> {
-    /// A cache of `budget` bytes for fragment shaders: a 32nd of it in uploads a frame, two frames in flight, our own policy.
+    /// A cache of `budget` bytes for fragment shaders: uploads of 1/32 of it per frame, two frames in flight,
+    /// [`Coherent::WITHOUT_RELOCATION`].
     pub fn new(shapes: &'a [TextureShape], budget: Bytes) -> TextureCacheDesc<'a> {
         TextureCacheDesc {
             shapes,
             budget,
-            least: Bytes(budget.0 / 8),
+            min_budget: Bytes(budget.0 / 8),
             uploads: Bytes(budget.0 / 32),
             policy: Coherent::WITHOUT_RELOCATION,
-            moves: Bytes(budget.0 / 16),
+            move_buffer: Bytes(budget.0 / 16),
             seed: 0,
             frames_in_flight: 2,
-            readers: vk::PipelineStageFlags::FRAGMENT_SHADER,
-            family: 0,
+            reader_stages: vk::PipelineStageFlags::FRAGMENT_SHADER,
+            graphics_family: 0,
             transfer: None,
         }
     }
 }
 
-/// A texture to draw with, in this frame.
+/// A resident texture, to draw with in this frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texture {
     /// Its image, in `SHADER_READ_ONLY_OPTIMAL`.
     pub image: vk::Image,
-    /// All its levels.
+    /// A view of all levels.
     pub view: vk::ImageView,
-    /// A set of [`TextureCache::set_layout`] that points to it.
+    /// A descriptor set of [`TextureCache::set_layout`] with the view.
     pub set: vk::DescriptorSet,
-    /// Its finest level, by the cache's count: it has one Vulkan level more than that.
+    /// Its finest resident level; the image has one mip level more than that number.
     pub level: Level,
 }
 
 impl TextureCache {
-    /// Measures the shapes, and makes the allocation and the staging ring.
+    /// Measures the shapes, and creates the allocation and the staging ring.
     ///
     /// # Errors
-    /// If a shape is not supported or the budget does not hold its largest; if the policy uploads single levels, or moves textures and
-    /// there is a transfer queue; if the device is out of memory. Nothing is left behind then.
+    /// If a shape is not supported, or the budget does not hold the largest one; if the policy uploads single levels, or relocates
+    /// and there is a transfer queue; if the device is out of memory. No objects remain in that case.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
         check_policy(desc)?;
         let device = device;
@@ -98,7 +99,7 @@ impl TextureCache {
             );
             return Err(RuntimeError::Unsupported { resource, why }.into());
         }
-        let budget_extension = budget::is_there(device)
+        let budget_extension = budget::is_supported(device)
             .with_call("vkEnumerateDeviceExtensionProperties", || "the memory budget")?;
         let levelled = UploadLimiter::new(policy, &measured.geometry, desc.uploads);
         let largest = measured.geometry.largest();
@@ -110,15 +111,17 @@ impl TextureCache {
             cached: Vec::new(),
             images: Images::none(),
             staging: Staging::none(),
-            transfer: desc.transfer.map(|queue| Transfer::new(queue, desc.family)),
+            transfer: desc
+                .transfer
+                .map(|queue| Transfer::new(queue, desc.graphics_family)),
             moves: MoveBuffer::none(),
             memory: vk::DeviceMemory::null(),
             memory_type: types.trailing_zeros(),
             former: Vec::new(),
             budget: desc.budget,
-            limits: (desc.least.max(largest), desc.budget),
+            limits: (desc.min_budget.max(largest), desc.budget),
             budget_extension,
-            readers: desc.readers,
+            reader_stages: desc.reader_stages,
             frame: 0,
             complete: 0,
             pending_uploads: Vec::new(),
@@ -148,7 +151,7 @@ impl TextureCache {
         self.staging.make(&self.device, size, frames as usize + 1)?;
         if desc.policy.relocates {
             self.moves
-                .make(&self.device, desc.moves.max(Bytes(largest + 4 * 32)))?;
+                .make(&self.device, desc.move_buffer.max(Bytes(largest + 4 * 32)))?;
         }
         match &mut self.transfer {
             Some(transfer) => transfer.make(&self.device),
@@ -156,7 +159,7 @@ impl TextureCache {
         }
     }
 
-    /// What the driver asks of memory, by shape and level.
+    /// Memory requirements by shape and level.
     pub fn geometry(&self) -> &Geometry {
         self.textures.geometry()
     }
@@ -166,12 +169,12 @@ impl TextureCache {
         self.images.set_layout
     }
 
-    /// The id that the next new texture gets.
+    /// The id of the next new texture.
     pub fn next_id(&self) -> TextureId {
         self.textures.next_id()
     }
 
-    /// A texture comes to be, with a shape. Nothing is uploaded before it is asked for.
+    /// Creates a texture of a shape. Nothing is uploaded before it is requested.
     ///
     /// # Errors
     /// If the id has another shape and was not released, is not the [next](TextureCache::next_id) nor a released one, or the
@@ -193,7 +196,7 @@ impl TextureCache {
         Ok(())
     }
 
-    /// A texture gets new contents, perhaps of another shape: what is there of it goes.
+    /// Replaces the contents of a texture, perhaps by some of another shape; resident levels are evicted.
     ///
     /// # Errors
     /// If the id does not exist or the shape is unknown.
@@ -202,7 +205,7 @@ impl TextureCache {
         self.create(texture, shape)
     }
 
-    /// A texture ceases to be; its id may be created again.
+    /// Releases a texture; its id may be created again.
     ///
     /// # Errors
     /// If the id does not exist.
@@ -213,10 +216,10 @@ impl TextureCache {
         Ok(())
     }
 
-    /// A frame starts. `frame` numbers it: 1, 2, 3, …; `complete` is the newest frame that the device is done with, 0 for none.
+    /// Begins a frame. Frames are numbered 1, 2, 3, …; `complete` is the newest frame that the device has completed, 0 for none.
     ///
     /// # Errors
-    /// If the frame is not the next one, or not later than what is complete.
+    /// If the frame is not the next one, or `complete` is not an earlier one.
     pub fn begin(&mut self, frame: u64, complete: u64) -> Result<()> {
         if frame != self.frame + 1 || complete >= frame {
             let last = self.frame;
@@ -235,7 +238,7 @@ impl TextureCache {
         Ok(())
     }
 
-    /// A texture is about to be drawn at `level`; the most urgent ones come first.
+    /// Requests a texture at `level` for this frame; the most urgent ones first.
     ///
     /// # Errors
     /// If the texture or the level does not exist.
@@ -244,7 +247,7 @@ impl TextureCache {
         Ok(self.levelled.request(request))
     }
 
-    /// What to draw a texture with, after [`record`](TextureCache::record) and in the same frame.
+    /// The resident texture, after [`record`](TextureCache::record) and in the same frame.
     pub fn texture(&self, texture: TextureId) -> Option<Texture> {
         let live = self.cached.get(texture.0 as usize)?.live?;
         let BoundImage {
@@ -261,35 +264,35 @@ impl TextureCache {
         })
     }
 
-    /// The textures of which [`texture`](TextureCache::texture) says something else than in the frame before: for renderers
-    /// with descriptors of their own. Some may be there twice.
+    /// The textures whose [`texture`](TextureCache::texture) differs from the frame before, for renderers with descriptors of their
+    /// own. May contain duplicates.
     pub fn changed(&self) -> &[TextureId] {
         &self.changed
     }
 
-    /// A frame ends: everything that uses textures is recorded.
+    /// Ends a frame, after all uses of textures are recorded.
     pub fn end(&mut self) {
         self.staging.end_frame(self.frame);
         self.levelled.end_frame();
     }
 
-    /// What this frame's requests came to so far.
+    /// Outcome of the requests of this frame so far.
     pub fn uploads(&self) -> FrameUploads {
         self.levelled.uploads()
     }
 
-    /// How many textures are placed and not uploaded yet: 0 after [`record`](TextureCache::record), but where the staging ring is
+    /// Number of textures that are placed and not uploaded yet: 0 after [`record`](TextureCache::record), unless the staging ring is
     /// full.
     pub fn pending(&self) -> usize {
         self.pending_uploads.len()
     }
 
-    /// One of the policy's arenas, from the left: of [`Arenas`] alone.
+    /// An arena of the policy by its index from the left; `None` for policies without arenas.
     pub fn arena(&self, index: usize) -> Option<ArenaView> {
         self.levelled.arena(index)
     }
 
-    /// Every texture that is there or about to be: who, offset, size of the block, level.
+    /// All placed textures: id, offset, block size and level.
     pub fn blocks(&self) -> impl Iterator<Item = (TextureId, Bytes, Bytes, Level)> {
         let geometry = self.textures.geometry();
         self.cached.iter().enumerate().filter_map(move |(index, entry)| {
@@ -304,22 +307,22 @@ impl TextureCache {
         self.budget
     }
 
-    /// Another number of bytes for uploads, from the next frame on; the staging ring stays as it is.
+    /// Changes the upload budget from the next frame on; the staging ring keeps its size.
     pub fn set_uploads(&mut self, uploads: Bytes) {
         self.levelled.set_uploads(uploads);
     }
 
-    /// The cache's heap as the system sees it; `None` where the device lacks `VK_EXT_memory_budget`.
-    pub fn heap(&self) -> Option<HeapUsage> {
+    /// Budget and usage of the cache's heap; `None` if the device lacks `VK_EXT_memory_budget`.
+    pub fn heap_usage(&self) -> Option<HeapUsage> {
         let kind = self.device.profile().memory_types[self.memory_type as usize];
         self.budget_extension
-            .then(|| budget::ask(&self.device, kind.heap as usize))
+            .then(|| budget::heap_usage(&self.device, kind.heap as usize))
     }
 
     /// Destroys everything.
     ///
     /// # Safety
-    /// No frame that uses it is under way.
+    /// No pending frame uses it.
     pub unsafe fn destroy(mut self) {
         // SAFETY: the caller's duty.
         unsafe { self.destroy_all() };

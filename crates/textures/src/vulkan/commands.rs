@@ -46,7 +46,7 @@ pub(super) fn image_barrier(
         .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))
 }
 
-/// The older kind of barriers, which every device has: nothing here needs more.
+/// Barriers of Vulkan 1.0, which suffice here.
 pub(super) fn barrier(
     device: &ash::Device,
     commands: vk::CommandBuffer,

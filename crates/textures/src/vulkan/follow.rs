@@ -1,10 +1,10 @@
-//! What the policy decided becomes what the cache has to do.
+//! Turns events of the policy into uploads, moves and retired images.
 
 use super::state::{CachedTexture, TextureCache};
 use crate::{Event, Level, TextureId};
 
 impl CachedTexture {
-    /// Another place or fewer levels. What is not there yet just comes there.
+    /// Changes offset or level; lists the texture as a move if it has an image.
     fn go_to(&mut self, place: (u64, Level), texture: TextureId, moving: &mut Vec<TextureId>) {
         self.place = Some(place);
         if self.live.is_some() && !std::mem::replace(&mut self.moving, true) {
@@ -14,7 +14,7 @@ impl CachedTexture {
 }
 
 impl TextureCache {
-    /// Goes through the policy's events: images of those that went wait for this frame, those that came are to be uploaded.
+    /// Processes events: retires images of evicted textures after this frame, and lists placed ones for upload.
     pub(super) fn follow(&mut self) {
         for event in self.levelled.events() {
             match *event {
@@ -40,7 +40,7 @@ impl TextureCache {
                 }
                 Event::Move { texture, to, .. } => {
                     let entry = &mut self.cached[texture.0 as usize];
-                    let (_, level) = entry.place.expect("who moves is there");
+                    let (_, level) = entry.place.expect("a texture that moves is placed");
                     entry.go_to((to.0, level), texture, &mut self.moves.listed);
                 }
                 Event::Shrink {
@@ -55,6 +55,6 @@ impl TextureCache {
                 Event::Walls { .. } => {}
             }
         }
-        self.levelled.forget();
+        self.levelled.clear_events();
     }
 }

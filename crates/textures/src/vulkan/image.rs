@@ -1,4 +1,4 @@
-//! Images bound at offsets, their views and descriptor sets, and their end.
+//! Images bound at offsets, with views and descriptor sets, and their deferred destruction.
 
 use std::collections::VecDeque;
 
@@ -11,30 +11,30 @@ use tileheap::runtime::Device;
 use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::objects::full_subresource_range;
 
-/// An image with what the renderer needs of it.
+/// An image with its view and descriptor set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoundImage {
     pub(super) image: vk::Image,
     pub(super) view: vk::ImageView,
-    /// Written once: never while a frame reads it.
+    /// Written once, before any frame uses it.
     pub(super) set: vk::DescriptorSet,
     pub(super) level: Level,
 }
 
-/// What waits for a frame.
+/// What is destroyed when a frame completes.
 #[derive(Clone, Copy, Debug)]
-enum Gone {
+enum Retired {
     Image(BoundImage),
     Memory(vk::DeviceMemory),
 }
 
-/// Makes and destroys images and their descriptor sets. Sets go round; pools are made as they are needed.
+/// Creates and destroys images; descriptor sets are reused, from pools created on demand.
 pub(super) struct Images {
     pub(super) set_layout: vk::DescriptorSetLayout,
     pools: Vec<vk::DescriptorPool>,
     free_sets: Vec<vk::DescriptorSet>,
-    /// By the frame that has to be complete.
-    gone: VecDeque<(u64, Gone)>,
+    /// By the frame that must be complete.
+    retired: VecDeque<(u64, Retired)>,
 }
 
 /// Sets of a pool.
@@ -46,11 +46,11 @@ impl Images {
             set_layout: vk::DescriptorSetLayout::null(),
             pools: Vec::new(),
             free_sets: Vec::new(),
-            gone: VecDeque::with_capacity(1024),
+            retired: VecDeque::with_capacity(1024),
         }
     }
 
-    /// Makes the layout of the sets: one sampled image.
+    /// Creates the layout of the sets: one sampled image.
     pub(super) fn make_layout(&mut self, device: &ash::Device, stages: vk::ShaderStageFlags) -> Result<()> {
         let binding = [vk::DescriptorSetLayoutBinding::default()
             .binding(0)
@@ -89,7 +89,7 @@ impl Images {
         Ok(())
     }
 
-    /// An image at an offset of `memory`, for as long as `destroy` or `retire` leave it.
+    /// Creates an image at an offset of `memory`.
     pub(super) fn make(
         &mut self,
         device: &Device,
@@ -118,7 +118,7 @@ impl Images {
                 })
             }
             Err(error) => {
-                // SAFETY: nobody else has it.
+                // SAFETY: no other reference exists.
                 unsafe { device.destroy_image(image, None) };
                 Err(error)
             }
@@ -128,7 +128,7 @@ impl Images {
     /// Destroys an image.
     ///
     /// # Safety
-    /// No frame under way uses it.
+    /// No pending frame uses it.
     pub(super) unsafe fn destroy(&mut self, device: &ash::Device, live: BoundImage) {
         // SAFETY: the caller's duty.
         unsafe { device.destroy_image_view(live.view, None) };
@@ -139,28 +139,28 @@ impl Images {
 
     /// Destroys an image when `frame` is complete.
     pub(super) fn retire(&mut self, frame: u64, live: BoundImage) {
-        self.gone.push_back((frame, Gone::Image(live)));
+        self.retired.push_back((frame, Retired::Image(live)));
     }
 
     /// Frees memory when `frame` is complete: after the images that were retired before.
     pub(super) fn retire_memory(&mut self, frame: u64, memory: vk::DeviceMemory) {
-        self.gone.push_back((frame, Gone::Memory(memory)));
+        self.retired.push_back((frame, Retired::Memory(memory)));
     }
 
-    /// Destroys what waited for frames up to `complete`.
+    /// Destroys what was retired up to frame `complete`.
     ///
     /// # Safety
     /// They are complete.
     pub(super) unsafe fn free(&mut self, device: &ash::Device, complete: u64) {
-        while let Some(&(frame, gone)) = self.gone.front()
+        while let Some(&(frame, retired)) = self.retired.front()
             && frame <= complete
         {
-            self.gone.pop_front();
-            match gone {
+            self.retired.pop_front();
+            match retired {
                 // SAFETY: the caller's duty.
-                Gone::Image(live) => unsafe { self.destroy(device, live) },
+                Retired::Image(live) => unsafe { self.destroy(device, live) },
                 // SAFETY: its images were retired before it.
-                Gone::Memory(memory) => unsafe { device.free_memory(memory, None) },
+                Retired::Memory(memory) => unsafe { device.free_memory(memory, None) },
             }
         }
     }
@@ -212,6 +212,6 @@ fn write(device: &ash::Device, set: vk::DescriptorSet, view: vk::ImageView) {
         .dst_binding(0)
         .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE)
         .image_info(&images)];
-    // SAFETY: the view is alive, and no frame under way reads a set that is free.
+    // SAFETY: the view is alive, and no pending frame reads a set that is free.
     unsafe { device.update_descriptor_sets(&write, &[]) };
 }

@@ -1,19 +1,19 @@
-//! Streamed textures: a [cache](crate) of real images in one allocation, under budgets of memory and of uploads.
+//! Streamed textures: a [cache](crate) of images in one allocation, under a memory budget and an upload budget.
 //!
 //! ```text
 //! begin ──► request, request, … ──► record ─────────────────────► texture, texture, …  ──► end
-//! frees     a policy decides        images at block offsets,      what to draw with,
-//! what is   who is there, and       texels by way of a staging    or nothing yet
-//! complete  who has to wait         ring, barriers
+//! frees     a policy places         images at block offsets,      image, view and
+//! what is   and evicts, uploads     texels through a staging      descriptor set, if
+//! complete  wait for the budget     ring, barriers                resident
 //! ```
-//! The caller numbers its frames 1, 2, 3, … and says which are complete; nothing is destroyed, and no staging memory written
-//! again, before the last frame that uses it is. Bytes pass from one image to the next by barriers alone: on one queue a new
-//! image starts from `UNDEFINED` behind the reads of earlier frames; with a [`TransferQueue`] uploads wait for the frame before
-//! by its semaphore, and images change their owner.
+//! The caller numbers its frames 1, 2, 3, … and passes the newest complete one; nothing is destroyed, and no staging memory is
+//! reused, before the last frame that uses it is complete. Images alias memory by barriers alone: on one queue a new image starts
+//! from `UNDEFINED` after the reads of earlier frames; with a [`TransferQueue`] uploads wait for the previous frame by its
+//! semaphore, followed by a queue family ownership transfer.
 //!
-//! Frames upload [`TextureCacheDesc::uploads`] bytes: what does not fit waits, and coarser levels stand in
-//! ([`UploadLimiter`](crate::UploadLimiter)). Requests are served in their order, so the nearest come first. A texture at level n
-//! is an image of n + 1 levels: shaders that compute levels from its size need know nothing of it.
+//! Frames upload [`TextureCacheDesc::uploads`] bytes; textures that exceed it wait, and coarser levels stand in
+//! ([`UploadLimiter`](crate::UploadLimiter)). Requests are served in order, so pass the nearest first. A texture at level n is an
+//! image with n + 1 mip levels, so shaders that compute levels from its size need no changes.
 //!
 //! ```no_run
 //! # use ash::vk;
@@ -38,7 +38,7 @@
 //! // Every frame; here the first, so that none is complete:
 //! let (frame, complete) = (1, 0);
 //! cache.begin(frame, complete)?;
-//! cache.request(grass, Level(8))?; // as near as that; the most urgent first
+//! cache.request(grass, Level(8))?; // the finest level needed; the most urgent texture first
 //! // SAFETY: recording, outside render passes, before the draws.
 //! unsafe { cache.record(commands, &mut |_texture, _level, texels: &mut [u8]| paint(texels)) }?;
 //! if let Some(texture) = cache.texture(grass) {
@@ -50,21 +50,21 @@
 //! cache.end();
 //! # Ok(()) }
 //! ```
-//! Renderers with one large array of descriptors write theirs by [`TextureCache::changed`], into the part of it that no frame
-//! under way reads.
+//! Renderers with one large descriptor array update it from [`TextureCache::changed`], in a part that no pending frame reads.
 //!
 //! # Memory
-//! The cache is one allocation of [`TextureCacheDesc::budget`]. [`TextureCache::adapt_to_memory_budget`] asks the system
-//! (`VK_EXT_memory_budget`) and shrinks the cache while the system is short of memory. Another size is another allocation: what
-//! stays is copied on the device, at its old offset, and for some frames both are there.
+//! The cache is one allocation of [`TextureCacheDesc::budget`]. [`TextureCache::adapt_to_memory_budget`] queries
+//! `VK_EXT_memory_budget` and shrinks the cache while the system is short of memory. Resizing makes another allocation: resident
+//! textures are copied on the device to the same offsets, and for some frames both allocations exist.
 //!
-//! # MoveBuffer
-//! Policies that move textures within the cache, or drop their finest levels, work by copies on the device: each texture that moves
-//! gets an image at its new place, and its texels go by way of a buffer of [`TextureCacheDesc::moves`]. Its descriptor set changes.
+//! # Policies
+//! Any [`PolicyDesc`](crate::PolicyDesc) that uploads textures whole, built in or of your own. Those that relocate textures, or drop
+//! their finest levels, need copies on the device: a moved texture gets an image at its new offset, its texels are copied through
+//! a buffer of [`TextureCacheDesc::move_buffer`] bytes, and its descriptor set changes.
 //!
 //! # Not done
-//! Sparse residency; policies that upload single levels ([`PolicyDesc::uploads_whole`](crate::PolicyDesc::uploads_whole) says
-//! which do not), since a texture is one image here; policies that move textures beside a transfer queue; several threads.
+//! Sparse residency; policies that upload single levels, since a texture is one image; policies that relocate textures together
+//! with a transfer queue; use from several threads.
 
 mod budget;
 mod cache;

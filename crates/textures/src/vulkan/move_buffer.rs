@@ -1,4 +1,4 @@
-//! The buffer through which textures move, and the lists of what moves in a frame.
+//! The buffer through which textures move, and the lists of the moves of a frame.
 
 use ash::vk;
 
@@ -8,12 +8,12 @@ use tileheap::runtime::Device;
 use tileheap::runtime::objects::{VkResultExt, allocate_memory};
 use tileheap::units::Bytes;
 
-/// A texture on its way.
+/// A texture that moves, with its new image.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) texture: TextureId,
     pub(super) live: BoundImage,
-    /// Its regions: so many of `out` and `back`, from there on.
+    /// Index of its first region in `out` and `back`.
     pub(super) first: usize,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct MoveBuffer {
     pub(super) buffer: vk::Buffer,
     memory: vk::DeviceMemory,
     pub(super) size: u64,
-    /// Textures whose image is not where the policy says, or has more levels.
+    /// Textures whose image differs from the policy in offset or level.
     pub(super) listed: Vec<TextureId>,
     pub(super) arrivals: Vec<Arrival>,
     pub(super) leaving: Vec<vk::ImageMemoryBarrier<'static>>,
@@ -32,7 +32,7 @@ pub(super) struct MoveBuffer {
 }
 
 impl MoveBuffer {
-    /// No buffer: for policies that move nothing.
+    /// No buffer, for policies that do not relocate.
     pub(super) fn none() -> MoveBuffer {
         MoveBuffer {
             buffer: vk::Buffer::null(),
@@ -46,7 +46,7 @@ impl MoveBuffer {
         }
     }
 
-    /// Makes the buffer. What was made of it when this fails, [`destroy`](MoveBuffer::destroy) takes.
+    /// Creates the buffer. [`destroy`](MoveBuffer::destroy) also destroys what exists after an error.
     pub(super) fn make(&mut self, device: &Device, size: Bytes) -> Result<()> {
         let (raw, what) = (device.raw(), || format!("a buffer of {size} for moves"));
         let info = vk::BufferCreateInfo::default()
@@ -67,19 +67,19 @@ impl MoveBuffer {
         let memory_type = preferred.trailing_zeros();
         // SAFETY: a type that the buffer can be bound to, and the size that it requires.
         self.memory = unsafe { allocate_memory(raw, Bytes(needs.size), memory_type, &what()) }?;
-        // SAFETY: of the size and type that the buffer asked for, and both are new.
+        // SAFETY: of the size and type that the buffer requires, and both are new.
         unsafe { raw.bind_buffer_memory(self.buffer, self.memory, 0) }
             .with_call("vkBindBufferMemory", what)?;
         self.size = size.0;
         Ok(())
     }
 
-    /// How many images are about to arrive.
+    /// Number of moves of this frame.
     pub(super) fn count(&self) -> usize {
         self.arrivals.len()
     }
 
-    /// So that as many textures may move in one frame without a heap allocation.
+    /// Reserves for moves of all textures, so that frames do not allocate.
     pub(super) fn reserve(&mut self, textures: usize) {
         if self.size > 0 {
             self.listed.reserve(textures - self.listed.len());

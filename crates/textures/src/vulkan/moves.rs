@@ -1,12 +1,12 @@
-//! MoveBuffer: a texture that the policy puts elsewhere gets an image there, and its texels by way of a buffer.
+//! Moves: a relocated texture gets an image at its new offset, and its texels are copied through a buffer.
 //!
 //! ```text
 //! memory   ├─ a ─┼─ free ─┼── b ──┼─ c ─┤          b moves to the left, over bytes of its own
-//! buffer                   ▼ b           everything leaves before anything arrives, and before uploads do
+//! buffer                   ▼ b           all copies to the buffer precede all copies from it, and all uploads
 //! memory   ├─ a ─┼── b ──┼─ new ──┼─ c ─┤
 //! ```
-//! Images cannot be bound anew, and the bytes of the old one and the new one may overlap: with a buffer in between, the order of
-//! moves is nobody's business. What finds no room in the buffer is uploaded again.
+//! Images cannot be rebound, and old and new ranges may overlap: with a buffer between, the order of moves does not matter. Moves
+//! that exceed the buffer become uploads.
 
 use ash::vk;
 
@@ -16,10 +16,10 @@ use super::state::TextureCache;
 use crate::{Level, Result};
 
 impl TextureCache {
-    /// Makes the images of what moves. What the buffer does not hold is given up, and listed for uploads.
+    /// Creates the images of moves. Those that the buffer does not hold become uploads.
     ///
     /// # Errors
-    /// If the device is out of memory: nothing has moved then, and the lists are as they were.
+    /// If the device is out of memory: no texture has moved then, and the lists are unchanged.
     pub(super) fn prepare_moves(&mut self) -> Result<()> {
         let moves = &mut self.moves;
         moves.leaving.clear();
@@ -29,7 +29,7 @@ impl TextureCache {
         for index in 0..moves.listed.len() {
             let texture = moves.listed[index];
             let entry = &mut self.cached[texture.0 as usize];
-            // It went meanwhile, or is back where it was.
+            // It was evicted meanwhile.
             let (Some((offset, level)), Some(former)) = (entry.place, entry.live) else {
                 continue;
             };
@@ -82,13 +82,13 @@ impl TextureCache {
         }
     }
 
-    /// Copies what moves into the buffer: before anything is written to the cache's memory.
+    /// Copies moving textures into the buffer, before any write to the memory of the cache.
     pub(super) fn record_departures(&self, commands: vk::CommandBuffer) {
         let (device, moves) = (self.device.raw(), &self.moves);
         if moves.arrivals.is_empty() {
             return;
         }
-        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.readers);
+        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
         barrier(device, commands, (reading | copying, copying), &moves.leaving);
         for (arrival, leaving) in moves.arrivals.iter().zip(&moves.leaving) {
             let regions = &moves.out[arrival.first..][..usize::from(arrival.live.level.0) + 1];
@@ -106,7 +106,7 @@ impl TextureCache {
         unsafe { device.cmd_pipeline_barrier(commands, copying, copying, none, &copied, &[], &[]) };
     }
 
-    /// Copies what moves out of the buffer: behind the barriers of the new images.
+    /// Copies moving textures out of the buffer, after the barriers of the new images.
     pub(super) fn record_arrivals(&self, commands: vk::CommandBuffer) {
         for arrival in &self.moves.arrivals {
             let regions = &self.moves.back[arrival.first..][..usize::from(arrival.live.level.0) + 1];
@@ -124,7 +124,7 @@ impl TextureCache {
         }
     }
 
-    /// The new images take the place of the old ones; how many.
+    /// Replaces old images by new ones; returns how many.
     pub(super) fn finish_moves(&mut self) -> u32 {
         let count = self.moves.arrivals.len() as u32;
         for arrival in self.moves.arrivals.drain(..) {
@@ -138,7 +138,7 @@ impl TextureCache {
         count
     }
 
-    /// Everything is where the policy says.
+    /// Clears the list of moves.
     pub(super) fn forget_moves(&mut self) {
         for texture in self.moves.listed.drain(..) {
             self.cached[texture.0 as usize].moving = false;

@@ -1,4 +1,4 @@
-//! Another allocation: the budget changes, what stays is copied.
+//! Resizes the cache: resident textures are copied to another allocation.
 
 use ash::vk;
 
@@ -11,11 +11,11 @@ use crate::Result;
 use tileheap::units::Bytes;
 
 impl TextureCache {
-    /// Another size of the cache, between two frames. What reaches past a smaller one goes; the rest is copied by the next frame
-    /// that is recorded, and the old allocation is freed when that is complete.
+    /// Changes the size of the cache, between two frames. Textures that extend past a smaller one are evicted; the next recorded
+    /// frame copies the others, and the old allocation is freed when it is complete.
     ///
     /// # Errors
-    /// If the budget does not hold the largest texture, or the device is out of memory: the cache then stays as it is.
+    /// If the budget does not hold the largest texture, or the device is out of memory: the cache is unchanged then.
     pub fn set_budget(&mut self, budget: Bytes) -> Result<()> {
         if budget == self.budget {
             return Ok(());
@@ -26,22 +26,22 @@ impl TextureCache {
             unsafe { self.device.raw().free_memory(memory, None) };
             return Err(fault.into());
         }
-        tracing::info!(from = %self.budget, to = %budget, "the texture cache changes its size");
+        tracing::info!(from = %self.budget, to = %budget, "texture cache resized");
         self.former.push(std::mem::replace(&mut self.memory, memory));
         self.budget = budget;
         self.follow();
         Ok(())
     }
 
-    /// Asks the system how much memory this program may use, and follows: a smaller cache where it uses more, the full one
-    /// again when there is room. Between two frames, every second or so; the new size, if it is another one.
+    /// Adapts the size of the cache to the memory budget of the process: smaller if usage exceeds it, up to the full size if there
+    /// is room. Call it between two frames, about every second. Returns the new size if it changed.
     ///
-    /// Does nothing where the device lacks `VK_EXT_memory_budget`.
+    /// Does nothing if the device lacks `VK_EXT_memory_budget`.
     ///
     /// # Errors
-    /// If the device is out of memory: the cache then stays as it is.
+    /// If the device is out of memory: the cache is unchanged then.
     pub fn adapt_to_memory_budget(&mut self) -> Result<Option<Bytes>> {
-        let Some(heap) = self.heap() else {
+        let Some(heap) = self.heap_usage() else {
             return Ok(None);
         };
         let (least, most) = self.limits;
@@ -53,7 +53,7 @@ impl TextureCache {
         Ok(Some(adjusted))
     }
 
-    /// Copies what is bound to former allocations.
+    /// Copies images that are bound to former allocations.
     ///
     /// # Safety
     /// As [`record`](TextureCache::record).
@@ -61,7 +61,7 @@ impl TextureCache {
         if self.former.is_empty() {
             return Ok(());
         }
-        // Of a size change alone, which allocates anyway.
+        // Allocates, but only when the size changes.
         let mut moves: Vec<(usize, BoundImage)> = Vec::new();
         for (index, entry) in self.cached.iter().enumerate() {
             let (Some((offset, level)), Some(_)) = (entry.place, entry.live) else {
@@ -96,7 +96,7 @@ impl TextureCache {
         use vk::AccessFlags as A;
         use vk::ImageLayout as L;
         let device = self.device.raw();
-        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.readers);
+        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
         let (source, target) = (L::TRANSFER_SRC_OPTIMAL, L::TRANSFER_DST_OPTIMAL);
         let live_of = |index: usize| self.cached[index].live.expect("it was there");
         let former = |index: usize| live_of(index).image;
@@ -116,7 +116,7 @@ impl TextureCache {
         barrier(device, commands, (reading | copying, copying), &before);
         for &(index, live) in moves {
             let shape = &self.shapes[usize::from(self.cached[index].chain.0)].shape;
-            // Distribution that it has lost meanwhile.
+            // Levels dropped meanwhile.
             let dropped = live_of(index).level.0 - live.level.0;
             let copies: Vec<_> = (0..=live.level.0)
                 .map(|mip| {

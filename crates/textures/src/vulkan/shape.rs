@@ -1,4 +1,4 @@
-//! Kinds of textures, and what the driver asks of memory for each at each level.
+//! Shapes of textures, and their memory requirements at each level.
 
 use ash::vk;
 
@@ -10,10 +10,10 @@ use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::VkResultExt;
 use tileheap::units::{Alignment, Bytes};
 
-/// A kind of textures: one format, one extent, a full mip chain.
+/// The shape of textures: format, extent, and a full mip chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TextureShape {
-    /// Format of the texels. It has to be sampled and copied to.
+    /// Format of the texels; it must support sampling and transfers.
     pub format: vk::Format,
     /// Extent of the finest level, in texels.
     pub extent: vk::Extent2D,
@@ -25,7 +25,7 @@ impl TextureShape {
         Level(self.extent.width.max(self.extent.height).max(1).ilog2() as u8)
     }
 
-    /// The extent at a level: the finest has that of the shape.
+    /// The extent at a level.
     pub fn extent_at(&self, level: Level) -> vk::Extent2D {
         let below = u32::from(self.finest().0.saturating_sub(level.0));
         vk::Extent2D {
@@ -49,10 +49,10 @@ impl Shape {
             resource: name(&shape),
             why: why.to_owned(),
         };
-        let block = texel_block(format).ok_or_else(|| unsupported("texels of no known size"))?;
+        let block = texel_block(format).ok_or_else(|| unsupported("its texel size is unknown"))?;
         let longest = extent.width.max(extent.height);
         if extent.width.min(extent.height) == 0 || longest.ilog2() > 31 {
-            return Err(unsupported("an extent without texels").into());
+            return Err(unsupported("its extent is empty or too large").into());
         }
         Ok(Shape { shape, block })
     }
@@ -64,14 +64,14 @@ impl Shape {
         blocks * self.block.bytes as usize
     }
 
-    /// What copies from a buffer have to start at a multiple of.
+    /// Alignment of buffer offsets in copies.
     pub(super) fn alignment(&self) -> u64 {
         // Of 4 for queues that only copy (VUID-vkCmdCopyBufferToImage-commandBuffer-07737), and whole blocks.
         let bytes = u64::from(self.block.bytes);
         if bytes.is_multiple_of(4) { bytes } else { bytes * 4 }
     }
 
-    /// The image of a texture at `level`.
+    /// Create info of the image of a texture at `level`.
     pub(super) fn image_info(&self, level: Level) -> vk::ImageCreateInfo<'static> {
         use vk::ImageUsageFlags as U;
         vk::ImageCreateInfo::default()
@@ -82,13 +82,13 @@ impl Shape {
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)
             .tiling(vk::ImageTiling::OPTIMAL)
-            // As source for when the cache gets another allocation.
+            // A transfer source when it moves.
             .usage(U::SAMPLED | U::TRANSFER_DST | U::TRANSFER_SRC)
             .initial_layout(vk::ImageLayout::UNDEFINED)
     }
 }
 
-/// What shapes come to on a device.
+/// Shapes with their requirements on a device.
 pub(super) struct Measured {
     pub(super) shapes: Vec<Shape>,
     pub(super) geometry: Geometry,
@@ -96,7 +96,7 @@ pub(super) struct Measured {
     pub(super) memory_types: u32,
 }
 
-/// Asks the driver what images of each shape need at each level.
+/// Queries memory requirements of each shape at each level.
 pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measured> {
     let (mut unit, mut memory_types) = (Alignment::ONE, device.profile().ordinary_type_bits());
     let (mut chains, mut measured) = (Vec::new(), Vec::new());
@@ -112,7 +112,7 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measur
                 why: format!("an alignment of {alignment} beside one of {unit}"),
             })?;
             memory_types &= needs.memory_type_bits;
-            // A driver may ask for less where there is more to store; the larger one holds it.
+            // A driver may require less for more levels; the larger size holds both.
             let before = sizes.last().copied().unwrap_or(Bytes(1));
             sizes.push(before.max(Bytes(needs.size)));
         }
@@ -145,7 +145,7 @@ fn check_format(device: &Device, shape: &Shape) -> Result<()> {
     };
     match properties {
         Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => Err(unsupported(
-            "the device has no images of that format to sample and copy to".to_owned(),
+            "the device does not support sampling and transfers for the format".to_owned(),
         )
         .into()),
         Err(result) => {
@@ -173,17 +173,17 @@ fn requirements(device: &Device, shape: &Shape, level: Level) -> Result<vk::Memo
     // SAFETY: the image was just created.
     unsafe { device.get_image_memory_requirements2(&info, &mut needs) };
     let needs = needs.memory_requirements;
-    // SAFETY: nobody else has it.
+    // SAFETY: no other reference exists.
     unsafe { device.destroy_image(image, None) };
     if dedicated.requires_dedicated_allocation != 0 {
-        let why = "the driver wants an allocation for each image of that kind".to_owned();
+        let why = "the driver requires a dedicated allocation for each image of that shape".to_owned();
         let resource = name(&shape.shape);
         return Err(RuntimeError::Unsupported { resource, why }.into());
     }
     Ok(needs)
 }
 
-/// What messages call a shape.
+/// The name of a shape in messages.
 pub(super) fn name(shape: &TextureShape) -> String {
     let vk::Extent2D { width, height } = shape.extent;
     format!("texture of {width} x {height}, {:?}", shape.format)

@@ -1,8 +1,8 @@
-//! The staging ring: host memory that texels are written to, and copied from by the frames under way.
+//! The staging ring: host memory that texels are written to, and that pending frames copy from.
 //!
 //! ```text
 //!         tail                      head
-//! ├────────┼──────────┬──────────────┼─────────┤      a take that would cross the end starts anew at 0
+//! ├────────┼──────────┬──────────────┼─────────┤      an allocation that would cross the end starts at 0
 //!           frame 7    frame 8
 //! ```
 
@@ -15,18 +15,18 @@ use tileheap::runtime::Device;
 use tileheap::runtime::objects::{VkResultExt, allocate_memory};
 use tileheap::units::Bytes;
 
-/// The bookkeeping of a ring: positions count on for ever, offsets are positions modulo the size.
+/// Positions in a ring only increase; offsets are positions modulo the size.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Ring {
     size: u64,
     head: u64,
     tail: u64,
-    /// Where the head was when a frame ended.
+    /// The head at the end of each frame.
     frames: VecDeque<(u64, u64)>,
 }
 
 impl Ring {
-    /// The offset of `bytes` bytes at a multiple of `alignment`; `None` while frames under way use them.
+    /// The offset of `bytes` bytes at a multiple of `alignment`; `None` while pending frames use them.
     fn take(&mut self, bytes: u64, alignment: u64) -> Option<u64> {
         let lap = self.head / self.size * self.size;
         let offset = (self.head - lap).next_multiple_of(alignment);
@@ -61,7 +61,7 @@ impl Ring {
     }
 }
 
-/// A buffer that stays mapped, taken in turns.
+/// A persistently mapped ring buffer.
 pub(super) struct Staging {
     pub(super) buffer: vk::Buffer,
     memory: vk::DeviceMemory,
@@ -69,11 +69,11 @@ pub(super) struct Staging {
     ring: Ring,
 }
 
-/// How far a ring was taken: to give back what was taken since.
+/// A position of the ring, to return what was allocated after it.
 pub(super) struct Mark(u64);
 
 impl Staging {
-    /// No ring: nothing can be taken of it.
+    /// An empty ring.
     pub(super) fn none() -> Staging {
         Staging {
             buffer: vk::Buffer::null(),
@@ -83,7 +83,7 @@ impl Staging {
         }
     }
 
-    /// Makes the ring. What was made of it when this fails, [`destroy`](Staging::destroy) takes.
+    /// Creates the ring. [`destroy`](Staging::destroy) also destroys what exists after an error.
     pub(super) fn make(&mut self, device: &Device, size: Bytes, frames: usize) -> Result<()> {
         let (raw, what) = (device.raw(), || format!("a staging ring of {size}"));
         let info = vk::BufferCreateInfo::default()
@@ -101,7 +101,7 @@ impl Staging {
         let memory_type = (types & needs.memory_type_bits & !profile.tile_type_bits()).trailing_zeros();
         // SAFETY: a type that the buffer can be bound to, and the size that it requires.
         self.memory = unsafe { allocate_memory(raw, Bytes(needs.size), memory_type, &what()) }?;
-        // SAFETY: of the size and type that the buffer asked for, and both are new.
+        // SAFETY: of the size and type that the buffer requires, and both are new.
         unsafe { raw.bind_buffer_memory(self.buffer, self.memory, 0) }
             .with_call("vkBindBufferMemory", what)?;
         let all = vk::MemoryMapFlags::empty();
@@ -113,12 +113,12 @@ impl Staging {
         Ok(())
     }
 
-    /// `bytes` bytes to write and their offset, at a multiple of `alignment`; `None` while frames under way use them.
+    /// `bytes` bytes to write and their offset, at a multiple of `alignment`; `None` while pending frames use them.
     pub(super) fn take(&mut self, bytes: usize, alignment: u64) -> Option<(u64, &mut [u8])> {
         let offset = self.ring.take(bytes as u64, alignment)?;
         // SAFETY: inside the mapping.
         let start = unsafe { self.bytes.add(offset as usize) };
-        // SAFETY: mapped up to the end of the ring, and neither the device nor anyone else uses bytes that the ring gives out.
+        // SAFETY: mapped up to the end of the ring, and bytes that the ring allocates are in no other use.
         Some((offset, unsafe { std::slice::from_raw_parts_mut(start, bytes) }))
     }
 
@@ -126,12 +126,12 @@ impl Staging {
         Mark(self.ring.head)
     }
 
-    /// Gives back what was taken since.
+    /// Returns what was allocated since a mark.
     pub(super) fn take_back(&mut self, mark: &Mark) {
         self.ring.head = mark.0;
     }
 
-    /// What was taken is in use until `frame` is complete.
+    /// Allocations so far are in use until `frame` is complete.
     pub(super) fn end_frame(&mut self, frame: u64) {
         self.ring.end_frame(frame);
     }

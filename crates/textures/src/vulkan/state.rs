@@ -1,4 +1,4 @@
-//! What a cache holds: textures, their images, memory; and the end of all that.
+//! The objects of a cache, and their destruction.
 
 use std::fmt;
 
@@ -16,21 +16,21 @@ use tileheap::runtime::objects::allocate_memory;
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::Bytes;
 
-/// What is known of a texture.
+/// The state of a texture.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedTexture {
     pub(super) chain: ChainId,
-    /// Offset and level that the policy gave it.
+    /// Offset and level by the policy.
     pub(super) place: Option<(u64, Level)>,
-    /// What is there; nothing until it was uploaded.
+    /// Its image; none before it is uploaded.
     pub(super) live: Option<BoundImage>,
-    /// Whether it is in the list of those to be uploaded.
+    /// Whether it is in `pending_uploads`.
     pub(super) listed: bool,
-    /// Whether it is in the list of those that move.
+    /// Whether it is in the list of moves.
     pub(super) moving: bool,
 }
 
-/// Textures in device memory; see the [module](super).
+/// Streamed textures in device memory; see the [module](super).
 pub struct TextureCache {
     pub(super) device: Device,
     pub(super) shapes: Vec<Shape>,
@@ -43,12 +43,12 @@ pub struct TextureCache {
     pub(super) moves: MoveBuffer,
     pub(super) memory: vk::DeviceMemory,
     pub(super) memory_type: u32,
-    /// Allocations that the cache moves out of, in the next frame that is recorded.
+    /// Former allocations, which the next recorded frame copies from.
     pub(super) former: Vec<vk::DeviceMemory>,
     pub(super) budget: Bytes,
     pub(super) limits: (Bytes, Bytes),
     pub(super) budget_extension: bool,
-    pub(super) readers: vk::PipelineStageFlags,
+    pub(super) reader_stages: vk::PipelineStageFlags,
     pub(super) frame: u64,
     pub(super) complete: u64,
     /// Placed, and not uploaded yet.
@@ -59,7 +59,7 @@ pub struct TextureCache {
 }
 
 impl TextureCache {
-    /// An allocation for the whole cache.
+    /// Allocates memory for the whole cache.
     pub(super) fn allocate(&self, budget: Bytes) -> Result<vk::DeviceMemory> {
         let profile = self.device.profile();
         let heap = &profile.heaps[profile.memory_types[self.memory_type as usize].heap as usize];
@@ -76,7 +76,7 @@ impl TextureCache {
     }
 
     /// # Safety
-    /// Nothing of it is in use.
+    /// None of its objects is in use.
     pub(super) unsafe fn destroy_all(&mut self) {
         let device = self.device.raw();
         for entry in &mut self.cached {
@@ -115,9 +115,7 @@ impl fmt::Debug for TextureCache {
 impl Drop for TextureCache {
     fn drop(&mut self) {
         if !self.destroyed {
-            tracing::warn!(
-                "runtime::TextureCache dropped without TextureCache::destroy: its images and memory leak"
-            );
+            tracing::warn!("TextureCache dropped without TextureCache::destroy: its images and memory leak");
         }
     }
 }

@@ -7,29 +7,29 @@ use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::{Capabilities, Device};
 use tileheap::runtime::{DeviceQueue, RuntimeError};
 
-/// A queue for uploads beside the one that draws.
+/// A queue for uploads.
 #[derive(Clone, Copy, Debug)]
 pub struct TransferQueue {
-    /// A queue of a family of its own; nobody else uses it while the cache records.
+    /// The queue, of another family than the one that draws. No other thread uses it while the cache records.
     pub queue: DeviceQueue,
-    /// A timeline semaphore of the caller's, which each frame signals with its number when it is complete.
-    pub frames: vk::Semaphore,
+    /// A timeline semaphore of the caller, which each frame signals with its number.
+    pub frame_semaphore: vk::Semaphore,
 }
 
-/// What submits uploads.
+/// Records and submits uploads.
 pub(super) struct Transfer {
     pub(super) queue: TransferQueue,
-    /// The family that draws.
+    /// The queue family that draws.
     pub(super) family: u32,
     pool: vk::CommandPool,
-    /// Command buffers, and the last frame that used each.
+    /// Command buffers, each with the last frame that used it.
     commands: Vec<(vk::CommandBuffer, u64)>,
-    /// Counts the frames whose uploads are there.
+    /// A timeline semaphore: the last frame whose uploads are complete.
     uploaded: vk::Semaphore,
 }
 
 impl Transfer {
-    /// Makes what it takes. What was made when this fails, [`destroy`](Transfer::destroy) takes.
+    /// Without objects; [`make`](Transfer::make) creates them.
     pub(super) fn new(queue: TransferQueue, family: u32) -> Transfer {
         Transfer {
             queue,
@@ -45,7 +45,7 @@ impl Transfer {
         if !device.capabilities().contains(Capabilities::TIMELINE_SEMAPHORE) {
             return Err(RuntimeError::MissingFeature {
                 by: device.profile().name.clone(),
-                what: "timeline semaphores, which uploads on a queue of their own need".to_owned(),
+                what: "timeline semaphores, which a transfer queue requires".to_owned(),
             }
             .into());
         }
@@ -91,7 +91,7 @@ impl Transfer {
         Ok(*commands)
     }
 
-    /// Submits the uploads of `frame`, behind all frames before; what the frame then has to wait for.
+    /// Submits the uploads of `frame` after all frames before it; returns what the frame must wait for.
     pub(super) fn submit(
         &self,
         device: &ash::Device,
@@ -101,7 +101,7 @@ impl Transfer {
         let what = || format!("the uploads of frame {frame}");
         // SAFETY: recording.
         unsafe { device.end_command_buffer(commands) }.with_call("vkEndCommandBuffer", what)?;
-        let (waits, values) = ([self.queue.frames], [frame - 1]);
+        let (waits, values) = ([self.queue.frame_semaphore], [frame - 1]);
         let (signals, signalled) = ([self.uploaded], [frame]);
         let (stages, buffers) = ([vk::PipelineStageFlags::TRANSFER], [commands]);
         let mut timeline = vk::TimelineSemaphoreSubmitInfo::default()
@@ -120,7 +120,7 @@ impl Transfer {
     }
 
     /// # Safety
-    /// Nothing of it is in use.
+    /// None of its objects is in use.
     pub(super) unsafe fn destroy(&mut self, device: &ash::Device) {
         // SAFETY: the caller's duty; null is ignored.
         unsafe { device.destroy_command_pool(self.pool, None) };

@@ -1,4 +1,4 @@
-//! Uploads: texels into the staging ring, images out of it, barriers around.
+//! Uploads: texels into the staging ring, copies to images, and barriers.
 
 use ash::vk;
 
@@ -7,12 +7,11 @@ use super::state::{CachedTexture, TextureCache};
 use crate::Result;
 use crate::{Level, TextureId};
 
-/// Where texels come from.
+/// A source of texels.
 ///
-/// Closures are sources too.
+/// Implemented for closures.
 pub trait TexelSource {
-    /// Writes one level of a texture, rows from the top, tightly packed. Distribution come from the finest of those wanted down to
-    /// 0, the single texel.
+    /// Writes one level of a texture: rows from the top, tightly packed. Called for each level from the finest down to 0.
     fn write(&mut self, texture: TextureId, level: Level, texels: &mut [u8]);
 }
 
@@ -22,32 +21,31 @@ impl<F: FnMut(TextureId, Level, &mut [u8])> TexelSource for F {
     }
 }
 
-/// What recording came to.
+/// What was recorded for a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[must_use = "the frame has to wait for its uploads"]
+#[must_use = "the frame must wait for its uploads"]
 pub struct RecordedUploads {
-    /// Images that were filled.
+    /// Number of uploaded images.
     pub images: u32,
-    /// Images that were moved within the cache, or lost levels.
+    /// Number of images that were moved or lost levels.
     pub moved: u32,
-    /// Texels that were written to the staging ring, in bytes.
+    /// Bytes written to the staging ring.
     pub texels: u64,
-    /// What the frame's submission has to wait for in the stages that read textures: a timeline semaphore and its value, where
-    /// uploads have a queue of their own.
+    /// With a transfer queue: timeline semaphore and value that the submission of the frame must wait for in the stages that read
+    /// textures.
     pub wait: Option<(vk::Semaphore, u64)>,
 }
 
 impl TextureCache {
-    /// Uploads what the frame's requests need, by commands at this place of the frame; then
-    /// [`texture`](TextureCache::texture) says what to draw with.
+    /// Records the uploads and moves of this frame. After that, [`texture`](TextureCache::texture) returns what to draw with.
     ///
     /// # Errors
-    /// If the device is out of memory or lost. Nothing was recorded then; what was to be uploaded waits for the next call.
+    /// If the device is out of memory or lost. Uploads then wait for the next call; copies to a resized cache may have been recorded.
     ///
     /// # Safety
-    /// - `commands` is recording, outside a render pass, and is submitted as part of this frame, behind the earlier frames.
-    /// - Numbers of frames that [`begin`](TextureCache::begin) was told are complete are.
-    /// - With a transfer queue, nobody else uses that meanwhile, and the frame waits for [`RecordedUploads::wait`].
+    /// - `commands` is recording, outside a render pass, and is submitted as part of this frame, after the earlier frames.
+    /// - Frames passed to [`begin`](TextureCache::begin) as complete are complete.
+    /// - With a transfer queue, no other thread uses it meanwhile, and the frame waits for [`RecordedUploads::wait`].
     pub unsafe fn record(
         &mut self,
         commands: vk::CommandBuffer,
@@ -96,7 +94,7 @@ impl TextureCache {
         Ok(recorded)
     }
 
-    /// Makes the images of the first textures in the list and writes their texels to the ring, as far as that goes; how many.
+    /// Creates images of the first pending textures and writes their texels to the ring, until it is full; returns how many.
     fn stage(
         &mut self,
         source: &mut impl TexelSource,
@@ -105,7 +103,7 @@ impl TextureCache {
         for index in 0..self.pending_uploads.len() {
             let texture = self.pending_uploads[index];
             let entry = self.cached[texture.0 as usize];
-            // It went again before it was there.
+            // It was evicted before it was uploaded.
             let Some((offset, level)) = entry.place else {
                 continue;
             };
@@ -143,7 +141,7 @@ impl TextureCache {
         Ok(self.pending_uploads.len())
     }
 
-    /// Destroys the images of the first textures in the list, which no commands use.
+    /// Destroys the images of the first pending textures, which no commands use.
     fn take_back(&mut self, staged: usize) {
         for texture in &self.pending_uploads[..staged] {
             let entry: &mut CachedTexture = &mut self.cached[texture.0 as usize];
@@ -164,11 +162,11 @@ impl TextureCache {
         staged: usize,
     ) -> Result<Option<(vk::Semaphore, u64)>> {
         let device = self.device.raw();
-        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.readers);
+        let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
         let Some(transfer) = &mut self.transfer else {
             self.record_departures(commands);
             let device = self.device.raw();
-            // Behind what earlier frames read in these bytes, under other images.
+            // After reads of earlier frames from these bytes, as other images.
             barrier(device, commands, (reading | copying, copying), &self.lists.before);
             self.record_arrivals(commands);
             self.copy_all(commands, staged);
@@ -177,7 +175,7 @@ impl TextureCache {
         };
         let own = transfer.begin(device, self.frame, self.complete)?;
         let (from, to) = (transfer.queue.queue.family, transfer.family);
-        // Behind the wait for the frames before.
+        // After the wait for the frames before.
         barrier(device, own, (copying, copying), &self.lists.before);
         for after in &mut self.lists.after {
             (after.src_queue_family_index, after.dst_queue_family_index) = (from, to);

@@ -137,7 +137,7 @@ fn traffic_is_level_on_every_scenario() {
                         );
                         (total, frames) = (total + bytes, frames + 1);
                         cache.end_frame();
-                        cache.forget();
+                        cache.clear_events();
                         cache.begin_frame();
                     }
                 }

@@ -324,12 +324,12 @@ fn the_checker_refuses_false_stories() {
     ));
     assert!(matches!(
         refused(&[evict(2, 0), place(1, 24, 1008)], upload(24)),
-        Error::Violation(Violation::NotThere { .. })
+        Error::Violation(Violation::NotResident { .. })
     ));
     let twice = [place(1, 0, 1008), place(1, 1008, 1008)];
     assert!(matches!(
         refused(&twice, upload(0)),
-        Error::Violation(Violation::Twice { .. })
+        Error::Violation(Violation::PlacedTwice { .. })
     ));
     for (events, outcome) in [
         (vec![], upload(24)),
@@ -342,7 +342,7 @@ fn the_checker_refuses_false_stories() {
         assert!(
             matches!(
                 refused(&events, outcome),
-                Error::Violation(Violation::Untrue { .. })
+                Error::Violation(Violation::WrongOutcome { .. })
             ),
             "{events:?} {outcome:?}"
         );

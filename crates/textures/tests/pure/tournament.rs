@@ -1,7 +1,7 @@
 //! Ours against every other policy on every scenario, checked at every step: one seed of what `benches/tournament.rs` measures.
 
 use tileheap_baselines::textures::ALL;
-use tileheap_baselines::textures::contest::{BUDGETS, FLOOR, Field};
+use tileheap_baselines::textures::contest::{BUDGETS, Field, LOWER_BOUND};
 use tileheap_textures::Coherent;
 use tileheap_textures::scenario::Scenario;
 
@@ -33,7 +33,7 @@ fn ours_is_the_best_of_the_online_policies() {
             assert!(levels * 100 <= ours * 105, "{text}");
             for kind in ALL.into_iter().filter(|kind| kind.uploads_whole) {
                 assert!(
-                    cells[kind.name].mean >= cells[FLOOR].mean,
+                    cells[kind.name].mean >= cells[LOWER_BOUND].mean,
                     "{}, {text}",
                     kind.name
                 );

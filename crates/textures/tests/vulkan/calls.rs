@@ -237,7 +237,7 @@ fn the_cache_gives_way_when_the_system_is_short_of_memory_and_comes_back() {
 fn without_the_extension_the_cache_keeps_its_size() {
     let mut rig = Rig::new(Config::modern(), &desc(Bytes::mib(1)));
     rig.driver.set_heap_use(0, 1 << 30);
-    assert_eq!(rig.cache().heap(), None);
+    assert_eq!(rig.cache().heap_usage(), None);
     assert_eq!(
         rig.cache().adapt_to_memory_budget().expect("nothing to ask"),
         None

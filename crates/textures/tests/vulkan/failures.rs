@@ -65,10 +65,10 @@ fn moving_policies_want_no_transfer_queue() {
         let queues = rig.context().queues().to_vec();
         let desc = TextureCacheDesc {
             policy,
-            family: queues[0].family,
+            graphics_family: queues[0].family,
             transfer: Some(tileheap_textures::vulkan::TransferQueue {
                 queue: queues[1],
-                frames: rig.frames,
+                frame_semaphore: rig.frames,
             }),
             ..desc(Bytes::mib(1))
         };
@@ -125,10 +125,10 @@ fn a_cache_that_cannot_be_made_leaves_nothing() {
             let queues = rig.context().queues().to_vec();
             let desc = TextureCacheDesc {
                 policy,
-                family: queues[0].family,
+                graphics_family: queues[0].family,
                 transfer: transfer.then_some(tileheap_textures::vulkan::TransferQueue {
                     queue: queues[1],
-                    frames: rig.frames,
+                    frame_semaphore: rig.frames,
                 }),
                 ..desc(Bytes::mib(1))
             };
@@ -240,7 +240,7 @@ fn transfer_queues_need_timeline_semaphores() {
         shapes: &SHAPES,
         transfer: Some(tileheap_textures::vulkan::TransferQueue {
             queue: queues[1],
-            frames: rig.frames,
+            frame_semaphore: rig.frames,
         }),
         ..desc(Bytes::mib(1))
     };

@@ -97,11 +97,11 @@ impl Rig {
         let (graphics, other) = (rig.context().queues()[0], rig.context().queues()[1]);
         let transfer = Some(TransferQueue {
             queue: other,
-            frames: rig.frames,
+            frame_semaphore: rig.frames,
         });
         let desc = TextureCacheDesc {
             transfer,
-            family: graphics.family,
+            graphics_family: graphics.family,
             ..desc.clone()
         };
         rig.cache = Some(TextureCache::new(rig.context().tile(), &desc).expect("a cache"));
@@ -190,7 +190,7 @@ impl Rig {
         self.driver.live().get(&kind).copied().unwrap_or(0)
     }
 
-    /// Destroys everything; the books must balance.
+    /// Destroys everything; the model must balance.
     pub(crate) fn finish(mut self) {
         self.driver.fail_no_more();
         self.driver.complete();

@@ -74,16 +74,16 @@ fn expected(texture: TextureId, shape: usize, level: Level) -> u32 {
 }
 
 /// What has to be there: the policy under its upload budget, without a device.
-struct Books {
+struct Model {
     levelled: UploadLimiter<Box<dyn Policy>>,
     textures: Textures,
 }
 
-impl Books {
-    fn new(cache: &TextureCache, desc: &TextureCacheDesc<'_>) -> Books {
+impl Model {
+    fn new(cache: &TextureCache, desc: &TextureCacheDesc<'_>) -> Model {
         let geometry = cache.geometry();
         let policy = desc.policy.create(geometry, desc.budget, desc.seed);
-        Books {
+        Model {
             levelled: UploadLimiter::new(policy.expect("the cache has one"), geometry, desc.uploads),
             textures: Textures::new(geometry.clone()),
         }
@@ -100,15 +100,15 @@ fn check(policy: PolicyDesc<'static>) {
     let desc = TextureCacheDesc {
         policy,
         uploads: Bytes::kib(96),
-        readers: vk::PipelineStageFlags::COMPUTE_SHADER,
+        reader_stages: vk::PipelineStageFlags::COMPUTE_SHADER,
         ..TextureCacheDesc::new(&SHAPES, Bytes::kib(400))
     };
     let mut cache = TextureCache::new(gpu.tile(), &desc).expect("a cache");
-    let mut books = Books::new(&cache, &desc);
+    let mut model = Model::new(&cache, &desc);
     for id in 0..60 {
         let chain = ChainId((id % 3 == 2) as u16);
         cache.create(TextureId(id), chain).expect("in order");
-        books.textures.create(TextureId(id), chain).expect("in order");
+        model.textures.create(TextureId(id), chain).expect("in order");
     }
     let sums = gpu.host_buffer(4 * 64);
     let commands = gpu.primaries(2);
@@ -121,13 +121,13 @@ fn check(policy: PolicyDesc<'static>) {
         // Along the row, and back; the budget holds a third of it.
         let at = if frame < 20 { frame } else { 40 - frame } as u32 * 2;
         cache.begin(frame, frame - 1).expect("in turn");
-        books.levelled.begin_frame();
+        model.levelled.begin_frame();
         for (_, budget) in [(24, 250), (32, 420)]
             .into_iter()
             .filter(|&(when, _)| when == frame)
         {
             cache.set_budget(Bytes::kib(budget)).expect("it is another");
-            books
+            model
                 .levelled
                 .set_budget(Bytes::kib(budget))
                 .expect("it is another");
@@ -137,7 +137,7 @@ fn check(policy: PolicyDesc<'static>) {
             let finest = SHAPES[usize::from(texture.0 % 3 == 2)].finest();
             let level = Level(finest.0 - ((texture.0 as u64 + frame / 4) % 3) as u8);
             let served = cache.request(texture, level).expect("there");
-            assert_eq!(served, books.request(texture, level));
+            assert_eq!(served, model.request(texture, level));
         }
         let buffer = commands[frame as usize % 2];
         let info = vk::CommandBufferBeginInfo::default();
@@ -150,7 +150,7 @@ fn check(policy: PolicyDesc<'static>) {
         assert_eq!(cache.pending(), 0);
         for texture in (0..60).map(TextureId) {
             let found = cache.texture(texture).map(|found| found.level);
-            assert_eq!(found, books.levelled.level(texture), "{texture} in frame {frame}");
+            assert_eq!(found, model.levelled.level(texture), "{texture} in frame {frame}");
         }
         let mut checks = Vec::new();
         for &texture in &shown {
@@ -181,8 +181,8 @@ fn check(policy: PolicyDesc<'static>) {
         // SAFETY: as above.
         unsafe { device.queue_wait_idle(queue) }.expect("complete");
         cache.end();
-        books.levelled.end_frame();
-        books.levelled.forget();
+        model.levelled.end_frame();
+        model.levelled.clear_events();
         compared += checks.len();
         assert_eq!(
             sums.words()[..checks.len()],

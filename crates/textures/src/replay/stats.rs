@@ -1,42 +1,41 @@
-//! What is measured: per frame, and over a trace.
+//! Statistics of a frame and of a trace.
 
 use crate::arenas::WallStats;
 use crate::units::Bytes;
 
-/// One frame in figures.
+/// Statistics of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameStats {
     /// Requests.
     pub uses: u64,
-    /// Those that found their texture.
+    /// Requests that were hits.
     pub hits: u64,
-    /// Those that had it uploaded.
+    /// Requests that were uploads.
     pub uploads: u64,
-    /// Those that got no place.
+    /// Requests that were bypasses.
     pub bypasses: u64,
-    /// Bytes asked for.
+    /// Requested bytes.
     pub used_bytes: Bytes,
-    /// Bytes asked for that were there.
+    /// Requested bytes that were hits.
     pub hit_bytes: Bytes,
     /// Bytes uploaded into the cache.
     pub uploaded: Bytes,
-    /// Bytes that had to come from elsewhere.
+    /// Bypassed bytes.
     pub bypassed: Bytes,
-    /// Bytes copied within the cache, by policies that compact.
+    /// Bytes copied within the cache, by policies that relocate.
     pub moved: Bytes,
-    /// Textures that had to leave in the frame that used them.
+    /// Textures evicted in the frame that used them.
     pub wrongful: u64,
-    /// Uploads of what left in this frame or the last one.
+    /// Uploads of textures evicted in this frame or the last one.
     pub reloads_1: u64,
-    /// Uploads of what left at most 8 frames ago.
+    /// Uploads of textures evicted at most 8 frames ago.
     pub reloads_8: u64,
-    /// Uploads of what left at most 60 frames ago.
+    /// Uploads of textures evicted at most 60 frames ago.
     pub reloads_60: u64,
 }
 
 impl FrameStats {
-    /// What crosses the bus: uploads and bypasses. What policies are compared by, for otherwise the one that never keeps
-    /// anything would win.
+    /// Bytes that cross the bus: uploads and bypasses. Without bypasses a policy that keeps nothing would win.
     pub fn traffic(&self) -> Bytes {
         self.uploaded + self.bypassed
     }
@@ -58,7 +57,7 @@ impl FrameStats {
     }
 }
 
-/// A whole trace in figures.
+/// Statistics of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
     /// Frames.
@@ -67,41 +66,41 @@ pub struct Summary {
     pub total: FrameStats,
     /// Traffic per frame.
     pub traffic: Distribution,
-    /// External fragmentation, 1 − largest hole / free bytes, in thousandths: the mean over every 16th frame with free bytes.
+    /// External fragmentation, 1 − largest free range / free bytes, in thousandths: mean over every 16th frame with free bytes.
     pub fragmentation: u64,
-    /// Bytes lost in blocks that are larger than what they hold, mean over frames.
+    /// Unused bytes in blocks, mean over frames.
     pub internal: Bytes,
     /// The largest sum of wall gaps at the end of a frame.
     pub worst_gap: Bytes,
-    /// The policy's own at the end.
+    /// Figures of the walls at the end.
     pub wall_stats: WallStats,
 }
 
 impl Summary {
-    /// Hits in thousandths of uses.
+    /// Hits in thousandths of requests.
     pub fn hit_rate(&self) -> u64 {
         self.total.hits * 1000 / self.total.uses.max(1)
     }
 
-    /// Hit bytes in thousandths of bytes asked for.
+    /// Hit bytes in thousandths of requested bytes.
     pub fn byte_hit_rate(&self) -> u64 {
         (u128::from(self.total.hit_bytes.0) * 1000 / u128::from(self.total.used_bytes.0.max(1))) as u64
     }
 }
 
-/// How much and how level: bytes per frame.
+/// Distribution of bytes per frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
-    /// The sum over frames divided by their number, rounded down.
+    /// The mean, rounded down.
     pub mean: Bytes,
-    /// No more than one frame in a hundred has more.
+    /// The 99th percentile.
     pub p99: Bytes,
-    /// The most of any frame.
+    /// The maximum.
     pub max: Bytes,
 }
 
 impl Distribution {
-    /// Of the bytes of every frame. O(n log n).
+    /// The distribution of the bytes of each frame. O(n log n).
     pub fn of(bytes: &[u64]) -> Distribution {
         let mut sorted = bytes.to_vec();
         sorted.sort_unstable();
@@ -116,7 +115,7 @@ impl Distribution {
         }
     }
 
-    /// Levelness: the largest frame in thousandths of the mean.
+    /// The maximum in thousandths of the mean.
     pub fn max_to_mean(&self) -> u64 {
         self.max.0 * 1000 / self.mean.0.max(1)
     }
