@@ -7,7 +7,7 @@ use ash::vk;
 
 use tileheap_device::Error as DeviceError;
 use tileheap_device::profile::{
-    DeviceProfile, IMAGE_ALIGNMENT, TileRequirements, content_bytes, ordinary_image,
+    DeviceProfile, IMAGE_ALIGNMENT, TileRequirements, content_bytes, ordinary_image_bytes,
 };
 
 use crate::frame::{Frame, Resource, ResourceKind};
@@ -89,7 +89,7 @@ const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Requirements> {
     let estimate_one = |resource: &Resource| {
         let (size, alignment) = match &resource.kind {
-            ResourceKind::Image { .. } => (ordinary_image(&image_info(resource)), IMAGE_ALIGNMENT),
+            ResourceKind::Image { .. } => (ordinary_image_bytes(&image_info(resource)), IMAGE_ALIGNMENT),
             ResourceKind::Buffer { desc, .. } => {
                 (desc.size.checked_align_up(BUFFER_ALIGNMENT), BUFFER_ALIGNMENT)
             }

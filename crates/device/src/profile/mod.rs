@@ -19,5 +19,5 @@ pub use device::{
 };
 pub use presets::{PRESETS, Quirks};
 pub use sizes::{
-    IMAGE_ALIGNMENT, TILE_IMAGE_USES, content_bytes, ordinary_image, texel_bytes, tile_buffer_uses,
+    IMAGE_ALIGNMENT, TILE_IMAGE_USES, content_bytes, ordinary_image_bytes, texel_bytes, tile_buffer_uses,
 };

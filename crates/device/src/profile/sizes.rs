@@ -121,7 +121,7 @@ impl TileBlock {
 }
 
 /// Estimated bytes of an image in ordinary memory, its mip levels padded to 64 x 16 texel blocks; `None` past 64 bits.
-pub fn ordinary_image(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
+pub fn ordinary_image_bytes(info: &vk::ImageCreateInfo<'_>) -> Option<Bytes> {
     let vk::Extent3D { width, height, depth } = info.extent;
     let mut levels_and_planes = 0u64;
     for plane in planes(info.format) {
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn ordinary_sizes_count_levels_layers_samples_and_blocks() {
-        let bytes = |info: vk::ImageCreateInfo<'_>| ordinary_image(&info).unwrap().0;
+        let bytes = |info: vk::ImageCreateInfo<'_>| ordinary_image_bytes(&info).unwrap().0;
         let rgba = image(vk::Format::R8G8B8A8_UNORM, 128, 64);
         assert_eq!(bytes(rgba), 128 * 64 * 4);
         assert_eq!(bytes(rgba.array_layers(3)), 3 * 128 * 64 * 4);
@@ -361,7 +361,7 @@ mod tests {
         let side = u32::MAX;
         let huge = image(vk::Format::R64G64B64A64_SFLOAT, side, side);
         assert_eq!(tile().image(&huge), None);
-        assert_eq!(ordinary_image(&huge), None);
+        assert_eq!(ordinary_image_bytes(&huge), None);
         assert_eq!(content_bytes(huge.format, None, huge.extent, side), None);
         assert_eq!(content_bytes(huge.format, Some(side), huge.extent, 1), None);
         let buffer = vk::BufferCreateInfo::default()

@@ -5,7 +5,7 @@
 //!                                            │ count what lives
 //!                                            └ fail the n-th call that can fail
 //! ```
-//! For every n until a program runs through: its error comes back, and nothing is left over: no driver object, no byte.
+//! For every n until a program completes: the error is returned, and no driver object and no byte leaks.
 
 // Every call of ash is unsafe; a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]

@@ -1,5 +1,4 @@
-//! What lives in tile memory, and until when: each rule of the specification with contents that survive and contents that
-//! do not.
+//! The lifetime of contents in tile memory: for each rule of the specification contents that survive and contents that do not.
 
 use crate::rig;
 use crate::rig::Rig;

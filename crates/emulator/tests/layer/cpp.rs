@@ -1,4 +1,4 @@
-//! The layer under a program in C++ that knows nothing of this project: `examples/tile_memory.cpp`, compiled here.
+//! The layer below an independent program in C++: `examples/tile_memory.cpp`, compiled here.
 
 use tileheap_testkit as support;
 

@@ -1,4 +1,4 @@
-//! Through the loader, which loads and unloads: a thousand lives take no more memory than two hundred.
+//! The loader loads and unloads the layer: a thousand instances take no more memory than two hundred.
 
 use crate::rig;
 use crate::rig::Rig;

@@ -1,4 +1,4 @@
-//! What programs ask that no frame needs: names, short lists, other layers' names, exports, groups, commitments.
+//! Queries that no frame needs: names, short lists, other layers' names, exports, groups, commitments.
 
 use std::ffi::CStr;
 

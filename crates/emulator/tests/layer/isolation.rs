@@ -1,4 +1,4 @@
-//! Many lives: several devices at once, several threads, many creations; each with contents that must be its own.
+//! Several devices at once, several threads, many creations: each has contents of its own.
 
 use std::thread;
 

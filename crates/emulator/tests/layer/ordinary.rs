@@ -1,5 +1,5 @@
-//! Ordinary memory beside tile memory: exported, imported, of the host, of swapchains, sparse: types are what the application
-//! sees everywhere, and what is not the layer's goes down as it is.
+//! Ordinary memory beside tile memory: exported, imported, of the host, of swapchains, sparse. Memory types are the application's
+//! everywhere, and everything else passes through unchanged.
 
 use std::ffi::CStr;
 

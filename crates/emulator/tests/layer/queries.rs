@@ -1,4 +1,4 @@
-//! What an application is told: extensions, features, heaps and types, formats, requirements, tiles, tools; per profile.
+//! Query results per profile: extensions, features, heaps and types, formats, requirements, tiles, tools.
 
 use std::ffi::CStr;
 use std::sync::Mutex;

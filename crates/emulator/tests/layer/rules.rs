@@ -1,11 +1,11 @@
-//! The rules that nobody else checks, each broken once, and each program without the mistake.
+//! The rules that only this layer checks: each broken once, and the same program without the mistake.
 
 use crate::rig;
 use crate::rig::Rig;
 use ash::vk;
 use tileheap_device::ffi;
 
-/// What the emulator says of `run`; other layers' messages about the same mistake are expected where `validated` lists them.
+/// The emulator's messages about `run`; those of validation about the same mistake are listed in `validated`.
 fn said(settings: &[(&str, &str)], validated: &[&str], run: impl FnOnce(&Rig)) -> Vec<String> {
     let rig = Rig::new(settings);
     run(&rig);

@@ -1,7 +1,7 @@
-//! A Vulkan application in little: the layer through the loader, tile memory objects, and work whose results can be read.
+//! A small Vulkan application: the layer through the loader, tile memory objects, and work whose results can be read.
 //!
 //! The layer is the one that `scripts/stage-emulator.sh` put into `target/emulator`, or into `TILEHEAP_EMULATOR`. In a
-//! validated run (`TILEHEAP_VALIDATE=1`) validation sits above it, is new enough, and has shown that it is awake.
+//! validated run (`TILEHEAP_VALIDATE=1`) validation sits above it, is new enough, and has reported a deliberate mistake.
 #![allow(unreachable_pub, reason = "a module of a test program")]
 
 pub use tileheap_testkit::glsl;

@@ -1,4 +1,4 @@
-//! A test suite's own framework in little: how it starts, what it asks of every device before a test, how it listens.
+//! A small copy of a test suite's framework: how it starts, what it queries of every device before a test, how it receives messages.
 //!
 //! ```text
 //! instance: validation, the emulator, a messenger from the first call on        Ask::version is its version, and the device's
@@ -29,7 +29,7 @@ pub(crate) const PROFILES: [&str; 6] = [
     "generous",
 ];
 
-/// What a test asks for; a suite skips a test where it is not there, and here that is a failure.
+/// What a test requires; a suite skips a test without it, and here that is a failure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ask<'a> {
     pub(crate) version: u32,
