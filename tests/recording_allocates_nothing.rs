@@ -1,9 +1,9 @@
-//! Recording and submitting a planned frame allocates nothing on the heap, once the first frames have gone by.
-#![cfg(feature = "runtime")]
+//! Recording and submitting a planned frame allocates nothing on the heap after the first frames. A program of its own: it replaces
+//! the global allocator.
 
 use tileheap_testkit::counting;
 use tileheap_testkit::fake_driver;
-#[path = "runtime_books/rig.rs"]
+#[path = "vulkan/calls/rig.rs"]
 #[allow(dead_code)]
 mod rig;
 

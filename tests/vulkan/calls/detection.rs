@@ -5,8 +5,8 @@ use tileheap::plan::MemoryKind;
 use tileheap::runtime::detect::Enable;
 use tileheap::runtime::{Capabilities, Device, DeviceDesc, Missing, Support};
 
-use crate::fake_driver::{Config, FakeDriver, Tile};
-use crate::rig::{Rig, frame};
+use super::rig::{Rig, frame};
+use tileheap_testkit::fake_driver::{Config, FakeDriver, Tile};
 
 fn missing(tile: Tile) -> Vec<Missing> {
     let rig = Rig::new(Config {

@@ -9,7 +9,7 @@ use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{FrameNumber, Imports, Parity};
 use tileheap::units::Bytes;
 
-use crate::gpu::{Binding, Gpu, copy_to_buffer, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, copy_to_buffer, ways};
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 4, height: 4 };
 

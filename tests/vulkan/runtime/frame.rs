@@ -9,7 +9,7 @@ use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Imports, Parity};
 use tileheap::units::Bytes;
 
-use crate::gpu::{Binding, Gpu, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, ways};
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 32,

@@ -7,7 +7,7 @@ use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{FrameNumber, Imports, Parity};
 use tileheap::units::Bytes;
 
-use crate::gpu::{Binding, Gpu, Pipeline, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
 
 const WORDS: u64 = 64;
 

@@ -9,7 +9,7 @@ use tileheap::runtime::Imports;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::units::Bytes;
 
-use crate::gpu::{Gpu, copy_to_buffer, ways};
+use tileheap_testkit::gpu::{Gpu, copy_to_buffer, ways};
 
 fn frame() -> Frame {
     let base = vk::Extent2D { width: 4, height: 4 };

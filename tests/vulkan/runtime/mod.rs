@@ -1,10 +1,5 @@
 //! The runtime on a real driver: every test renders, dispatches or copies, and compares bytes. Validated where
 //! `TILEHEAP_VALIDATE=1`: a single message fails the test.
-#![cfg(feature = "runtime")]
-
-use tileheap_testkit as support;
-use tileheap_testkit::gpu;
-use tileheap_testkit::validation;
 
 mod attachments;
 mod externals;

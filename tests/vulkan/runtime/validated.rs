@@ -2,12 +2,12 @@
 
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
 
-use crate::validation::{DELIBERATE, make_mistakes, wanted};
+use tileheap_testkit::validation::{DELIBERATE, make_mistakes, wanted};
 
 #[test]
 fn mistakes_are_collected() {
     if !wanted() {
-        return crate::support::skip("the run is not validated: TILEHEAP_VALIDATE=1 is not set");
+        return tileheap_testkit::skip("the run is not validated: TILEHEAP_VALIDATE=1 is not set");
     }
     for without in [Capabilities::empty(), Capabilities::SYNCHRONIZATION_2] {
         let desc = ContextDesc {
@@ -18,7 +18,7 @@ fn mistakes_are_collected() {
         assert!(
             context
                 .validation_version()
-                .is_some_and(|version| version >= crate::validation::OLDEST_LAYER)
+                .is_some_and(|version| version >= tileheap_testkit::validation::OLDEST_LAYER)
         );
         let family = context.queues()[0].family;
         // SAFETY: they belong together; the messenger needs VK_EXT_debug_utils.

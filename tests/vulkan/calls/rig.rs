@@ -1,4 +1,4 @@
-//! A context on a fake driver, and a frame worth binding tile memory for.
+//! A context on a fake driver, and a frame that uses tile memory.
 
 use ash::vk;
 use tileheap::frame::{
@@ -9,7 +9,7 @@ use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{BoundFrame, Buffer, Context, ContextDesc, FrameNumber, FrameRecorder, Imports};
 use tileheap::units::Bytes;
 
-use crate::fake_driver::{Config, FakeDriver};
+use tileheap_testkit::fake_driver::{Config, FakeDriver};
 
 pub(crate) const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 480,

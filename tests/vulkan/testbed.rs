@@ -1,5 +1,4 @@
 //! The test bed itself: the validation layer that judges the other tests is new enough and awake.
-#![cfg(feature = "runtime")]
 
 use tileheap_testkit as support;
 use tileheap_testkit::validation;

@@ -3,8 +3,8 @@
 use ash::vk;
 use tileheap::plan::{MemoryKind, Strategy};
 
-use crate::fake_driver::{Call, Command, Config, Tile};
-use crate::rig::{Outside, Pool, Rig, frame, run};
+use super::rig::{Outside, Pool, Rig, frame, run};
+use tileheap_testkit::fake_driver::{Call, Command, Config, Tile};
 
 /// The commands that matter here, in short.
 fn short(commands: &[Command]) -> Vec<String> {

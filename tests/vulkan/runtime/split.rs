@@ -10,7 +10,7 @@ use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{BoundFrame, FrameNumber, Imports};
 use tileheap::units::Bytes;
 
-use crate::gpu::{Binding, Gpu, Pipeline, ways};
+use tileheap_testkit::gpu::{Binding, Gpu, Pipeline, ways};
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 32,

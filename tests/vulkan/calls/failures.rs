@@ -3,8 +3,8 @@
 use ash::vk;
 use tileheap::plan::MemoryKind;
 
-use crate::fake_driver::{Call, Config, FakeDriver};
-use crate::rig::{Outside, Pool, Rig, context, frame, run};
+use super::rig::{Outside, Pool, Rig, context, frame, run};
+use tileheap_testkit::fake_driver::{Call, Config, FakeDriver};
 
 /// A program from start to end, giving up at the first error. What it made is destroyed by what made it.
 fn program(driver: &FakeDriver) -> Result<(), String> {

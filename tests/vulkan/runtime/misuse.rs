@@ -11,7 +11,7 @@ use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Capabilities, ContextDesc, FrameNumber, Imports, RuntimeError};
 use tileheap::units::Bytes;
 
-use crate::gpu::Gpu;
+use tileheap_testkit::gpu::Gpu;
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 4, height: 4 };
 

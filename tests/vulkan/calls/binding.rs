@@ -4,8 +4,8 @@ use ash::vk;
 use tileheap::frame::{ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp};
 use tileheap::plan::MemoryKind;
 
-use crate::fake_driver::{Call, Config};
-use crate::rig::{EXTENT, Outside, Pool, Rig, frame, record};
+use super::rig::{EXTENT, Outside, Pool, Rig, frame, record};
+use tileheap_testkit::fake_driver::{Call, Config};
 
 /// A depth buffer that nobody needs after the pass that tests against it.
 fn lazy_frame() -> Frame {
@@ -84,7 +84,7 @@ fn blocks_are_whole_granules() {
         Outside::new(rig.context()),
     );
     let mut bound = rig.bind(&frame).expect("bound");
-    let number = crate::rig::run(rig.context(), &mut bound, &frame, &pool, &outside).expect("submitted");
+    let number = super::rig::run(rig.context(), &mut bound, &frame, &pool, &outside).expect("submitted");
     assert!(bound.wait(number, u64::MAX).expect("waited"));
     bound.retire();
     pool.destroy(rig.context());

@@ -8,7 +8,7 @@ use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
 use tileheap::runtime::{FrameNumber, Imports};
 
-use crate::gpu::{Gpu, copy_to_buffer, ways};
+use tileheap_testkit::gpu::{Gpu, copy_to_buffer, ways};
 
 const EXTENT: vk::Extent2D = vk::Extent2D { width: 8, height: 4 };
 

@@ -11,7 +11,7 @@ use tileheap::profile::binning::binning;
 use tileheap::runtime::{Capabilities, FrameNumber, Imports, RuntimeError};
 use tileheap::units::Bytes;
 
-use crate::gpu::{Gpu, ways};
+use tileheap_testkit::gpu::{Gpu, ways};
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 960,

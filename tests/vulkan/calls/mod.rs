@@ -1,0 +1,8 @@
+//! The runtime on the fake driver: the tile path as it is recorded, the chain of detection, and what every
+//! failing call leaves behind (nothing).
+
+mod binding;
+mod detection;
+mod failures;
+mod recording;
+pub(crate) mod rig;
