@@ -34,17 +34,6 @@ entry_points! {
         result
     }
 
-    /// Forgets it.
-    fn vkDestroyShaderModule(
-        handle: vk::Device,
-        module: vk::ShaderModule,
-        allocator: *const vk::AllocationCallbacks<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        device.descriptors.modules.remove(module.as_raw());
-        call_down!(device.driver.commands, vkDestroyShaderModule(handle, module, allocator));
-    }
-
     /// Remembers the descriptors that each pipeline accesses.
     fn vkCreateGraphicsPipelines(
         handle: vk::Device,
@@ -112,13 +101,6 @@ entry_points! {
             }
         }
         result
-    }
-
-    /// Forgets it.
-    fn vkDestroyPipeline(handle: vk::Device, pipeline: vk::Pipeline, allocator: *const vk::AllocationCallbacks<'_>) {
-        let Some(device) = device_of(handle) else { return };
-        device.descriptors.pipelines.remove(pipeline.as_raw());
-        call_down!(device.driver.commands, vkDestroyPipeline(handle, pipeline, allocator));
     }
 
     /// New sets hold nothing.
@@ -223,17 +205,6 @@ entry_points! {
             device.descriptors.templates.insert(unsafe { *out }.as_raw(), Arc::new(template));
         }
         result
-    }
-
-    /// Forgets it.
-    fn vkDestroyDescriptorUpdateTemplate(
-        handle: vk::Device,
-        template: vk::DescriptorUpdateTemplate,
-        allocator: *const vk::AllocationCallbacks<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        device.descriptors.templates.remove(template.as_raw());
-        call_down!(device.driver.commands, vkDestroyDescriptorUpdateTemplate(handle, template, allocator));
     }
 
     /// Remembers which descriptors are tile resources.

@@ -15,6 +15,7 @@ use super::actions::*;
 use super::bindings::*;
 use super::command_buffers::*;
 use super::descriptor_sets::*;
+use super::destroy::*;
 use super::device::{Enabled, device_of};
 use super::devices::*;
 use super::hook::{Hook, Mode, hook};

@@ -17,25 +17,99 @@ use super::tile_objects;
 use crate::tables::extended_flags;
 
 macro_rules! requirements_queries {
-    ($($command:ident),+ $(,)?) => {
+    ($($command:ident: $info:ty;)+) => {
         entry_points! {$(
             /// The driver's result with its memory types remapped.
-            fn $command(handle: vk::Device, info: *const c_void, out: *mut vk::MemoryRequirements2<'_>) {
+            fn $command(handle: vk::Device, info: *const $info, out: *mut vk::MemoryRequirements2<'_>) {
                 let Some(device) = device_of(handle) else { return };
                 call_down!(device.driver.commands, $command(handle, info, out));
                 // SAFETY: Valid usage, and filled by the driver.
-                let needs = unsafe { &mut (*out).memory_requirements };
-                needs.memory_type_bits = device.shown_bits(needs.memory_type_bits);
+                remap(&device, unsafe { &mut (*out).memory_requirements.memory_type_bits });
             }
         )+}
     };
 }
 
 requirements_queries! {
-    vkGetGeneratedCommandsMemoryRequirementsEXT,
-    vkGetTensorMemoryRequirementsARM,
-    vkGetDeviceTensorMemoryRequirementsARM,
-    vkGetDataGraphPipelineSessionMemoryRequirementsARM,
+    vkGetGeneratedCommandsMemoryRequirementsEXT: c_void;
+    vkGetTensorMemoryRequirementsARM: c_void;
+    vkGetDeviceTensorMemoryRequirementsARM: c_void;
+    vkGetDataGraphPipelineSessionMemoryRequirementsARM: c_void;
+    vkGetAccelerationStructureMemoryRequirementsNV: vk::AccelerationStructureMemoryRequirementsInfoNV<'_>;
+    vkGetGeneratedCommandsMemoryRequirementsNV: vk::GeneratedCommandsMemoryRequirementsInfoNV<'_>;
+}
+
+macro_rules! import_queries {
+    ($($command:ident($($arg:ident: $type:ty),+) -> $out:ty;)+) => {
+        entry_points! {$(
+            /// The driver's result with its memory types remapped.
+            fn $command(handle: vk::Device, $($arg: $type,)+ out: *mut $out) -> vk::Result {
+                let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+                let result = call_down!(device.driver.commands, $command(handle, $($arg,)+ out));
+                if result == vk::Result::SUCCESS {
+                    // SAFETY: Filled by the driver.
+                    remap(&device, unsafe { &mut (*out).memory_type_bits });
+                }
+                result
+            }
+        )+}
+    };
+}
+
+import_queries! {
+    vkGetMemoryFdPropertiesKHR(kind: vk::ExternalMemoryHandleTypeFlags, fd: c_int) -> vk::MemoryFdPropertiesKHR<'_>;
+    vkGetMemoryHostPointerPropertiesEXT(kind: vk::ExternalMemoryHandleTypeFlags, pointer: *const c_void)
+        -> vk::MemoryHostPointerPropertiesEXT<'_>;
+    vkGetMemoryWin32HandlePropertiesKHR(kind: vk::ExternalMemoryHandleTypeFlags, external: vk::HANDLE)
+        -> vk::MemoryWin32HandlePropertiesKHR<'_>;
+    vkGetMemoryZirconHandlePropertiesFUCHSIA(kind: vk::ExternalMemoryHandleTypeFlags, external: vk::zx_handle_t)
+        -> vk::MemoryZirconHandlePropertiesFUCHSIA<'_>;
+    vkGetAndroidHardwareBufferPropertiesANDROID(buffer: *const vk::AHardwareBuffer)
+        -> vk::AndroidHardwareBufferPropertiesANDROID<'_>;
+    vkGetBufferCollectionPropertiesFUCHSIA(collection: vk::BufferCollectionFUCHSIA)
+        -> vk::BufferCollectionPropertiesFUCHSIA<'_>;
+}
+
+macro_rules! binds {
+    ($($one:ident($resource:ty), $several:ident($info:ty, $field:ident), $kind:ident in $map:ident;)+) => {
+        entry_points! {$(
+            /// Binds to the heap where the object is tile memory.
+            fn $one(
+                handle: vk::Device,
+                resource: $resource,
+                object: vk::DeviceMemory,
+                offset: vk::DeviceSize,
+            ) -> vk::Result {
+                let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+                let known = device.resources.$map.get(resource.as_raw());
+                match tile_objects::place(&device, known, (vk::ObjectType::$kind, resource.as_raw()), object, offset) {
+                    Ok(below) => call_down!(device.driver.commands, $one(handle, resource, below, offset)),
+                    Err(error) => error,
+                }
+            }
+
+            /// The same of several resources.
+            fn $several(handle: vk::Device, count: u32, infos: *const $info) -> vk::Result {
+                let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+                // SAFETY: Valid usage.
+                let mut infos = unsafe { elements(infos, count) }.to_vec();
+                for info in &mut infos {
+                    let about = (vk::ObjectType::$kind, info.$field.as_raw());
+                    let known = device.resources.$map.get(info.$field.as_raw());
+                    match tile_objects::place(&device, known, about, info.memory, info.memory_offset) {
+                        Ok(below) => info.memory = below,
+                        Err(error) => return error,
+                    }
+                }
+                call_down!(device.driver.commands, $several(handle, count, infos.as_ptr()))
+            }
+        )+}
+    };
+}
+
+binds! {
+    vkBindImageMemory(vk::Image), vkBindImageMemory2(vk::BindImageMemoryInfo<'_>, image), IMAGE in images;
+    vkBindBufferMemory(vk::Buffer), vkBindBufferMemory2(vk::BindBufferMemoryInfo<'_>, buffer), BUFFER in buffers;
 }
 
 /// Completes the requirements of a resource: types remapped, the tile type added, tile requirements filled.
@@ -97,13 +171,6 @@ entry_points! {
         let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
         // SAFETY: Valid usage: a valid structure.
         tile_objects::allocate(&device, unsafe { &*info }, allocator, out)
-    }
-
-    /// Forgets a tile memory object, and frees the handle's allocation.
-    fn vkFreeMemory(handle: vk::Device, object: vk::DeviceMemory, allocator: *const vk::AllocationCallbacks<'_>) {
-        let Some(device) = device_of(handle) else { return };
-        device.resources.objects.remove(object.as_raw());
-        call_down!(device.driver.commands, vkFreeMemory(handle, object, allocator));
     }
 
     /// Tile memory is not host visible.
@@ -233,124 +300,6 @@ entry_points! {
         unsafe { complete(&device, out, needs, false) };
     }
 
-    /// Remapped types; so in every query of imports below.
-    fn vkGetMemoryFdPropertiesKHR(
-        handle: vk::Device,
-        kind: vk::ExternalMemoryHandleTypeFlags,
-        fd: c_int,
-        out: *mut vk::MemoryFdPropertiesKHR<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = call_down!(device.driver.commands, vkGetMemoryFdPropertiesKHR(handle, kind, fd, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Filled by the driver.
-            remap(&device, unsafe { &mut (*out).memory_type_bits });
-        }
-        result
-    }
-
-    /// Of host memory.
-    fn vkGetMemoryHostPointerPropertiesEXT(
-        handle: vk::Device,
-        kind: vk::ExternalMemoryHandleTypeFlags,
-        pointer: *const c_void,
-        out: *mut vk::MemoryHostPointerPropertiesEXT<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = call_down!(device.driver.commands, vkGetMemoryHostPointerPropertiesEXT(handle, kind, pointer, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Filled by the driver.
-            remap(&device, unsafe { &mut (*out).memory_type_bits });
-        }
-        result
-    }
-
-    /// Of Windows handles.
-    fn vkGetMemoryWin32HandlePropertiesKHR(
-        handle: vk::Device,
-        kind: vk::ExternalMemoryHandleTypeFlags,
-        external: vk::HANDLE,
-        out: *mut vk::MemoryWin32HandlePropertiesKHR<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = call_down!(device.driver.commands, vkGetMemoryWin32HandlePropertiesKHR(handle, kind, external, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Filled by the driver.
-            remap(&device, unsafe { &mut (*out).memory_type_bits });
-        }
-        result
-    }
-
-    /// Of Fuchsia handles.
-    fn vkGetMemoryZirconHandlePropertiesFUCHSIA(
-        handle: vk::Device,
-        kind: vk::ExternalMemoryHandleTypeFlags,
-        external: vk::zx_handle_t,
-        out: *mut vk::MemoryZirconHandlePropertiesFUCHSIA<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = call_down!(device.driver.commands, vkGetMemoryZirconHandlePropertiesFUCHSIA(handle, kind, external, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Filled by the driver.
-            remap(&device, unsafe { &mut (*out).memory_type_bits });
-        }
-        result
-    }
-
-    /// Of Android hardware buffers.
-    fn vkGetAndroidHardwareBufferPropertiesANDROID(
-        handle: vk::Device,
-        buffer: *const vk::AHardwareBuffer,
-        out: *mut vk::AndroidHardwareBufferPropertiesANDROID<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = call_down!(device.driver.commands, vkGetAndroidHardwareBufferPropertiesANDROID(handle, buffer, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Filled by the driver.
-            remap(&device, unsafe { &mut (*out).memory_type_bits });
-        }
-        result
-    }
-
-    /// Of Fuchsia buffer collections.
-    fn vkGetBufferCollectionPropertiesFUCHSIA(
-        handle: vk::Device,
-        collection: vk::BufferCollectionFUCHSIA,
-        out: *mut vk::BufferCollectionPropertiesFUCHSIA<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let result = call_down!(device.driver.commands, vkGetBufferCollectionPropertiesFUCHSIA(handle, collection, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Filled by the driver.
-            remap(&device, unsafe { &mut (*out).memory_type_bits });
-        }
-        result
-    }
-
-    /// Of acceleration structures.
-    fn vkGetAccelerationStructureMemoryRequirementsNV(
-        handle: vk::Device,
-        info: *const vk::AccelerationStructureMemoryRequirementsInfoNV<'_>,
-        out: *mut vk::MemoryRequirements2KHR<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        call_down!(device.driver.commands, vkGetAccelerationStructureMemoryRequirementsNV(handle, info, out));
-        // SAFETY: Filled by the driver.
-        remap(&device, unsafe { &mut (*out).memory_requirements.memory_type_bits });
-    }
-
-    /// Of generated commands.
-    fn vkGetGeneratedCommandsMemoryRequirementsNV(
-        handle: vk::Device,
-        info: *const vk::GeneratedCommandsMemoryRequirementsInfoNV<'_>,
-        out: *mut vk::MemoryRequirements2<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        call_down!(device.driver.commands, vkGetGeneratedCommandsMemoryRequirementsNV(handle, info, out));
-        // SAFETY: Filled by the driver.
-        remap(&device, unsafe { &mut (*out).memory_requirements.memory_type_bits });
-    }
-
     /// Of video sessions.
     fn vkGetVideoSessionMemoryRequirementsKHR(
         handle: vk::Device,
@@ -399,75 +348,6 @@ entry_points! {
         }
     }
 
-    /// Binds to the heap where the object is tile memory.
-    fn vkBindImageMemory(
-        handle: vk::Device,
-        image: vk::Image,
-        object: vk::DeviceMemory,
-        offset: vk::DeviceSize,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let resource = device.resources.images.get(image.as_raw());
-        match tile_objects::place(&device, resource, (vk::ObjectType::IMAGE, image.as_raw()), object, offset) {
-            Ok(below) => call_down!(device.driver.commands, vkBindImageMemory(handle, image, below, offset)),
-            Err(error) => error,
-        }
-    }
-
-    /// The same of buffers.
-    fn vkBindBufferMemory(
-        handle: vk::Device,
-        buffer: vk::Buffer,
-        object: vk::DeviceMemory,
-        offset: vk::DeviceSize,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        let resource = device.resources.buffers.get(buffer.as_raw());
-        match tile_objects::place(&device, resource, (vk::ObjectType::BUFFER, buffer.as_raw()), object, offset) {
-            Ok(below) => call_down!(device.driver.commands, vkBindBufferMemory(handle, buffer, below, offset)),
-            Err(error) => error,
-        }
-    }
-
-    /// The same of several images.
-    fn vkBindImageMemory2(
-        handle: vk::Device,
-        count: u32,
-        infos: *const vk::BindImageMemoryInfo<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        // SAFETY: Valid usage.
-        let mut infos = unsafe { elements(infos, count) }.to_vec();
-        for info in &mut infos {
-            let about = (vk::ObjectType::IMAGE, info.image.as_raw());
-            let resource = device.resources.images.get(info.image.as_raw());
-            match tile_objects::place(&device, resource, about, info.memory, info.memory_offset) {
-                Ok(below) => info.memory = below,
-                Err(error) => return error,
-            }
-        }
-        call_down!(device.driver.commands, vkBindImageMemory2(handle, count, infos.as_ptr()))
-    }
-
-    /// The same of several buffers.
-    fn vkBindBufferMemory2(
-        handle: vk::Device,
-        count: u32,
-        infos: *const vk::BindBufferMemoryInfo<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
-        // SAFETY: Valid usage.
-        let mut infos = unsafe { elements(infos, count) }.to_vec();
-        for info in &mut infos {
-            let about = (vk::ObjectType::BUFFER, info.buffer.as_raw());
-            let resource = device.resources.buffers.get(info.buffer.as_raw());
-            match tile_objects::place(&device, resource, about, info.memory, info.memory_offset) {
-                Ok(below) => info.memory = below,
-                Err(error) => return error,
-            }
-        }
-        call_down!(device.driver.commands, vkBindBufferMemory2(handle, count, infos.as_ptr()))
-    }
 }
 
 fn remap(device: &Device, bits: &mut u32) {

@@ -15,6 +15,7 @@ mod android;
 pub(crate) mod bindings;
 pub(crate) mod command_buffers;
 pub(crate) mod descriptor_sets;
+pub(crate) mod destroy;
 pub(crate) mod device;
 pub(crate) mod devices;
 pub(crate) mod driver;

@@ -42,14 +42,6 @@ entry_points! {
         result
     }
 
-    /// Forgets it.
-    fn vkDestroyImage(handle: vk::Device, image: vk::Image, allocator: *const vk::AllocationCallbacks<'_>) {
-        let Some(device) = device_of(handle) else { return };
-        device.resources.images.remove(image.as_raw());
-        device.resources.transient_images.remove(image.as_raw());
-        call_down!(device.driver.commands, vkDestroyImage(handle, image, allocator));
-    }
-
     /// Without the tile bit below; what has it is remembered.
     fn vkCreateBuffer(
         handle: vk::Device,
@@ -70,13 +62,6 @@ entry_points! {
             remember_buffer(&device, unsafe { *out }, &create);
         }
         result
-    }
-
-    /// Forgets it.
-    fn vkDestroyBuffer(handle: vk::Device, buffer: vk::Buffer, allocator: *const vk::AllocationCallbacks<'_>) {
-        let Some(device) = device_of(handle) else { return };
-        device.resources.buffers.remove(buffer.as_raw());
-        call_down!(device.driver.commands, vkDestroyBuffer(handle, buffer, allocator));
     }
 
     /// Without the tile bit below; views of tile images are remembered.
@@ -102,13 +87,6 @@ entry_points! {
         result
     }
 
-    /// Forgets it.
-    fn vkDestroyImageView(handle: vk::Device, view: vk::ImageView, allocator: *const vk::AllocationCallbacks<'_>) {
-        let Some(device) = device_of(handle) else { return };
-        device.resources.image_views.remove(view.as_raw());
-        call_down!(device.driver.commands, vkDestroyImageView(handle, view, allocator));
-    }
-
     /// Without the tile bit below; views of tile buffers are remembered.
     fn vkCreateBufferView(
         handle: vk::Device,
@@ -130,13 +108,6 @@ entry_points! {
             device.resources.buffer_views.insert(unsafe { *out }.as_raw(), buffer);
         }
         result
-    }
-
-    /// Forgets it.
-    fn vkDestroyBufferView(handle: vk::Device, view: vk::BufferView, allocator: *const vk::AllocationCallbacks<'_>) {
-        let Some(device) = device_of(handle) else { return };
-        device.resources.buffer_views.remove(view.as_raw());
-        call_down!(device.driver.commands, vkDestroyBufferView(handle, view, allocator));
     }
 
     /// Without the tile bit in attachment descriptions; which attachments are tile images is remembered.
@@ -171,17 +142,6 @@ entry_points! {
             device.resources.framebuffers.insert(unsafe { *out }.as_raw(), Arc::new(framebuffer));
         }
         result
-    }
-
-    /// Forgets it.
-    fn vkDestroyFramebuffer(
-        handle: vk::Device,
-        framebuffer: vk::Framebuffer,
-        allocator: *const vk::AllocationCallbacks<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        device.resources.framebuffers.remove(framebuffer.as_raw());
-        call_down!(device.driver.commands, vkDestroyFramebuffer(handle, framebuffer, allocator));
     }
 
     /// Without the layer's structures below; what it does to attachments is remembered.
@@ -226,17 +186,6 @@ entry_points! {
             device.resources.render_passes.insert(unsafe { *out }.as_raw(), Arc::new(pass));
         }
         result
-    }
-
-    /// Forgets it.
-    fn vkDestroyRenderPass(
-        handle: vk::Device,
-        pass: vk::RenderPass,
-        allocator: *const vk::AllocationCallbacks<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        device.resources.render_passes.remove(pass.as_raw());
-        call_down!(device.driver.commands, vkDestroyRenderPass(handle, pass, allocator));
     }
 
     /// Without the tile bit below.
