@@ -149,7 +149,7 @@ fn what_is_used_densely_in_one_batch_lives_on_chip_there() {
     let text = plan.to_string();
     assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
     assert!(
-        text.contains("split lifetimes") && text.contains("written by stores"),
+        text.contains("split lifetimes") && text.contains("stored by splits"),
         "{text}"
     );
     assert_eq!(Plan::from_json(&frame, &plan.to_json()).unwrap(), plan);

@@ -8,7 +8,7 @@
 //!   "objects": [{ "memory": "tile", "memory_type": 0, "size": 552960 }],
 //!   "resources": [{
 //!     "name": "motion",
-//!     "reason": { "kind": "tile", "savings": 1105920, "text": "1.1 MiB of traffic a frame stay on chip" },
+//!     "reason": { "kind": "tile", "savings": 1105920, "text": "keeps 1.1 MiB of traffic per frame on chip" },
 //!     "accesses": [{ "pass": "draw", "kind": "color_attachment", "version": "current", "reads": false, "writes": true, "count": 1 }],
 //!     "first_placement": 0,
 //!     "placements": [{ "index": 0, "memory": "tile", "object": 0, "offset": 0, "size": 552960,

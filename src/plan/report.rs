@@ -32,11 +32,11 @@ impl fmt::Display for Plan {
         self.write_memory(f, MemoryKind::Tile, "Tile memory")?;
         self.write_memory(f, MemoryKind::Lazy, "Lazily allocated memory")?;
         self.write_memory(f, MemoryKind::Arena, "Arenas in ordinary memory")?;
-        self.write_memory(f, MemoryKind::Dedicated, "Allocations of their own")?;
-        self.write_names(f, "The caller's own", |reason| {
+        self.write_memory(f, MemoryKind::Dedicated, "Dedicated allocations")?;
+        self.write_names(f, "External resources", |reason| {
             reason == PlacementReason::External
         })?;
-        self.write_names(f, "Used by no pass", |reason| reason == PlacementReason::Unused)?;
+        self.write_names(f, "Unused resources", |reason| reason == PlacementReason::Unused)?;
         self.write_passes(f)?;
         map::write(self, f)?;
         self.write_totals(f)
@@ -84,7 +84,7 @@ impl Plan {
         let aliasing = if self.options.aliasing {
             ""
         } else {
-            ", nothing shares bytes"
+            ", no aliasing"
         };
         let ladder = match self.options.ladder {
             Ladder::Off => ", no ladders",
@@ -102,7 +102,7 @@ impl Plan {
             ", no lazily allocated memory"
         };
         let limit = match self.options.tile_limit {
-            Some(limit) if self.profile.tile.is_some() => format!(", at most {limit} of the tile heap"),
+            Some(limit) if self.profile.tile.is_some() => format!(", limited to {limit} of the tile heap"),
             _ => String::new(),
         };
         writeln!(
@@ -122,7 +122,7 @@ impl Plan {
         objects.dedup();
         let bytes: Bytes = objects.iter().map(|&object| self.objects[object].size).sum();
         match memory {
-            MemoryKind::Tile => writeln!(f, "\n{title}: {} bound at most", self.totals.tile_bytes)?,
+            MemoryKind::Tile => writeln!(f, "\n{title}: largest binding {}", self.totals.tile_bytes)?,
             _ => writeln!(f, "\n{title}: {bytes} in {}", counted(objects.len(), "object"))?,
         }
         let mut table = Table::new(vec![
@@ -204,7 +204,7 @@ impl Plan {
             Column::left("queue, batch, command buffer", 40),
         ];
         if tile {
-            columns.extend([Column::right("bound"), Column::right("alive there")]);
+            columns.extend([Column::right("bound"), Column::right("live")]);
         }
         columns.push(Column::right("barriers"));
         let mut table = Table::new(columns);
@@ -241,56 +241,56 @@ impl Plan {
                 "traffic eligible for tile memory",
                 eligible,
                 String::new(),
-                "reads and writes times size",
+                "accesses times size",
             );
             row(
                 "traffic kept on chip",
                 kept,
                 percent(kept, eligible),
-                "of what is eligible",
+                "of eligible traffic",
             );
             if totals.stored_bytes > Bytes::ZERO {
                 row(
-                    "written by stores",
+                    "stored by splits",
                     totals.stored_bytes,
                     percent(totals.stored_bytes, eligible),
-                    "not kept: what ends stays in tile memory",
+                    "traffic to memory",
                 );
             }
             row(
-                "tile memory bound, at most",
+                "largest bound tile memory",
                 totals.tile_bytes,
                 percent(totals.tile_bytes, tile.size),
                 "of the heap",
             );
             let live = totals.tile_peak_live;
             row(
-                "alive in tile memory, at most",
+                "most live bytes in tile memory",
                 live,
                 percent(live, totals.tile_bytes),
-                "of what is bound",
+                "of the bound tile memory",
             );
             let live = totals.live_bytes;
             row(
-                "tile memory bound, over the passes",
+                "bound tile memory, summed over passes",
                 totals.reserved_bytes,
                 percent(totals.reserved_bytes, live),
-                "of what is alive there",
+                "of live bytes",
             );
             row(
-                "… with one object for each run of lifetimes",
+                "… with one object for overlapping lifetimes",
                 totals.reserved_bytes_by_runs,
                 percent(totals.reserved_bytes_by_runs, live),
-                "of what is alive there",
+                "of live bytes",
             );
         }
         let binning_cost = self.binning_cost();
         if binning_cost > Bytes::ZERO {
             row(
-                "binning_cost of what is bound",
+                "binning cost of bound tile memory",
                 binning_cost,
                 percent_up(binning_cost, totals.on_chip_bytes),
-                "of what is kept: more bins in render passes",
+                "of traffic kept on chip",
             );
         }
         let (arena, peak, apart) = (
@@ -302,7 +302,7 @@ impl Plan {
             "arenas",
             arena,
             percent(arena, peak),
-            "of the most alive at once, the lower bound",
+            "of the lower bound, the most live bytes",
         );
         row(
             "arenas without aliasing",
@@ -328,17 +328,17 @@ impl Plan {
         let steps = counted(found.steps as usize, "step");
         if found.is_proved() {
             let least = if found.least_reserved {
-                ", nor is one as good that binds less"
+                ", and no equally good plan binds less"
             } else {
                 ""
             };
-            return writeln!(f, "  Proved in {steps}: no choice of residents is better{least}.");
+            return writeln!(f, "  Proved optimal in {steps}{least}.");
         }
         let (value, bound) = (found.value.unsigned_abs(), found.upper_bound.unsigned_abs());
         let more = percent_up(Bytes(bound.saturating_sub(value)), Bytes(value));
         writeln!(
             f,
-            "  At best {more} more could be kept on chip: {steps} were not enough for a proof."
+            "  At most {more} more could stay on chip: not proved in {steps}."
         )
     }
 

@@ -51,7 +51,7 @@ impl NotTile {
             NotTile::History | NotTile::CrossesWindows { .. } => {
                 "tile contents end with the batch, or with the submit where the device has queueSubmitBoundary"
             }
-            NotTile::CrossesQueues { .. } => "each queue has tile contents of its own",
+            NotTile::CrossesQueues { .. } => "each queue has its own tile contents",
             NotTile::Transfer { .. } | NotTile::DeclaredUsage if image => {
                 "tile images have no transfer usage: VK_QCOM_tile_memory_heap, VkImages"
             }
@@ -61,48 +61,45 @@ impl NotTile {
             NotTile::ResolveTarget { .. } => {
                 "VUID-VkRenderingAttachmentInfo-resolveImageView-10728, VUID-VkFramebufferCreateInfo-pAttachments-12327"
             }
-            NotTile::Stored { .. } => "it is stored out of tile memory",
-            NotTile::OnePass { .. } => "one render pass alone uses it",
+            NotTile::Stored { .. } => "stored to ordinary memory by a split",
+            NotTile::OnePass { .. } => "only one render pass uses it",
             NotTile::Refused => "the driver has no VkTileMemoryRequirementsQCOM for it",
             NotTile::TooLarge { .. } => "VUID-vkAllocateMemory-pAllocateInfo-01713",
             NotTile::CostExceedsSavings { .. } => {
-                "what is reserved takes GMEM from the driver's binning: VK_QCOM_tile_memory_heap, vkCmdBindTileMemoryQCOM"
+                "bound tile memory reduces the GMEM for binning: VK_QCOM_tile_memory_heap, vkCmdBindTileMemoryQCOM"
             }
-            NotTile::Excluded { .. } => "the frame asks for ordinary memory",
-            NotTile::NoRoom { .. } => "what lifetimes at the same time must not share bytes",
+            NotTile::Excluded { .. } => "excluded by the frame",
+            NotTile::NoRoom { .. } => "resources with overlapping lifetimes must not share bytes",
         }
     }
 }
 
 impl Plan {
-    /// Why `resource` lives where it lives, in words, and what would help where it is not on chip.
+    /// The reason for the placement of `resource`, and a remedy if it is not on chip.
     ///
-    /// One line without a full stop: `3.7 MiB of traffic a frame stay on chip`.
+    /// One line without a full stop: `keeps 3.7 MiB of traffic per frame on chip`.
     pub fn reason_text(&self, resource: ResourceId) -> String {
         match self.resources[resource.index()].reason {
-            PlacementReason::Unused => "no pass uses it: it gets no memory".to_owned(),
-            PlacementReason::External => "the caller's memory".to_owned(),
+            PlacementReason::Unused => "unused: no pass accesses it".to_owned(),
+            PlacementReason::External => "external memory".to_owned(),
             PlacementReason::Lazy { pass } => {
-                format!(
-                    "lifetimes inside {} alone and never leaves the chip",
-                    self.pass(pass)
-                )
+                format!("used only in {}, and never leaves the chip", self.pass(pass))
             }
             PlacementReason::Tile { savings } => {
                 let store = self.stores().iter().find(|store| store.from == resource);
                 let less = store.map_or_else(String::new, |store| {
                     format!(
-                        ", less the {:#} that {} writes",
+                        ", less {:#} stored by {}",
                         self.stored_bytes(store),
                         self.pass(store.pass)
                     )
                 });
-                format!("{savings:#} of traffic a frame stay on chip{less}")
+                format!("keeps {savings:#} of traffic per frame on chip{less}")
             }
             PlacementReason::Arena(why) => self.not_tile_in_words(resource, why),
             PlacementReason::Dedicated(why) => {
                 format!(
-                    "the driver wants an allocation of its own; {}",
+                    "the driver requires a dedicated allocation; {}",
                     self.not_tile_in_words(resource, why)
                 )
             }
@@ -121,7 +118,7 @@ impl Plan {
         );
         match self.frame.splits(resource) {
             Err(obstacle) if long && split::is_asked(&self.options) => {
-                format!("{text}; no part of its lifetime either: {obstacle}")
+                format!("{text}; its lifetime cannot be split: {obstacle}")
             }
             _ => text,
         }
@@ -130,20 +127,22 @@ impl Plan {
     fn constraint_in_words(&self, resource: ResourceId, why: NotTile) -> String {
         if let Some(store) = self.stores().iter().find(|store| store.to == resource) {
             return format!(
-                "in tile memory until {}, which stores it here; the rest of its lifetime is not savings the room, or not allowed there",
+                "in tile memory until {} stores it here: the rest of its lifetime saves less than the space costs, or is not eligible",
                 self.pass(store.pass)
             );
         }
         let kind = &self.frame.resource(resource).kind;
         match why {
             NotTile::NoTileHeap if self.profile.tile.is_some() && self.options.strategy == Strategy::Off => {
-                "strategy `off` leaves tile memory alone".to_owned()
+                "strategy `off` uses no tile memory".to_owned()
             }
             NotTile::NoTileHeap => "the device has no tile memory".to_owned(),
-            NotTile::History => "the next frame reads it, and tile contents die before".to_owned(),
+            NotTile::History => {
+                "the next frame reads it, and tile contents do not last until then".to_owned()
+            }
             NotTile::CrossesWindows { last, next } => self.crossing_in_words(last, next),
             NotTile::CrossesQueues { last, next } => format!(
-                "moves from queue `{}` to queue `{}` after {}, and each queue has tile contents of its own: keep {} on \
+                "moves from queue `{}` to queue `{}` after {}, and each queue has its own tile contents: keep {} on \
                  the first queue to keep it on chip",
                 self.queue(last),
                 self.queue(next),
@@ -170,11 +169,11 @@ impl Plan {
             NotTile::Stored { pass } => format!("{} stores it here", self.pass(pass)),
             NotTile::OnePass { pass } => {
                 let lazy = match (self.options.lazy, self.profile.lazy_type_bits() != 0) {
-                    (false, true) => "lazily allocated memory, which would spare its bytes, is switched off",
-                    _ => "no lazily allocated memory can spare its bytes",
+                    (false, true) => "lazily allocated memory, which could avoid the allocation, is disabled",
+                    _ => "there is no lazily allocated memory to avoid the allocation",
                 };
                 format!(
-                    "lifetimes inside {} alone, whose own binning keeps it on chip; {lazy}",
+                    "used only in {}, whose own tiles keep it on chip; {lazy}",
                     self.pass(pass)
                 )
             }
@@ -182,29 +181,29 @@ impl Plan {
                 let beyond =
                     usage_beyond_tile(kind, self.profile.tile.is_some_and(|tile| tile.buffer_transfers));
                 format!(
-                    "its declared usage {} is more than tile memory allows: declare only what passes need",
+                    "its declared usage {} is not allowed in tile memory: declare only what passes need",
                     beyond.join(" | ")
                 )
             }
             NotTile::Refused => self.refusal_in_words(resource),
-            NotTile::Excluded { savings } => format!(
-                "kept off tile memory as asked, where {savings:#} of its traffic a frame could stay on chip"
-            ),
+            NotTile::Excluded { savings } => {
+                format!("excluded from tile memory, where it could save {savings:#} of traffic per frame")
+            }
             NotTile::TooLarge { size, heap } if self.profile.tile.is_some_and(|tile| heap < tile.size) => {
-                format!("its {size:#} exceed the {heap:#} of the heap that may be used")
+                format!("its size of {size:#} exceeds the limit of {heap:#} of the heap")
             }
             NotTile::TooLarge { size, heap } => format!(
-                "its {size:#} exceed the whole heap of {heap:#}: it fits with {} % fewer bytes (a smaller format or extent)",
+                "its size of {size:#} exceeds the heap of {heap:#}: it would fit with {} % fewer bytes (a smaller format or extent)",
                 percent_up(size.0.saturating_sub(heap.0), size.0)
             ),
             NotTile::CostExceedsSavings {
                 savings,
                 binning_cost,
             } => format!(
-                "its {savings:#} of traffic a frame are less than the binning_cost of reserving room for it, {binning_cost:#} of more bins in its passes"
+                "its savings of {savings:#} of traffic per frame are less than the binning cost of {binning_cost:#} in its passes"
             ),
             NotTile::NoRoom { savings, conflicts } => format!(
-                "no room for its {savings:#} of traffic a frame beside {}: end their lifetimes sooner, or shrink it",
+                "no room beside {}, with savings of {savings:#} per frame: shorten their lifetimes, or shrink it",
                 self.conflicts_text(conflicts)
             ),
         }
@@ -227,7 +226,7 @@ impl Plan {
         };
         let plural = if by_submit { "submits" } else { "batches" };
         format!(
-            "crosses from {what} {from} to {what} {to} after {}: it could stay on chip if the {plural} were one",
+            "crosses from {what} {from} to {what} {to} after {}: it could stay on chip if the {plural} were fused",
             self.pass(last)
         )
     }
@@ -235,10 +234,10 @@ impl Plan {
     fn refusal_in_words(&self, resource: ResourceId) -> String {
         let needs = &self.requirements.resources[resource.index()];
         if needs.dedicated == Dedicated::Required && needs.tile.is_some() {
-            return "what must have an allocation of its own cannot share tile memory".to_owned();
+            return "a dedicated allocation cannot share tile memory".to_owned();
         }
         if self.options.windows == WindowRule::WholeFrame {
-            return "its tile requirement is none".to_owned();
+            return "it has no tile memory requirements".to_owned();
         }
         let kind = &self.frame.resource(resource).kind;
         let beyond = beyond_guaranteed(kind);
@@ -246,7 +245,7 @@ impl Plan {
             "the driver refuses it in tile memory: another format or usage may help".to_owned()
         } else {
             format!(
-                "the driver refuses {} in tile memory: one 2D level, layer and sample is what every driver takes",
+                "the driver refuses {} in tile memory: every driver supports one 2D level, layer and sample",
                 beyond.join(", ")
             )
         }
@@ -257,7 +256,7 @@ impl Plan {
         const NAMED: usize = 3;
         let residents = conflicts.of(&self.conflicts);
         if residents.is_empty() {
-            return "what is bound already".to_owned();
+            return "the bound tile memory".to_owned();
         }
         let named = residents
             .iter()
@@ -320,7 +319,7 @@ fn usage_beyond_tile(kind: &ResourceKind, buffer_transfers: bool) -> Vec<String>
     }
 }
 
-/// What of a resource lies outside the set that every driver takes into tile memory.
+/// Properties of a resource outside the set that every driver supports in tile memory.
 fn beyond_guaranteed(kind: &ResourceKind) -> Vec<String> {
     let mut beyond = Vec::new();
     if let ResourceKind::Image { desc, .. } = kind {

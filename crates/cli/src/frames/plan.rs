@@ -64,9 +64,9 @@ pub(crate) struct FrameOptions {
     /// Require a resource in tile memory, or fail with the rule that forbids it; may be repeated
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) pin: Vec<String>,
-    /// Keep a resource out of tile memory; may be repeated
-    #[arg(long, value_name = "RESOURCE")]
-    pub(crate) keep_off: Vec<String>,
+    /// Never place a resource in tile memory; may be repeated
+    #[arg(long, alias = "keep-off", value_name = "RESOURCE")]
+    pub(crate) exclude: Vec<String>,
 }
 
 /// How the sizes of resources are computed.
@@ -133,7 +133,7 @@ impl FrameOptions {
         Ok(tileheap::plan::plan(frame, &Arc::new(needs), &profile, &options)?)
     }
 
-    /// Applies weights, `--pin` and `--keep-off` to a frame.
+    /// Applies weights, `--pin` and `--exclude` to a frame.
     fn apply(&self, mut imported: Imported) -> Result<Imported> {
         if let Some(path) = &self.weights {
             let weights = Weights::from_json(&read_text(path, "weights")?);
@@ -150,12 +150,12 @@ impl FrameOptions {
             names.iter().map(find).collect()
         };
         let pinned = find_all("--pin", &self.pin)?;
-        let kept_off = find_all("--keep-off", &self.keep_off)?;
-        if let Some(name) = self.pin.iter().find(|name| self.keep_off.contains(name)) {
-            let message = format!("`{name}` cannot have both --pin and --keep-off");
+        let excluded = find_all("--exclude", &self.exclude)?;
+        if let Some(name) = self.pin.iter().find(|name| self.exclude.contains(name)) {
+            let message = format!("`{name}` cannot have both --pin and --exclude");
             return Err(Error::bad_input(message));
         }
-        imported.frame = imported.frame.with_pinned(&pinned).with_excluded(&kept_off);
+        imported.frame = imported.frame.with_pinned(&pinned).with_excluded(&excluded);
         Ok(imported)
     }
 }

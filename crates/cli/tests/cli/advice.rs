@@ -198,7 +198,10 @@ fn ladders_bind_little_more_than_what_lives() {
             );
             assert!(bound <= total("reserved_bytes_by_runs"));
             let report = tileheap(&arguments).good();
-            assert!(report.contains("with one object for each run"), "{report}");
+            assert!(
+                report.contains("with one object for overlapping lifetimes"),
+                "{report}"
+            );
             let off = json(&tileheap(&[&arguments[..], &["--json", "--ladder", "off"]].concat()).good());
             assert_eq!(
                 off["totals"]["reserved_bytes"],
@@ -287,23 +290,19 @@ fn what_is_kept_off_leaves_its_room_to_others() {
         .find(|one| one["reason"]["kind"] == "tile")
         .expect("a resident");
     let name = resident["name"].as_str().expect("a name");
-    let arguments = ["plan", &frame, "--heap", "64MiB", "--keep-off", name];
+    let arguments = ["plan", &frame, "--heap", "64MiB", "--exclude", name];
     let without = json(&tileheap(&[&arguments[..], &["--json"]].concat()).good());
     assert_eq!(kind(&without, name), "excluded");
     assert_eq!(
         without["totals"]["eligible_bytes"],
         plan["totals"]["eligible_bytes"]
     );
-    assert!(
-        tileheap(&arguments)
-            .good()
-            .contains("kept off tile memory as asked")
-    );
+    assert!(tileheap(&arguments).good().contains("excluded from tile memory"));
     let both = tileheap(&[&arguments[..], &["--pin", name]].concat()).bad(2);
     assert!(both.contains("both"), "{both}");
     assert!(
-        tileheap(&["plan", &frame, "--keep-off", "missing"])
+        tileheap(&["plan", &frame, "--exclude", "missing"])
             .bad(2)
-            .contains("--keep-off missing")
+            .contains("--exclude missing")
     );
 }
