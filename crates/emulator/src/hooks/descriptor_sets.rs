@@ -13,6 +13,49 @@ use super::device::device_of;
 use crate::model::descriptors::{Set, Template};
 use crate::model::shaders;
 
+macro_rules! create_pipelines {
+    ($($command:ident($info:ty $(, $operation:ident)?, |$create:ident| $stages:expr);)+) => {
+        entry_points! {$(
+            /// Remembers the descriptors that each pipeline accesses; those of a deferred operation are unknown.
+            fn $command(
+                handle: vk::Device,
+                $($operation: vk::DeferredOperationKHR,)?
+                cache: vk::PipelineCache,
+                count: u32,
+                infos: *const $info,
+                allocator: *const vk::AllocationCallbacks<'_>,
+                out: *mut vk::Pipeline,
+            ) -> vk::Result {
+                let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+                let next = &device.driver.commands;
+                let result = call_down!(next, $command(handle, $($operation,)? cache, count, infos, allocator, out));
+                $(if $operation != vk::DeferredOperationKHR::null() {
+                    return result;
+                })?
+                // SAFETY: Valid usage: so many create infos.
+                let infos = unsafe { elements(infos, count) };
+                // SAFETY: The driver has written so many.
+                let pipelines = unsafe { elements(out.cast_const(), count) };
+                for ($create, pipeline) in infos.iter().zip(pipelines) {
+                    // SAFETY: Valid usage: as many stages as the create info says.
+                    let stages = unsafe { $stages };
+                    // SAFETY: As above.
+                    unsafe { device.descriptors.remember_pipeline(*pipeline, stages, $create.p_next) };
+                }
+                result
+            }
+        )+}
+    };
+}
+
+create_pipelines! {
+    vkCreateGraphicsPipelines(vk::GraphicsPipelineCreateInfo<'_>, |info| elements(info.p_stages, info.stage_count));
+    vkCreateComputePipelines(vk::ComputePipelineCreateInfo<'_>, |info| elements(&raw const info.stage, 1));
+    vkCreateRayTracingPipelinesKHR(vk::RayTracingPipelineCreateInfoKHR<'_>, operation, |info| {
+        elements(info.p_stages, info.stage_count)
+    });
+}
+
 entry_points! {
     /// Remembers the descriptors that the module accesses.
     fn vkCreateShaderModule(
@@ -30,75 +73,6 @@ entry_points! {
             let words = unsafe { elements(info.p_code, (info.code_size / 4) as u32) };
             // SAFETY: The driver has written it.
             device.descriptors.modules.insert(unsafe { *out }.as_raw(), Arc::new(shaders::accesses(words)));
-        }
-        result
-    }
-
-    /// Remembers the descriptors that each pipeline accesses.
-    fn vkCreateGraphicsPipelines(
-        handle: vk::Device,
-        cache: vk::PipelineCache,
-        count: u32,
-        infos: *const vk::GraphicsPipelineCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Pipeline,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        let result = call_down!(device.driver.commands, vkCreateGraphicsPipelines(handle, cache, count, infos, allocator, out));
-        // SAFETY: Valid usage.
-        let (infos, made) = unsafe { created(infos, out, count) };
-        for (info, made) in infos.iter().zip(made) {
-            // SAFETY: Valid usage.
-            let stages = unsafe { elements(info.p_stages, info.stage_count) };
-            // SAFETY: As above.
-            unsafe { device.descriptors.remember_pipeline(*made, stages, info.p_next) };
-        }
-        result
-    }
-
-    /// The same.
-    fn vkCreateComputePipelines(
-        handle: vk::Device,
-        cache: vk::PipelineCache,
-        count: u32,
-        infos: *const vk::ComputePipelineCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Pipeline,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        let result = call_down!(device.driver.commands, vkCreateComputePipelines(handle, cache, count, infos, allocator, out));
-        // SAFETY: Valid usage.
-        let (infos, made) = unsafe { created(infos, out, count) };
-        for (info, made) in infos.iter().zip(made) {
-            // SAFETY: Valid usage.
-            unsafe { device.descriptors.remember_pipeline(*made, std::slice::from_ref(&info.stage), info.p_next) };
-        }
-        result
-    }
-
-    /// The same; what a deferred operation makes is not known.
-    fn vkCreateRayTracingPipelinesKHR(
-        handle: vk::Device,
-        operation: vk::DeferredOperationKHR,
-        cache: vk::PipelineCache,
-        count: u32,
-        infos: *const vk::RayTracingPipelineCreateInfoKHR<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Pipeline,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        let next = &device.driver.commands;
-        let result =
-            call_down!(next, vkCreateRayTracingPipelinesKHR(handle, operation, cache, count, infos, allocator, out));
-        if operation == vk::DeferredOperationKHR::null() {
-            // SAFETY: Valid usage.
-            let (infos, made) = unsafe { created(infos, out, count) };
-            for (info, made) in infos.iter().zip(made) {
-                // SAFETY: Valid usage.
-                let stages = unsafe { elements(info.p_stages, info.stage_count) };
-                // SAFETY: As above.
-                unsafe { device.descriptors.remember_pipeline(*made, stages, info.p_next) };
-            }
         }
         result
     }
@@ -222,17 +196,4 @@ entry_points! {
         }
         call_down!(device.driver.commands, vkUpdateDescriptorSetWithTemplate(handle, set, template, data));
     }
-}
-
-/// # Safety
-/// Both are null or point to `count` elements, valid ones and written ones.
-unsafe fn created<'a, T>(
-    infos: *const T,
-    out: *mut vk::Pipeline,
-    count: u32,
-) -> (&'a [T], &'a [vk::Pipeline]) {
-    // SAFETY: The caller's promise.
-    let infos = unsafe { elements(infos, count) };
-    // SAFETY: The caller's promise.
-    (infos, unsafe { elements(out.cast_const(), count) })
 }
