@@ -42,7 +42,7 @@ fn impossible_frames_are_named() {
         plan_of(&FRAME.replacen(from, to, 1))
     };
     let read_first = change(
-        "\"writes\": true, \"before\": { \"clear\": { \"float\": [0, 0, 0, 1] } }",
+        "\"writes\": true, \"load_op\": { \"clear\": { \"float\": [0, 0, 0, 1] } }",
         "\"reads\": true",
     );
     assert!(
@@ -52,7 +52,7 @@ fn impossible_frames_are_named() {
     let unknown = change("\"resource\": \"albedo\"", "\"resource\": \"albino\"");
     assert!(unknown.contains("albino"), "{unknown}");
     let two_writers = change("\"kind\": \"sampled_image\", \"reads\": true", "\"kind\": \"storage_image\", \"writes\": true },
-        { \"resource\": \"albedo\", \"kind\": \"color_attachment\", \"writes\": true, \"before\": \"overwrite\"");
+        { \"resource\": \"albedo\", \"kind\": \"color_attachment\", \"writes\": true, \"load_op\": \"dont_care\"");
     assert!(two_writers.contains("two writers"), "{two_writers}");
     let zero = change("[1280, 720]", "[1280, 0]");
     assert!(zero.contains("extent"), "{zero}");

@@ -93,7 +93,7 @@ fn bad_traces_and_budgets_are_named() {
     let path = scratch("twice.trace");
     std::fs::write(&path, twice).expect("a scratch file");
     let message = replay(path.to_str().expect("UTF-8"), "2MiB");
-    assert!(message.contains("texture 0 has two sizes"), "{message}");
+    assert!(message.contains("texture 0 has chain 0"), "{message}");
     let usage = tileheap(&["replay", &trace, "--budget", "2MiB", "--policy", "best"]).bad(2);
     assert!(usage.contains("coherent"), "{usage}");
 }
