@@ -6,7 +6,7 @@
 //! clock included, as a median of several rounds; so is the slowest one. A table that grows in the middle of a frame would be seen
 //! there.
 //!
-//! `cargo bench --no-default-features --bench cache [-- NAME]`
+//! `cargo bench -p tileheap-textures --bench cache [-- NAME]`
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! The tournament of cache policies: every one on every scenario at every budget over ten seeds, as tables in Markdown.
 //!
-//! `cargo bench --no-default-features --bench tournament [-- --write FILE] [--scenario NAME] [--budget HUNDREDTHS] [--seeds N]
+//! `cargo bench -p tileheap-textures --bench tournament [-- --write FILE] [--scenario NAME] [--budget HUNDREDTHS] [--seeds N]
 //! [--frames N] [--policies NAME,NAME]`. `docs/cache_tournament.md` is what it writes. There is no clock in it: the same on every
 //! machine.
 
@@ -156,17 +156,17 @@ fn verdict(scenario: Scenario, budget: u64, cells: &Cells) -> String {
 
 fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
     let mut text = format!(
-        "<!-- Written by `cargo bench --no-default-features --bench tournament -- --write docs/cache_tournament.md`. -->\n\
+        "<!-- Written by `cargo bench -p tileheap-textures --bench tournament -- --write docs/cache_tournament.md`. -->\n\
          # The tournament of cache policies\n\n\
          Every policy on every scenario, at budgets given as parts of the largest frame's working set: medians of {} seeds, {} \
-         frames each (switch: {}). Every step is checked by `cache::replay`. Traffic is what crosses the bus: uploads and bypasses.\n\n\
-         - *bound*: `cache::floor`, which no policy that uploads whole chains can go below, placement or not.\n\
-         - *belady*: evicts whose next use is furthest, in a heap that compacts; it knows the future.\n\
+         frames each (switch: {}). Every step is checked by `replay`. Traffic is what crosses the bus: uploads and bypasses.\n\n\
+         - *bound*: `replay::lower_bound`: no policy that uploads whole chains needs less, whatever its placement.\n\
+         - *belady*: evicts the texture whose next use is furthest, in a heap that compacts; it knows the future.\n\
          - *coherent* is ours. *Mean* and *p99*: its bytes a frame against the best of the other online policies, bold where it is \
          worse by more than a twentieth.\n\
          - *levels* is `coherent-levels`, which uploads only the levels that are missing when a texture comes finer. So does \
          `first-attempt`, which is therefore among its rivals and not among those of `coherent`: the bound stands on whole chains.\n\
-         - *still* is `coherent-still`, which moves nothing and is compared with those that do not either.\n\n",
+         - *still* is `coherent-still`, which does not relocate and is compared with those that do not either.\n\n",
         options.seeds,
         options.frames,
         options.frames / 4
@@ -219,7 +219,7 @@ fn document(options: &Options, rows: &[(Scenario, u64, Cells)]) -> String {
         }),
         ("Largest frame, KiB", |cell, _| (cell.max / 1024).to_string()),
         ("Bypasses", |cell, _| cell.bypasses.to_string()),
-        ("Textures that went in the frame that used them", |cell, _| {
+        ("Textures evicted in the frame that used them", |cell, _| {
             cell.wrongful.to_string()
         }),
         ("Moved within the cache, KiB a frame", |cell, _| {

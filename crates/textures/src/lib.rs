@@ -12,7 +12,7 @@
 //! request costs tens to hundreds of nanoseconds, and in the steady state nothing is allocated.
 //!
 //! [`POLICIES`] lists the built-in policies: [`Coherent`], which learns how frames follow each other, and the
-//! [arenas](arenas) of Blow's paper. A policy of your own implements [`Policy`] and is described by a [`PolicyDesc`]; it can be
+//! [arenas] of Blow's paper. A policy of your own implements [`Policy`] and is described by a [`PolicyDesc`]; it can be
 //! used wherever a built-in one can. [`heap`], [`list`] and [`blocks`] are parts to build one from.
 //!
 //! [`replay`] runs a policy over a [`trace`], checks every step and compares the traffic with a lower bound; [`scenario`]

@@ -49,7 +49,7 @@ pub struct FrameUploads {
 /// A texture that the policy bypasses at the requested level is served at the finest level that the policy accepts. If it lost its
 /// resident levels by that (policies evict the old block first), it is not requested in full again for 16 frames.
 ///
-/// For policies that upload textures whole ([`PolicyKind::uploads_whole`](super::PolicyKind::uploads_whole)).
+/// For policies that upload textures whole ([`PolicyDesc::uploads_whole`](crate::PolicyDesc::uploads_whole)).
 ///
 /// ```
 /// use tileheap_textures::*;

@@ -33,7 +33,7 @@ pub enum IdleVictim {
 
 /// The parameters that the paper leaves open.
 ///
-/// Source of the defaults: measured traffic over [`floor`](crate::floor), geometric mean over nine scenarios of
+/// Source of the defaults: measured traffic over [`lower_bound`](crate::replay::lower_bound), geometric mean over nine scenarios of
 /// 130 frames, seed 0, November 2026, at 0.8, 1.05, 1.5 and 3 times the working set.
 ///
 /// | | 0.8 | 1.05 | 1.5 | 3 |

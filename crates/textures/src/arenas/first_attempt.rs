@@ -22,6 +22,7 @@ use crate::units::Bytes;
 ///
 /// ```
 /// use tileheap_textures::*;
+/// use tileheap_textures::arenas::*;
 /// use tileheap_textures::units::Bytes;
 ///
 /// let mut textures = Textures::new(Geometry::wulfram());

@@ -1,13 +1,13 @@
 //! Runs a policy over a trace, checks every step of it, and measures.
 //!
 //! ```
-//! use tileheap_textures::PolicyKind;
+//! use tileheap_textures::arenas::Arenas;
 //! use tileheap_textures::replay::Replay;
 //! use tileheap_textures::scenario::Scenario;
 //! use tileheap_textures::units::Bytes;
 //!
 //! let (scenario, budget) = (Scenario::Cyclic, Bytes::mib(1));
-//! let policy = PolicyKind::Arenas.build(&scenario.geometry(), budget, 0)?;
+//! let policy = Arenas::DESC.create(&scenario.geometry(), budget, 0)?;
 //! let mut replay = Replay::new(policy, &scenario.geometry(), budget);
 //! for entry in scenario.entries(0, 30) {
 //!     replay.play(entry)?; // an error names the rule that was broken

@@ -88,7 +88,6 @@ impl TextureCache {
     /// and there is a transfer queue; if the device is out of memory. No objects remain in that case.
     pub fn new(device: &Device, desc: &TextureCacheDesc<'_>) -> Result<TextureCache> {
         check_policy(desc)?;
-        let device = device;
         let measured = measure(device, desc.shapes)?;
         let policy = desc.policy.create(&measured.geometry, desc.budget, desc.seed)?;
         let types = measured.memory_types;

@@ -21,7 +21,7 @@
 //! # use tileheap::runtime::{Device};
 //! # use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc, TextureShape};
 //! # use tileheap_textures::units::Bytes;
-//! # fn main() -> crate::Result<()> {
+//! # fn main() -> tileheap_textures::Result<()> {
 //! # let (device, commands, layout): (Device, vk::CommandBuffer, vk::PipelineLayout) = unreachable!();
 //! # fn paint(texels: &mut [u8]) {}
 //! let extent = vk::Extent2D { width: 256, height: 256 };

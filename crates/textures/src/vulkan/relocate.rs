@@ -24,7 +24,7 @@ impl TextureCache {
         if let Err(fault) = self.levelled.set_budget(budget) {
             // SAFETY: nothing was bound to it.
             unsafe { self.device.raw().free_memory(memory, None) };
-            return Err(fault.into());
+            return Err(fault);
         }
         tracing::info!(from = %self.budget, to = %budget, "texture cache resized");
         self.former.push(std::mem::replace(&mut self.memory, memory));

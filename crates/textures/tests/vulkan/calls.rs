@@ -1,9 +1,10 @@
 //! What a cache calls, in which order, and what lives when.
 
 use std::collections::BTreeMap;
+use tileheap_textures::arenas::{Arenas, ArenasDesc};
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::TextureCacheDesc;
-use tileheap_textures::{Level, Served, TextureId};
+use tileheap_textures::{Geometry, Level, Policy, PolicyDesc, Served, TextureId};
 
 use ash::vk;
 
@@ -286,5 +287,31 @@ fn upload_budgets_hold_and_coarser_levels_stand_in() {
     }
     assert!(images[..4].iter().all(|&images| images >= 10), "{images:?}");
     assert_eq!(images[5], 0, "{images:?}");
+    rig.finish();
+}
+
+/// A policy with parameters of the caller's, through the same description as the built-in ones.
+#[test]
+fn policies_of_the_caller_place_images() {
+    let params = ArenasDesc {
+        active_frames: 3,
+        ..ArenasDesc::default()
+    };
+    let create = move |geometry: &Geometry, budget, seed| -> tileheap_textures::Result<Box<dyn Policy>> {
+        Ok(Box::new(Arenas::new(geometry, budget, seed, params)?))
+    };
+    let policy = PolicyDesc {
+        name: "own",
+        create: &create,
+        ..Arenas::DESC
+    };
+    let desc = TextureCacheDesc {
+        policy,
+        ..desc(Bytes::mib(1))
+    };
+    let mut rig = Rig::new(Config::modern(), &desc);
+    let textures = rig.create(4, 0);
+    assert_eq!(rig.draw(&textures, 6, 0).expect("drawn").images, 4);
+    assert!(rig.cache().arena(0).is_some(), "the policy of the caller decides");
     rig.finish();
 }
