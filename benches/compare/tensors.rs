@@ -1,54 +1,30 @@
 //! Bytes of networks' tensors, by every planner that they have elsewhere.
 
-#[path = "../../examples/network/networks.rs"]
-mod networks;
-
 use tileheap::units::Alignment;
-use tileheap_tensor::pools::PoolRule;
+use tileheap_baselines::pack::{Executorch, Nnc};
+use tileheap_baselines::tensor::pools::{
+    EXECUTORCH_OBJECTS, LITERT_BEST, LITERT_MIN_COST_FLOW, LITERT_NAIVE, TOKEN_LATER, TOKEN_RFC,
+};
+use tileheap_tensor::import::read_lines;
+use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::{
-    ElementType, Graph, StorageOptions, TensorPlanOptions, TensorRequirements, TensorStrategy, choose, plan,
-    read_lines,
+    ElementType, Graph, PlacementStrategy, StorageOptions, TensorPlanOptions, TensorRequirements, choose,
+    plan,
 };
 
 use crate::rows::{Better, Rows, Side, Table, Unit};
 
 /// Who plans: pools of whole objects, offsets by the published rules, and ours.
-const CONTENDERS: [(&str, Side, TensorStrategy); 7] = [
-    (
-        "an object each",
-        Side::Baseline,
-        TensorStrategy::Pools(PoolRule::LitertNaive),
-    ),
-    (
-        "TVM, tokens (RFC)",
-        Side::Baseline,
-        TensorStrategy::Pools(PoolRule::TokenRfc),
-    ),
-    (
-        "TVM, tokens (later)",
-        Side::Baseline,
-        TensorStrategy::Pools(PoolRule::TokenLater),
-    ),
-    (
-        "ExecuTorch, objects",
-        Side::Baseline,
-        TensorStrategy::Pools(PoolRule::ExecutorchObjects),
-    ),
-    (
-        "LiteRT, best",
-        Side::Baseline,
-        TensorStrategy::Pools(PoolRule::LitertBest),
-    ),
-    (
-        "LiteRT, min-cost flow",
-        Side::Baseline,
-        TensorStrategy::Pools(PoolRule::LitertMinCostFlow),
-    ),
-    (
-        "auto",
-        Side::Ours,
-        TensorStrategy::Offsets(tileheap_pack::Strategy::Auto),
-    ),
+const CONTENDERS: [(&str, Side, &dyn PlacementStrategy); 9] = [
+    ("an object each", Side::Baseline, &LITERT_NAIVE),
+    ("TVM, tokens (RFC)", Side::Baseline, &TOKEN_RFC),
+    ("TVM, tokens (later)", Side::Baseline, &TOKEN_LATER),
+    ("ExecuTorch, objects", Side::Baseline, &EXECUTORCH_OBJECTS),
+    ("ExecuTorch, offsets", Side::Baseline, &Offsets(Executorch)),
+    ("LiteRT, best", Side::Baseline, &LITERT_BEST),
+    ("LiteRT, min-cost flow", Side::Baseline, &LITERT_MIN_COST_FLOW),
+    ("NNC", Side::Baseline, &Offsets(Nnc::Code)),
+    ("auto", Side::Ours, &Offsets(tileheap_pack::Strategy::Auto)),
 ];
 
 pub(crate) fn compare(rows: &mut Rows) {
@@ -61,7 +37,7 @@ pub(crate) fn compare(rows: &mut Rows) {
         unit: Unit::Bytes,
         better: Better::Lower,
     });
-    for graph in networks::networks(ElementType::Float16).expect("known shapes") {
+    for graph in tileheap_baselines::tensor::networks::networks(ElementType::Float16).expect("known shapes") {
         row(rows, &graph);
     }
     let names: &[&str] = if rows.quick {
@@ -99,7 +75,7 @@ fn row(rows: &mut Rows, graph: &Graph) {
         // A pool that has no rule for what the graph holds has no answer.
         let planned = plan(&choice.graph, &choice.layouts, &needs, &options).ok();
         if side == Side::Ours {
-            let bound = planned.as_ref().map(|plan| plan.bound().0 as f64);
+            let bound = planned.as_ref().map(|plan| plan.lower_bound().0 as f64);
             rows.add(graph.name(), "bound", Side::Bound, bound);
         }
         rows.add(graph.name(), name, side, planned.map(|plan| plan.size().0 as f64));

@@ -14,8 +14,6 @@
 
 mod args;
 mod models;
-mod networks;
-mod reference;
 mod run;
 mod storage;
 mod timing;
@@ -26,7 +24,9 @@ use std::sync::Arc;
 use clap::{Parser, ValueEnum};
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Context, ContextDesc};
-use tileheap_tensor::{ElementType, TensorPlan, TensorStrategy};
+use tileheap_baselines::tensor::{pools::POOLS, reference};
+use tileheap_tensor::plan::Offsets;
+use tileheap_tensor::{ElementType, PlacementStrategy, TensorPlan};
 
 use crate::args::{Args, Model};
 use crate::run::{Bench, UNALIASED, images, planned};
@@ -84,11 +84,13 @@ fn tolerance(element: ElementType) -> f64 {
 }
 
 /// Every strategy but the ids that a graph may come with: these have none.
-fn strategies() -> Vec<(&'static str, TensorStrategy)> {
-    let all = TensorStrategy::all().into_iter();
-    let mut named: Vec<_> = all.map(|strategy| (strategy.name(), strategy)).collect();
-    named.retain(|(_, strategy)| *strategy != TensorStrategy::StorageIds);
-    named
+fn strategies() -> Vec<Box<dyn PlacementStrategy>> {
+    let offsets = tileheap_pack::Strategy::ALL.into_iter().map(Offsets);
+    let offsets = offsets.map(|strategy| Box::new(strategy) as Box<dyn PlacementStrategy>);
+    let pools = POOLS
+        .into_iter()
+        .map(|pool| Box::new(pool) as Box<dyn PlacementStrategy>);
+    offsets.chain(pools).collect()
 }
 
 fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
@@ -117,8 +119,13 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         ("textures", Storing::Textures),
         ("image arrays", Storing::Layers),
     ] {
-        let unaliased = Arc::new(planned(context, &graph, storing, UNALIASED)?);
-        let aliased = Arc::new(planned(context, &graph, storing, TensorStrategy::default())?);
+        let unaliased = Arc::new(planned(context, &graph, storing, &UNALIASED)?);
+        let aliased = Arc::new(planned(
+            context,
+            &graph,
+            storing,
+            &Offsets(tileheap_pack::Strategy::Auto),
+        )?);
         println!("  {name}: {} of the planned tensors are images", images(&aliased));
         let bench =
             |plan: &Arc<TensorPlan>| Bench::new(context, &graph, plan, &seeded.values, &seeded.rounds);
@@ -166,8 +173,9 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
         }
         apart.destroy();
         together.destroy();
-        for (strategy_name, strategy) in strategies() {
-            match planned(context, &graph, storing, strategy) {
+        for strategy in strategies() {
+            let strategy_name = strategy.name();
+            match planned(context, &graph, storing, &*strategy) {
                 Ok(plan) => print_plan(strategy_name, &plan),
                 Err(Error::Tensor(why)) => println!("    {strategy_name:26} cannot: {why}"),
                 Err(other) => return Err(other),
@@ -178,7 +186,7 @@ fn run_model(context: &Context, model: Model, args: &Args) -> Result<()> {
 }
 
 fn print_plan(what: &str, plan: &TensorPlan) {
-    let (size, bound) = (plan.size(), plan.bound());
+    let (size, bound) = (plan.size(), plan.lower_bound());
     let ratio = size.0 as f64 / bound.0.max(1) as f64;
     println!("    {what:26} {size:>14}  {ratio:.3} x the bound of {bound}");
 }

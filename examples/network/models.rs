@@ -3,12 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use tileheap_tensor::{
-    Attribute, ElementType, Graph, GraphBuilder, NodeId, NodeKind, Source, TensorError, TensorId,
-};
+use tileheap_tensor::graph::{Attribute, NodeId, NodeKind, Source};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorError, TensorId};
 
 use crate::args::Model;
-use crate::networks::{Unfinished, mobilenet_v2, resnet18};
+use tileheap_baselines::tensor::networks::{Unfinished, mobilenet_v2, resnet18};
 
 /// Of the networks that classify pictures.
 const CLASSES: u64 = 100;

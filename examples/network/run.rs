@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::runtime::Context;
+use tileheap_tensor::graph::NodeId;
+use tileheap_tensor::plan::Backing;
+use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::vulkan::{Decision, HostBuffer, KernelSet, Network, Recorded, Run};
-use tileheap_tensor::{
-    ElementType, Graph, Home, NodeId, TensorId, TensorPlan, TensorPlanOptions, TensorStrategy, plan,
-};
+use tileheap_tensor::{ElementType, Graph, PlacementStrategy, TensorId, TensorPlan, TensorPlanOptions, plan};
 
 use crate::storage::{Storing, layouts};
 use crate::timing::{Stopwatch, Took};
@@ -26,14 +27,14 @@ pub(crate) struct Bench<'a> {
 }
 
 /// Every tensor in bytes of its own.
-pub(crate) const UNALIASED: TensorStrategy = TensorStrategy::Offsets(tileheap_pack::Strategy::Naive);
+pub(crate) const UNALIASED: Offsets<tileheap_pack::Strategy> = Offsets(tileheap_pack::Strategy::Naive);
 
 /// Plans a graph at the driver's sizes.
 pub(crate) fn planned(
     context: &Context,
     graph: &Graph,
     storing: Storing,
-    strategy: TensorStrategy,
+    strategy: &dyn PlacementStrategy,
 ) -> Result<TensorPlan> {
     let tile = context.tile();
     let layouts = layouts(graph, storing)?;
@@ -41,12 +42,12 @@ pub(crate) fn planned(
     let granularity = tile.profile().limits.buffer_image_granularity;
     // A loop's condition is no tensor of floats, and the caller's to know.
     let inputs = graph.inputs().iter().copied();
-    let given = inputs.filter(|&input| graph.tensor(input).element == ElementType::Bool);
+    let conditions = inputs.filter(|&input| graph.tensor(input).element == ElementType::Bool);
     let options = TensorPlanOptions {
         strategy,
-        in_place: strategy != UNALIASED,
+        in_place: strategy.name() != UNALIASED.name(),
         granularity,
-        given: given.collect(),
+        external: conditions.collect(),
         ..TensorPlanOptions::default()
     };
     Ok(plan(graph, &layouts, &needs, &options)?)
@@ -155,7 +156,10 @@ impl<'a> Bench<'a> {
 
 /// Images among the planned tensors.
 pub(crate) fn images(plan: &TensorPlan) -> usize {
-    let planned = plan.tensors.iter().filter(|tensor| tensor.home == Home::Planned);
+    let planned = plan
+        .tensors
+        .iter()
+        .filter(|tensor| tensor.backing == Backing::Planned);
     planned
         .filter(|tensor| tensor.layout.rule.storage.is_image())
         .count()

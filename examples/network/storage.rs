@@ -1,8 +1,8 @@
 //! What holds each tensor: buffers alone, or textures for whatever has two dimensions to be near in.
 
-use tileheap_tensor::{
-    Convention, ElementType, Generation, Graph, Layout, LayoutRule, NodeKind, TensorError, TensorId,
-};
+use tileheap_tensor::graph::NodeKind;
+use tileheap_tensor::layout::{Convention, Generation};
+use tileheap_tensor::{ElementType, Graph, Layout, LayoutRule, TensorError, TensorId};
 
 /// How a network's tensors are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,19 +1,18 @@
 //! How long tensors take to plan: the seven networks of the peers' tables, their storage choice included, and the networks of `../shared/models`.
 
-#[path = "../../../examples/network/networks.rs"]
-mod networks;
-
 use std::hint::black_box;
 use std::path::Path;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use tileheap_tensor::import::read_lines;
 use tileheap_tensor::units::Alignment;
 use tileheap_tensor::{
-    ElementType, Graph, StorageOptions, TensorPlanOptions, TensorRequirements, choose, plan, read_lines,
+    ElementType, Graph, StorageOptions, TensorPlanOptions, TensorRequirements, choose, plan,
 };
 
 fn graphs() -> Vec<Graph> {
-    let mut graphs = networks::networks(ElementType::Float16).expect("known shapes");
+    let mut graphs =
+        tileheap_baselines::tensor::networks::networks(ElementType::Float16).expect("known shapes");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
     for name in ["convnext_tiny", "gpt2s_prefill128", "lstm2_loop32"] {
         match std::fs::read_to_string(folder.join(format!("{name}.jsonl"))) {

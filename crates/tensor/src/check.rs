@@ -3,14 +3,13 @@
 //! ```text
 //! x ─► f ─► y ─► g ─► z      bytes [0, 8) after f: y's first value; g reads y's place: there it is
 //! ```
-//! It shares nothing with the planner: it knows nothing of lives, only of places, copies and hand-overs as the plan has them.
+//! It shares nothing with the planner: it knows nothing of lifetimes, only of places, copies and hand-overs as the plan has them.
 
 use std::collections::BTreeMap;
 
-use super::{
-    BlockId, CopyTime, Graph, Home, Loop, NodeId, NodeKind, Place, Region, Source, TensorError, TensorId,
-    TensorPlan, TensorRequirements,
-};
+use crate::error::TensorError;
+use crate::graph::{BlockId, Graph, Loop, NodeId, NodeKind, Source, TensorId};
+use crate::plan::{Backing, CopyTime, Placement, Region, TensorPlan, TensorRequirements};
 use crate::units::Alignment;
 
 /// Accepts or refuses a plan, by running it `runs` times over, each time with other numbers of rounds, arms and exits.
@@ -20,7 +19,7 @@ use crate::units::Alignment;
 /// names it in a graph without loops and branches. Complexity: nodes that run, times the pieces that their bytes are in.
 ///
 /// # Errors
-/// [`TensorError::Plan`] with the tensor, and what is wrong with it.
+/// [`TensorError::InvalidPlan`] with the tensor, and what is wrong with it.
 pub fn check(
     graph: &Graph,
     requirements: &[TensorRequirements],
@@ -46,7 +45,7 @@ pub fn check(
 }
 
 fn refused(graph: &Graph, tensor: TensorId, problem: impl Into<String>) -> TensorError {
-    TensorError::Plan {
+    TensorError::InvalidPlan {
         tensor: graph.tensor(tensor).name.clone(),
         problem: problem.into(),
     }
@@ -65,12 +64,12 @@ fn check_places(
             requirements.len()
         );
         let tensor = graph.name().to_owned();
-        return Err(TensorError::Plan { tensor, problem });
+        return Err(TensorError::InvalidPlan { tensor, problem });
     }
     for id in graph.tensor_ids() {
         let (placed, needs) = (plan.tensor(id), &requirements[id.index()]);
         let is_part = graph.tensor(id).view.is_some();
-        for region in placed.place.iter().flat_map(Place::regions) {
+        for region in placed.placement.iter().flat_map(Placement::regions) {
             let Some(memory) = plan.memories.get(region.memory.0 as usize) else {
                 return Err(refused(
                     graph,
@@ -202,27 +201,27 @@ impl Machine<'_> {
 
     fn find(&self, tensor: TensorId, rounds: &[u64]) -> Result<Spot, TensorError> {
         let placed = self.plan.tensor(tensor);
-        let place = match &placed.place {
-            Some(place) if placed.home == Home::Planned => place.at(rounds),
+        let place = match &placed.placement {
+            Some(place) if placed.backing == Backing::Planned => place.at(rounds),
             _ => return Ok(Spot::Outside(tensor, 0)),
         };
         self.spot(tensor, place, rounds)
     }
 
-    fn spot(&self, tensor: TensorId, place: &Place, rounds: &[u64]) -> Result<Spot, TensorError> {
+    fn spot(&self, tensor: TensorId, place: &Placement, rounds: &[u64]) -> Result<Spot, TensorError> {
         match place {
-            Place::At(region) => Ok(Spot::Bytes(*region)),
-            Place::Within { tensor: of, .. } if *of == tensor => {
+            Placement::At(region) => Ok(Spot::Bytes(*region)),
+            Placement::Within { tensor: of, .. } if *of == tensor => {
                 Err(refused(self.graph, tensor, "is a part of itself"))
             }
-            Place::Within { tensor: of, offset } => Ok(match self.find(*of, rounds)? {
+            Placement::Within { tensor: of, offset } => Ok(match self.find(*of, rounds)? {
                 Spot::Bytes(region) => Spot::Bytes(Region {
                     offset: region.offset + *offset,
                     ..region
                 }),
                 Spot::Outside(of, more) => Spot::Outside(of, more + offset.0),
             }),
-            Place::Left(exits) => {
+            Placement::AtExit(exits) => {
                 let way = self
                     .left
                     .get(&tensor)
@@ -239,7 +238,7 @@ impl Machine<'_> {
                     .collect();
                 self.spot(tensor, exit.at(&[round]), &around)
             }
-            Place::Rounds(_) => Err(refused(
+            Placement::PerRound(_) => Err(refused(
                 self.graph,
                 tensor,
                 format!("has no place in round {rounds:?}"),
@@ -288,13 +287,13 @@ impl Machine<'_> {
                 .filter(|piece| piece.first < end && start < piece.end);
             for piece in lost.filter(|piece| piece.writer != tensor) {
                 let made_here = |id: TensorId| matches!(graph.tensor(id).source, Source::Node(_));
-                let said = plan.handovers.iter().any(|handover| {
+                let said = plan.aliasing.iter().any(|aliasing| {
                     // What did not run has taken no bytes over: there another is named.
-                    let named = self.forks || handover.from.contains(&piece.writer);
-                    handover.node == node && handover.to == tensor && named
+                    let named = self.forks || aliasing.previous.contains(&piece.writer);
+                    aliasing.node == node && aliasing.output == tensor && named
                 });
-                let planned = plan.tensor(piece.writer).home == Home::Planned
-                    && plan.tensor(tensor).home == Home::Planned;
+                let planned = plan.tensor(piece.writer).backing == Backing::Planned
+                    && plan.tensor(tensor).backing == Backing::Planned;
                 if !said && made_here(piece.writer) && planned {
                     let from = &graph.tensor(piece.writer).name;
                     return Err(refused(

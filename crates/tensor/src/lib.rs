@@ -1,17 +1,19 @@
-//! Tensors in textures: graphs, layouts, storage, and where everything goes.
+//! Plans the memory of compute tensors: layouts, buffers or images, offsets, loops without copies.
 //!
 //! ```text
 //! Graph ──► storage (a policy) ──► Layout of each tensor ──► requirements ──► TensorPlan
-//!            images or buffers       index maps both ways      of a driver,     offsets, lives,
-//!                                                              or estimated     hand-overs
+//!            images or buffers       index maps both ways      of a driver,     offsets, lifetimes,
+//!                                                              or estimated     aliasing
 //! ```
-//! A separate judge ([`check()`]) accepts or refuses every plan. All of it is pure; what runs a planned graph is in the runtime.
+//! [`choose`] decides the storage, [`plan()`] the memory; a separate checker, [`check()`], accepts or refuses every plan. All of it is pure.
+//! With the feature `vulkan`, the module `vulkan` records planned graphs on a device.
 //!
 //! ```
-//! use tileheap_tensor::{
-//!     ElementType, GraphBuilder, Home, StorageOptions, TensorPlanOptions, TensorRequirements, choose, plan,
-//! };
+//! use tileheap_tensor::plan::Backing;
 //! use tileheap_tensor::units::Alignment;
+//! use tileheap_tensor::{
+//!     ElementType, GraphBuilder, StorageOptions, TensorPlanOptions, TensorRequirements, choose, plan,
+//! };
 //!
 //! let mut graph = GraphBuilder::new("one layer");
 //! let x = graph.input("x", ElementType::Float16, [1, 64]); // [n, features]
@@ -25,10 +27,15 @@
 //! let pitch = Alignment::new(64).expect("not 0"); // of image rows, in bytes
 //! let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
 //! let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
-//! assert_eq!(plan.tensor(w).home, Home::Constant); // outside of the planned memory
-//! assert_eq!(plan.size(), plan.bound());
+//! assert_eq!(plan.tensor(w).backing, Backing::Constant); // outside of the planned memory
+//! assert_eq!(plan.size(), plan.lower_bound());
 //! # Ok::<(), tileheap_tensor::TensorError>(())
 //! ```
+//!
+//! Storage policies ([`StoragePolicy`]) and placement strategies ([`PlacementStrategy`]) are traits: a caller's own enters as the built-in ones do.
+//!
+//! It is no neural-network runtime: it computes no gradients, tunes no kernels and stores no weights, and `vulkan` has kernels for
+//! common operators only.
 //!
 //! # Sources
 //! Cited by a word elsewhere, with the title of a section:
@@ -38,43 +45,19 @@
 //! - ExecuTorch's *document*: "Memory Planning", `docs/source/compiler-memory-planning.md` of pytorch/executorch at 523fa7a6.
 
 mod check;
-mod document;
 mod error;
-mod fault;
-mod flow;
-mod graph;
+pub mod graph;
+pub mod import;
 pub mod layout;
-#[cfg(feature = "onnx")]
-pub mod onnx;
-mod plan;
-pub mod pools;
-mod record;
-pub mod relay;
-mod storage;
-mod timeline;
-pub mod tvm;
+pub mod plan;
+pub mod storage;
 #[cfg(feature = "vulkan")]
 pub mod vulkan;
 
 pub use check::check;
-pub use document::read_graph;
-pub use error::{Error, Result};
-pub use fault::TensorError;
-pub use flow::{Flow, flows};
-pub use graph::{
-    Attribute, Block, BlockId, Bounding, Branch, Carry, Dim, ElementType, Exit, Graph, GraphBuilder, InPlace,
-    Loop, Node, NodeId, NodeKind, Operator, Shape, Source, Symbol, SymbolId, Tensor, TensorId, View,
-};
-pub use layout::{
-    Convention, Flattening, Generation, ImageExtent, ImageLimits, Layout, LayoutRule, Location, Oversize,
-    Pack, Reason, Storage, fit_layout,
-};
-pub use plan::{
-    CarryRule, CopyTime, Handover, Home, MemoryDesc, MemoryId, MemoryPlan, Moment, MultiView, Place,
-    PlacedTensor, Region, Slot, Space, SpaceAlgorithm, SpaceItem, TensorPlan, TensorPlanOptions,
-    TensorRequirements, TensorStrategy, ValueCopy, place, place_by, plan,
-};
-pub use record::{read_lines, read_records};
-pub use storage::{CONVERT, ScopeLimits, StorageChoice, StorageOptions, StoragePolicy, adreno_scope, choose};
+pub use error::{Error, Result, TensorError};
+pub use graph::{ElementType, Graph, GraphBuilder, Shape, TensorId};
+pub use layout::{Layout, LayoutRule, Storage};
+pub use plan::{MemoryDesc, PlacementStrategy, TensorPlan, TensorPlanOptions, TensorRequirements, plan};
+pub use storage::{StorageChoice, StorageOptions, StoragePolicy, choose};
 pub use tileheap_units as units;
-pub use timeline::Timeline;

@@ -85,10 +85,10 @@ pub(crate) struct Arguments {
     options: FrameOptions,
     /// How to place tensors (see `tileheap tensors --help`)
     #[arg(long, default_value = "auto", value_name = "NAME", hide_possible_values = true, value_parser = tensor_strategies(), help_heading = "Tensors")]
-    tensor_strategy: tileheap_tensor::TensorStrategy,
+    tensor_strategy: crate::networks::options::Strategy,
     /// How to choose between images and buffers
     #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = storage_policies(), help_heading = "Tensors")]
-    storage: tileheap_tensor::StoragePolicy,
+    storage: &'static dyn tileheap_tensor::StoragePolicy,
     /// Memories in order of preference: sram=1MiB,dram
     #[arg(
         long,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use tileheap::units::Bytes;
-use tileheap_tensor::tvm::TvmGraph;
-use tileheap_tensor::{Home, MemoryPlan, Region, Timeline};
+use tileheap_tensor::import::tvm::TvmGraph;
+use tileheap_tensor::plan::{Backing, MemoryPlan, Region, Timeline};
 
 use crate::documents;
 use crate::error::{Error, Result};
@@ -38,10 +38,10 @@ pub(crate) struct Arguments {
     file: PathBuf,
     /// How to place tensors
     #[arg(long, default_value = "auto", value_name = "NAME", value_parser = strategies())]
-    strategy: tileheap_tensor::TensorStrategy,
+    strategy: crate::networks::options::Strategy,
     /// How to choose between images and buffers
     #[arg(long, default_value = "balanced", value_name = "NAME", value_parser = policies())]
-    policy: tileheap_tensor::StoragePolicy,
+    policy: &'static dyn tileheap_tensor::StoragePolicy,
     /// Memories in order of preference: sram=1MiB,dram
     #[arg(long, value_name = "NAME=BYTES", value_delimiter = ',')]
     memory: Vec<String>,
@@ -107,12 +107,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 Ok(planned) => {
                     format!(
                         "{:<22} {:>18} {:>8}\n",
-                        strategy,
+                        strategy.name(),
                         planned.size.to_string(),
                         ratio(planned.size, planned.bound)
                     )
                 }
-                Err(error) => format!("{strategy:<22} {error}\n"),
+                Err(error) => format!("{:<22} {error}\n", strategy.name()),
             };
         }
         return Output::stdout().write(&report);
@@ -133,11 +133,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     report += &format!(
         "{} with strategy {}\n",
         shown(&arguments.file),
-        arguments.strategy
+        arguments.strategy.name()
     );
     for memory in &planned.memories {
         let MemoryPlan {
-            name, size, bound, ..
+            name,
+            size,
+            lower_bound: bound,
+            ..
         } = memory;
         let capacity = memory
             .capacity
@@ -188,7 +191,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// Reads a model, with the ranges of its open dimensions.
 #[cfg(feature = "onnx")]
 fn read_onnx(arguments: &Arguments) -> Result<Input> {
-    use tileheap_tensor::onnx::{OnnxOptions, read_onnx};
+    use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
     let bytes = crate::input::read_bytes(&arguments.file, "model", "an ONNX file")?;
     let mut options = OnnxOptions::default();
     for form in &arguments.range {
@@ -236,8 +239,8 @@ fn dump(planned: &Planned) -> String {
 
 /// Placement, lifetimes, and the reason for the storage.
 fn columns(row: &Row, planned: &Planned) -> [String; 3] {
-    let place = match (&row.regions[..], row.home) {
-        ([], Home::Planned) => "part of another".to_owned(),
+    let place = match (&row.regions[..], row.backing) {
+        ([], Backing::Planned) => "part of another".to_owned(),
         ([], home) => format!("{home:?}").to_lowercase(),
         (regions, _) => {
             let at = regions.iter().map(|region| {

@@ -1,8 +1,8 @@
 //! A tensor plan as JSON, which `tileheap report` draws.
 
-use tileheap_tensor::{Home, TensorStrategy};
+use tileheap_tensor::plan::Backing;
 
-use super::options::TensorOptions;
+use super::options::{Strategy, TensorOptions, is_pool};
 use super::plan::{Planned, Row};
 use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
 
@@ -10,12 +10,12 @@ pub(super) fn document(
     name: &str,
     options: &TensorOptions,
     planned: &Planned,
-    compared: &[(TensorStrategy, Result<Planned, String>)],
+    compared: &[(Strategy, Result<Planned, String>)],
 ) -> Tensors {
     let memories = planned.memories.iter().map(|memory| Memory {
         name: memory.name.clone(),
         size: memory.size.0,
-        lower_bound: memory.bound.0,
+        lower_bound: memory.lower_bound.0,
         capacity: memory.capacity.map(|capacity| capacity.0),
     });
     let strategies = compared.iter().map(|(strategy, planned)| {
@@ -36,7 +36,7 @@ pub(super) fn document(
     Tensors {
         name: name.to_owned(),
         strategy: options.strategy.name().to_owned(),
-        pools: !matches!(options.strategy, TensorStrategy::Offsets(_)),
+        pools: is_pool(options.strategy),
         policy: options.policy.name().to_owned(),
         size: planned.size.0,
         lower_bound: planned.bound.0,
@@ -63,11 +63,11 @@ fn tensor(row: &Row) -> Tensor {
     Tensor {
         name: row.name.clone(),
         storage: row.storage.map(str::to_owned),
-        home: match (row.is_within_another, row.home) {
+        home: match (row.is_within_another, row.backing) {
             (true, _) => "part of another",
-            (_, Home::Planned) => "planned",
-            (_, Home::Caller) => "caller",
-            (_, Home::Constant) => "constant",
+            (_, Backing::Planned) => "planned",
+            (_, Backing::External) => "external",
+            (_, Backing::Constant) => "constant",
         }
         .to_owned(),
         size: row.size.0,

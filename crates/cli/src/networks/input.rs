@@ -1,8 +1,10 @@
 //! Reading graphs and records.
 
 use serde_json::Value;
-use tileheap_tensor::tvm::TvmGraph;
-use tileheap_tensor::{Graph, SpaceItem, TensorError, read_graph, read_lines, read_records};
+use tileheap_tensor::import::tvm::TvmGraph;
+use tileheap_tensor::import::{read_graph, read_lines, read_records};
+use tileheap_tensor::plan::SpaceItem;
+use tileheap_tensor::{Graph, TensorError};
 
 /// A graph, or records of lifetimes.
 pub(crate) enum Input {

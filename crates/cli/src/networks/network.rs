@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use tileheap_tensor::tvm::TvmGraph;
-use tileheap_tensor::{MemoryDesc, StorageChoice, StorageOptions, TensorError, TensorStrategy, choose};
+use tileheap_tensor::import::tvm::TvmGraph;
+use tileheap_tensor::{MemoryDesc, StorageChoice, StorageOptions, TensorError, choose};
 
 use super::document;
 use super::input::Input;
-use super::options::TensorOptions;
+use super::options::{Strategy, TensorOptions, all_strategies};
 use super::plan::{Planned, of_graph, of_records};
 use crate::documents::Tensors;
 use crate::error::{Error, Result};
@@ -53,11 +53,7 @@ impl Network {
     }
 
     /// Plans with a strategy.
-    pub(crate) fn plan(
-        &self,
-        options: &TensorOptions,
-        strategy: TensorStrategy,
-    ) -> Result<Planned, TensorError> {
+    pub(crate) fn plan(&self, options: &TensorOptions, strategy: Strategy) -> Result<Planned, TensorError> {
         match (&self.input, &self.choice) {
             (Input::Records(items), _) => of_records(items, &self.memories, strategy),
             (_, Some(choice)) => of_graph(choice, &self.memories, strategy, options),
@@ -79,8 +75,8 @@ impl Network {
     }
 
     /// Plans with every strategy.
-    pub(crate) fn compare(&self, options: &TensorOptions) -> Vec<(TensorStrategy, Result<Planned, String>)> {
-        let strategies = TensorStrategy::all();
+    pub(crate) fn compare(&self, options: &TensorOptions) -> Vec<(Strategy, Result<Planned, String>)> {
+        let strategies = all_strategies().collect::<Vec<_>>();
         let progress = Progress::new("planning with every strategy", strategies.len() as u64);
         let planned = strategies.into_iter().enumerate().map(|(done, strategy)| {
             progress.set_position(done as u64);

@@ -1,7 +1,13 @@
 //! How tensors are planned.
 
+use std::sync::LazyLock;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use tileheap_tensor::{MemoryDesc, StoragePolicy, TensorStrategy};
+use tileheap_baselines::tensor::pools::POOLS;
+use tileheap_pack::PackingStrategy;
+use tileheap_tensor::plan::{Offsets, StorageIds};
+use tileheap_tensor::storage::{POLICIES, policy};
+use tileheap_tensor::{MemoryDesc, PlacementStrategy, StoragePolicy};
 
 use crate::error::{Error, Result};
 use crate::values::parse_bytes;
@@ -9,8 +15,8 @@ use crate::values::parse_bytes;
 /// How tensors are planned.
 #[derive(Clone, Debug)]
 pub(crate) struct TensorOptions {
-    pub(crate) strategy: TensorStrategy,
-    pub(crate) policy: StoragePolicy,
+    pub(crate) strategy: Strategy,
+    pub(crate) policy: &'static dyn StoragePolicy,
     /// `NAME=BYTES` or `NAME`.
     pub(crate) memories: Vec<String>,
     pub(crate) in_place: bool,
@@ -41,17 +47,42 @@ fn memory(form: &str) -> Result<MemoryDesc> {
     })
 }
 
+/// A strategy of the tensor crate, or a pool of another runtime.
+pub(crate) type Strategy = &'static dyn PlacementStrategy;
+
+/// Every strategy: offsets, pools, given storage ids.
+pub(crate) fn all_strategies() -> impl Iterator<Item = Strategy> {
+    static OFFSETS: LazyLock<Vec<Offsets<&dyn PackingStrategy>>> = LazyLock::new(|| {
+        let built_in = tileheap_pack::Strategy::ALL
+            .iter()
+            .map(|strategy| strategy as &dyn PackingStrategy);
+        built_in
+            .chain(tileheap_baselines::pack::STRATEGIES)
+            .map(Offsets)
+            .collect()
+    });
+    let offsets = OFFSETS.iter().map(|strategy| strategy as Strategy);
+    let pools = POOLS.iter().map(|pool| pool as Strategy);
+    offsets.chain(pools).chain([&StorageIds as Strategy])
+}
+
+/// Whether a strategy shares whole objects.
+pub(super) fn is_pool(strategy: Strategy) -> bool {
+    let pool = |name: &str| POOLS.iter().any(|pool| pool.name() == name);
+    pool(strategy.name()) || strategy.name() == StorageIds.name()
+}
+
 /// Storage policies by name.
-pub(crate) fn policies() -> impl TypedValueParser<Value = StoragePolicy> {
-    PossibleValuesParser::new(StoragePolicy::ALL.map(StoragePolicy::name))
-        .map(|name| name.parse().expect("a known name"))
+pub(crate) fn policies() -> impl TypedValueParser<Value = &'static dyn StoragePolicy> {
+    PossibleValuesParser::new(POLICIES.map(StoragePolicy::name))
+        .map(|name| policy(&name).expect("a known name"))
 }
 
 /// Strategies by name.
-pub(crate) fn strategies() -> impl TypedValueParser<Value = TensorStrategy> {
-    let names: Vec<&'static str> = TensorStrategy::all()
-        .into_iter()
-        .map(TensorStrategy::name)
-        .collect();
-    PossibleValuesParser::new(names).map(|name| name.parse().expect("a known name"))
+pub(crate) fn strategies() -> impl TypedValueParser<Value = Strategy> {
+    let names: Vec<&'static str> = all_strategies().map(PlacementStrategy::name).collect();
+    PossibleValuesParser::new(names).map(|name| {
+        let found = all_strategies().find(|strategy| strategy.name() == name);
+        found.expect("a known name")
+    })
 }

@@ -1,12 +1,13 @@
 //! The plan of a network by one strategy.
 
 use tileheap::units::{Alignment, Bytes, Span};
+use tileheap_tensor::layout::StorageReason;
+use tileheap_tensor::plan::{Backing, Flow, MemoryPlan, Region, Space, SpaceItem, Timeline, flows, place};
 use tileheap_tensor::{
-    Flow, Home, MemoryDesc, MemoryPlan, Reason, Region, Space, SpaceItem, StorageChoice, TensorError,
-    TensorPlan, TensorPlanOptions, TensorRequirements, TensorStrategy, Timeline, flows, place, plan,
+    MemoryDesc, StorageChoice, TensorError, TensorPlan, TensorPlanOptions, TensorRequirements, plan,
 };
 
-use super::options::TensorOptions;
+use super::options::{Strategy, TensorOptions};
 
 /// The plan of a network.
 pub(crate) struct Planned {
@@ -26,7 +27,7 @@ pub(crate) struct Row {
     pub(crate) storage: Option<&'static str>,
     /// Why its storage is not what the policy chose.
     pub(crate) reason: Option<String>,
-    pub(crate) home: Home,
+    pub(crate) backing: Backing,
     pub(crate) size: Bytes,
     /// Its regions, in order of time.
     pub(crate) regions: Vec<Region>,
@@ -39,7 +40,7 @@ pub(crate) struct Row {
 pub(super) fn of_records(
     items: &[SpaceItem],
     memories: &[MemoryDesc],
-    strategy: TensorStrategy,
+    strategy: Strategy,
 ) -> Result<Planned, TensorError> {
     let one = [MemoryDesc::new("device")];
     let memories = if memories.is_empty() { &one } else { memories };
@@ -48,17 +49,17 @@ pub(super) fn of_records(
         name: item.name.clone(),
         storage: None,
         reason: None,
-        home: Home::Planned,
+        backing: Backing::Planned,
         size: item.size,
         regions: vec![*region],
         is_within_another: false,
-        lifetimes: item.lives.clone(),
+        lifetimes: item.lifetimes.clone(),
     });
     let timeline = Timeline::of_records(items, &regions);
-    let flows = flows(&timeline.occupants, &memories)?;
+    let flows = flows(&timeline.allocations, &memories)?;
     Ok(Planned {
         size: memories.iter().map(|memory| memory.size).sum(),
-        bound: memories.iter().map(|memory| memory.bound).sum(),
+        bound: memories.iter().map(|memory| memory.lower_bound).sum(),
         tensors: rows.collect(),
         memories,
         timeline,
@@ -71,7 +72,7 @@ pub(super) fn of_records(
 pub(super) fn of_graph(
     choice: &StorageChoice,
     memories: &[MemoryDesc],
-    strategy: TensorStrategy,
+    strategy: Strategy,
     options: &TensorOptions,
 ) -> Result<Planned, TensorError> {
     let pitch = Alignment::new(64).expect("not 0");
@@ -96,11 +97,14 @@ pub(super) fn of_graph(
         "{} tensors, {images} in images, {} conversions, {} memory reuses, {} copies (policy {})",
         choice.graph.tensors().len(),
         choice.conversions.len(),
-        plan.handovers.len(),
+        plan.aliasing.len(),
         plan.copies.len(),
-        options.policy,
+        options.policy.name(),
     )];
-    let otherwise = choice.reasons.iter().filter(|reason| **reason != Reason::Asked);
+    let otherwise = choice
+        .reasons
+        .iter()
+        .filter(|reason| **reason != StorageReason::AsRequested);
     match otherwise.count() {
         0 => {}
         count => notes.push(format!(
@@ -116,7 +120,7 @@ pub(super) fn of_graph(
     let rows = choice.graph.tensor_ids().map(|id| {
         let (tensor, placed) = (choice.graph.tensor(id), plan.tensor(id));
         let mut regions: Vec<Region> = Vec::new();
-        for region in placed.place.iter().flat_map(|place| place.regions()) {
+        for region in placed.placement.iter().flat_map(|place| place.regions()) {
             if !regions.contains(&region) {
                 regions.push(region);
             }
@@ -125,19 +129,19 @@ pub(super) fn of_graph(
             name: tensor.name.clone(),
             storage: Some(placed.layout.rule.storage.name()),
             reason: Some(&choice.reasons[id.index()])
-                .filter(|reason| **reason != Reason::Asked)
-                .map(Reason::to_string),
-            home: placed.home,
+                .filter(|reason| **reason != StorageReason::AsRequested)
+                .map(StorageReason::to_string),
+            backing: placed.backing,
             size: placed.size,
-            is_within_another: placed.place.is_some() && regions.is_empty(),
+            is_within_another: placed.placement.is_some() && regions.is_empty(),
             regions,
-            lifetimes: placed.lives.clone(),
+            lifetimes: placed.lifetimes.clone(),
         }
     });
-    let flows = flows(&plan.slots, &plan.memories)?;
+    let flows = flows(&plan.allocations, &plan.memories)?;
     Ok(Planned {
         size: plan.size(),
-        bound: plan.bound(),
+        bound: plan.lower_bound(),
         tensors: rows.collect(),
         timeline: Timeline::of_plan(&choice.graph, &plan),
         flows,

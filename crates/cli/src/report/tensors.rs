@@ -187,7 +187,7 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
         fact(
             "placement",
             match tensor.home.as_str() {
-                "caller" => "external memory".to_owned(),
+                "external" => "external memory".to_owned(),
                 "constant" => "constant, outside the planned memories".to_owned(),
                 other => other.to_owned(),
             },

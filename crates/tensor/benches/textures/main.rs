@@ -17,10 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tileheap::runtime::{Context, ContextDesc};
+use tileheap_tensor::layout::{Convention, Generation};
 use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, Run};
-use tileheap_tensor::{
-    Convention, ElementType, Generation, Graph, GraphBuilder, LayoutRule, TensorId, TensorPlanOptions, plan,
-};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, LayoutRule, TensorId, TensorPlanOptions, plan};
 
 const CHANNELS: i64 = 64;
 const SIDE: i64 = 28;

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use tileheap::runtime::Context;
+use tileheap_tensor::ElementType;
+use tileheap_tensor::layout::Convention;
 use tileheap_tensor::units::Bytes;
 use tileheap_tensor::vulkan::{
-    Growth, HostBuffer, KernelCall, KernelSet, Scratch, ScratchDesc, ScratchOperand, ScratchPool,
+    GrowthPolicy, HostBuffer, KernelCall, KernelSet, Scratch, ScratchDesc, ScratchOperand, ScratchPool,
     ScratchScope, StagingCost,
 };
-use tileheap_tensor::{Convention, ElementType};
 
 use crate::{REPEATS, TURNS, device};
 
@@ -36,7 +37,7 @@ struct Tensors {
 pub(crate) fn measure(context: &Context, element: ElementType) -> tileheap_tensor::Result<()> {
     let desc = ScratchDesc {
         cap: Bytes::mib(64),
-        growth: Growth::Never,
+        growth: GrowthPolicy::Never,
         kernels: KernelSet::new(),
     };
     let mut pool = ScratchPool::new(context.tile(), desc);

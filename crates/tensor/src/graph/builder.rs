@@ -1,11 +1,13 @@
 //! Building a graph in Rust.
 
-use super::infer::infer;
-use super::{
-    Attribute, Block, BlockId, Branch, Carry, ElementType, Exit, Graph, InPlace, Loop, Node, NodeId,
-    NodeKind, Operator, Shape, Source, Symbol, SymbolId, Tensor, TensorId, View,
-};
-use crate::TensorError;
+use super::element::ElementType;
+use super::ids::{BlockId, NodeId, TensorId};
+use super::model::Graph;
+use super::node::{Attribute, Block, Branch, Carry, Exit, InPlace, Loop, Node, NodeKind, Operator};
+use super::operators::infer;
+use super::shape::{Shape, Symbol, SymbolId};
+use super::tensor::{Source, Tensor, View};
+use crate::error::TensorError;
 use crate::units::Bytes;
 
 /// Builds a [`Graph`] node by node.
@@ -35,12 +37,6 @@ struct Open {
     block: BlockId,
     carried: Vec<Carry>,
     exits: Vec<Exit>,
-}
-
-impl Default for BlockId {
-    fn default() -> BlockId {
-        BlockId::ROOT
-    }
 }
 
 impl GraphBuilder {
@@ -366,29 +362,5 @@ impl GraphBuilder {
             memory: None,
         });
         TensorId(self.graph.tensors.len() as u32 - 1)
-    }
-}
-
-impl From<i64> for Attribute {
-    fn from(value: i64) -> Attribute {
-        Attribute::Int(value)
-    }
-}
-
-impl From<Vec<i64>> for Attribute {
-    fn from(values: Vec<i64>) -> Attribute {
-        Attribute::Ints(values)
-    }
-}
-
-impl From<f64> for Attribute {
-    fn from(value: f64) -> Attribute {
-        Attribute::Float(value)
-    }
-}
-
-impl From<&str> for Attribute {
-    fn from(value: &str) -> Attribute {
-        Attribute::Text(value.to_owned())
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Block, BlockId, Bounding, Graph, Loop, NodeId, NodeKind, Source, SymbolId, TensorId};
-use crate::TensorError;
+use crate::error::TensorError;
 
 /// Where a graph's outputs stand for a reader.
 const OUTPUTS: &str = "the outputs";
@@ -22,7 +22,7 @@ impl Graph {
         let mut seen = BTreeMap::new();
         for tensor in &self.tensors {
             if seen.insert(tensor.name.as_str(), ()).is_some() {
-                return Err(TensorError::SameName {
+                return Err(TensorError::DuplicateName {
                     tensor: tensor.name.clone(),
                 });
             }
@@ -55,7 +55,7 @@ impl Graph {
                         continue;
                     }
                 };
-                return Err(TensorError::SecondProducer {
+                return Err(TensorError::AssignedTwice {
                     tensor: tensor.name.clone(),
                     first,
                     second: node.name.clone(),
@@ -105,7 +105,7 @@ impl Graph {
         let symbol = dim
             .symbol()
             .and_then(|symbol| self.symbols.get(symbol.0 as usize));
-        TensorError::Unbounded {
+        TensorError::UnboundedDimension {
             tensor: self.tensor(id).name.clone(),
             dim: dim.to_string(),
             symbol: symbol.map_or("?".to_owned(), |symbol| symbol.name.clone()),

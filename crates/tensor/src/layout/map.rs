@@ -211,7 +211,7 @@ fn unravel(mut linear: u64, dims: &[u64]) -> Vec<u64> {
 mod tests {
     use super::super::{Convention, Flattening, Generation, LayoutRule, Pack, Storage};
     use super::*;
-    use crate::ElementType;
+    use crate::graph::ElementType;
     use crate::units::SplitMix64;
 
     /// Every element has a place of its own, and the place knows its element; all else is padding.

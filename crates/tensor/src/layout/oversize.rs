@@ -5,8 +5,9 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{Convention, Generation, ImageExtent, Layout, LayoutRule, Storage};
+use crate::error::TensorError;
+use crate::graph::ElementType;
 use crate::units::Bytes;
-use crate::{ElementType, TensorError};
 
 /// The largest images and buffers of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,10 +95,10 @@ impl Default for Oversize {
 
 /// Why a tensor is laid out as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// As it was asked for.
-    Asked,
-    /// The image that was asked for is over the limits; this one is not.
+pub enum StorageReason {
+    /// As requested.
+    AsRequested,
+    /// The requested image exceeds the limits; this one does not.
     OtherLayout {
         /// The extent that is over the limits.
         extent: ImageExtent,
@@ -122,19 +123,19 @@ pub enum Reason {
     },
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for StorageReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (extent, limit, instead) = match self {
-            Reason::Asked => return f.write_str("as it was asked for"),
-            Reason::OtherLayout { extent, limit } => (extent, limit, "another layout".to_owned()),
-            Reason::Split {
+            StorageReason::AsRequested => return f.write_str("as requested"),
+            StorageReason::OtherLayout { extent, limit } => (extent, limit, "another layout".to_owned()),
+            StorageReason::Split {
                 extent,
                 limit,
                 images,
             } => (extent, limit, format!("{images} images")),
-            Reason::Buffer { extent, limit } => (extent, limit, "a buffer".to_owned()),
+            StorageReason::Buffer { extent, limit } => (extent, limit, "a buffer".to_owned()),
         };
-        write!(f, "an image of {extent} passes the limit of {limit}: {instead}")
+        write!(f, "an image of {extent} exceeds the limit of {limit}: {instead}")
     }
 }
 
@@ -155,12 +156,12 @@ pub fn fit_layout(
     element: ElementType,
     limits: &ImageLimits,
     oversize: Oversize,
-) -> Result<(Layout, Reason), TensorError> {
-    let asked = rule.apply(name, shape, element)?;
-    if limits.allow(&asked) {
-        return Ok((asked, Reason::Asked));
+) -> Result<(Layout, StorageReason), TensorError> {
+    let requested = rule.apply(name, shape, element)?;
+    if limits.allow(&requested) {
+        return Ok((requested, StorageReason::AsRequested));
     }
-    let (extent, limit) = (asked.extent, limits.image(rule.storage));
+    let (extent, limit) = (requested.extent, limits.image(rule.storage));
     let over = || TensorError::ImageTooLarge {
         tensor: name.to_owned(),
         extent,
@@ -169,20 +170,20 @@ pub fn fit_layout(
     if !rule.storage.is_image() {
         return Err(TensorError::BufferTooLarge {
             tensor: name.to_owned(),
-            size: asked.bytes(),
+            size: requested.bytes(),
             limit: limits.buffer,
         });
     }
     if oversize.other_layout {
-        let mut others = other_layouts(name, rule, &asked);
+        let mut others = other_layouts(name, rule, &requested);
         others.retain(|layout| limits.allow(layout));
         let squareness = |layout: &Layout| layout.extent.width.abs_diff(layout.extent.height);
         if let Some(best) = others.into_iter().min_by_key(squareness) {
-            return Ok((best, Reason::OtherLayout { extent, limit }));
+            return Ok((best, StorageReason::OtherLayout { extent, limit }));
         }
     }
     if oversize.split {
-        let mut split = asked.clone();
+        let mut split = requested.clone();
         split.tile = Some(ImageExtent {
             width: extent.width.min(limit.width),
             height: extent.height.min(limit.height),
@@ -190,7 +191,7 @@ pub fn fit_layout(
         });
         let images = split.grid().texels();
         if images <= MOST_IMAGES {
-            let reason = Reason::Split {
+            let reason = StorageReason::Split {
                 extent,
                 limit,
                 images,
@@ -205,15 +206,15 @@ pub fn fit_layout(
         };
         let layout = rule.apply(name, shape, element)?;
         if limits.allow(&layout) {
-            return Ok((layout, Reason::Buffer { extent, limit }));
+            return Ok((layout, StorageReason::Buffer { extent, limit }));
         }
     }
     Err(over())
 }
 
 /// The same texels in images of other proportions.
-fn other_layouts(name: &str, rule: &LayoutRule, asked: &Layout) -> Vec<Layout> {
-    let rank = asked.blocked.len() + 1;
+fn other_layouts(name: &str, rule: &LayoutRule, requested: &Layout) -> Vec<Layout> {
+    let rank = requested.blocked.len() + 1;
     let mut layouts = Vec::new();
     for generation in [Generation::Flat, Generation::Layered] {
         for convention in Convention::ALL {
@@ -225,7 +226,7 @@ fn other_layouts(name: &str, rule: &LayoutRule, asked: &Layout) -> Vec<Layout> {
                 ..rule.clone()
             };
             // A convention may not suit so few axes.
-            layouts.extend(other.apply(name, &asked.shape, asked.element));
+            layouts.extend(other.apply(name, &requested.shape, requested.element));
         }
     }
     layouts
@@ -235,7 +236,7 @@ fn other_layouts(name: &str, rule: &LayoutRule, asked: &Layout) -> Vec<Layout> {
 mod tests {
     use super::*;
 
-    fn fit(shape: &[u64], oversize: Oversize) -> Result<(Layout, Reason), TensorError> {
+    fn fit(shape: &[u64], oversize: Oversize) -> Result<(Layout, StorageReason), TensorError> {
         let rule = Convention::Texture.packing(4, 1, Generation::Flat);
         fit_layout(
             "a",
@@ -251,14 +252,17 @@ mod tests {
     fn another_layout_comes_before_a_grid_and_a_grid_before_a_buffer() {
         // 64 blocks of channels x 512 rows: too high; as 64 rows of 512 x 16 it is not.
         let (layout, reason) = fit(&[1, 256, 512, 16], Oversize::default()).unwrap();
-        assert!(matches!(reason, Reason::OtherLayout { .. }), "{reason:?}");
+        assert!(matches!(reason, StorageReason::OtherLayout { .. }), "{reason:?}");
         assert!(ImageLimits::default().allow(&layout));
         let only_split = Oversize {
             other_layout: false,
             ..Oversize::default()
         };
         let (layout, reason) = fit(&[1, 256, 512, 16], only_split).unwrap();
-        assert!(matches!(reason, Reason::Split { images: 2, .. }), "{reason:?}");
+        assert!(
+            matches!(reason, StorageReason::Split { images: 2, .. }),
+            "{reason:?}"
+        );
         assert_eq!(
             layout.images().iter().map(|image| image.height).sum::<u64>(),
             32_768
@@ -270,7 +274,7 @@ mod tests {
         };
         let (layout, reason) = fit(&[1, 256, 512, 16], only_buffer).unwrap();
         assert_eq!(layout.rule.storage, Storage::Buffer);
-        assert!(matches!(reason, Reason::Buffer { .. }));
+        assert!(matches!(reason, StorageReason::Buffer { .. }));
     }
 
     #[test]

@@ -14,9 +14,9 @@ use std::collections::BTreeSet;
 use super::expansion::{
     BackEdge, Bind, Chance, Expansion, Left, Merge, Rules, Value, ValueId, ValueKind, WayOut,
 };
-use super::types::{CopyTime, Moment};
+use super::types::{CopyTime, TimelineStep};
+use crate::graph::{BlockId, Branch, Carry, InPlace, Loop, Node, NodeId, NodeKind, Source, TensorId};
 use crate::units::Span;
-use crate::{BlockId, Branch, Carry, InPlace, Loop, Node, NodeId, NodeKind, Source, TensorId};
 
 pub(super) struct Expander<'a> {
     rules: &'a Rules<'a>,
@@ -46,7 +46,7 @@ impl<'a> Expander<'a> {
         let mut this = Expander::new(rules);
         let graph = rules.graph;
         for &input in graph.inputs() {
-            let kind = if rules.plan_inputs && !rules.given.contains(&input) {
+            let kind = if rules.plan_inputs && !rules.external.contains(&input) {
                 ValueKind::Planned
             } else {
                 ValueKind::Outside
@@ -59,7 +59,7 @@ impl<'a> Expander<'a> {
             let bind = this.resolve(output);
             this.keep(bind, 0, end.max(1));
             this.hold(bind, end.max(1));
-            if !rules.plan_outputs || rules.given.contains(&output) {
+            if !rules.plan_outputs || rules.external.contains(&output) {
                 this.hand_out(output, bind);
             }
         }
@@ -122,7 +122,7 @@ impl<'a> Expander<'a> {
     }
 
     fn moment(&mut self, node: NodeId) -> u32 {
-        self.out.timeline.push(Moment {
+        self.out.timeline.push(TimelineStep {
             node,
             copies: self.path.clone(),
         });

@@ -1,10 +1,11 @@
-//! What the timeline is made of: values with their lives, what tensors are bound to, what loops carry and leave.
+//! What the timeline is made of: values with their lifetimes, what tensors are bound to, what loops carry and leave.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::types::{CopyTime, Moment, TensorRequirements};
+use super::types::{CopyTime, TensorRequirements, TimelineStep};
+use crate::graph::{Graph, NodeId, TensorId};
+use crate::layout::Layout;
 use crate::units::Span;
-use crate::{Graph, Layout, NodeId, TensorId};
 
 pub(super) type ValueId = usize;
 
@@ -88,10 +89,10 @@ pub(super) struct Chance {
 pub(super) struct Expansion {
     pub(super) values: Vec<Value>,
     pub(super) lefts: Vec<Left>,
-    pub(super) timeline: Vec<Moment>,
+    pub(super) timeline: Vec<TimelineStep>,
     /// Steps of each run of a loop's unrolled copies: from, until.
     pub(super) rounds: Vec<(u32, u32)>,
-    /// For a stretch of a value's life after a loop, by its first step: the ways out on which it is what was left. On others its bytes
+    /// For a stretch of a value's lifetime after a loop, by its first step: the ways out on which it is what was left. On others its bytes
     /// may hold what those left.
     pub(super) ways_out: BTreeMap<(ValueId, u32), BTreeSet<WayOut>>,
     /// Values that are still needed at the end of a step, when it is over: nothing may have been written over them in it.
@@ -128,7 +129,7 @@ pub(super) struct Rules<'a> {
     pub(super) plan_outputs: bool,
     pub(super) in_place: bool,
     /// What the caller gives memory for besides.
-    pub(super) given: &'a [TensorId],
+    pub(super) external: &'a [TensorId],
     /// How often loops are unrolled; those that are missing once.
     pub(super) unroll: BTreeMap<NodeId, u32>,
     /// Carried parameters whose next value is copied.

@@ -1,44 +1,61 @@
-//! Space: lives, sizes and memories in, places and hand-overs out.
+//! Planning: tensors with lifetimes and sizes in, offsets and aliasing out.
 //!
 //! ```text
-//! Graph ──► expand ──► unite ──► space ──► places, hand-overs
-//!           timeline,   who shares  through     per tensor, per round
-//!           unrolled    a place     `pack`
+//! Graph ──► expand ──► unite ───────► place ────► placements, aliasing
+//!           timeline,   values that    through     per tensor, per round
+//!           unrolled    share bytes    a strategy
 //! ```
 //! Not done: what one exit of a loop leaves and what another leaves never share bytes after it; a view of an image is a copy.
 
+mod aliasing;
+mod by_memory;
 mod expand;
 mod expansion;
-mod handover;
+mod flow;
+mod item;
+mod memory;
+mod objects;
+mod offsets;
 mod options;
+mod place;
 mod places;
-mod space;
+mod problem;
+mod storage_ids;
 mod strategy;
+mod timeline;
 mod types;
 mod unite;
 
 use std::collections::BTreeMap;
 
 use expansion::{Rules, ValueKind};
-pub(crate) use space::check_regions;
+use places::merged;
 use unite::{United, unite};
 
-pub use options::{CarryRule, MemoryDesc, TensorPlanOptions};
-pub use space::{Space, SpaceAlgorithm, SpaceItem, place, place_by};
-pub use strategy::TensorStrategy;
+pub use flow::{Flow, flows};
+pub use item::{ItemImage, SpaceItem};
+pub use memory::MemoryDesc;
+pub use objects::{ObjectPool, place_objects};
+pub use offsets::Offsets;
+pub use options::{CarryRule, TensorPlanOptions};
+pub use place::{Space, place};
+pub use storage_ids::StorageIds;
+pub use strategy::{PlacedItems, PlacementStrategy};
+pub use timeline::Timeline;
 pub use types::{
-    CopyTime, Handover, Home, MemoryId, MemoryPlan, Moment, MultiView, Place, PlacedTensor, Region, Slot,
-    TensorPlan, TensorRequirements, ValueCopy,
+    Aliasing, Allocation, Backing, CopyTime, MemoryId, MemoryPlan, MultiView, PlacedTensor, Placement,
+    Region, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,
 };
 
-use super::pools::PoolImage;
-use super::{Graph, Layout, TensorError, TensorId};
+use crate::error::TensorError;
+use crate::graph::{Graph, TensorId};
+use crate::layout::Layout;
 use crate::units::{Bytes, Span};
 
-/// Plans a graph: everything a place, for every round.
+/// Plans a graph: memory, offset and lifetime of every tensor, for every round of its loops.
 ///
-/// `layouts` and `requirements` are one per tensor of the graph, by id; [`TensorRequirements::of_layout`] where no driver is
-/// asked.
+/// `layouts` and `requirements` are one per tensor of the graph, by id; [`TensorRequirements::of_layout`] without a
+/// driver.
 ///
 /// # Errors
 /// A memory is too small, a tensor has to be where it cannot be, or a loop needs copies where they are forbidden.
@@ -64,18 +81,14 @@ pub fn plan(
         plan_inputs: options.plan_inputs,
         plan_outputs: options.plan_outputs,
         in_place: options.in_place,
-        given: &options.given,
+        external: &options.external,
         unroll: BTreeMap::new(),
         copied: BTreeMap::new(),
     };
     let united = unite(&mut rules, options.carry, options.unroll_limit)?;
     let (items, item_of) = items(&rules, &united, options);
     let memories = memories(&items, &options.memories);
-    let space = match options.algorithm {
-        Some(algorithm) => place_by(algorithm, &items, &memories)?,
-        None => place(&items, &memories, options.strategy)?,
-    };
-    debug_assert_eq!(check_regions(&items, &space.regions, &memories), Ok(()));
+    let space = place(&items, &memories, options.strategy)?;
     let regions: Vec<Option<Region>> = item_of
         .iter()
         .map(|&item| item.map(|item| space.regions[item]))
@@ -90,20 +103,20 @@ pub fn plan(
     });
     Ok(TensorPlan {
         tensors: places::place_tensors(&rules, expansion, &regions),
-        handovers: handover::handovers(expansion, &regions),
+        aliasing: aliasing::aliasing(expansion, &regions),
         copies: copies.collect(),
         unrolled: rules
             .unroll
             .iter()
             .map(|(&node, &copies)| (node, copies))
             .collect(),
-        slots: items
+        allocations: items
             .into_iter()
             .zip(space.regions)
-            .map(|(item, region)| Slot {
+            .map(|(item, region)| Allocation {
                 name: item.name,
                 region,
-                lives: item.lives,
+                lifetimes: item.lifetimes,
             })
             .collect(),
         timeline: united.expansion.timeline,
@@ -127,11 +140,11 @@ fn items(
         let Some(first) = values.clone().find(|value| value.kind != ValueKind::Outside) else {
             continue;
         };
-        let mut lives: Vec<Span> = values
+        let mut lifetimes: Vec<Span> = values
             .clone()
             .flat_map(|value| value.spans.iter().copied())
             .collect();
-        lives.retain(|life| !life.is_empty());
+        lifetimes.retain(|lifetime| !lifetime.is_empty());
         let needs = &rules.requirements[first.tensor.index()];
         let (mut size, mut alignment) = (needs.size, needs.alignment);
         if mixed && !needs.image {
@@ -149,41 +162,28 @@ fn items(
         }
         items.push(SpaceItem {
             name: tensor.name.clone(),
-            lives: merged(lives),
+            lifetimes: merged(lifetimes),
             size,
             alignment,
             memory_type_bits: needs.memory_type_bits,
             memory: pin.or_else(|| tensor.memory.clone()),
-            image: needs.image.then(|| pool_image(rules, first.tensor)),
+            image: needs.image.then(|| item_image(rules, first.tensor)),
             storage_id: tensor.storage_id,
-            worth: size.0.saturating_mul(accesses.max(1)),
+            traffic: size.0.saturating_mul(accesses.max(1)),
         });
     }
     (items, item_of)
 }
 
-fn pool_image(rules: &Rules<'_>, tensor: TensorId) -> PoolImage {
+fn item_image(rules: &Rules<'_>, tensor: TensorId) -> ItemImage {
     let layout = &rules.layouts[tensor.index()];
     let of = rules.graph.tensor(tensor);
-    PoolImage {
+    ItemImage {
         width: layout.extent.width,
         height: layout.extent.height * layout.extent.layers,
         element: of.element,
         scope: of.scope.clone().unwrap_or_default(),
     }
-}
-
-/// Spans in order, those that touch as one.
-fn merged(mut spans: Vec<Span>) -> Vec<Span> {
-    spans.sort_unstable();
-    let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
-    for span in spans {
-        match merged.last_mut() {
-            Some(last) if span.first <= last.end => last.end = last.end.max(span.end),
-            _ => merged.push(span),
-        }
-    }
-    merged
 }
 
 /// The memories that were given; without any, one for each lowest memory type that something needs.
@@ -208,25 +208,29 @@ fn memories(items: &[SpaceItem], given: &[MemoryDesc]) -> Vec<MemoryDesc> {
 }
 
 impl TensorPlan {
-    /// Whether one of the caller's buffers may back both, an output and the input of the next run: no step uses both.
+    /// Whether one external buffer may back both, such as an output and the input of the next run: their lifetimes do not overlap.
     pub fn may_share(&self, a: TensorId, b: TensorId) -> bool {
-        let (a, b) = (&self.tensor(a).lives, &self.tensor(b).lives);
+        let (a, b) = (&self.tensor(a).lifetimes, &self.tensor(b).lifetimes);
         !a.iter().any(|one| b.iter().any(|other| one.overlaps(*other)))
     }
 
-    /// Judges that what runs has all it needs from the caller.
+    /// Checks that every external tensor has memory.
     ///
     /// # Errors
-    /// The first tensor that the caller has to give memory for and did not.
-    pub fn check_bound(&self, graph: &Graph, is_bound: impl Fn(TensorId) -> bool) -> Result<(), TensorError> {
+    /// [`TensorError::NotBound`] for the first external tensor without a buffer.
+    pub fn check_external(
+        &self,
+        graph: &Graph,
+        is_bound: impl Fn(TensorId) -> bool,
+    ) -> Result<(), TensorError> {
         let missing = graph
             .inputs()
             .iter()
             .chain(graph.outputs())
-            .find(|&&id| self.tensor(id).home == Home::Caller && !is_bound(id));
+            .find(|&&id| self.tensor(id).backing == Backing::External && !is_bound(id));
         match missing {
             None => Ok(()),
-            Some(&id) => Err(TensorError::Unbound {
+            Some(&id) => Err(TensorError::NotBound {
                 tensor: graph.tensor(id).name.clone(),
                 size: Bytes(self.tensor(id).layout.bytes().0),
             }),

@@ -2,36 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::space::SpaceAlgorithm;
-use super::strategy::TensorStrategy;
-use crate::units::{Alignment, Bytes};
-use crate::{Graph, TensorId};
-
-/// A memory that tensors can be in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MemoryDesc {
-    /// Its name: `sram`, `dram`, `device`.
-    pub name: String,
-    /// The bytes that are there; without, as many as it takes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub capacity: Option<Bytes>,
-    /// Every tensor in it is aligned to this besides its own alignment.
-    pub alignment: Alignment,
-    /// The memory types that it is made of; a tensor with none of them cannot be in it.
-    pub memory_type_bits: u32,
-}
-
-impl MemoryDesc {
-    /// A memory without limits.
-    pub fn new(name: impl Into<String>) -> MemoryDesc {
-        MemoryDesc {
-            name: name.into(),
-            capacity: None,
-            alignment: Alignment::ONE,
-            memory_type_bits: u32::MAX,
-        }
-    }
-}
+use super::memory::MemoryDesc;
+use super::offsets::Offsets;
+use super::strategy::PlacementStrategy;
+use crate::graph::{Graph, TensorId};
+use crate::units::Alignment;
 
 /// What is done about values that loops carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -49,10 +24,8 @@ pub enum CarryRule {
 /// How a graph is planned.
 ///
 /// ```
-/// use tileheap_tensor::{
-///     ElementType, Graph, GraphBuilder, Home, MemoryDesc, StorageOptions, TensorId, TensorPlanOptions,
-///     TensorRequirements, choose, plan,
-/// };
+/// use tileheap_tensor::{ElementType, Graph, GraphBuilder, MemoryDesc, StorageOptions, TensorId, TensorPlanOptions, TensorRequirements, choose, plan};
+/// use tileheap_tensor::plan::Backing;
 /// use tileheap_tensor::units::{Alignment, Bytes};
 ///
 /// let mut graph = GraphBuilder::new("three");
@@ -75,21 +48,21 @@ pub enum CarryRule {
 ///     ..TensorPlanOptions::default()
 /// };
 /// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
-/// assert_eq!((plan.tensor(x).home, plan.tensor(z).home), (Home::Caller, Home::Planned));
+/// assert_eq!((plan.tensor(x).backing, plan.tensor(z).backing), (Backing::External, Backing::Planned));
 /// assert_eq!(plan.memories.iter().map(|memory| memory.size.0).collect::<Vec<_>>(), [256, 256]);
 /// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 pub struct TensorPlanOptions<'a> {
-    /// How tensors get their bytes.
-    pub strategy: TensorStrategy,
+    /// Places the tensors; [`Offsets`] by default.
+    pub strategy: &'a dyn PlacementStrategy,
     /// The memories, in order of preference; empty for one without limits per memory type that is needed.
     pub memories: Vec<MemoryDesc>,
-    /// Whether the graph's inputs are planned; else the caller gives their memory.
+    /// Whether the graph's inputs are planned; otherwise the caller supplies their memory.
     pub plan_inputs: bool,
-    /// Whether the graph's outputs are planned; else the caller gives their memory.
+    /// Whether the graph's outputs are planned; otherwise the caller supplies their memory.
     pub plan_outputs: bool,
-    /// Inputs and outputs that the caller gives memory for, whatever the two switches say.
-    pub given: Vec<TensorId>,
+    /// Inputs and outputs whose memory the caller supplies, whatever the two switches say.
+    pub external: Vec<TensorId>,
     /// Whether outputs are written over operands where the node allows it.
     pub in_place: bool,
     /// What is done about values that loops carry.
@@ -101,24 +74,21 @@ pub struct TensorPlanOptions<'a> {
     /// Says for a tensor which memory it has to be in, over what the graph says.
     #[allow(clippy::type_complexity)] // One function, written out where users look for it.
     pub memory_of: Option<&'a dyn Fn(&Graph, TensorId) -> Option<String>>,
-    /// An algorithm of the user's, in place of the strategy.
-    pub algorithm: Option<&'a dyn SpaceAlgorithm>,
 }
 
 impl Default for TensorPlanOptions<'_> {
     fn default() -> Self {
         TensorPlanOptions {
-            strategy: TensorStrategy::default(),
+            strategy: &Offsets(tileheap_pack::Strategy::Auto),
             memories: Vec::new(),
             plan_inputs: true,
             plan_outputs: true,
-            given: Vec::new(),
+            external: Vec::new(),
             in_place: true,
             carry: CarryRule::default(),
             unroll_limit: 8,
             granularity: Alignment::ONE,
             memory_of: None,
-            algorithm: None,
         }
     }
 }
@@ -126,16 +96,15 @@ impl Default for TensorPlanOptions<'_> {
 impl std::fmt::Debug for TensorPlanOptions<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TensorPlanOptions")
-            .field("strategy", &self.strategy)
+            .field("strategy", &self.strategy.name())
             .field("memories", &self.memories)
             .field("plan_inputs", &self.plan_inputs)
             .field("plan_outputs", &self.plan_outputs)
-            .field("given", &self.given)
+            .field("external", &self.external)
             .field("in_place", &self.in_place)
             .field("carry", &self.carry)
             .field("unroll_limit", &self.unroll_limit)
             .field("granularity", &self.granularity)
-            .field("algorithm", &self.algorithm.map(SpaceAlgorithm::name))
             .finish_non_exhaustive()
     }
 }

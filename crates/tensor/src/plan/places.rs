@@ -1,10 +1,9 @@
 //! Places of tensors: regions of their values, from round to round.
 
 use super::expansion::{Bind, Expansion, Rules, ValueKind};
-use super::merged;
-use super::types::{Home, MultiView, Place, PlacedTensor, Region};
+use super::types::{Backing, MultiView, PlacedTensor, Placement, Region};
+use crate::graph::{BlockId, NodeId, NodeKind, Source, TensorId};
 use crate::units::{Bytes, Span};
-use crate::{BlockId, NodeId, NodeKind, Source, TensorId};
 
 /// The place of every tensor.
 pub(super) fn place_tensors(
@@ -31,29 +30,29 @@ pub(super) fn place_tensors(
         let place = (!instances.is_empty())
             .then(|| builder.build(&mut Vec::new(), &mut Vec::new()))
             .flatten();
-        let outside = matches!(place, Some(Place::Within { tensor, .. }) if tensor == id);
-        let home = match (graph.tensor(id).source, &place) {
-            (Source::Constant, _) => Home::Constant,
-            (_, Some(_)) if !outside => Home::Planned,
-            (_, None) if instances.is_empty() => Home::Planned,
-            _ => Home::Caller,
+        let outside = matches!(place, Some(Placement::Within { tensor, .. }) if tensor == id);
+        let backing = match (graph.tensor(id).source, &place) {
+            (Source::Constant, _) => Backing::Constant,
+            (_, Some(_)) if !outside => Backing::Planned,
+            (_, None) if instances.is_empty() => Backing::Planned,
+            _ => Backing::External,
         };
-        let lives = instances.iter().flat_map(|(_, bind)| match bind {
+        let lifetimes = instances.iter().flat_map(|(_, bind)| match bind {
             Bind::Value(value, _) => expansion.values[*value].spans.clone(),
             Bind::Left(..) => Vec::new(),
         });
-        let planned = home == Home::Planned;
-        let lives: Vec<Span> = lives.filter(|life| !life.is_empty()).collect();
+        let planned = backing == Backing::Planned;
+        let lifetimes: Vec<Span> = lifetimes.filter(|lifetime| !lifetime.is_empty()).collect();
         PlacedTensor {
-            home,
+            backing,
             layout: rules.layouts[id.index()].clone(),
             size: if planned {
                 rules.requirements[id.index()].size
             } else {
                 Bytes::ZERO
             },
-            place: place.filter(|_| planned),
-            lives: merged(lives),
+            placement: place.filter(|_| planned),
+            lifetimes: merged(lifetimes),
         }
     });
     placed.collect()
@@ -96,7 +95,7 @@ struct Builder<'a> {
 
 impl Builder<'_> {
     /// The place under unrolled copies `path`; `initial` says for each of these loops whether it is its first rounds.
-    fn build(&self, path: &mut Vec<u32>, initial: &mut Vec<bool>) -> Option<Place> {
+    fn build(&self, path: &mut Vec<u32>, initial: &mut Vec<bool>) -> Option<Placement> {
         let Some(&node) = self.loops.get(path.len()) else {
             let instances = &self.expansion.instances[self.tensor.index()];
             // Constants and what is bound once outside of a body.
@@ -124,7 +123,7 @@ impl Builder<'_> {
         Some(simplify(views)).filter(|_| !self.expansion.instances[self.tensor.index()].is_empty())
     }
 
-    fn place(&self, bind: Bind, initial: &[bool]) -> Place {
+    fn place(&self, bind: Bind, initial: &[bool]) -> Placement {
         match bind {
             Bind::Value(value, offset) => {
                 let of = &self.expansion.values[value];
@@ -139,12 +138,12 @@ impl Builder<'_> {
                     return self.place(before, initial);
                 }
                 match self.regions[value] {
-                    Some(region) => Place::At(Region {
+                    Some(region) => Placement::At(Region {
                         offset: Bytes(region.offset.0 + offset),
                         size: self.rules.requirements[self.tensor.index()].size,
                         ..region
                     }),
-                    None => Place::Within {
+                    None => Placement::Within {
                         tensor: of.tensor,
                         offset: Bytes(offset),
                     },
@@ -153,7 +152,7 @@ impl Builder<'_> {
             Bind::Left(left, offset) => {
                 let of = &self.expansion.lefts[left];
                 if of.tensor != self.tensor {
-                    return Place::Within {
+                    return Placement::Within {
                         tensor: of.tensor,
                         offset: Bytes(offset),
                     };
@@ -172,12 +171,12 @@ impl Builder<'_> {
                     exits.push(simplify(views));
                 }
                 match &exits[..] {
-                    [Place::At(region), rest @ ..]
-                        if rest.iter().all(|other| *other == Place::At(*region)) =>
+                    [Placement::At(region), rest @ ..]
+                        if rest.iter().all(|other| *other == Placement::At(*region)) =>
                     {
-                        Place::At(*region)
+                        Placement::At(*region)
                     }
-                    _ => Place::Left(exits),
+                    _ => Placement::AtExit(exits),
                 }
             }
         }
@@ -185,7 +184,7 @@ impl Builder<'_> {
 }
 
 /// First rounds that are as all others left out; one place where it is the same in every round.
-fn simplify(mut views: MultiView) -> Place {
+fn simplify(mut views: MultiView) -> Placement {
     while let Some(last) = views.first.last() {
         let index = (views.first.len() - 1) % views.repeat.len();
         if *last != views.repeat[index] {
@@ -194,9 +193,22 @@ fn simplify(mut views: MultiView) -> Place {
         views.first.pop();
     }
     let one = &views.repeat[0];
-    let constant = matches!(one, Place::At(_) | Place::Within { .. });
+    let constant = matches!(one, Placement::At(_) | Placement::Within { .. });
     if constant && views.first.is_empty() && views.repeat.iter().all(|other| other == one) {
         return one.clone();
     }
-    Place::Rounds(views)
+    Placement::PerRound(views)
+}
+
+/// Spans in order, those that touch as one.
+pub(super) fn merged(mut spans: Vec<Span>) -> Vec<Span> {
+    spans.sort_unstable();
+    let mut merged: Vec<Span> = Vec::with_capacity(spans.len());
+    for span in spans {
+        match merged.last_mut() {
+            Some(last) if span.first <= last.end => last.end = last.end.max(span.end),
+            _ => merged.push(span),
+        }
+    }
+    merged
 }

@@ -1,104 +1,81 @@
-//! Strategies by name: offsets, and the peers' pools.
+//! The interface of placement strategies.
 
 use std::fmt;
-use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use super::item::SpaceItem;
+use super::memory::MemoryDesc;
+use super::types::Region;
+use crate::error::TensorError;
+use crate::units::Bytes;
 
-use crate::TensorError;
-use crate::pools::PoolRule;
-use tileheap_json::clip;
-use tileheap_pack;
-
-/// How tensors get their bytes.
+/// Decides the memory and the offset of every item.
+///
+/// [`Offsets`](super::Offsets) and [`StorageIds`](super::StorageIds) implement it, and a caller's own strategy does the same. Every
+/// answer is checked by [`place`](super::place()): items with overlapping lifetimes share no bytes, alignments and capacities hold.
 ///
 /// ```
-/// use tileheap_tensor::{MemoryDesc, SpaceItem, TensorStrategy, place};
-/// use tileheap_tensor::units::{Bytes, Span};
+/// use tileheap_tensor::plan::{MemoryId, PlacedItems, Region, SpaceItem};
+/// use tileheap_tensor::units::{Alignment, Bytes};
+/// use tileheap_tensor::{ElementType, GraphBuilder, MemoryDesc, PlacementStrategy, StorageOptions, TensorError, TensorPlanOptions, TensorRequirements, choose, plan};
 ///
-/// // Lives in steps, sizes in bytes.
-/// let record = |name: &str, first, end, size| SpaceItem::record(name, Span::new(first, end), Bytes(size));
-/// let items = [record("x", 0, 2, 64), record("y", 1, 3, 32), record("z", 2, 4, 48)];
-/// for name in ["auto", "litert-best", "executorch-objects"] {
-///     let strategy: TensorStrategy = name.parse()?;
-///     let space = place(&items, &[MemoryDesc::new("memory")], strategy)?;
-///     println!("{strategy}: {}", space.memories[0].size);
+/// /// Everything in the last memory, one item above the other.
+/// #[derive(Debug)]
+/// struct Stacked;
+///
+/// impl PlacementStrategy for Stacked {
+///     fn name(&self) -> &str {
+///         "stacked"
+///     }
+///
+///     fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+///         let memory = MemoryId(memories.len() as u32 - 1);
+///         let mut end = Bytes::ZERO;
+///         let place = |item: &SpaceItem| {
+///             let offset = end.align_up(item.alignment);
+///             end = offset + item.size;
+///             Region { memory, offset, size: item.size }
+///         };
+///         Ok(PlacedItems::from(items.iter().map(place).collect::<Vec<_>>()))
+///     }
 /// }
+///
+/// let mut graph = GraphBuilder::new("two");
+/// let x = graph.input("x", ElementType::Float32, [64]);
+/// let y = graph.operator("y", "exp", [], &[x])?[0];
+/// graph.output(y);
+/// let choice = choose(&graph.build()?, &StorageOptions::default())?;
+/// let pitch = Alignment::new(64).expect("not 0"); // of image rows, in bytes
+/// let needs: Vec<_> = choice.layouts.iter().map(|of| TensorRequirements::of_layout(of, pitch)).collect();
+/// let options = TensorPlanOptions { strategy: &Stacked, in_place: false, ..TensorPlanOptions::default() };
+/// let plan = plan(&choice.graph, &choice.layouts, &needs, &options)?;
+/// assert_eq!(plan.size(), Bytes(2 * 64 * 4));
 /// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
-pub enum TensorStrategy {
-    /// Offsets in one block, by a rule of the placement engine.
-    Offsets(tileheap_pack::Strategy),
-    /// Whole objects that tensors take in turn: what the peers do with images, and most of them with buffers.
-    Pools(PoolRule),
-    /// The pool entries that the graph came with, as they stand.
-    StorageIds,
+pub trait PlacementStrategy: fmt::Debug + Send + Sync {
+    /// Its name, on the command line and in messages.
+    fn name(&self) -> &str;
+
+    /// Places every item.
+    ///
+    /// # Errors
+    /// An item does not fit; [`TensorError::Strategy`] for a strategy's own reasons.
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError>;
 }
 
-impl Default for TensorStrategy {
-    fn default() -> TensorStrategy {
-        TensorStrategy::Offsets(tileheap_pack::Strategy::Auto)
-    }
+/// What a strategy returns.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlacedItems {
+    /// One per item.
+    pub regions: Vec<Region>,
+    /// Bytes reserved in each memory; a memory without an entry ends with its last region.
+    pub reserved: Vec<Bytes>,
 }
 
-impl TensorStrategy {
-    /// Every strategy: offsets, pools, given ids.
-    pub fn all() -> Vec<TensorStrategy> {
-        let offsets = tileheap_pack::Strategy::ALL
-            .into_iter()
-            .map(TensorStrategy::Offsets);
-        let pools = PoolRule::ALL.into_iter().map(TensorStrategy::Pools);
-        offsets.chain(pools).chain([TensorStrategy::StorageIds]).collect()
-    }
-
-    /// Its name, as on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            TensorStrategy::Offsets(strategy) => strategy.name(),
-            TensorStrategy::Pools(rule) => rule.name(),
-            TensorStrategy::StorageIds => "storage-ids",
+impl From<Vec<Region>> for PlacedItems {
+    fn from(regions: Vec<Region>) -> PlacedItems {
+        PlacedItems {
+            regions,
+            reserved: Vec::new(),
         }
-    }
-}
-
-impl fmt::Display for TensorStrategy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-impl FromStr for TensorStrategy {
-    type Err = TensorError;
-
-    fn from_str(name: &str) -> Result<TensorStrategy, TensorError> {
-        let found = TensorStrategy::all()
-            .into_iter()
-            .find(|strategy| strategy.name() == name);
-        found.ok_or_else(|| {
-            let known: Vec<&str> = TensorStrategy::all()
-                .into_iter()
-                .map(TensorStrategy::name)
-                .collect();
-            TensorError::UnknownStrategy {
-                name: clip(name),
-                known: known.join(", "),
-            }
-        })
-    }
-}
-
-impl From<TensorStrategy> for String {
-    fn from(strategy: TensorStrategy) -> String {
-        strategy.name().to_owned()
-    }
-}
-
-impl TryFrom<String> for TensorStrategy {
-    type Error = TensorError;
-
-    fn try_from(name: String) -> Result<TensorStrategy, TensorError> {
-        name.parse()
     }
 }

@@ -1,101 +1,106 @@
-//! What a plan says: memories, places, lives, hand-overs, copies.
+//! Plans: memories, placements, lifetimes, aliasing, copies.
 
 use serde::{Deserialize, Serialize};
 
+use crate::graph::{NodeId, TensorId};
+use crate::layout::{Layout, Storage};
 use crate::units::{Alignment, Bytes, Span, Step};
-use crate::{Layout, NodeId, Storage, TensorId};
 
-/// A memory of a plan, by its place in [`TensorPlan::memories`].
+/// A memory of a plan: its index in [`TensorPlan::memories`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MemoryId(pub u32);
 
-/// Where every tensor of a graph is, and what has to happen between nodes so that it can be there.
+/// The memory plan of a graph: where every tensor is, and the barriers and copies that this needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorPlan {
-    /// The memories that were given, in their order.
+    /// The memories, in the order of the options.
     pub memories: Vec<MemoryPlan>,
     /// One per tensor of the graph, by id.
     pub tensors: Vec<PlacedTensor>,
-    /// What was placed: a tensor, or several that share a place, with all of its lives.
-    pub slots: Vec<Slot>,
-    /// What runs at each step: bodies in place of their nodes, loops as often as they are unrolled.
-    pub timeline: Vec<Moment>,
-    /// Where bytes change hands, by step.
-    pub handovers: Vec<Handover>,
-    /// Data that has to be moved from one round of a loop to the next, or out of a branch. Empty but for loops past the limit
-    /// of unrolling and the baseline that was asked for.
+    /// What was placed: a tensor, or several that share a place, with all of its lifetimes.
+    pub allocations: Vec<Allocation>,
+    /// The node of each step: bodies in place of their loops and branches, loops as often as they are unrolled.
+    pub timeline: Vec<TimelineStep>,
+    /// Where a node writes bytes that other tensors used, by step.
+    pub aliasing: Vec<Aliasing>,
+    /// Copies from one round of a loop to the next, or out of a branch. Empty except for loops past the unroll limit and
+    /// [`CarryRule::Copy`](super::CarryRule::Copy).
     pub copies: Vec<ValueCopy>,
-    /// How often each loop is unrolled, by node.
+    /// The unroll count of each loop, by node.
     pub unrolled: Vec<(NodeId, u32)>,
 }
 
-/// Something that has bytes, and when.
+/// Bytes in use by one tensor, or by several one after another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Slot {
-    /// Its name; of several tensors in turn, that of the first.
+pub struct Allocation {
+    /// Its name; the first one's, of several tensors.
     pub name: String,
-    /// Where it is.
+    /// Its bytes.
     pub region: Region,
-    /// When it lives.
-    pub lives: Vec<Span>,
+    /// Its lifetimes.
+    pub lifetimes: Vec<Span>,
 }
 
-/// A memory and what the plan takes of it.
+/// A memory and what the plan uses of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryPlan {
     /// Its name.
     pub name: String,
     /// The end of the highest tensor.
     pub size: Bytes,
-    /// The most bytes that live in it at one step: no plan of the same tensors in it takes less.
-    pub bound: Bytes,
-    /// What the whole has to be aligned to.
+    /// The largest live set of any step: no plan of the same tensors in it is smaller.
+    pub lower_bound: Bytes,
+    /// The alignment of the whole.
     pub alignment: Alignment,
-    /// The bytes that are there, where that was said.
+    /// Its capacity, if limited.
     pub capacity: Option<Bytes>,
 }
 
-/// Where a tensor is.
+/// A tensor in a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedTensor {
-    /// Who gives it memory.
-    pub home: Home,
-    /// How its elements lie.
+    /// Where its memory comes from.
+    pub backing: Backing,
+    /// Its layout.
     pub layout: Layout,
-    /// What it takes of its memory, at the driver's size; 0 where it is not planned.
+    /// Its size by the driver's requirements; 0 unless planned.
     pub size: Bytes,
-    /// Its bytes; none where it is not planned.
-    pub place: Option<Place>,
-    /// The steps of its life: one span, or one for each unrolled copy of a loop's body.
-    pub lives: Vec<Span>,
+    /// Its bytes; `None` unless planned.
+    pub placement: Option<Placement>,
+    /// Its lifetime: one span, or one for each unrolled copy of a loop's body.
+    pub lifetimes: Vec<Span>,
 }
 
-/// Who gives a tensor its memory.
+/// Where a tensor's memory comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Home {
+pub enum Backing {
     /// The plan, in one of its memories.
     Planned,
-    /// The caller, when the network runs: an input or output that is not planned, or a value that has to be in its place. To run
-    /// without is an error.
-    Caller,
-    /// A constant: outside of the planned memories.
+    /// The caller binds it when the network runs: an input or output that is not planned, or a value that shares its bytes.
+    External,
+    /// A constant, outside the planned memories.
     Constant,
 }
 
-/// Bytes of a memory.
+/// A range of bytes in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Region {
     /// The memory.
     pub memory: MemoryId,
-    /// Where it begins.
+    /// Its offset.
     pub offset: Bytes,
-    /// How many.
+    /// Its size.
     pub size: Bytes,
 }
 
 impl Region {
+    /// Where it ends.
+    pub fn end(&self) -> Bytes {
+        Bytes(self.offset.0.saturating_add(self.size.0))
+    }
+
     /// Whether two regions share bytes.
     pub fn overlaps(&self, other: &Region) -> bool {
         self.memory == other.memory
@@ -104,42 +109,42 @@ impl Region {
     }
 }
 
-/// The bytes of a tensor: one region, or another one from round to round of the loop that it is in.
+/// The bytes of a tensor: one region, or one that changes from round to round of its loop.
 ///
 /// Source: NNC's [article](crate#sources), "Multi-view Tensor".
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Place {
+pub enum Placement {
     /// Always the same.
     At(Region),
-    /// A part of another tensor, wherever that is at the moment: bytes that the caller gives, a constant, or what a loop left.
+    /// A part of another tensor, wherever that is at the time: external bytes, a constant, or a loop's result.
     Within {
         /// The other tensor.
         tensor: TensorId,
         /// Where it begins in it.
         offset: Bytes,
     },
-    /// One after the other.
-    Rounds(MultiView),
-    /// Of a loop's output: where the result of each of its exits is, in the round in which the loop was left there.
-    Left(Vec<Place>),
+    /// Different regions in successive rounds.
+    PerRound(MultiView),
+    /// Of a loop's output: where the result of each exit is, in the round in which the loop was left there.
+    AtExit(Vec<Placement>),
 }
 
-/// Places that follow one another from round to round.
+/// Placements in successive rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MultiView {
-    /// In the first rounds. None: type I. One, for round 0: type II. More where values of several rounds ago are read.
+    /// In the first rounds. Empty: type I. One, for round 0: type II. More where values of several rounds ago are read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub first: Vec<Place>,
+    pub first: Vec<Placement>,
     /// In round `i` after those, entry `i % len`: the repeat length is the length.
-    pub repeat: Vec<Place>,
+    pub repeat: Vec<Placement>,
 }
 
-impl Place {
-    /// The place in a round of each loop around it, outermost first; as it is where it does not change.
-    pub fn at(&self, rounds: &[u64]) -> &Place {
+impl Placement {
+    /// The placement in a round of each enclosing loop, outermost first; itself where it does not change.
+    pub fn at(&self, rounds: &[u64]) -> &Placement {
         match (self, rounds) {
-            (Place::Rounds(views), [round, rest @ ..]) => {
+            (Placement::PerRound(views), [round, rest @ ..]) => {
                 let first = usize::try_from(*round)
                     .ok()
                     .and_then(|round| views.first.get(round));
@@ -150,71 +155,71 @@ impl Place {
         }
     }
 
-    /// The region in a round of each loop around it; `None` for a part of another tensor and for what a loop left.
+    /// The region in a round of each enclosing loop; `None` for a part of another tensor and for a loop's result.
     pub fn region(&self, rounds: &[u64]) -> Option<Region> {
         match self.at(rounds) {
-            Place::At(region) => Some(*region),
+            Placement::At(region) => Some(*region),
             _ => None,
         }
     }
 
-    /// Every region that it takes in turn.
+    /// Every region that it uses.
     pub fn regions(&self) -> Vec<Region> {
         match self {
-            Place::At(region) => vec![*region],
-            Place::Within { .. } => Vec::new(),
-            Place::Rounds(views) => views
+            Placement::At(region) => vec![*region],
+            Placement::Within { .. } => Vec::new(),
+            Placement::PerRound(views) => views
                 .first
                 .iter()
                 .chain(&views.repeat)
-                .flat_map(Place::regions)
+                .flat_map(Placement::regions)
                 .collect(),
-            Place::Left(exits) => exits.iter().flat_map(Place::regions).collect(),
+            Placement::AtExit(exits) => exits.iter().flat_map(Placement::regions).collect(),
         }
     }
 }
 
-/// What runs at a step.
+/// The node that runs at a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct TimelineStep {
     /// The node.
     pub node: NodeId,
-    /// Which unrolled copy of each loop around it, outermost first.
+    /// The unrolled copy of each enclosing loop, outermost first.
     pub copies: Vec<u32>,
 }
 
-/// Bytes that change hands: before the node runs, its output is written where others were, whose last accesses have to be
-/// over; an image comes from `VK_IMAGE_LAYOUT_UNDEFINED`.
+/// Aliased bytes: a node's output reuses bytes of other tensors, whose last accesses have to complete before the node runs; an image
+/// starts in `VK_IMAGE_LAYOUT_UNDEFINED`.
 ///
-/// Without it the results are not the same from run to run, which a peer has shipped.
+/// Without the barrier results differ from run to run: <https://github.com/pytorch/executorch/pull/17309>.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Handover {
-    /// When.
+pub struct Aliasing {
+    /// The step.
     pub step: Step,
     /// The node that runs then.
     pub node: NodeId,
-    /// Who takes the bytes over: an output of the node.
-    pub to: TensorId,
-    /// Who had some of them: alive at some earlier step, or at a later one of the round (or the run) before.
-    pub from: Vec<TensorId>,
+    /// The output that reuses the bytes.
+    pub output: TensorId,
+    /// The tensors that used some of them: at an earlier step, or at a later one of the previous round or run.
+    pub previous: Vec<TensorId>,
 }
 
-/// Data that is moved because it could not be in its place.
+/// A copy of a value that could not be produced in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueCopy {
     /// The loop or branch.
     pub node: NodeId,
-    /// From where.
+    /// The source.
     pub from: TensorId,
-    /// To where.
+    /// The destination.
     pub to: TensorId,
-    /// How many bytes, at every round of a loop (but for [`CopyTime::Enter`]).
+    /// Its size; copied in every round of a loop, except at [`CopyTime::Enter`].
     pub size: Bytes,
-    /// When.
+    /// When it is copied.
     pub time: CopyTime,
 }
 
-/// When data is moved.
+/// When a value is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CopyTime {
@@ -222,11 +227,11 @@ pub enum CopyTime {
     Enter,
     /// At the end of every round.
     Round,
-    /// When it is left.
+    /// When the loop or branch is left.
     Leave,
 }
 
-/// What a tensor needs of memory, as a driver says it of its buffer or images.
+/// Memory requirements of a tensor's buffer or images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TensorRequirements {
     /// Size in bytes; of a grid, all of its images, each at its alignment.
@@ -240,7 +245,7 @@ pub struct TensorRequirements {
 }
 
 impl TensorRequirements {
-    /// Bytes as the layout alone has them, where no driver is asked: rows and wholes at multiples of `pitch`.
+    /// An estimate from the layout alone: rows and the whole at multiples of `pitch`.
     pub fn of_layout(layout: &Layout, pitch: Alignment) -> TensorRequirements {
         let image = layout.rule.storage.is_image();
         TensorRequirements {
@@ -253,8 +258,8 @@ impl TensorRequirements {
         }
     }
 
-    /// Bytes at offsets without any alignment: what plain records have.
-    pub const fn plain(size: Bytes) -> TensorRequirements {
+    /// Bytes without alignment.
+    pub const fn unaligned(size: Bytes) -> TensorRequirements {
         TensorRequirements {
             size,
             alignment: Alignment::ONE,
@@ -265,7 +270,7 @@ impl TensorRequirements {
 }
 
 impl TensorPlan {
-    /// Where a tensor is.
+    /// A tensor.
     pub fn tensor(&self, id: TensorId) -> &PlacedTensor {
         &self.tensors[id.index()]
     }
@@ -275,28 +280,28 @@ impl TensorPlan {
         self.memories.iter().map(|memory| memory.size).sum()
     }
 
-    /// The bounds of all memories together.
-    pub fn bound(&self) -> Bytes {
-        self.memories.iter().map(|memory| memory.bound).sum()
+    /// The lower bounds of all memories together.
+    pub fn lower_bound(&self) -> Bytes {
+        self.memories.iter().map(|memory| memory.lower_bound).sum()
     }
 
-    /// Bytes that live at a step, over all memories; a tensor that shares another's bytes counts once.
+    /// The planned tensors that are live at a step.
     pub fn live_at(&self, step: Step) -> Vec<TensorId> {
         let tensors = self.tensors.iter().enumerate();
         let live = tensors.filter(|(_, tensor)| {
-            tensor.place.is_some() && tensor.lives.iter().any(|life| life.contains(step))
+            tensor.placement.is_some() && tensor.lifetimes.iter().any(|span| span.contains(step))
         });
         live.map(|(index, _)| TensorId(index as u32)).collect()
     }
 
-    /// Hand-overs before what runs at a step.
-    pub fn handovers_at(&self, step: Step) -> &[Handover] {
-        let first = self.handovers.partition_point(|handover| handover.step < step);
-        let end = self.handovers.partition_point(|handover| handover.step <= step);
-        &self.handovers[first..end]
+    /// Aliasing before the node of a step.
+    pub fn aliasing_at(&self, step: Step) -> &[Aliasing] {
+        let first = self.aliasing.partition_point(|aliasing| aliasing.step < step);
+        let end = self.aliasing.partition_point(|aliasing| aliasing.step <= step);
+        &self.aliasing[first..end]
     }
 
-    /// Whether a tensor is an image.
+    /// What stores a tensor.
     pub fn storage(&self, id: TensorId) -> Storage {
         self.tensor(id).layout.rule.storage
     }

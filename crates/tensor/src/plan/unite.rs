@@ -6,8 +6,9 @@ use super::expand::Expander;
 use super::expansion::{Bind, Chance, Expansion, Rules, Value, ValueId, ValueKind, WayOut};
 use super::options::CarryRule;
 use super::types::CopyTime;
+use crate::error::TensorError;
+use crate::graph::{BlockId, Graph, NodeId, NodeKind, TensorId};
 use crate::units::Span;
-use crate::{BlockId, Graph, NodeId, NodeKind, TensorError, TensorId};
 
 /// Classes of values that share one place.
 #[derive(Clone, Debug)]

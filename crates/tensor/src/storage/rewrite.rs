@@ -2,8 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use super::{CONVERT, Form};
-use crate::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Source, Tensor, TensorError, TensorId};
+use super::form::Form;
+use crate::error::TensorError;
+use crate::graph::{BlockId, Graph, Node, NodeId, NodeKind, Operator, Source, Tensor, TensorId};
+
+/// The operator of inserted nodes: one input, one output of the same shape, each in its layout.
+pub const CONVERT: &str = "convert";
+
+pub(super) fn is_conversion(node: &Node) -> bool {
+    matches!(&node.kind, NodeKind::Operator(operator) if operator.name == CONVERT)
+}
 
 pub(super) struct Rewritten {
     pub(super) graph: Graph,

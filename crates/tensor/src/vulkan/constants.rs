@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::fault::NetworkError;
+use super::error::NetworkError;
 use super::objects::Upload;
-use super::operators::{is_float, small_inputs};
-use crate::Result;
-use crate::{BlockId, ElementType, Graph, Layout, LayoutRule, NodeKind, Source, Storage, TensorId};
+use super::operators::{is_float, vector_inputs};
+use crate::error::Result;
+use crate::graph::{BlockId, ElementType, Graph, NodeKind, Source, TensorId};
+use crate::layout::{Layout, LayoutRule, Storage};
 
 /// The layout that was chosen for each tensor.
 pub(super) type LayoutOf<'a> = &'a dyn Fn(TensorId) -> &'a Layout;
@@ -31,10 +32,10 @@ pub(super) fn prepare(
                 continue;
             }
             let placed = layout_of(input);
-            let small = small_inputs(&operator.name).contains(&index);
+            let small = vector_inputs(&operator.name).contains(&index);
             let plain = placed.rule.storage == Storage::Buffer && placed.rule.packs.is_empty();
             let outputs_first = matches!(operator.name.as_str(), "conv2d" | "dense") && index == 1;
-            let layout = if (small || plain) && operator.name != crate::CONVERT {
+            let layout = if (small || plain) && operator.name != crate::storage::CONVERT {
                 let rank = placed.shape.len();
                 let axis = if outputs_first { 0 } else { rank.saturating_sub(1) };
                 vectors(graph, input, placed, axis)?
@@ -94,19 +95,19 @@ fn given(graph: &Graph) -> BTreeMap<TensorId, TensorId> {
 fn enter(graph: &Graph, block: BlockId, given: &mut BTreeMap<TensorId, TensorId>) {
     for &id in &graph.block(block).nodes {
         let node = graph.node(id);
-        let inner = match &node.kind {
+        let device = match &node.kind {
             NodeKind::Operator(_) => &[][..],
             NodeKind::Loop(repeated) => std::slice::from_ref(&repeated.body),
             NodeKind::Branch(branch) => &branch.arms,
         };
-        for &inner in inner {
-            for (&parameter, input) in graph.block(inner).inputs.iter().zip(&node.inputs) {
+        for &device in device {
+            for (&parameter, input) in graph.block(device).inputs.iter().zip(&node.inputs) {
                 let &input = given.get(input).unwrap_or(input);
                 if graph.tensor(input).source == Source::Constant {
                     given.insert(parameter, input);
                 }
             }
-            enter(graph, inner, given);
+            enter(graph, device, given);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What loops and branches do: conditions are on the device, and commands are recorded before they are known.
 
-use super::fault::NetworkError;
-use crate::{BlockId, Branch, Exit, Graph, Loop, NodeId};
+use super::error::NetworkError;
+use crate::graph::{BlockId, Branch, Exit, Graph, Loop, NodeId};
 
 /// What a loop or branch does in a run. Conditions are on the device and commands are recorded before: the caller says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum Decision {
     Rounds {
         /// Whole rounds before it is left.
         rounds: u64,
-        /// Which of [`Loop::exits`](crate::Loop::exits).
+        /// Which of [`Loop::exits`](crate::graph::Loop::exits).
         exit: usize,
     },
     /// A branch that takes one of its arms.
@@ -54,5 +54,5 @@ fn of(node: NodeId, decisions: &[(NodeId, Decision)]) -> Option<Decision> {
 
 fn undecided(graph: &Graph, node: NodeId, what: &'static str) -> NetworkError {
     let node = graph.node(node).name.clone();
-    NetworkError::Undecided { node, what }
+    NetworkError::MissingDecision { node, what }
 }

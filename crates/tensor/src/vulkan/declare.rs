@@ -1,37 +1,94 @@
-//! The declaration of a graph as passes: what every tensor is in the round that is being declared, and a pass for each node.
+//! Declares a graph as passes: a pass for each node, and the resource of every tensor in the current round.
 //!
 //! ```text
 //! loop, 2 rounds      round 0                round 1               left
 //! parameter h         the input              `next h [0]`          `next h [1]`
 //! next h              `next h [0]` is made   `next h [1]` is made
 //! ```
-//! A frame's resources are one each, and its planner finds out by itself which can share bytes: so every round makes tensors of its
-//! own, and nothing that is carried is copied.
+//! Every round has resources of its own, so nothing that is carried is copied; the frame's planner decides which of them share bytes.
 
 use std::collections::BTreeMap;
 
+use super::constants;
 use super::decision;
-use super::fault::NetworkError;
+use super::descriptors::Descriptors;
+use super::error::NetworkError;
 use super::invocation::Invocation;
 use super::kernel::OperandAccess;
 use super::measure::{format, image_info};
-use super::objects::Constant;
+use super::objects::{Constant, Objects, Upload};
+use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, call, computes, copy_call, is_float, same_bytes, told};
 use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
-use super::pipelines::{arguments_of, checked_groups};
-use super::scope::{Shaped, shaped};
-use crate::Result;
-use crate::{
-    BlockId, Branch, ElementType, Graph, Layout, LayoutRule, Loop, NodeId, NodeKind, Operator, Source,
-    Storage, TensorId,
-};
+use super::pipelines::{Pipelines, arguments_of, checked_groups};
+use crate::error::Result;
+use crate::graph::{BlockId, Branch, ElementType, Graph, Loop, NodeId, NodeKind, Operator, Source, TensorId};
+use crate::layout::{Layout, LayoutRule, Storage};
 use tileheap::frame::{
     BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId, ResourceKind,
 };
+use tileheap::runtime::Device;
 use tileheap::units::Bytes;
 
+impl NetworkPasses {
+    /// Declares a graph's nodes as compute passes at the end of `commands`, the last command buffer so far, and uploads its constants.
+    ///
+    /// Waits for the upload on the device's first queue that computes: no other thread uses it meanwhile.
+    ///
+    /// # Errors
+    /// An input or output that is not bound, a loop without its number of rounds, a branch without its arm, an operator without a kernel, a
+    /// layout that kernels do not support: each by name. The frame is then of no use.
+    ///
+    /// # Panics
+    /// If there is not one layout per tensor.
+    pub fn declare(
+        device: &Device,
+        frame: &mut FrameBuilder,
+        commands: CommandBufferId,
+        desc: NetworkPassesDesc<'_>,
+    ) -> Result<NetworkPasses> {
+        let _span = tracing::info_span!("declare", graph = desc.graph.name()).entered();
+        assert_eq!(
+            desc.graph.tensors().len(),
+            desc.layouts.len(),
+            "one layout per tensor"
+        );
+        let uploads = constants::prepare(desc.graph, &|id| &desc.layouts[id.index()], desc.values)?;
+        let mut passes = NetworkPasses {
+            device: device.clone(),
+            name: desc.name.clone(),
+            steps: Vec::new(),
+            pipelines: Pipelines::new(desc.kernels.clone()),
+            descriptors: Descriptors::default(),
+            objects: Some(Objects::new(device)),
+        };
+        let declared = passes.upload_and_declare(frame, commands, &desc, uploads);
+        match declared {
+            Ok(()) => Ok(passes),
+            Err(error) => {
+                // SAFETY: the upload, the only work submitted with them, was waited for.
+                unsafe { passes.destroy() };
+                Err(error)
+            }
+        }
+    }
+
+    fn upload_and_declare(
+        &mut self,
+        frame: &mut FrameBuilder,
+        commands: CommandBufferId,
+        desc: &NetworkPassesDesc<'_>,
+        uploads: Vec<Upload>,
+    ) -> Result<()> {
+        let device = self.device.clone();
+        let objects = self.objects.as_mut().expect("taken when destroyed");
+        objects.upload(&device, uploads)?;
+        Declaration::new(self, frame, commands, desc).all()
+    }
+}
+
 /// The declaration of a graph.
-pub(super) struct Declaring<'a, 'b> {
+pub(super) struct Declaration<'a, 'b> {
     passes: &'a mut NetworkPasses,
     frame: &'a mut FrameBuilder,
     commands: CommandBufferId,
@@ -54,18 +111,18 @@ struct Value {
 #[derive(Clone, Copy)]
 struct Resolved {
     part: Part,
-    shape: Shaped,
+    shape: OperandShape,
     element: ElementType,
 }
 
-impl<'a, 'b> Declaring<'a, 'b> {
+impl<'a, 'b> Declaration<'a, 'b> {
     pub(super) fn new(
         passes: &'a mut NetworkPasses,
         frame: &'a mut FrameBuilder,
         commands: CommandBufferId,
         desc: &'a NetworkPassesDesc<'b>,
-    ) -> Declaring<'a, 'b> {
-        Declaring {
+    ) -> Declaration<'a, 'b> {
+        Declaration {
             passes,
             frame,
             commands,
@@ -219,7 +276,7 @@ impl<'a, 'b> Declaring<'a, 'b> {
                 let layout = &self.desc.layouts[tensor.index()];
                 Resolved {
                     part: self.part(tensor, resource),
-                    shape: shaped(&self.desc.graph.tensor(tensor).name, layout)?,
+                    shape: operand_shape(&self.desc.graph.tensor(tensor).name, layout)?,
                     element: layout.element,
                 }
             }
@@ -235,7 +292,7 @@ impl<'a, 'b> Declaring<'a, 'b> {
         let layout = LayoutRule::buffer().apply(name, shape, ElementType::Float32)?;
         Ok(Resolved {
             part: Part::Buffer(resource, layout.bytes().0.max(4)),
-            shape: shaped(name, &layout)?,
+            shape: operand_shape(name, &layout)?,
             element: ElementType::Float32,
         })
     }
@@ -263,8 +320,8 @@ impl<'a, 'b> Declaring<'a, 'b> {
         constant.unwrap_or(&self.desc.layouts[of.index()])
     }
 
-    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkError> {
-        shaped(&self.desc.graph.tensor(tensor).name, self.layout(tensor))
+    fn shape(&self, tensor: TensorId) -> Result<OperandShape, NetworkError> {
+        operand_shape(&self.desc.graph.tensor(tensor).name, self.layout(tensor))
     }
 
     fn resolve(&mut self, tensor: TensorId) -> Result<Resolved> {
@@ -277,7 +334,7 @@ impl<'a, 'b> Declaring<'a, 'b> {
         let objects = self.passes.objects.as_ref().expect("taken when destroyed");
         Resolved {
             part: Part::Constant(objects.zeros.expect("made for every bias that is not there")),
-            shape: Shaped::row(vectors),
+            shape: OperandShape::row(vectors),
             element: ElementType::Float32,
         }
     }
@@ -298,8 +355,8 @@ impl<'a, 'b> Declaring<'a, 'b> {
             return Ok(known);
         }
         let of = self.desc.graph.tensor(tensor);
-        let part = match self.constant(tensor).map(|constant| constant.thing) {
-            Some(thing) => Part::Constant(thing),
+        let part = match self.constant(tensor).map(|constant| constant.resource) {
+            Some(resource) => Part::Constant(resource),
             None => match self.base_of(tensor)? {
                 Some(resource) => self.part(tensor, resource),
                 None => {
@@ -342,11 +399,11 @@ impl<'a, 'b> Declaring<'a, 'b> {
 
     /// Declares a pass, with the accesses of its kernel.
     fn pass(&mut self, name: &str, made: &Call, operands: &[Resolved]) -> Result<()> {
-        let inner = self.passes.inner.clone();
+        let device = self.passes.device.clone();
         let forms = operands.iter().map(|operand| (operand.shape, operand.element));
         let last = operands.last().map(|operand| operand.shape);
         let Invocation { key, format } = Invocation::new(made, forms, last);
-        let pipeline = self.passes.pipelines.get(&inner, &key)?;
+        let pipeline = self.passes.pipelines.get(&device, &key)?;
         pipeline.check_operands(made, operands.len())?;
         let mut accesses: Vec<(ResourceId, OperandAccess)> = Vec::new();
         for (operand, access) in operands.iter().zip(&pipeline.kernel.operands) {
@@ -376,7 +433,7 @@ impl<'a, 'b> Declaring<'a, 'b> {
             pass = pass.access(resource, access.kind, access.reads, access.writes, before);
         }
         let pass = pass.id();
-        let groups = checked_groups(&inner, &made.kernel, made.work, key.local)?;
+        let groups = checked_groups(&device, &made.kernel, made.work, key.local)?;
         let shapes = operands.iter().map(|operand| told(made, operand.shape));
         self.passes.steps.push(Step {
             pass,

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use ash::vk;
 use ash::vk::Handle;
 
-use super::objects::Thing;
+use super::objects::StorageObject;
 use super::pipelines::Pipeline;
-use crate::Result;
+use crate::error::Result;
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::VkResultExt;
 
 /// An operand of a set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Bound {
-    pub(super) thing: Thing,
+pub(super) struct OperandBinding {
+    pub(super) resource: StorageObject,
     /// Of an image, its layout.
     pub(super) layout: vk::ImageLayout,
     /// Of a texel buffer, its format.
@@ -27,8 +27,8 @@ pub(super) struct Descriptors {
     /// With the sets that each has left.
     pools: Vec<(vk::DescriptorPool, u32)>,
     /// With the place of its pool.
-    sets: BTreeMap<(u64, Vec<Bound>), (vk::DescriptorSet, usize)>,
-    texel_views: BTreeMap<(Thing, vk::Format), vk::BufferView>,
+    sets: BTreeMap<(u64, Vec<OperandBinding>), (vk::DescriptorSet, usize)>,
+    texel_views: BTreeMap<(StorageObject, vk::Format), vk::BufferView>,
 }
 
 const SETS_PER_POOL: u32 = 256;
@@ -37,15 +37,15 @@ impl Descriptors {
     /// The set of a pipeline with these operands.
     pub(super) fn get(
         &mut self,
-        inner: &Device,
+        device: &Device,
         pipeline: &Pipeline,
-        operands: &[Bound],
+        operands: &[OperandBinding],
     ) -> Result<vk::DescriptorSet> {
         let key = (pipeline.set_layout.as_raw(), operands.to_vec());
         if let Some((set, _)) = self.sets.get(&key) {
             return Ok(*set);
         }
-        let (set, pool) = self.allocate(inner, pipeline.set_layout)?;
+        let (set, pool) = self.allocate(device, pipeline.set_layout)?;
         for ((binding, bound), access) in (0..).zip(operands).zip(&pipeline.kernel.operands) {
             let kind = access.descriptor_type().expect("kernels have known operands");
             let write = vk::WriteDescriptorSet::default()
@@ -53,14 +53,16 @@ impl Descriptors {
                 .dst_binding(binding)
                 .descriptor_type(kind);
             let (images, buffers, views);
-            let write = match bound.thing {
-                Thing::Image { view, .. } => {
+            let write = match bound.resource {
+                StorageObject::Image { view, .. } => {
                     images = [vk::DescriptorImageInfo::default()
                         .image_view(view)
                         .image_layout(bound.layout)];
                     write.image_info(&images)
                 }
-                Thing::Buffer { handle, offset, size } if kind == vk::DescriptorType::STORAGE_BUFFER => {
+                StorageObject::Buffer { handle, offset, size }
+                    if kind == vk::DescriptorType::STORAGE_BUFFER =>
+                {
                     buffers = [vk::DescriptorBufferInfo {
                         buffer: handle,
                         offset,
@@ -68,13 +70,13 @@ impl Descriptors {
                     }];
                     write.buffer_info(&buffers)
                 }
-                Thing::Buffer { .. } => {
-                    views = [self.texel_view(inner, bound)?];
+                StorageObject::Buffer { .. } => {
+                    views = [self.texel_view(device, bound)?];
                     write.texel_buffer_view(&views)
                 }
             };
             // SAFETY: the set was just allocated with the layout of these operands, which are alive.
-            unsafe { inner.raw().update_descriptor_sets(&[write], &[]) };
+            unsafe { device.raw().update_descriptor_sets(&[write], &[]) };
         }
         self.sets.insert(key, (set, pool));
         Ok(set)
@@ -82,14 +84,14 @@ impl Descriptors {
 
     fn allocate(
         &mut self,
-        inner: &Device,
+        device: &Device,
         layout: vk::DescriptorSetLayout,
     ) -> Result<(vk::DescriptorSet, usize)> {
         let what = || "a kernel's operands";
         let pool = match self.pools.iter().position(|(_, left)| *left > 0) {
             Some(pool) => pool,
             None => {
-                self.pools.push((new_pool(inner)?, SETS_PER_POOL));
+                self.pools.push((new_pool(device)?, SETS_PER_POOL));
                 self.pools.len() - 1
             }
         };
@@ -98,7 +100,7 @@ impl Descriptors {
             .descriptor_pool(self.pools[pool].0)
             .set_layouts(&layouts);
         // SAFETY: pool and layout are alive.
-        let sets = unsafe { inner.raw().allocate_descriptor_sets(&info) };
+        let sets = unsafe { device.raw().allocate_descriptor_sets(&info) };
         let set = sets.with_call("vkAllocateDescriptorSets", what)?[0];
         self.pools[pool].1 -= 1;
         Ok((set, pool))
@@ -108,29 +110,32 @@ impl Descriptors {
     ///
     /// # Safety
     /// Nothing that uses the sets is in flight, or will be submitted.
-    pub(super) unsafe fn forget(&mut self, inner: &Device, buffer: vk::Buffer) {
-        let refers = |thing: &Thing| matches!(thing, Thing::Buffer { handle, .. } if *handle == buffer);
+    pub(super) unsafe fn forget(&mut self, device: &Device, buffer: vk::Buffer) {
+        let refers = |resource: &StorageObject| matches!(resource, StorageObject::Buffer { handle, .. } if *handle == buffer);
         let gone = self.sets.extract_if(.., |(_, operands), _| {
-            operands.iter().any(|operand| refers(&operand.thing))
+            operands.iter().any(|operand| refers(&operand.resource))
         });
         for (_, (set, pool)) in gone {
             let (handle, left) = &mut self.pools[pool];
             *left += 1;
             // SAFETY: the caller's duty; the pool lets sets be freed.
-            let _ = unsafe { inner.raw().free_descriptor_sets(*handle, &[set]) };
+            let _ = unsafe { device.raw().free_descriptor_sets(*handle, &[set]) };
         }
-        for (_, view) in self.texel_views.extract_if(.., |(thing, _), _| refers(thing)) {
+        for (_, view) in self
+            .texel_views
+            .extract_if(.., |(resource, _), _| refers(resource))
+        {
             // SAFETY: the caller's duty.
-            unsafe { inner.raw().destroy_buffer_view(view, None) };
+            unsafe { device.raw().destroy_buffer_view(view, None) };
         }
     }
 
-    fn texel_view(&mut self, inner: &Device, bound: &Bound) -> Result<vk::BufferView> {
-        let key = (bound.thing, bound.format);
+    fn texel_view(&mut self, device: &Device, bound: &OperandBinding) -> Result<vk::BufferView> {
+        let key = (bound.resource, bound.format);
         if let Some(view) = self.texel_views.get(&key) {
             return Ok(*view);
         }
-        let Thing::Buffer { handle, offset, size } = bound.thing else {
+        let StorageObject::Buffer { handle, offset, size } = bound.resource else {
             unreachable!("images have image views");
         };
         let info = vk::BufferViewCreateInfo::default()
@@ -139,7 +144,7 @@ impl Descriptors {
             .offset(offset)
             .range(size);
         // SAFETY: the buffer is alive, with the usages of texel buffers; offset and size are multiples of a texel.
-        let view = unsafe { inner.raw().create_buffer_view(&info, None) }
+        let view = unsafe { device.raw().create_buffer_view(&info, None) }
             .with_call("vkCreateBufferView", || "a tensor")?;
         self.texel_views.insert(key, view);
         Ok(view)
@@ -147,20 +152,20 @@ impl Descriptors {
 
     /// # Safety
     /// None of it is in use on the device.
-    pub(super) unsafe fn destroy(&mut self, inner: &Device) {
+    pub(super) unsafe fn destroy(&mut self, device: &Device) {
         for view in std::mem::take(&mut self.texel_views).into_values() {
             // SAFETY: the caller's duty.
-            unsafe { inner.raw().destroy_buffer_view(view, None) };
+            unsafe { device.raw().destroy_buffer_view(view, None) };
         }
         self.sets.clear();
         for (pool, _) in self.pools.drain(..) {
             // SAFETY: the caller's duty.
-            unsafe { inner.raw().destroy_descriptor_pool(pool, None) };
+            unsafe { device.raw().destroy_descriptor_pool(pool, None) };
         }
     }
 }
 
-fn new_pool(inner: &Device) -> Result<vk::DescriptorPool> {
+fn new_pool(device: &Device) -> Result<vk::DescriptorPool> {
     use vk::DescriptorType as T;
     let types = [
         T::SAMPLED_IMAGE,
@@ -180,6 +185,6 @@ fn new_pool(inner: &Device) -> Result<vk::DescriptorPool> {
         .max_sets(SETS_PER_POOL)
         .pool_sizes(&sizes);
     // SAFETY: sizes are not 0.
-    let pool = unsafe { inner.raw().create_descriptor_pool(&info, None) };
+    let pool = unsafe { device.raw().create_descriptor_pool(&info, None) };
     Ok(pool.with_call("vkCreateDescriptorPool", || "kernels' operands")?)
 }

@@ -2,10 +2,10 @@
 
 use ash::vk;
 
+use super::operand::OperandShape;
 use super::operators::Call;
 use super::pipelines::{PipelineKey, local_size};
-use super::scope::Shaped;
-use crate::ElementType;
+use crate::graph::ElementType;
 
 /// The pipeline of a call, and how its texel buffers are read.
 pub(super) struct Invocation {
@@ -19,8 +19,8 @@ impl Invocation {
     /// the same pipeline.
     pub(super) fn new(
         made: &Call,
-        operands: impl Iterator<Item = (Shaped, ElementType)> + Clone,
-        largest: Option<Shaped>,
+        operands: impl Iterator<Item = (OperandShape, ElementType)> + Clone,
+        largest: Option<OperandShape>,
     ) -> Invocation {
         let half = operands
             .clone()

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::fault::NetworkError;
-use super::scope::Held;
-use crate::Result;
+use super::error::NetworkError;
+use super::operand::OperandStorage;
+use crate::error::Result;
 use tileheap::frame::AccessKind;
 use tileheap::frame::shaders::ShaderModule;
 
@@ -32,7 +32,7 @@ pub struct KernelKey {
     /// Its name.
     pub name: String,
     /// What holds each operand, by binding.
-    pub held: Vec<Held>,
+    pub storage: Vec<OperandStorage>,
     /// Whether elements are stored in 16 bits (`rgba16f`), not 32.
     pub half: bool,
 }
@@ -141,7 +141,7 @@ impl KernelSet {
                 kernel: key.name.clone(),
                 problem: format!(
                     "there is none for operands in {:?} with elements of {} bits",
-                    key.held,
+                    key.storage,
                     if key.half { 16 } else { 32 }
                 ),
             }
@@ -154,7 +154,7 @@ impl KernelSet {
 }
 
 fn built_in(key: &KernelKey) -> Option<Kernel> {
-    let letters: String = key.held.iter().map(|held| held.letter()).collect();
+    let letters: String = key.storage.iter().map(|storage| storage.letter()).collect();
     let found = BUILT_IN
         .iter()
         .find(|kernel| kernel.name == key.name && kernel.letters == letters && kernel.half == key.half)?;
@@ -177,12 +177,12 @@ mod tests {
             name, letters, half, ..
         } in BUILT_IN
         {
-            let held = letters
+            let storage = letters
                 .chars()
-                .map(|letter| Held::of_letter(letter).expect("a known letter"));
+                .map(|letter| OperandStorage::of_letter(letter).expect("a known letter"));
             let key = KernelKey {
                 name: (*name).to_owned(),
-                held: held.collect(),
+                storage: storage.collect(),
                 half: *half,
             };
             let kernel = KernelSet::new()
@@ -194,19 +194,19 @@ mod tests {
                 read, *kernel,
                 "{name} {letters}: the two readers of SPIR-V disagree"
             );
-            for (index, (operand, held)) in kernel.operands.iter().zip(&key.held).enumerate() {
+            for (index, (operand, storage)) in kernel.operands.iter().zip(&key.storage).enumerate() {
                 let last = index + 1 == letters.len();
                 assert_eq!(
                     (operand.reads, operand.writes),
                     (!last, last),
                     "{name} {letters} {index}"
                 );
-                let kind = match (held, last) {
-                    (Held::Image | Held::Array, false) => AccessKind::SampledImage,
-                    (Held::Image | Held::Array, true) => AccessKind::StorageImage,
-                    (Held::Texels, false) => AccessKind::UniformTexelBuffer,
-                    (Held::Texels, true) => AccessKind::StorageTexelBuffer,
-                    (Held::Buffer | Held::Plain, _) => AccessKind::StorageBuffer,
+                let kind = match (storage, last) {
+                    (OperandStorage::Image | OperandStorage::Array, false) => AccessKind::SampledImage,
+                    (OperandStorage::Image | OperandStorage::Array, true) => AccessKind::StorageImage,
+                    (OperandStorage::Texels, false) => AccessKind::UniformTexelBuffer,
+                    (OperandStorage::Texels, true) => AccessKind::StorageTexelBuffer,
+                    (OperandStorage::Buffer | OperandStorage::Plain, _) => AccessKind::StorageBuffer,
                 };
                 assert_eq!(operand.kind, kind, "{name} {letters} {index}");
             }
@@ -217,7 +217,7 @@ mod tests {
     fn a_variant_that_is_not_there_is_named() {
         let key = KernelKey {
             name: "conv2d".to_owned(),
-            held: vec![Held::Plain; 4],
+            storage: vec![OperandStorage::Plain; 4],
             half: false,
         };
         let error = KernelSet::new()

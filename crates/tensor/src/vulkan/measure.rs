@@ -2,9 +2,11 @@
 
 use ash::vk;
 
-use super::fault::NetworkError;
-use crate::Result;
-use crate::{ElementType, Graph, ImageExtent, ImageLimits, Layout, Storage, TensorRequirements};
+use super::error::NetworkError;
+use crate::error::Result;
+use crate::graph::{ElementType, Graph};
+use crate::layout::{ImageExtent, ImageLimits, Layout, Storage};
+use crate::plan::TensorRequirements;
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::{Alignment, Bytes};
 

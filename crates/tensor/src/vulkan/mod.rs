@@ -24,32 +24,32 @@ mod constants;
 mod decision;
 mod declare;
 mod descriptors;
-mod fault;
+mod error;
+mod external_buffers;
 mod hazards;
 mod host;
 mod invocation;
 mod kernel;
-mod lending;
+mod locations;
 mod measure;
 mod network;
 mod objects;
+mod operand;
 mod operators;
 mod passes;
 mod pipelines;
 mod recorder;
-mod scope;
 mod scratch;
-mod whereabouts;
 
 pub use decision::Decision;
-pub use fault::NetworkError;
+pub use error::NetworkError;
 pub use host::HostBuffer;
 pub use kernel::{Kernel, KernelKey, KernelSet, OperandAccess};
 pub use measure::{measure_tensors, tensor_limits};
 pub use network::{Network, Recorded, Run};
+pub use operand::{OperandLayout, OperandStorage};
 pub use passes::{NetworkPasses, NetworkPassesDesc, PassTensor};
 pub use pipelines::PipelineKey;
-pub use scope::{Held, Scope};
 pub use scratch::{
-    Growth, KernelCall, Scratch, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost,
+    GrowthPolicy, KernelCall, Scratch, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost,
 };

@@ -9,13 +9,13 @@ use ash::vk;
 use super::constants;
 use super::decision::Decision;
 use super::descriptors::Descriptors;
-use super::fault::NetworkError;
+use super::error::NetworkError;
 use super::kernel::KernelSet;
 use super::objects::Objects;
 use super::pipelines::Pipelines;
-use super::recorder::Recorder;
-use crate::Result;
-use crate::{Graph, NodeId, TensorId, TensorPlan};
+use crate::error::Result;
+use crate::graph::{Graph, NodeId, TensorId};
+use crate::plan::TensorPlan;
 use tileheap::runtime::{Buffer, Device};
 use tileheap::units::Bytes;
 
@@ -26,7 +26,7 @@ pub struct Run<'a> {
     pub symbols: &'a [u64],
     /// Buffers for the inputs and outputs.
     ///
-    /// One that is the caller's to give ([`Home::Caller`](crate::Home::Caller)) is used where it is, in the plan's layout. One that
+    /// One that is the caller's to give ([`Backing::External`](crate::plan::Backing::External)) is used where it is, in the plan's layout. One that
     /// is planned is filled from a plain buffer of 32-bit elements before the first node, and read into one after the last.
     pub bound: &'a [(TensorId, Buffer)],
     /// What loops and branches do.
@@ -59,7 +59,7 @@ pub struct Recorded {
 /// # use tileheap_tensor::{Graph, StorageOptions, TensorId, TensorPlanOptions, choose, plan};
 /// # fn f(
 /// #     device: &Device, graph: &Graph, weights: &BTreeMap<TensorId, Vec<f32>>, commands: vk::CommandBuffer, (x, y): (TensorId, TensorId),
-/// # ) -> crate::Result<()> {
+/// # ) -> crate::error::Result<()> {
 /// let choice = choose(graph, &StorageOptions::default())?;
 /// let needs = device.measure_tensors(&choice.graph, &choice.layouts)?;
 /// let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
@@ -77,7 +77,7 @@ pub struct Recorded {
 /// # Ok(()) }
 /// ```
 pub struct Network {
-    pub(super) inner: Device,
+    pub(super) device: Device,
     pub(super) graph: Arc<Graph>,
     pub(super) plan: Arc<TensorPlan>,
     /// Taken when they are destroyed.
@@ -111,18 +111,17 @@ impl Network {
             "the plan is the graph's"
         );
         let constants = constants::prepare(graph, &|id| &plan.tensor(id).layout, values)?;
-        let inner = device;
-        let mut objects = Objects::new(inner);
+        let mut objects = Objects::new(device);
         let made = objects
-            .create(inner, graph, plan)
-            .and_then(|()| objects.upload(inner, constants));
+            .create(device, graph, plan)
+            .and_then(|()| objects.upload(device, constants));
         if let Err(error) = made {
-            // SAFETY: the upload, the only thing submitted with them, was waited for.
+            // SAFETY: the upload, the only resource submitted with them, was waited for.
             unsafe { objects.owned.destroy() };
             return Err(error);
         }
         Ok(Network {
-            inner: inner.clone(),
+            device: device.clone(),
             graph: graph.clone(),
             plan: plan.clone(),
             objects: Some(objects),
@@ -151,29 +150,13 @@ impl Network {
         self.pipelines.len()
     }
 
-    /// Records a run into a command buffer: nodes in order, with the barriers between them. It begins with a barrier for
-    /// what was recorded before, and ends with one for the host, copies and kernels to read its outputs.
-    ///
-    /// # Errors
-    /// An input or output that has to be given and is not, a buffer too small for its tensor, a shape outside the plan's ranges,
-    /// a loop without its number of rounds, an operator without a kernel: each by name. The command buffer is then of no use.
-    ///
-    /// # Safety
-    /// `commands` is recording outside of a render pass, on a queue that computes; the bound buffers are alive, with the usage
-    /// `STORAGE_BUFFER`, and not used otherwise while the run is in flight; one that was bound earlier and destroyed was
-    /// [forgotten](Network::forget) before; runs before it are on the same queue.
-    pub unsafe fn record(&mut self, commands: vk::CommandBuffer, run: &Run<'_>) -> Result<Recorded> {
-        self.graph.check_values(run.symbols)?;
-        Recorder::new(self, commands, run)?.record()
-    }
-
     /// Forgets a buffer that was bound, before the caller destroys it.
     ///
     /// # Safety
     /// No run that was given the buffer is in flight, or will be submitted.
     pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
         // SAFETY: the caller's duty.
-        unsafe { self.descriptors.forget(&self.inner, buffer) };
+        unsafe { self.descriptors.forget(&self.device, buffer) };
     }
 
     /// Destroys everything.
@@ -183,9 +166,9 @@ impl Network {
     pub unsafe fn destroy(mut self) {
         if let Some(mut objects) = self.objects.take() {
             // SAFETY: the caller's duty.
-            unsafe { self.descriptors.destroy(&self.inner) };
+            unsafe { self.descriptors.destroy(&self.device) };
             // SAFETY: the caller's duty.
-            unsafe { self.pipelines.destroy(&self.inner) };
+            unsafe { self.pipelines.destroy(&self.device) };
             // SAFETY: the caller's duty.
             unsafe { objects.owned.destroy() };
         }
@@ -196,7 +179,7 @@ impl Network {
     }
 
     /// Vectors of zeros, for biases that are not there.
-    pub(super) fn zeros(&self) -> Option<super::objects::Thing> {
+    pub(super) fn zeros(&self) -> Option<super::objects::StorageObject> {
         self.objects().zeros
     }
 }
@@ -224,7 +207,7 @@ impl Drop for Network {
 
 impl NetworkError {
     pub(super) fn unbound(graph: &Graph, tensor: TensorId) -> NetworkError {
-        NetworkError::Unbound {
+        NetworkError::NotBound {
             tensor: graph.tensor(tensor).name.clone(),
         }
     }

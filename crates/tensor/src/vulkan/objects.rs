@@ -5,12 +5,14 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 
-use super::fault::NetworkError;
+use super::error::NetworkError;
 use super::hazards::Space;
 use super::host::HostBuffer;
 use super::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info};
-use crate::Result;
-use crate::{ElementType, Graph, Home, ImageExtent, Layout, Region, Storage, TensorId, TensorPlan};
+use crate::error::Result;
+use crate::graph::{ElementType, Graph, TensorId};
+use crate::layout::{ImageExtent, Layout, Storage};
+use crate::plan::{Backing, Region, TensorPlan};
 use tileheap::runtime::objects::{
     MemoryDesc, MemoryRequirements, OneShotCommands, OwnedObjects, VkResultExt, full_subresource_range,
 };
@@ -19,7 +21,7 @@ use tileheap::units::{Alignment, Bytes};
 
 /// What a kernel's operand is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Thing {
+pub(super) enum StorageObject {
     /// An image with its view.
     Image { handle: vk::Image, view: vk::ImageView },
     /// Bytes of a buffer.
@@ -43,7 +45,7 @@ struct ImageKey {
 
 /// A constant on the device.
 pub(super) struct Constant {
-    pub(super) thing: Thing,
+    pub(super) resource: StorageObject,
     pub(super) layout: Layout,
 }
 
@@ -52,10 +54,10 @@ pub(super) struct Objects {
     pub(super) owned: OwnedObjects,
     /// Per memory of the plan, the buffer over all of it, where a tensor in it is a buffer.
     buffers: Vec<Option<vk::Buffer>>,
-    images: BTreeMap<ImageKey, Thing>,
+    images: BTreeMap<ImageKey, StorageObject>,
     pub(super) constants: BTreeMap<TensorId, Constant>,
     /// Vectors of zeros, for biases that are not there.
-    pub(super) zeros: Option<Thing>,
+    pub(super) zeros: Option<StorageObject>,
 }
 
 /// Something to be uploaded once.
@@ -95,31 +97,35 @@ impl Objects {
     }
 
     /// What holds a tensor of `layout` at `region`.
-    pub(super) fn at(&self, region: Region, layout: &Layout) -> Option<Thing> {
+    pub(super) fn at(&self, region: Region, layout: &Layout) -> Option<StorageObject> {
         if layout.rule.storage.is_image() {
             return self.images.get(&image_key(region, layout)).copied();
         }
         let handle = (*self.buffers.get(region.memory.0 as usize)?)?;
-        Some(Thing::Buffer {
+        Some(StorageObject::Buffer {
             handle,
             offset: region.offset.0,
             size: layout.bytes().0.max(16),
         })
     }
 
-    /// The address space and bytes of a thing of a plan.
+    /// The address space and bytes of a resource of a plan.
     pub(super) fn bytes_at(region: Region) -> (Space, std::ops::Range<u64>) {
         let start = region.offset.0;
         (Space::Memory(region.memory.0), start..start + region.size.0)
     }
 
     /// Creates what the plan asks for, into `self`, which owns it whatever happens.
-    pub(super) fn create(&mut self, inner: &Device, graph: &Graph, plan: &TensorPlan) -> Result<()> {
+    pub(super) fn create(&mut self, device: &Device, graph: &Graph, plan: &TensorPlan) -> Result<()> {
         let mut needs: Vec<Needs> = plan.memories.iter().map(|_| Needs::default()).collect();
         self.buffers = vec![None; plan.memories.len()];
         let mut bare: BTreeMap<ImageKey, (vk::Image, String)> = BTreeMap::new();
         for (tensor, placed) in graph.tensors().iter().zip(&plan.tensors) {
-            let Some(place) = placed.place.as_ref().filter(|_| placed.home == Home::Planned) else {
+            let Some(place) = placed
+                .placement
+                .as_ref()
+                .filter(|_| placed.backing == Backing::Planned)
+            else {
                 continue;
             };
             for region in place.regions() {
@@ -163,23 +169,23 @@ impl Objects {
                 .size
                 .max(needs.least)
                 .align_up(Alignment::new(16).expect("not 0"));
-            let (memory_object, start) = self.allocate(inner, &memory.name, needs, size)?;
+            let (memory_object, start) = self.allocate(device, &memory.name, needs, size)?;
             if let Some(buffer) = self.buffers[index] {
                 // SAFETY: created above and not bound yet; the block is as large, and of a type it takes.
-                unsafe { inner.raw().bind_buffer_memory(buffer, memory_object, start) }
+                unsafe { device.raw().bind_buffer_memory(buffer, memory_object, start) }
                     .with_call("vkBindBufferMemory", || &memory.name)?;
             }
             for (key, (image, name)) in bare.iter().filter(|(key, _)| key.memory as usize == index) {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
                 unsafe {
-                    inner
+                    device
                         .raw()
                         .bind_image_memory(*image, memory_object, start + key.offset)
                 }
                 .with_call("vkBindImageMemory", || name.as_str())?;
                 let view = self.view(name, *image, key.array, key.half)?;
-                let thing = Thing::Image { handle: *image, view };
-                self.images.insert(*key, thing);
+                let resource = StorageObject::Image { handle: *image, view };
+                self.images.insert(*key, resource);
             }
         }
         Ok(())
@@ -187,14 +193,14 @@ impl Objects {
 
     fn allocate(
         &mut self,
-        inner: &Device,
+        device: &Device,
         name: &str,
         needs: &Needs,
         size: Bytes,
     ) -> Result<(vk::DeviceMemory, vk::DeviceSize)> {
-        let possible = needs.type_bits & inner.profile().ordinary_type_bits();
+        let possible = needs.type_bits & device.profile().ordinary_type_bits();
         let local = possible
-            & inner
+            & device
                 .profile()
                 .type_bits(|kind| kind.flags.contains(vk::MemoryPropertyFlags::DEVICE_LOCAL));
         if possible == 0 {
@@ -225,12 +231,12 @@ impl Objects {
     }
 
     /// Creates constants and uploads them.
-    pub(super) fn upload(&mut self, inner: &Device, constants: Vec<Upload>) -> Result<()> {
+    pub(super) fn upload(&mut self, device: &Device, constants: Vec<Upload>) -> Result<()> {
         if constants.is_empty() {
             return Ok(());
         }
         let mut needs = Needs::default();
-        let granularity = inner.profile().limits.buffer_image_granularity;
+        let granularity = device.profile().limits.buffer_image_granularity;
         let mut end = Bytes::ZERO;
         let mut staged = 0;
         let mut made = Vec::with_capacity(constants.len());
@@ -238,7 +244,7 @@ impl Objects {
             name, layout, bytes, ..
         } in &constants
         {
-            let (bare, answer) = self.create_constant(inner, name, layout, bytes.len() as u64)?;
+            let (bare, answer) = self.create_constant(device, name, layout, bytes.len() as u64)?;
             needs.take(&answer);
             let offset = end
                 .align_up(answer.alignment)
@@ -248,9 +254,9 @@ impl Objects {
             made.push((bare, offset.0, staged));
             staged += (bytes.len() as u64).next_multiple_of(16);
         }
-        let (memory, start) = self.allocate(inner, "constants", &needs, end)?;
-        let mut staging = HostBuffer::new(inner, staged)?;
-        let done = self.upload_into(inner, constants, &made, (memory, start), &mut staging);
+        let (memory, start) = self.allocate(device, "constants", &needs, end)?;
+        let mut staging = HostBuffer::new(device, staged)?;
+        let done = self.upload_into(device, constants, &made, (memory, start), &mut staging);
         // SAFETY: the upload was waited for, or not submitted.
         unsafe { staging.destroy() };
         done
@@ -258,16 +264,16 @@ impl Objects {
 
     fn create_constant(
         &mut self,
-        inner: &Device,
+        device: &Device,
         name: &str,
         layout: &Layout,
         size: u64,
-    ) -> Result<(Thing, MemoryRequirements)> {
+    ) -> Result<(StorageObject, MemoryRequirements)> {
         let missing = vk::ImageView::null();
         if layout.rule.storage.is_image() {
             let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
             let info = image_info(format(name, layout.element)?, layout.extent, usage);
-            if !inner.supports_image(name, &info)? {
+            if !device.supports_image(name, &info)? {
                 let why = format!("its {:?} is more than it offers", layout.extent);
                 let resource = name.to_owned();
                 return Err(RuntimeError::Unsupported { resource, why }.into());
@@ -275,7 +281,7 @@ impl Objects {
             // SAFETY: within the device's limits.
             let (handle, answer) = unsafe { self.owned.create_image(name, &info) }?;
             return Ok((
-                Thing::Image {
+                StorageObject::Image {
                     handle,
                     view: missing,
                 },
@@ -287,19 +293,19 @@ impl Objects {
             .usage(BUFFER_USAGE | vk::BufferUsageFlags::TRANSFER_DST);
         // SAFETY: the size is not 0.
         let (handle, answer) = unsafe { self.owned.create_buffer(name, &info) }?;
-        let thing = Thing::Buffer {
+        let resource = StorageObject::Buffer {
             handle,
             offset: 0,
             size: size.max(16),
         };
-        Ok((thing, answer))
+        Ok((resource, answer))
     }
 
     fn upload_into(
         &mut self,
-        inner: &Device,
+        device: &Device,
         constants: Vec<Upload>,
-        made: &[(Thing, u64, u64)],
+        made: &[(StorageObject, u64, u64)],
         (memory, start): (vk::DeviceMemory, vk::DeviceSize),
         staging: &mut HostBuffer,
     ) -> Result<()> {
@@ -308,23 +314,23 @@ impl Objects {
             all[*at as usize..][..upload.bytes.len()].copy_from_slice(&upload.bytes);
         }
         staging.write(&all);
-        let queue = compute_queue(inner)?;
+        let queue = compute_queue(device)?;
         // SAFETY: the queue is the device's.
-        let once = unsafe { OneShotCommands::begin(inner.raw(), queue, "uploading constants") }?;
-        for (upload, &(thing, offset, at)) in constants.into_iter().zip(made) {
+        let once = unsafe { OneShotCommands::begin(device.raw(), queue, "uploading constants") }?;
+        for (upload, &(resource, offset, at)) in constants.into_iter().zip(made) {
             let Upload {
                 tensor,
                 name,
                 layout,
                 bytes,
             } = upload;
-            let thing = match thing {
-                Thing::Image { handle, .. } => {
+            let resource = match resource {
+                StorageObject::Image { handle, .. } => {
                     // SAFETY: just created; the block was made for all constants.
-                    unsafe { inner.raw().bind_image_memory(handle, memory, start + offset) }
+                    unsafe { device.raw().bind_image_memory(handle, memory, start + offset) }
                         .with_call("vkBindImageMemory", || name.as_str())?;
                     upload_image(
-                        inner,
+                        device,
                         once.command_buffer(),
                         staging.buffer().handle,
                         at,
@@ -334,11 +340,11 @@ impl Objects {
                     let array = layout.rule.storage == Storage::ImageArray;
                     let half = layout.element == ElementType::Float16;
                     let view = self.view(&name, handle, array, half)?;
-                    Thing::Image { handle, view }
+                    StorageObject::Image { handle, view }
                 }
-                Thing::Buffer { handle, .. } => {
+                StorageObject::Buffer { handle, .. } => {
                     // SAFETY: just created; the block was made for all constants.
-                    unsafe { inner.raw().bind_buffer_memory(handle, memory, start + offset) }
+                    unsafe { device.raw().bind_buffer_memory(handle, memory, start + offset) }
                         .with_call("vkBindBufferMemory", || name.as_str())?;
                     let copies = [vk::BufferCopy {
                         src_offset: at,
@@ -349,17 +355,17 @@ impl Objects {
                         let from = staging.buffer().handle;
                         // SAFETY: recording; both buffers are as large, with the usages of a copy.
                         unsafe {
-                            inner
+                            device
                                 .raw()
                                 .cmd_copy_buffer(once.command_buffer(), from, handle, &copies)
                         };
                     }
-                    thing
+                    resource
                 }
             };
             match tensor {
-                Some(tensor) => drop(self.constants.insert(tensor, Constant { thing, layout })),
-                None => self.zeros = Some(thing),
+                Some(tensor) => drop(self.constants.insert(tensor, Constant { resource, layout })),
+                None => self.zeros = Some(resource),
             }
         }
         let visible = [vk::MemoryBarrier::default()
@@ -367,7 +373,7 @@ impl Objects {
             .dst_access_mask(vk::AccessFlags::SHADER_READ)];
         // SAFETY: recording.
         unsafe {
-            inner.raw().cmd_pipeline_barrier(
+            device.raw().cmd_pipeline_barrier(
                 once.command_buffer(),
                 vk::PipelineStageFlags::TRANSFER,
                 vk::PipelineStageFlags::COMPUTE_SHADER,
@@ -396,7 +402,7 @@ fn compute_queue(device: &Device) -> Result<DeviceQueue, RuntimeError> {
 }
 
 fn upload_image(
-    inner: &Device,
+    device: &Device,
     commands: vk::CommandBuffer,
     from: vk::Buffer,
     at: u64,
@@ -417,7 +423,7 @@ fn upload_image(
         let none = vk::DependencyFlags::empty();
         // SAFETY: recording outside render passes; the image is alive.
         unsafe {
-            inner
+            device
                 .raw()
                 .cmd_pipeline_barrier(commands, stages.0, stages.1, none, &[], &[], &barriers);
         }
@@ -444,7 +450,7 @@ fn upload_image(
     );
     // SAFETY: recording; the buffer holds the texels row by row, and both have the usages of a copy.
     unsafe {
-        inner
+        device
             .raw()
             .cmd_copy_buffer_to_image(commands, from, image, into, &copies)
     };
@@ -489,7 +495,7 @@ fn fits(name: &str, region: Region, answer: &MemoryRequirements) -> Result<(), N
     if answer.size <= region.size && region.offset.is_aligned(answer.alignment) {
         return Ok(());
     }
-    Err(NetworkError::Place {
+    Err(NetworkError::Placement {
         tensor: name.to_owned(),
         offset: region.offset,
         problem: format!(

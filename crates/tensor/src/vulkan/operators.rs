@@ -15,9 +15,11 @@
 //!
 //! `conv2d`, `dense`, `matmul`, `add` and `mul` take an attribute `activation` that names what is done to their results.
 
-use super::fault::NetworkError;
-use super::scope::{Held, Shaped};
-use crate::{Attribute, CONVERT, ElementType, Graph, Node, Operator, TensorId};
+use super::error::NetworkError;
+use super::operand::{OperandShape, OperandStorage};
+use crate::graph::operators::{BuiltInKernel, OPERATORS, definition};
+use crate::graph::{Attribute, ElementType, Graph, Node, Operator, TensorId};
+use crate::storage::CONVERT;
 
 /// What a kernel's operand is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +43,9 @@ pub(super) struct Call {
     pub(super) along: Option<usize>,
 }
 
-/// The names of what `activation.glsl` does, from 1 on.
-const ACTIVATIONS: [&str; 5] = ["relu", "relu6", "hard_swish", "sigmoid", "tanh"];
-
-/// Which inputs of an operator are too small for anything but a buffer of vectors: biases.
-pub(super) fn small_inputs(operator: &str) -> &'static [usize] {
-    match operator {
-        "conv2d" | "dense" => &[2],
-        "layer_norm" => &[1, 2],
-        _ => &[],
-    }
+/// Inputs of an operator that kernels read from buffers of vectors alone: biases.
+pub(super) fn vector_inputs(operator: &str) -> &'static [usize] {
+    definition(operator).map_or(&[], |definition| definition.vector_inputs)
 }
 
 /// Whether kernels compute a node. Conditions of loops are the caller's to know, and nothing else reads what is not of floats.
@@ -71,7 +66,7 @@ pub(super) fn call(
     graph: &Graph,
     node: &Node,
     operator: &Operator,
-    look: &dyn Fn(TensorId) -> Result<Shaped, NetworkError>,
+    look: &dyn Fn(TensorId) -> Result<OperandShape, NetworkError>,
 ) -> Result<Option<Call>, NetworkError> {
     let site = Site {
         graph,
@@ -79,21 +74,26 @@ pub(super) fn call(
         operator,
         look,
     };
-    match operator.name.as_str() {
-        "conv2d" => site.convolution().map(Some),
-        "dense" => site.dense().map(Some),
-        "matmul" => site.matmul().map(Some),
-        "max_pool2d" => site.pool(0).map(Some),
-        "avg_pool2d" => site.pool(1).map(Some),
-        "global_avg_pool2d" => site.global_pool().map(Some),
-        "add" => site.binary(0).map(Some),
-        "mul" => site.binary(1).map(Some),
-        "softmax" => site.along("softmax").map(Some),
-        "layer_norm" => site.layer_norm().map(Some),
-        "copy" | "cast" | CONVERT => site.copy().map(Some),
-        "reshape" | "flatten" => site.reshape(),
-        name if ACTIVATIONS.contains(&name) => site.activate(name).map(Some),
-        name => site.own(name).map(Some),
+    if operator.name == CONVERT {
+        return site.copy().map(Some);
+    }
+    let Some(kernel) = definition(&operator.name).and_then(|definition| definition.kernel) else {
+        return site.own(&operator.name).map(Some);
+    };
+    match kernel {
+        BuiltInKernel::Convolution => site.convolution().map(Some),
+        BuiltInKernel::Dense => site.dense().map(Some),
+        BuiltInKernel::MatMul => site.matmul().map(Some),
+        BuiltInKernel::MaxPool => site.pool(0).map(Some),
+        BuiltInKernel::AveragePool => site.pool(1).map(Some),
+        BuiltInKernel::GlobalAveragePool => site.global_pool().map(Some),
+        BuiltInKernel::Add => site.binary(0).map(Some),
+        BuiltInKernel::Multiply => site.binary(1).map(Some),
+        BuiltInKernel::Softmax => site.along("softmax").map(Some),
+        BuiltInKernel::LayerNorm => site.layer_norm().map(Some),
+        BuiltInKernel::Copy => site.copy().map(Some),
+        BuiltInKernel::Reshape => site.reshape(),
+        BuiltInKernel::Activation(number) => site.activate(number).map(Some),
     }
 }
 
@@ -101,7 +101,7 @@ struct Site<'a> {
     graph: &'a Graph,
     node: &'a Node,
     operator: &'a Operator,
-    look: &'a dyn Fn(TensorId) -> Result<Shaped, NetworkError>,
+    look: &'a dyn Fn(TensorId) -> Result<OperandShape, NetworkError>,
 }
 
 impl Site<'_> {
@@ -123,7 +123,7 @@ impl Site<'_> {
         output.ok_or_else(|| self.fault("it has no output"))
     }
 
-    fn shape(&self, tensor: TensorId) -> Result<Shaped, NetworkError> {
+    fn shape(&self, tensor: TensorId) -> Result<OperandShape, NetworkError> {
         (self.look)(tensor)
     }
 
@@ -132,7 +132,7 @@ impl Site<'_> {
     }
 
     /// The shape of a tensor whose vectors lie along `axis` of its last four.
-    fn packed(&self, tensor: TensorId, axis: u32) -> Result<Shaped, NetworkError> {
+    fn packed(&self, tensor: TensorId, axis: u32) -> Result<OperandShape, NetworkError> {
         let shape = self.shape(tensor)?;
         match shape.lanes {
             Some((along, _)) if along == axis => Ok(shape),
@@ -173,10 +173,16 @@ impl Site<'_> {
     }
 
     fn activation_named(&self, name: &str) -> Result<u32, NetworkError> {
-        let found = ACTIVATIONS.iter().position(|known| *known == name);
-        let found =
-            found.ok_or_else(|| self.fault(format!("`activation` is `{name}`, none of {ACTIVATIONS:?}")))?;
-        Ok(found as u32 + 1)
+        match definition(name).and_then(|definition| definition.kernel) {
+            Some(BuiltInKernel::Activation(number)) => Ok(number),
+            _ => {
+                let known = OPERATORS
+                    .iter()
+                    .filter(|known| matches!(known.kernel, Some(BuiltInKernel::Activation(_))));
+                let known: Vec<&str> = known.map(|known| known.name).collect();
+                Err(self.fault(format!("`activation` is `{name}`; expected one of {known:?}")))
+            }
+        }
     }
 
     /// The bias at input 2, or zeros for as many vectors of outputs.
@@ -190,7 +196,7 @@ impl Site<'_> {
         let (source, target) = (self.packed(data, 1)?, self.packed(output, 1)?);
         let shape = self.packed(weights, 0)?;
         let [groups, _] = self.ints("groups", [1, 1])?;
-        let channels = |shape: Shaped| match shape.lanes {
+        let channels = |shape: OperandShape| match shape.lanes {
             Some((axis @ 0..4, count)) => (axis, count),
             _ => (4, 4 * shape.extent[1]),
         };
@@ -248,7 +254,7 @@ impl Site<'_> {
         let (from, target) = (self.packed(left, 3)?, self.packed(output, 3)?);
         self.packed(right, 3)?;
         let [transposed, _] = self.ints("transpose_b", [0, 0])?;
-        let count = |shape: Shaped| shape.lanes.map_or(0, |(_, count)| count as i32);
+        let count = |shape: OperandShape| shape.lanes.map_or(0, |(_, count)| count as i32);
         Ok(Call {
             kernel: "matmul".to_owned(),
             operands: vec![
@@ -326,7 +332,7 @@ impl Site<'_> {
         })
     }
 
-    fn activate(&self, name: &str) -> Result<Call, NetworkError> {
+    fn activate(&self, activation: u32) -> Result<Call, NetworkError> {
         let (input, output) = (self.input(0)?, self.output()?);
         let (source, target) = (self.shape(input)?, self.shape(output)?);
         if source.lanes != target.lanes {
@@ -336,7 +342,7 @@ impl Site<'_> {
             kernel: "activate".to_owned(),
             operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
             way: 0,
-            activation: self.activation_named(name)?,
+            activation,
             numbers: [[0; 4]; 4],
             work: target.extent,
             along: None,
@@ -439,9 +445,9 @@ impl Site<'_> {
 /// From one storage to another.
 pub(super) fn copy_call(
     input: TensorId,
-    source: Shaped,
+    source: OperandShape,
     output: TensorId,
-    target: Shaped,
+    target: OperandShape,
 ) -> Result<Call, String> {
     let (numbers, work) = match (source.lanes, target.lanes) {
         (None, None) => return Err("both of its tensors are in plain buffers".to_owned()),
@@ -469,16 +475,16 @@ pub(super) fn copy_call(
 }
 
 /// The shape that kernels are told: of a plain operand, in vectors as its counterpart's.
-pub(super) fn told(call: &Call, shape: Shaped) -> [u32; 4] {
+pub(super) fn told(call: &Call, shape: OperandShape) -> [u32; 4] {
     match shape.lanes {
-        None if shape.scope.held == Held::Plain => call.work,
+        None if shape.scope.storage == OperandStorage::Plain => call.work,
         _ => shape.extent,
     }
 }
 
 /// Whether two shapes put the same elements at the same bytes of a buffer.
-pub(super) fn same_bytes(a: Shaped, b: Shaped) -> bool {
-    let long = |shape: Shaped| {
+pub(super) fn same_bytes(a: OperandShape, b: OperandShape) -> bool {
+    let long = |shape: OperandShape| {
         shape
             .extent
             .into_iter()

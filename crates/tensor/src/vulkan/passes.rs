@@ -1,9 +1,9 @@
-//! A tensor graph as passes of a frame, beside a renderer's.
+//! A tensor graph as compute passes of a frame, among a renderer's passes.
 //!
 //! ```text
 //! render pass  ──► image ──►  conv ──► add ──► ...  ──► image ──► render pass
 //! the renderer's              a compute pass per node: the frame's planner places what lies between them
-//!                             with everything else, in tile memory where that is worth most
+//!                             with everything else, in tile memory where that saves the most traffic
 //! ```
 //! A [`Network`](super::Network) has memory of its own, planned once by [`tensor::plan`](crate::plan()). Here each tensor is a
 //! transient resource of the frame, and each node (of a loop, in each round) a compute pass whose accesses are read from its kernel's
@@ -14,16 +14,15 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::constants;
 use super::decision::Decision;
-use super::declare::Declaring;
-use super::descriptors::{Bound, Descriptors};
+use super::descriptors::{Descriptors, OperandBinding};
 use super::kernel::KernelSet;
-use super::objects::{Objects, Thing};
+use super::objects::{Objects, StorageObject};
 use super::pipelines::{Pipeline, Pipelines, dispatch};
-use crate::Result;
-use crate::{Graph, Layout, NodeId, TensorId};
-use tileheap::frame::{CommandBufferId, FrameBuilder, PassId, ResourceId};
+use crate::error::Result;
+use crate::graph::{Graph, NodeId, TensorId};
+use crate::layout::Layout;
+use tileheap::frame::{PassId, ResourceId};
 use tileheap::runtime::{Commands, Device, PassCommands};
 
 /// A resource of the frame that stands for an input or output of the graph.
@@ -36,10 +35,10 @@ pub enum PassTensor {
     Plain(ResourceId),
 }
 
-/// What becomes passes.
+/// A graph to declare as passes.
 #[derive(Clone, Debug)]
 pub struct NetworkPassesDesc<'a> {
-    /// What names of passes and resources begin with.
+    /// Prefix of the names of passes and resources.
     pub name: String,
     /// The graph.
     pub graph: &'a Arc<Graph>,
@@ -47,16 +46,16 @@ pub struct NetworkPassesDesc<'a> {
     pub layouts: &'a [Layout],
     /// The elements of each constant, row-major.
     pub values: &'a BTreeMap<TensorId, Vec<f32>>,
-    /// Every input and output; conditions and counters (elements that are no floats) are not read, and need nothing.
+    /// Every input and output, except conditions and counters (elements that are no floats), which no kernel reads.
     pub bound: &'a [(TensorId, PassTensor)],
-    /// What loops and branches do in every frame, as passes are declared once: each round of a loop is passes of its own, whose tensors
-    /// are resources of their own, with the round in their names (`lstm/next h [3]`); of a branch one arm is there.
+    /// What loops and branches do in every frame, as passes are declared once: each round of a loop has passes and resources of its own,
+    /// with the round in their names (`lstm/next h [3]`); of a branch one arm is declared.
     pub decisions: &'a [(NodeId, Decision)],
     /// The kernels.
     pub kernels: KernelSet,
 }
 
-/// A graph that was declared as passes of a frame: records them into the frame's turns.
+/// A graph declared as passes of a frame, which it records.
 ///
 /// ```no_run
 /// # use std::collections::BTreeMap;
@@ -69,7 +68,7 @@ pub struct NetworkPassesDesc<'a> {
 /// #     device: &Device, frame: &mut FrameBuilder, scene: CommandBufferId, graph: &Arc<Graph>, layouts: &[Layout],
 /// #     weights: &BTreeMap<TensorId, Vec<f32>>, (x, y): (TensorId, TensorId), (lit, shown): (ResourceId, ResourceId),
 /// #     commands: &mut Commands<'_>,
-/// # ) -> crate::Result<()> {
+/// # ) -> tileheap_tensor::Result<()> {
 /// // While the frame is described: a compute pass for each node.
 /// let desc = NetworkPassesDesc {
 ///     name: "upscale".to_owned(),
@@ -86,11 +85,11 @@ pub struct NetworkPassesDesc<'a> {
 /// # Ok(()) }
 /// ```
 pub struct NetworkPasses {
-    pub(super) inner: Device,
-    name: String,
+    pub(super) device: Device,
+    pub(super) name: String,
     pub(super) steps: Vec<Step>,
     pub(super) pipelines: Pipelines,
-    descriptors: Descriptors,
+    pub(super) descriptors: Descriptors,
     /// Constants; taken when they are destroyed.
     pub(super) objects: Option<Objects>,
 }
@@ -105,13 +104,13 @@ pub(super) struct Step {
     pub(super) groups: [u32; 3],
 }
 
-/// What an operand is.
+/// The resource of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Image(ResourceId),
     /// So many bytes from the beginning.
     Buffer(ResourceId, u64),
-    Constant(Thing),
+    Constant(StorageObject),
 }
 
 impl Part {
@@ -124,79 +123,24 @@ impl Part {
 }
 
 impl NetworkPasses {
-    /// Declares a graph's nodes as compute passes at the end of `commands`, the last command buffer so far, and uploads its constants.
-    ///
-    /// Waits for the upload on the device's first queue that computes: no other thread uses it meanwhile.
-    ///
-    /// # Errors
-    /// An input or output that is not bound, a loop without its number of rounds, a branch without its arm, an operator without a kernel, a
-    /// layout that kernels do not take: each by name. The frame is then of no use.
-    ///
-    /// # Panics
-    /// If there is not one layout per tensor.
-    pub fn declare(
-        device: &Device,
-        frame: &mut FrameBuilder,
-        commands: CommandBufferId,
-        desc: NetworkPassesDesc<'_>,
-    ) -> Result<NetworkPasses> {
-        let _span = tracing::info_span!("declare", graph = desc.graph.name()).entered();
-        assert_eq!(
-            desc.graph.tensors().len(),
-            desc.layouts.len(),
-            "one layout per tensor"
-        );
-        let uploads = constants::prepare(desc.graph, &|id| &desc.layouts[id.index()], desc.values)?;
-        let mut passes = NetworkPasses {
-            inner: device.clone(),
-            name: desc.name.clone(),
-            steps: Vec::new(),
-            pipelines: Pipelines::new(desc.kernels.clone()),
-            descriptors: Descriptors::default(),
-            objects: Some(Objects::new(device)),
-        };
-        let made = passes.upload_and_declare(frame, commands, &desc, uploads);
-        match made {
-            Ok(()) => Ok(passes),
-            Err(error) => {
-                // SAFETY: the upload, the only thing submitted with them, was waited for.
-                unsafe { passes.destroy() };
-                Err(error)
-            }
-        }
-    }
-
-    fn upload_and_declare(
-        &mut self,
-        frame: &mut FrameBuilder,
-        commands: CommandBufferId,
-        desc: &NetworkPassesDesc<'_>,
-        uploads: Vec<super::objects::Upload>,
-    ) -> Result<()> {
-        let inner = self.inner.clone();
-        let objects = self.objects.as_mut().expect("taken when destroyed");
-        objects.upload(&inner, uploads)?;
-        Declaring::new(self, frame, commands, desc).all()
-    }
-
     /// The passes, in the order in which they were declared.
     pub fn passes(&self) -> impl Iterator<Item = PassId> + '_ {
         self.steps.iter().map(|step| step.pass)
     }
 
-    /// Records all of them: it is their turn in `commands`.
+    /// Records all of them; the next pass of `commands` has to be the first of them.
     ///
     /// # Errors
-    /// When it is another pass's turn, or the driver fails.
+    /// When another pass comes next, or the driver fails.
     pub fn record(&mut self, commands: &mut Commands<'_>) -> Result<()> {
         let NetworkPasses {
-            inner,
+            device,
             steps,
             descriptors,
             ..
         } = self;
         for step in steps.iter() {
-            commands.pass(step.pass, |pass| step.record(inner, descriptors, pass))??;
+            commands.pass(step.pass, |pass| step.record(device, descriptors, pass))??;
         }
         Ok(())
     }
@@ -207,7 +151,7 @@ impl NetworkPasses {
     /// No frame that was recorded is in flight, or will be submitted.
     pub unsafe fn forget(&mut self) {
         // SAFETY: the caller's duty.
-        unsafe { self.descriptors.destroy(&self.inner) };
+        unsafe { self.descriptors.destroy(&self.device) };
     }
 
     /// Destroys everything.
@@ -217,9 +161,9 @@ impl NetworkPasses {
     pub unsafe fn destroy(mut self) {
         if let Some(mut objects) = self.objects.take() {
             // SAFETY: the caller's duty.
-            unsafe { self.descriptors.destroy(&self.inner) };
+            unsafe { self.descriptors.destroy(&self.device) };
             // SAFETY: the caller's duty.
-            unsafe { self.pipelines.destroy(&self.inner) };
+            unsafe { self.pipelines.destroy(&self.device) };
             // SAFETY: the caller's duty.
             unsafe { objects.owned.destroy() };
         }
@@ -227,41 +171,46 @@ impl NetworkPasses {
 }
 
 impl Step {
-    fn record(&self, inner: &Device, descriptors: &mut Descriptors, pass: &PassCommands<'_>) -> Result<()> {
+    fn record(&self, device: &Device, descriptors: &mut Descriptors, pass: &PassCommands<'_>) -> Result<()> {
         let accesses = &self.pipeline.kernel.operands;
-        let bound: Vec<Bound> = self
+        let bound: Vec<OperandBinding> = self
             .operands
             .iter()
             .zip(accesses)
             .map(|(&part, access)| {
-                let (thing, layout) = match part {
+                let (resource, layout) = match part {
                     Part::Image(resource) => {
                         let image = pass.image(resource);
                         let (handle, view) = (image.handle, image.view);
-                        (Thing::Image { handle, view }, pass.layout(resource))
+                        (StorageObject::Image { handle, view }, pass.layout(resource))
                     }
                     Part::Buffer(resource, size) => {
                         let buffer = pass.buffer(resource);
                         let (handle, offset) = (buffer.handle, buffer.offset);
-                        (Thing::Buffer { handle, offset, size }, vk::ImageLayout::UNDEFINED)
+                        (
+                            StorageObject::Buffer { handle, offset, size },
+                            vk::ImageLayout::UNDEFINED,
+                        )
                     }
                     // Uploaded once, and never written.
-                    Part::Constant(thing @ Thing::Image { .. }) => (thing, access.kind.layout(false, false)),
-                    Part::Constant(thing) => (thing, vk::ImageLayout::UNDEFINED),
+                    Part::Constant(resource @ StorageObject::Image { .. }) => {
+                        (resource, access.kind.layout(false, false))
+                    }
+                    Part::Constant(resource) => (resource, vk::ImageLayout::UNDEFINED),
                 };
                 let format = self.format;
-                Bound {
-                    thing,
+                OperandBinding {
+                    resource,
                     layout,
                     format,
                 }
             })
             .collect();
-        let set = descriptors.get(inner, &self.pipeline, &bound)?;
+        let set = descriptors.get(device, &self.pipeline, &bound)?;
         // SAFETY: a compute pass is recorded outside of render passes; what the set refers to is the frame's, or a constant.
         unsafe {
             dispatch(
-                inner,
+                device,
                 pass.command_buffer(),
                 &self.pipeline,
                 set,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::fault::NetworkError;
+use super::error::NetworkError;
 use super::kernel::{ARGUMENT_BYTES, Kernel, KernelKey, KernelSet};
-use super::scope::Scope;
-use crate::Result;
+use super::operand::OperandLayout;
+use crate::error::Result;
 use tileheap::runtime::Device;
 use tileheap::runtime::objects::VkResultExt;
 
@@ -18,7 +18,7 @@ pub struct PipelineKey {
     /// The kernel.
     pub kernel: String,
     /// What holds each operand, and how its axes make rows.
-    pub scopes: Vec<Scope>,
+    pub scopes: Vec<OperandLayout>,
     /// Whether elements are stored in 16 bits.
     pub half: bool,
     /// Which of the kernel's ways.
@@ -80,17 +80,17 @@ impl Pipelines {
     }
 
     /// The pipeline, made if it was not asked for before.
-    pub(super) fn get(&mut self, inner: &Device, key: &PipelineKey) -> Result<Arc<Pipeline>> {
+    pub(super) fn get(&mut self, device: &Device, key: &PipelineKey) -> Result<Arc<Pipeline>> {
         if let Some(pipeline) = self.made.get(key) {
             return Ok(pipeline.clone());
         }
         let kernel = self.kernels.get(&KernelKey {
             name: key.kernel.clone(),
-            held: key.scopes.iter().map(|scope| scope.held).collect(),
+            storage: key.scopes.iter().map(|scope| scope.storage).collect(),
             half: key.half,
         })?;
-        let (set_layout, layout) = self.layout(inner, &kernel)?;
-        let handle = make(inner, key, &kernel, layout)?;
+        let (set_layout, layout) = self.layout(device, &kernel)?;
+        let handle = make(device, key, &kernel, layout)?;
         let pipeline = Arc::new(Pipeline {
             handle,
             layout,
@@ -103,7 +103,7 @@ impl Pipelines {
 
     fn layout(
         &mut self,
-        inner: &Device,
+        device: &Device,
         kernel: &Kernel,
     ) -> Result<(vk::DescriptorSetLayout, vk::PipelineLayout)> {
         let types = kernel.operands.iter().map(|operand| operand.descriptor_type());
@@ -126,7 +126,7 @@ impl Pipelines {
         let what = || "a kernel's operands";
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: one binding per operand.
-        let set_layout = unsafe { inner.raw().create_descriptor_set_layout(&info, None) }
+        let set_layout = unsafe { device.raw().create_descriptor_set_layout(&info, None) }
             .with_call("vkCreateDescriptorSetLayout", what)?;
         let ranges = [vk::PushConstantRange {
             stage_flags: vk::ShaderStageFlags::COMPUTE,
@@ -138,10 +138,10 @@ impl Pipelines {
             .set_layouts(&set_layouts)
             .push_constant_ranges(&ranges);
         // SAFETY: the set layout is alive; 128 bytes are every device's.
-        let layout = unsafe { inner.raw().create_pipeline_layout(&info, None) };
+        let layout = unsafe { device.raw().create_pipeline_layout(&info, None) };
         if layout.is_err() {
             // SAFETY: just created, and used by nothing.
-            unsafe { inner.raw().destroy_descriptor_set_layout(set_layout, None) };
+            unsafe { device.raw().destroy_descriptor_set_layout(set_layout, None) };
         }
         let layout = layout.with_call("vkCreatePipelineLayout", what)?;
         self.layouts.insert(types, (set_layout, layout));
@@ -150,22 +150,22 @@ impl Pipelines {
 
     /// # Safety
     /// None of it is in use on the device.
-    pub(super) unsafe fn destroy(&mut self, inner: &Device) {
+    pub(super) unsafe fn destroy(&mut self, device: &Device) {
         for pipeline in std::mem::take(&mut self.made).into_values() {
             // SAFETY: the caller's duty.
-            unsafe { inner.raw().destroy_pipeline(pipeline.handle, None) };
+            unsafe { device.raw().destroy_pipeline(pipeline.handle, None) };
         }
         for (set_layout, layout) in std::mem::take(&mut self.layouts).into_values() {
             // SAFETY: the caller's duty.
-            unsafe { inner.raw().destroy_pipeline_layout(layout, None) };
+            unsafe { device.raw().destroy_pipeline_layout(layout, None) };
             // SAFETY: the caller's duty.
-            unsafe { inner.raw().destroy_descriptor_set_layout(set_layout, None) };
+            unsafe { device.raw().destroy_descriptor_set_layout(set_layout, None) };
         }
     }
 }
 
 fn make(
-    inner: &Device,
+    device: &Device,
     key: &PipelineKey,
     kernel: &Kernel,
     layout: vk::PipelineLayout,
@@ -194,7 +194,7 @@ fn make(
     let info = vk::ShaderModuleCreateInfo::default().code(&kernel.words);
     // SAFETY: the words were read as a module, with the entry point `main`.
     let module =
-        unsafe { inner.raw().create_shader_module(&info, None) }.with_call("vkCreateShaderModule", what)?;
+        unsafe { device.raw().create_shader_module(&info, None) }.with_call("vkCreateShaderModule", what)?;
     let stage = vk::PipelineShaderStageCreateInfo::default()
         .stage(vk::ShaderStageFlags::COMPUTE)
         .module(module)
@@ -205,17 +205,17 @@ fn make(
         .layout(layout);
     // SAFETY: the layout has the kernel's operands; a workgroup has at most 64 invocations, and every device takes 128.
     let made = unsafe {
-        inner
+        device
             .raw()
             .create_compute_pipelines(vk::PipelineCache::null(), &[info], None)
     };
     // SAFETY: pipelines keep nothing of it.
-    unsafe { inner.raw().destroy_shader_module(module, None) };
+    unsafe { device.raw().destroy_shader_module(module, None) };
     let made = made
         .map_err(|(_, result)| result)
         .with_call("vkCreateComputePipelines", what)?;
     // SAFETY: just created.
-    unsafe { inner.set_name(made[0], &key.kernel) };
+    unsafe { device.set_name(made[0], &key.kernel) };
     Ok(made[0])
 }
 
@@ -242,14 +242,14 @@ fn groups(extent: [u32; 4], local: [u32; 3]) -> [u32; 3] {
 /// # Errors
 /// When there are more along an axis than the device takes.
 pub(super) fn checked_groups(
-    inner: &Device,
+    device: &Device,
     kernel: &str,
     extent: [u32; 4],
     local: [u32; 3],
 ) -> Result<[u32; 3], NetworkError> {
     let (groups, most) = (
         groups(extent, local),
-        super::measure::limits(inner).max_compute_work_group_count,
+        super::measure::limits(device).max_compute_work_group_count,
     );
     if groups.iter().zip(&most).all(|(count, most)| count <= most) {
         return Ok(groups);
@@ -276,14 +276,14 @@ pub(super) fn arguments_of(shapes: impl Iterator<Item = [u32; 4]>, numbers: &[[i
 /// # Safety
 /// `commands` is recording outside of a render pass; the set was made for the pipeline, and what it refers to is alive.
 pub(super) unsafe fn dispatch(
-    inner: &Device,
+    device: &Device,
     commands: vk::CommandBuffer,
     pipeline: &Pipeline,
     set: vk::DescriptorSet,
     arguments: &[u8],
     [x, y, z]: [u32; 3],
 ) {
-    let (device, point) = (inner.raw(), vk::PipelineBindPoint::COMPUTE);
+    let (device, point) = (device.raw(), vk::PipelineBindPoint::COMPUTE);
     // SAFETY: recording (the caller's duty); the pipeline is alive.
     unsafe { device.cmd_bind_pipeline(commands, point, pipeline.handle) };
     // SAFETY: recording; the set was made for this layout.

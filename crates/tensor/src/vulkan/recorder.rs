@@ -5,19 +5,38 @@ use std::collections::BTreeMap;
 use ash::vk;
 
 use super::decision;
-use super::descriptors::Bound;
-use super::fault::NetworkError;
+use super::descriptors::OperandBinding;
+use super::error::NetworkError;
 use super::hazards::{ObjectId, Space, Touch, Tracker};
 use super::invocation::Invocation;
 use super::network::{Network, Recorded, Run};
-use super::objects::Thing;
+use super::objects::StorageObject;
+use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, call, computes, copy_call, same_bytes, told};
 use super::pipelines::{arguments_of, checked_groups, dispatch};
-use super::scope::{Shaped, shaped};
-use crate::Result;
-use crate::{BlockId, CopyTime, ElementType, Home, Loop, NodeId, NodeKind, TensorId};
+use crate::error::Result;
+use crate::graph::{BlockId, ElementType, Loop, NodeId, NodeKind, TensorId};
+use crate::plan::{Backing, CopyTime};
 use tileheap::frame::AccessKind;
 use tileheap::runtime::objects::full_subresource_range;
+
+impl Network {
+    /// Records a run into a command buffer: nodes in order, with the barriers between them. It begins with a barrier for
+    /// what was recorded before, and ends with one for the host, copies and kernels to read its outputs.
+    ///
+    /// # Errors
+    /// An input or output that has to be given and is not, a buffer too small for its tensor, a shape outside the plan's ranges,
+    /// a loop without its number of rounds, an operator without a kernel: each by name. The command buffer is then of no use.
+    ///
+    /// # Safety
+    /// `commands` is recording outside of a render pass, on a queue that computes; the bound buffers are alive, with the usage
+    /// `STORAGE_BUFFER`, and not used otherwise while the run is in flight; one that was bound earlier and destroyed was
+    /// [forgotten](Network::forget) before; runs before it are on the same queue.
+    pub unsafe fn record(&mut self, commands: vk::CommandBuffer, run: &Run<'_>) -> Result<Recorded> {
+        self.graph.check_values(run.symbols)?;
+        Recorder::new(self, commands, run)?.record()
+    }
+}
 
 pub(super) struct Recorder<'a> {
     pub(super) network: &'a mut Network,
@@ -42,9 +61,9 @@ pub(super) enum Identity {
 /// A tensor in this run, at this round.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
-    pub(super) thing: Thing,
+    pub(super) resource: StorageObject,
     pub(super) object: ObjectId,
-    pub(super) shape: Shaped,
+    pub(super) shape: OperandShape,
     pub(super) element: ElementType,
 }
 
@@ -64,7 +83,7 @@ impl<'a> Recorder<'a> {
             left: BTreeMap::new(),
             recorded: Recorded::default(),
         };
-        super::lending::check(&recorder.network.graph, &recorder.network.plan, run.bound)?;
+        super::external_buffers::check(&recorder.network.graph, &recorder.network.plan, run.bound)?;
         Ok(recorder)
     }
 
@@ -79,13 +98,13 @@ impl<'a> Recorder<'a> {
             &[],
         );
         for &input in graph.inputs() {
-            if self.network.plan.tensor(input).home == Home::Planned {
+            if self.network.plan.tensor(input).backing == Backing::Planned {
                 self.move_planned(input, true)?;
             }
         }
         self.block(BlockId::ROOT, usize::MAX)?;
         for &output in graph.outputs() {
-            if self.network.plan.tensor(output).home == Home::Planned && self.given(output).is_some() {
+            if self.network.plan.tensor(output).backing == Backing::Planned && self.given(output).is_some() {
                 self.move_planned(output, false)?;
             }
         }
@@ -222,14 +241,14 @@ impl<'a> Recorder<'a> {
     }
 
     fn zeros(&mut self, vectors: u32) -> Resolved {
-        let thing = self
+        let resource = self
             .network
             .zeros()
             .expect("made for every bias that is not there");
         Resolved {
-            thing,
-            object: self.object(thing, Space::Own(0), 0..1, true),
-            shape: Shaped::row(vectors),
+            resource,
+            object: self.object(resource, Space::Own(0), 0..1, true),
+            shape: OperandShape::row(vectors),
             element: ElementType::Float32,
         }
     }
@@ -244,7 +263,7 @@ impl<'a> Recorder<'a> {
         let node = NodeId(0);
         let planned = self.resolve(tensor, node)?;
         let dims = graph.shape_at(tensor, self.run.symbols)?;
-        let plain = crate::LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
+        let plain = crate::layout::LayoutRule::buffer().apply(name, &dims, ElementType::Float32)?;
         let caller = self.lent(tensor, given, &plain, inwards)?;
         let (source, target) = if inwards {
             (caller, planned)
@@ -265,9 +284,9 @@ impl<'a> Recorder<'a> {
             _ => unreachable!("the last operand is the output"),
         });
         let forms = operands.iter().map(|operand| (operand.shape, operand.element));
-        let Invocation { key, format } = Invocation::new(made, forms, shaped("", &bound.layout).ok());
-        let inner = self.network.inner.clone();
-        let pipeline = self.network.pipelines.get(&inner, &key)?;
+        let Invocation { key, format } = Invocation::new(made, forms, operand_shape("", &bound.layout).ok());
+        let device = self.network.device.clone();
+        let pipeline = self.network.pipelines.get(&device, &key)?;
         pipeline.check_operands(made, operands.len())?;
         let accesses = &pipeline.kernel.operands;
         let mut touches: Vec<Touch> = Vec::with_capacity(operands.len());
@@ -298,7 +317,8 @@ impl<'a> Recorder<'a> {
                 .iter()
                 .map(|&(object, old, new)| {
                     let operand = operands.iter().find(|operand| operand.object == object);
-                    let Some(Thing::Image { handle, .. }) = operand.map(|operand| operand.thing) else {
+                    let Some(StorageObject::Image { handle, .. }) = operand.map(|operand| operand.resource)
+                    else {
                         unreachable!("only images of the command change layout");
                     };
                     vk::ImageMemoryBarrier::default()
@@ -314,24 +334,24 @@ impl<'a> Recorder<'a> {
                 .collect();
             self.barrier(stage, stage, vk::AccessFlags::empty(), &images);
         }
-        let sets: Vec<Bound> = operands
+        let sets: Vec<OperandBinding> = operands
             .iter()
             .zip(&touches)
-            .map(|(operand, touch)| Bound {
-                thing: operand.thing,
-                layout: match operand.thing {
-                    Thing::Image { .. } => touch.layout,
-                    Thing::Buffer { .. } => vk::ImageLayout::UNDEFINED,
+            .map(|(operand, touch)| OperandBinding {
+                resource: operand.resource,
+                layout: match operand.resource {
+                    StorageObject::Image { .. } => touch.layout,
+                    StorageObject::Buffer { .. } => vk::ImageLayout::UNDEFINED,
                 },
                 format,
             })
             .collect();
-        let set = self.network.descriptors.get(&inner, &pipeline, &sets)?;
+        let set = self.network.descriptors.get(&device, &pipeline, &sets)?;
         let shapes = operands.iter().map(|operand| told(made, operand.shape));
         let arguments = arguments_of(shapes, &made.numbers);
-        let groups = checked_groups(&inner, &made.kernel, made.work, key.local)?;
+        let groups = checked_groups(&device, &made.kernel, made.work, key.local)?;
         // SAFETY: recording outside of a render pass (the caller's duty); what the set refers to is the network's or bound.
-        unsafe { dispatch(&inner, self.commands, &pipeline, set, &arguments, groups) };
+        unsafe { dispatch(&device, self.commands, &pipeline, set, &arguments, groups) };
         self.recorded.dispatches += 1;
         Ok(())
     }
@@ -343,7 +363,7 @@ impl<'a> Recorder<'a> {
             Operand::Zeros(_) => "zeros".to_owned(),
         };
         let node = graph.node(node).name.clone();
-        NetworkError::Lost { node, tensor }
+        NetworkError::Overwritten { node, tensor }
     }
 
     fn barrier(
@@ -367,7 +387,7 @@ impl<'a> Recorder<'a> {
         let none = vk::DependencyFlags::empty();
         // SAFETY: recording outside of a render pass (the caller's duty); the images are alive.
         unsafe {
-            self.network.inner.raw().cmd_pipeline_barrier(
+            self.network.device.raw().cmd_pipeline_barrier(
                 self.commands,
                 from,
                 to,

@@ -7,34 +7,34 @@
 //! Allocation and release follow the order of the commands being recorded, and not of the device: what is freed is given
 //! out again at once, with the barrier between its last reader and its next writer.
 
-mod books;
 mod create;
+mod pool_policy;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::Handle;
 
-use books::{Choice, Sides, choose};
-pub use books::{Growth, StagingCost};
+use pool_policy::{Allocation, Sides, choose};
+pub use pool_policy::{GrowthPolicy, StagingCost};
 
-use super::descriptors::{Bound, Descriptors};
-use super::fault::NetworkError;
+use super::descriptors::{Descriptors, OperandBinding};
+use super::error::NetworkError;
 use super::hazards::{ObjectId, Space, Touch, Tracker};
 use super::kernel::KernelSet;
 use super::measure::format;
-use super::objects::Thing;
+use super::objects::StorageObject;
+use super::operand::{OperandLayout, OperandShape, OperandStorage, operand_shape};
 use super::pipelines::{PipelineKey, Pipelines, arguments_of, checked_groups, dispatch, local_size};
-use super::scope::{Held, Scope, Shaped, shaped};
-use crate::Result;
-use crate::{Convention, ElementType, Generation, ImageExtent, Layout, LayoutRule, Pack, Storage};
+use crate::error::Result;
+use crate::graph::ElementType;
+use crate::layout::{Convention, Generation, ImageExtent, Layout, LayoutRule, Pack, Storage};
 use tileheap::runtime::objects::OwnedObjects;
 use tileheap::runtime::objects::full_subresource_range;
 use tileheap::runtime::{Buffer, Device};
 use tileheap::units::Bytes;
 
-/// What a scratch tensor is held by, with how its dimensions become an image.
+/// The storage of a scratch tensor, and how its dimensions become an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ScratchScope {
     /// A storage buffer of vectors.
@@ -47,13 +47,13 @@ pub enum ScratchScope {
     Array(Convention),
 }
 
-/// How a [`ScratchPool`] behaves.
+/// Parameters of a [`ScratchPool`].
 #[derive(Clone, Debug)]
 pub struct ScratchDesc {
-    /// The most bytes it may hold, those that are free included.
+    /// The most bytes that it may hold, free ones included.
     pub cap: Bytes,
     /// When a free texture is made larger instead of making another.
-    pub growth: Growth,
+    pub growth: GrowthPolicy,
     /// The kernels that may be dispatched.
     pub kernels: KernelSet,
 }
@@ -63,11 +63,11 @@ pub struct ScratchDesc {
 pub struct Scratch {
     entry: usize,
     layout: Layout,
-    shape: Shaped,
+    shape: OperandShape,
 }
 
 impl Scratch {
-    /// How its elements lie. Its image may be larger.
+    /// Its layout; the image may be larger.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
@@ -96,17 +96,17 @@ pub struct KernelCall<'a> {
     pub kernel: &'a str,
     /// Its operands by binding, the output last.
     pub operands: &'a [ScratchOperand<'a>],
-    /// What its elements are.
+    /// Type of the elements.
     pub element: ElementType,
     /// Its own numbers, `number` in `shaders/tensor/tensor.glsl`: the second half of the push constants.
     pub numbers: [[i32; 4]; 4],
-    /// Vectors along the last two axes of the output that one invocation makes: rows, columns.
+    /// Vectors along the last two axes of the output that one invocation computes: rows, columns.
     pub tile: [u32; 2],
 }
 
-/// Something the pool holds.
+/// A texture or buffer of the pool.
 struct Entry {
-    thing: Thing,
+    resource: StorageObject,
     object: ObjectId,
     kind: (Storage, ElementType),
     sides: Sides,
@@ -123,8 +123,8 @@ struct Entry {
 /// # use tileheap_tensor::vulkan::*;
 /// # use tileheap_tensor::{Convention, ElementType};
 /// # use tileheap_tensor::units::Bytes;
-/// # fn f(device: &Device, commands: vk::CommandBuffer, x: Buffer) -> crate::Result<()> {
-/// let desc = ScratchDesc { cap: Bytes::mib(16), growth: Growth::default(), kernels: KernelSet::new() };
+/// # fn f(device: &Device, commands: vk::CommandBuffer, x: Buffer) -> tileheap_tensor::Result<()> {
+/// let desc = ScratchDesc { cap: Bytes::mib(16), growth: GrowthPolicy::default(), kernels: KernelSet::new() };
 /// let mut pool = ScratchPool::new(device, desc);
 /// let (shape, element) = ([32, 32, 4], ElementType::Float32);
 /// let texture = pool.allocate(&shape, element, ScratchScope::Image(Convention::Texture))?;
@@ -139,7 +139,7 @@ struct Entry {
 /// # Ok(()) }
 /// ```
 pub struct ScratchPool {
-    inner: Device,
+    device: Device,
     desc: ScratchDesc,
     entries: Vec<Option<Entry>>,
     /// Grown out of, and perhaps still in use on the device.
@@ -155,7 +155,7 @@ impl ScratchPool {
     /// An empty pool.
     pub fn new(device: &Device, desc: ScratchDesc) -> ScratchPool {
         ScratchPool {
-            inner: device.clone(),
+            device: device.clone(),
             pipelines: Pipelines::new(desc.kernels.clone()),
             desc,
             entries: Vec::new(),
@@ -220,14 +220,14 @@ impl ScratchPool {
             .map(|(index, entry)| (index, entry.sides))
             .collect();
         let entry = match choose(&free, wanted, self.desc.growth) {
-            Choice::Reuse(index) => index,
-            Choice::Grow(index, sides) => {
+            Allocation::Reuse(index) => index,
+            Allocation::Grow(index, sides) => {
                 let larger = self.make(&name, kind, sides)?;
                 let outgrown = self.entries[index].replace(larger);
                 self.outgrown.extend(outgrown);
                 index
             }
-            Choice::New => {
+            Allocation::New => {
                 let made = self.make(&name, kind, wanted)?;
                 self.entries.push(Some(made));
                 self.entries.len() - 1
@@ -312,7 +312,7 @@ impl ScratchPool {
             c.div_ceil(call.tile[0].max(1)),
             d.div_ceil(call.tile[1].max(1)),
         ];
-        let inner = self.inner.clone();
+        let device = self.device.clone();
         let local = local_size(work);
         let key = PipelineKey {
             kernel: call.kernel.to_owned(),
@@ -322,7 +322,7 @@ impl ScratchPool {
             activation: 0,
             local,
         };
-        let pipeline = self.pipelines.get(&inner, &key)?;
+        let pipeline = self.pipelines.get(&device, &key)?;
         let touches: Vec<Touch> = operands
             .iter()
             .zip(&pipeline.kernel.operands)
@@ -333,17 +333,20 @@ impl ScratchPool {
                 layout: access.kind.layout(false, access.writes),
             })
             .collect();
-        let needed = self.tracker.touch(&touches).map_err(|index| NetworkError::Lost {
-            node: call.kernel.to_owned(),
-            tensor: format!("operand {index}"),
-        })?;
+        let needed = self
+            .tracker
+            .touch(&touches)
+            .map_err(|index| NetworkError::Overwritten {
+                node: call.kernel.to_owned(),
+                tensor: format!("operand {index}"),
+            })?;
         if needed.barrier {
             let images: Vec<_> = needed
                 .transitions
                 .iter()
                 .filter_map(|&(object, old, new)| {
-                    let (thing, ..) = operands.iter().find(|(_, other, _)| *other == object)?;
-                    let Thing::Image { handle, .. } = *thing else {
+                    let (resource, ..) = operands.iter().find(|(_, other, _)| *other == object)?;
+                    let StorageObject::Image { handle, .. } = *resource else {
                         return None;
                     };
                     Some(
@@ -368,29 +371,29 @@ impl ScratchPool {
             );
             // SAFETY: recording outside of a render pass (the caller's duty); the images are alive.
             unsafe {
-                inner
+                device
                     .raw()
                     .cmd_pipeline_barrier(commands, stage, stage, none, &memory, &[], &images);
             }
         }
-        let bound: Vec<Bound> = operands
+        let bound: Vec<OperandBinding> = operands
             .iter()
             .zip(&touches)
-            .map(|((thing, ..), touch)| Bound {
-                thing: *thing,
-                layout: match thing {
-                    Thing::Image { .. } => touch.layout,
-                    Thing::Buffer { .. } => vk::ImageLayout::UNDEFINED,
+            .map(|((resource, ..), touch)| OperandBinding {
+                resource: *resource,
+                layout: match resource {
+                    StorageObject::Image { .. } => touch.layout,
+                    StorageObject::Buffer { .. } => vk::ImageLayout::UNDEFINED,
                 },
                 format: format("", call.element).expect("checked when it was allocated"),
             })
             .collect();
-        let set = self.descriptors.get(&inner, &pipeline, &bound)?;
+        let set = self.descriptors.get(&device, &pipeline, &bound)?;
         let shapes = operands.iter().map(|(.., shape)| shape.extent);
         let arguments = arguments_of(shapes, &call.numbers);
-        let groups = checked_groups(&inner, call.kernel, work, local)?;
+        let groups = checked_groups(&device, call.kernel, work, local)?;
         // SAFETY: the caller's duty; pipeline and set were made for each other.
-        unsafe { dispatch(&inner, commands, &pipeline, set, &arguments, groups) };
+        unsafe { dispatch(&device, commands, &pipeline, set, &arguments, groups) };
         Ok(())
     }
 
@@ -398,11 +401,11 @@ impl ScratchPool {
         &mut self,
         operand: &ScratchOperand<'_>,
         call: &KernelCall<'_>,
-    ) -> Result<(Thing, ObjectId, Shaped)> {
+    ) -> Result<(StorageObject, ObjectId, OperandShape)> {
         match operand {
             ScratchOperand::Scratch(scratch) => {
                 let entry = self.entries[scratch.entry].as_ref().expect("given out");
-                Ok((entry.thing, entry.object, scratch.shape))
+                Ok((entry.resource, entry.object, scratch.shape))
             }
             ScratchOperand::Buffer {
                 buffer,
@@ -413,7 +416,7 @@ impl ScratchPool {
                 let (needed, given) = (layout.bytes(), Bytes(buffer.size));
                 if given < needed {
                     let tensor = format!("buffer {shape:?}");
-                    return Err(NetworkError::TooSmall {
+                    return Err(NetworkError::BufferTooSmall {
                         tensor,
                         needed,
                         given,
@@ -430,12 +433,12 @@ impl ScratchPool {
                 if *filled {
                     self.tracker.filled(object);
                 }
-                let thing = Thing::Buffer {
+                let resource = StorageObject::Buffer {
                     handle: buffer.handle,
                     offset: buffer.offset,
                     size: needed.0,
                 };
-                Ok((thing, object, vectors("buffer", &layout, shape)?))
+                Ok((resource, object, vectors("buffer", &layout, shape)?))
             }
         }
     }
@@ -447,7 +450,7 @@ impl ScratchPool {
     pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
         self.buffers.retain(|(handle, ..), _| *handle != buffer.as_raw());
         // SAFETY: the caller's duty.
-        unsafe { self.descriptors.forget(&self.inner, buffer) };
+        unsafe { self.descriptors.forget(&self.device, buffer) };
     }
 
     /// Destroys what is free or outgrown.
@@ -456,15 +459,15 @@ impl ScratchPool {
     /// Nothing that was recorded with the pool is in flight, or will be submitted.
     pub unsafe fn trim(&mut self) {
         // SAFETY: the caller's duty. Sets may refer to what is destroyed next.
-        unsafe { self.descriptors.destroy(&self.inner) };
+        unsafe { self.descriptors.destroy(&self.device) };
         self.descriptors = Descriptors::default();
-        let mut gone: Vec<Entry> = self.outgrown.drain(..).collect();
-        for slot in &mut self.entries {
-            if slot.as_ref().is_some_and(|entry| entry.free) {
-                gone.extend(slot.take());
+        let mut unused: Vec<Entry> = self.outgrown.drain(..).collect();
+        for entry in &mut self.entries {
+            if entry.as_ref().is_some_and(|entry| entry.free) {
+                unused.extend(entry.take());
             }
         }
-        for mut entry in gone {
+        for mut entry in unused {
             // SAFETY: the caller's duty.
             unsafe { entry.owned.destroy() };
         }
@@ -481,7 +484,7 @@ impl ScratchPool {
         // SAFETY: the caller's duty.
         unsafe { self.trim() };
         // SAFETY: the caller's duty.
-        unsafe { self.pipelines.destroy(&self.inner) };
+        unsafe { self.pipelines.destroy(&self.device) };
         self.destroyed = true;
     }
 }
@@ -523,12 +526,12 @@ fn rule(rank: usize, scope: ScratchScope) -> LayoutRule {
     }
 }
 
-/// A tensor of `[.., 4]` as kernels see it: its lanes are the last axis, whatever holds it.
-fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<Shaped, NetworkError> {
-    let held = match layout.rule.storage {
-        Storage::Buffer => Held::Buffer,
-        Storage::TexelBuffer => Held::Texels,
-        _ => return shaped(name, layout),
+/// A tensor of `[.., 4]` as kernels see it: its lanes are the last axis, in any storage.
+fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<OperandShape, NetworkError> {
+    let storage = match layout.rule.storage {
+        Storage::Buffer => OperandStorage::Buffer,
+        Storage::TexelBuffer => OperandStorage::Texels,
+        _ => return operand_shape(name, layout),
     };
     let fault = |problem: &str| NetworkError::Layout {
         tensor: name.to_owned(),
@@ -542,10 +545,10 @@ fn vectors(name: &str, layout: &Layout, shape: &[u64]) -> Result<Shaped, Network
     }
     let mut extent = [1; 4];
     for (axis, &dim) in extent[4 - outer.len()..].iter_mut().zip(outer) {
-        *axis = u32::try_from(dim).map_err(|_| fault("a dimension passes 32 bits"))?;
+        *axis = u32::try_from(dim).map_err(|_| fault("a dimension exceeds 32 bits"))?;
     }
-    Ok(Shaped {
-        scope: Scope { held, split: 3 },
+    Ok(OperandShape {
+        scope: OperandLayout { storage, split: 3 },
         extent,
         lanes: Some((4, 4)),
     })

@@ -1,0 +1,285 @@
+//! Public convolutional networks as graphs, at any image size. Shapes alone: the caller fills in the constants.
+
+use tileheap_tensor::graph::Attribute;
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorError, TensorId};
+
+/// A network being built: convolutions and sums fused with their activation, as the peers' tables count tensors.
+struct Net {
+    graph: GraphBuilder,
+    element: ElementType,
+    count: u32,
+}
+
+type Built = Result<TensorId, TensorError>;
+
+/// A network that is almost built, and what it computes: scores or a picture. They are no output yet.
+pub type Unfinished = Result<(GraphBuilder, TensorId), TensorError>;
+
+/// What is done to a result, in the same node.
+const RELU: &str = "relu";
+const RELU6: &str = "relu6";
+const NOTHING: &str = "";
+
+impl Net {
+    fn new(name: &str, element: ElementType) -> Net {
+        Net {
+            graph: GraphBuilder::new(name),
+            element,
+            count: 0,
+        }
+    }
+
+    fn input(&mut self, channels: u64, side: u64) -> TensorId {
+        self.graph.input("input", self.element, [1, channels, side, side])
+    }
+
+    fn name(&mut self, what: &str) -> String {
+        self.count += 1;
+        format!("{what}{}", self.count)
+    }
+
+    fn channels(&self, x: TensorId) -> u64 {
+        self.graph.tensor(x).shape.fixed().expect("known shapes")[1]
+    }
+
+    fn op(&mut self, what: &str, attributes: Vec<(&str, Attribute)>, inputs: &[TensorId]) -> Built {
+        let name = self.name(what);
+        Ok(self.graph.operator(&name, what, attributes, inputs)?[0])
+    }
+
+    /// With a bias.
+    fn conv(&mut self, x: TensorId, out: u64, kernel: u64, stride: i64, groups: u64, then: &str) -> Built {
+        let inner = self.channels(x) / groups;
+        let weights = self.name("w");
+        let weights = self
+            .graph
+            .constant(weights, self.element, [out, inner, kernel, kernel]);
+        let bias = self.name("b");
+        let bias = self.graph.constant(bias, self.element, [out]);
+        let pad = (kernel as i64 - 1) / 2;
+        let mut attributes = vec![
+            ("strides", vec![stride, stride].into()),
+            ("padding", vec![pad, pad].into()),
+            ("groups", (groups as i64).into()),
+        ];
+        attributes.extend(activation(then));
+        self.op("conv2d", attributes, &[x, weights, bias])
+    }
+
+    fn add(&mut self, a: TensorId, b: TensorId, then: &str) -> Built {
+        self.op("add", activation(then).into_iter().collect(), &[a, b])
+    }
+
+    fn max_pool(&mut self, x: TensorId, kernel: i64, stride: i64, pad: i64) -> Built {
+        let attributes = vec![
+            ("kernel", kernel.into()),
+            ("strides", stride.into()),
+            ("padding", pad.into()),
+        ];
+        self.op("max_pool2d", attributes, &[x])
+    }
+
+    fn concat(&mut self, inputs: &[TensorId]) -> Built {
+        self.op("concat", vec![("axis", 1.into())], inputs)
+    }
+
+    /// Global pool, flatten, dense: scores.
+    fn classify(mut self, x: TensorId, classes: u64) -> Unfinished {
+        let pooled = self.op("global_avg_pool2d", vec![], &[x])?;
+        let flat = self.op("flatten", vec![], &[pooled])?;
+        let inner = self.channels(x);
+        let weights = self.graph.constant("classes", self.element, [classes, inner]);
+        let bias = self.graph.constant("classes bias", self.element, [classes]);
+        let scores = self.op("dense", vec![], &[flat, weights, bias])?;
+        Ok((self.graph, scores))
+    }
+}
+
+fn activation(then: &str) -> Option<(&'static str, Attribute)> {
+    (then != NOTHING).then(|| ("activation", Attribute::Text(then.to_owned())))
+}
+
+/// The seven networks of the peers' tables.
+pub fn networks(element: ElementType) -> Result<Vec<Graph>, TensorError> {
+    let all = [
+        mobilenet_v1("MobileNetV1 224", element, 224, 1000),
+        mobilenet_v2("MobileNetV2 224", element, 224, 1000),
+        resnet18("ResNet-18 224", element, 224, 1000),
+        resnet50("ResNet-50 224", element, 224, 1000),
+        vgg16("VGG-16 224", element, 224, 1000),
+        squeezenet("SqueezeNet 1.0 227", element, 227, 1000),
+        unet("U-Net 256", element, 256),
+    ];
+    all.into_iter()
+        .map(|unfinished| {
+            let (mut graph, computed) = unfinished?;
+            graph.output(computed);
+            graph.build()
+        })
+        .collect()
+}
+
+pub fn mobilenet_v1(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
+    let mut net = Net::new(name, element);
+    let mut x = net.input(3, side);
+    x = net.conv(x, 32, 3, 2, 1, RELU6)?;
+    let layers = [
+        (64, 1),
+        (128, 2),
+        (128, 1),
+        (256, 2),
+        (256, 1),
+        (512, 2),
+        (512, 1),
+        (512, 1),
+        (512, 1),
+        (512, 1),
+        (512, 1),
+        (1024, 2),
+        (1024, 1),
+    ];
+    for (out, stride) in layers {
+        let channels = net.channels(x);
+        x = net.conv(x, channels, 3, stride, channels, RELU6)?;
+        x = net.conv(x, out, 1, 1, 1, RELU6)?;
+    }
+    net.classify(x, classes)
+}
+
+/// Inverted residuals of expansion, depthwise convolution, projection.
+pub fn mobilenet_v2(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
+    let mut net = Net::new(name, element);
+    let mut x = net.input(3, side);
+    x = net.conv(x, 32, 3, 2, 1, RELU6)?;
+    // Expansion, channels, repeats, stride of the first.
+    for (expand, out, repeats, stride) in [
+        (1, 16, 1, 1),
+        (6, 24, 2, 2),
+        (6, 32, 3, 2),
+        (6, 64, 4, 2),
+        (6, 96, 3, 1),
+        (6, 160, 3, 2),
+        (6, 320, 1, 1),
+    ] {
+        for repeat in 0..repeats {
+            let (before, inner) = (x, net.channels(x) * expand);
+            if expand > 1 {
+                x = net.conv(x, inner, 1, 1, 1, RELU6)?;
+            }
+            let stride = if repeat == 0 { stride } else { 1 };
+            x = net.conv(x, inner, 3, stride, inner, RELU6)?;
+            x = net.conv(x, out, 1, 1, 1, NOTHING)?;
+            if repeat > 0 {
+                x = net.add(before, x, NOTHING)?;
+            }
+        }
+    }
+    x = net.conv(x, 1280, 1, 1, 1, RELU6)?;
+    net.classify(x, classes)
+}
+
+pub fn resnet18(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
+    resnet(name, element, side, classes, false)
+}
+
+pub fn resnet50(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
+    resnet(name, element, side, classes, true)
+}
+
+/// Convolutions around which their input goes: pairs of 3 x 3 ones, or, `deep`, of 1 x 1, 3 x 3 and 1 x 1.
+fn resnet(name: &str, element: ElementType, side: u64, classes: u64, deep: bool) -> Unfinished {
+    let mut net = Net::new(name, element);
+    let mut x = net.input(3, side);
+    x = net.conv(x, 64, 7, 2, 1, RELU)?;
+    x = net.max_pool(x, 3, 2, 1)?;
+    let blocks = if deep { [3, 4, 6, 3] } else { [2, 2, 2, 2] };
+    for (stage, blocks) in blocks.into_iter().enumerate() {
+        let width = 64 << stage;
+        for block in 0..blocks {
+            let stride = if stage > 0 && block == 0 { 2 } else { 1 };
+            let (mut short, out) = (x, if deep { width * 4 } else { width });
+            x = if deep {
+                let inner = net.conv(x, width, 1, 1, 1, RELU)?;
+                let inner = net.conv(inner, width, 3, stride, 1, RELU)?;
+                net.conv(inner, out, 1, 1, 1, NOTHING)?
+            } else {
+                let inner = net.conv(x, width, 3, stride, 1, RELU)?;
+                net.conv(inner, width, 3, 1, 1, NOTHING)?
+            };
+            if block == 0 && (deep || stage > 0) {
+                short = net.conv(short, out, 1, stride, 1, NOTHING)?;
+            }
+            x = net.add(x, short, RELU)?;
+        }
+    }
+    net.classify(x, classes)
+}
+
+pub fn vgg16(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
+    let mut net = Net::new(name, element);
+    let mut x = net.input(3, side);
+    for (width, layers) in [(64, 2), (128, 2), (256, 3), (512, 3), (512, 3)] {
+        for _ in 0..layers {
+            x = net.conv(x, width, 3, 1, 1, RELU)?;
+        }
+        x = net.max_pool(x, 2, 2, 0)?;
+    }
+    net.classify(x, classes)
+}
+
+pub fn squeezenet(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
+    let mut net = Net::new(name, element);
+    let mut x = net.input(3, side);
+    x = net.conv(x, 96, 7, 2, 1, RELU)?;
+    x = net.max_pool(x, 3, 2, 0)?;
+    for (index, (squeeze, expand)) in [
+        (16, 64),
+        (16, 64),
+        (32, 128),
+        (32, 128),
+        (48, 192),
+        (48, 192),
+        (64, 256),
+        (64, 256),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let small = net.conv(x, squeeze, 1, 1, 1, RELU)?;
+        let (one, three) = (
+            net.conv(small, expand, 1, 1, 1, RELU)?,
+            net.conv(small, expand, 3, 1, 1, RELU)?,
+        );
+        x = net.concat(&[one, three])?;
+        if index == 2 || index == 6 {
+            x = net.max_pool(x, 3, 2, 0)?;
+        }
+    }
+    x = net.conv(x, classes, 1, 1, 1, RELU)?;
+    net.classify(x, classes)
+}
+
+pub fn unet(name: &str, element: ElementType, side: u64) -> Unfinished {
+    let mut net = Net::new(name, element);
+    let mut x = net.input(4, side);
+    let mut skips = Vec::new();
+    for width in [32, 64, 128, 256] {
+        x = net.conv(x, width, 3, 1, 1, RELU)?;
+        x = net.conv(x, width, 3, 1, 1, RELU)?;
+        skips.push(x);
+        x = net.max_pool(x, 2, 2, 0)?;
+    }
+    x = net.conv(x, 512, 3, 1, 1, RELU)?;
+    x = net.conv(x, 512, 3, 1, 1, RELU)?;
+    for (skip, width) in skips.into_iter().rev().zip([256, 128, 64, 32]) {
+        let inner = net.channels(x);
+        let name = net.name("w");
+        let w = net.graph.constant(name, net.element, [inner, width, 2, 2]);
+        let up = net.op("conv2d_transpose", vec![("strides", 2.into())], &[x, w])?;
+        x = net.concat(&[skip, up])?;
+        x = net.conv(x, width, 3, 1, 1, RELU)?;
+        x = net.conv(x, width, 3, 1, 1, RELU)?;
+    }
+    x = net.conv(x, 4, 1, 1, 1, NOTHING)?;
+    Ok((net.graph, x))
+}

@@ -1,0 +1,81 @@
+//! Pools by the rules of LiteRT and TVM.
+
+use tileheap_tensor::plan::{ObjectPool, SpaceItem};
+use tileheap_tensor::units::Bytes;
+
+use super::litert::{self, LiteRecord, Rule};
+use super::order::by_start;
+use super::token::{Token, TokenPool, TokenRule};
+
+pub(super) fn lite(items: &[&SpaceItem], rule: Rule) -> ObjectPool {
+    let order = by_start(items);
+    // Images with images and buffers with buffers, each kind with its rules.
+    let mut objects = vec![usize::MAX; items.len()];
+    let mut sizes = Vec::new();
+    for images in [false, true] {
+        let kind: Vec<usize> = order
+            .iter()
+            .copied()
+            .filter(|&index| items[index].image.is_some() == images)
+            .collect();
+        let records: Vec<LiteRecord> = kind
+            .iter()
+            .map(|&index| {
+                let (item, lifetime) = (items[index], items[index].span());
+                let size = match &item.image {
+                    Some(image) => vec![image.width, image.height],
+                    None => vec![item.size.0],
+                };
+                // Closed intervals: an empty lifetime counts for its first step.
+                let last = lifetime.end.0.saturating_sub(1).max(lifetime.first.0);
+                LiteRecord {
+                    size,
+                    first: lifetime.first.0,
+                    last,
+                }
+            })
+            .collect();
+        let assignment = litert::assign(&records, rule);
+        let texel = |index: usize| {
+            items[index]
+                .image
+                .as_ref()
+                .map_or(1, |image| 4 * image.element.bytes())
+        };
+        let mut widest = vec![1; assignment.sizes.len()];
+        for (&index, &object) in kind.iter().zip(&assignment.objects) {
+            widest[object] = texel(index).max(widest[object]);
+            objects[index] = sizes.len() + object;
+        }
+        let bytes = assignment.sizes.iter().zip(widest);
+        sizes.extend(bytes.map(|(size, texel)| Bytes(size.iter().product::<u64>() * texel)));
+    }
+    ObjectPool { objects, sizes }
+}
+
+/// Tokens, requested when lifetimes start and released when they end.
+pub(super) fn tokens(items: &[&SpaceItem], rule: TokenRule, images: bool) -> ObjectPool {
+    let mut pool = TokenPool::new(rule);
+    let mut objects = vec![usize::MAX; items.len()];
+    let mut live: Vec<usize> = Vec::new();
+    for index in by_start(items) {
+        let item = items[index];
+        let now = item.span().first;
+        live.retain(|&other| {
+            let ended = items[other].span().end <= now && !items[other].overlaps(item);
+            if ended {
+                pool.release(objects[other]);
+            }
+            !ended
+        });
+        let image = item.image.as_ref().filter(|_| images);
+        let token = match image {
+            Some(image) => Token::image(image.width, image.height, image.element, &image.scope),
+            None => Token::bytes(item.size.0),
+        };
+        objects[index] = pool.allocate(&token);
+        live.push(index);
+    }
+    let sizes = pool.block_bytes();
+    ObjectPool { objects, sizes }
+}

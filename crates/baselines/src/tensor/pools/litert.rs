@@ -1,0 +1,457 @@
+//! LiteRT's assignments of tensors to shared objects.
+//!
+//! Source: Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020, and the rules of LiteRT's
+//! `gpu/common/memory_management`; a tensor lives over a closed interval of tasks.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+/// A rule of LiteRT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// An object each.
+    Naive,
+    /// Objects of exactly the size.
+    Equality,
+    /// In the order in which lifetimes start.
+    InOrder,
+    /// A minimum cost flow.
+    MinCostFlow,
+    /// The task with the most bytes first.
+    ByBreadth,
+    /// By size, then by distance in time.
+    BySize,
+    /// The better of the two before.
+    Best,
+}
+
+/// A tensor: its size and the tasks that use it, first and last inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiteRecord {
+    /// Bytes alone, or the sides of an image in texels, or batch, height, width and channels in elements.
+    pub size: Vec<u64>,
+    /// The first task.
+    pub first: u32,
+    /// The last task.
+    pub last: u32,
+}
+
+impl LiteRecord {
+    fn overlaps(&self, other: &LiteRecord) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
+    fn bytes(&self) -> u64 {
+        self.size.iter().product()
+    }
+}
+
+/// The object of each tensor, and the sizes of objects.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assignment {
+    /// The object of each tensor.
+    pub objects: Vec<usize>,
+    /// The size of each object, in what its tensors are measured in.
+    pub sizes: Vec<Vec<u64>>,
+}
+
+impl Assignment {
+    fn open(&mut self, size: &[u64]) -> usize {
+        self.sizes.push(size.to_vec());
+        self.sizes.len() - 1
+    }
+
+    fn total(&self) -> u64 {
+        self.sizes.iter().map(|size| size.iter().product::<u64>()).sum()
+    }
+
+    /// Objects one above the other: an offset for each tensor, and the end of the last, in bytes (elements for images).
+    pub fn offsets(&self) -> (Vec<u64>, u64) {
+        let mut starts = Vec::with_capacity(self.sizes.len());
+        let mut end = 0;
+        for size in &self.sizes {
+            starts.push(end);
+            end += size.iter().product::<u64>();
+        }
+        (self.objects.iter().map(|&object| starts[object]).collect(), end)
+    }
+}
+
+/// Assigns tensors, which come in the order of their first tasks, by one of LiteRT's rules; rules that know bytes alone take images by
+/// their area.
+///
+/// ```
+/// use tileheap_baselines::tensor::pools::litert::{LiteRecord, Rule, assign};
+///
+/// let record = |size, first, last| LiteRecord { size: vec![size], first, last };
+/// let tensors = [record(64, 0, 1), record(32, 1, 2), record(48, 2, 3)];
+/// let found = assign(&tensors, Rule::BySize);
+/// assert_eq!(found.objects[0], found.objects[2]); // the third takes the first one's object
+/// assert_eq!(found.offsets().1, 64 + 32); // bytes in all
+/// ```
+pub fn assign(records: &[LiteRecord], rule: Rule) -> Assignment {
+    let flat = records.iter().all(|record| record.size.len() == 1);
+    match rule {
+        Rule::Equality => equality(records),
+        Rule::InOrder if flat => in_order(records),
+        Rule::InOrder => in_order_covering(records),
+        Rule::MinCostFlow => flow(records),
+        Rule::ByBreadth => by_breadth(records),
+        Rule::BySize => by_size(records),
+        Rule::Best => {
+            let (one, other) = (by_size(records), by_breadth(records));
+            if other.total() < one.total() { other } else { one }
+        }
+        Rule::Naive => Assignment {
+            objects: (0..records.len()).collect(),
+            sizes: records.iter().map(|record| record.size.clone()).collect(),
+        },
+    }
+}
+
+/// Objects in use, those that end first in front.
+#[derive(Default)]
+struct InUse(BTreeSet<(u32, usize)>);
+
+impl InUse {
+    /// Objects whose last task is over before a task.
+    fn over_before(&mut self, task: u32) -> impl Iterator<Item = usize> + '_ {
+        std::iter::from_fn(move || {
+            let &(last, _) = self.0.first()?;
+            if last >= task {
+                return None;
+            }
+            self.0.pop_first().map(|(_, object)| object)
+        })
+    }
+}
+
+/// Objects of exactly the size: of images the first one that is free, else the one that was freed last.
+fn equality(records: &[LiteRecord]) -> Assignment {
+    let mut assignment = Assignment::default();
+    let mut used = InUse::default();
+    let mut free: Vec<usize> = Vec::new();
+    for record in records {
+        free.extend(used.over_before(record.first));
+        let same = |&at: &usize| assignment.sizes[free[at]] == record.size;
+        let found = match record.size.len() {
+            2 | 3 => (0..free.len()).filter(same).min_by_key(|&at| free[at]),
+            _ => (0..free.len()).rfind(same),
+        };
+        let object = match found {
+            Some(at) => free.remove(at),
+            None => assignment.open(&record.size),
+        };
+        assignment.objects.push(object);
+        used.0.insert((record.last, object));
+    }
+    assignment
+}
+
+/// The free object that wastes the least, larger or smaller; it grows.
+fn in_order(records: &[LiteRecord]) -> Assignment {
+    let mut assignment = Assignment::default();
+    let mut used = InUse::default();
+    let mut free: BTreeSet<(u64, usize)> = BTreeSet::new();
+    for record in records {
+        for object in used.over_before(record.first) {
+            free.insert((assignment.sizes[object][0], object));
+        }
+        let size = record.size[0];
+        let above = free.range((size, 0)..).next().copied();
+        let below = free.range(..(size, 0)).next_back().copied();
+        let found = match (above, below) {
+            (Some(above), Some(below)) if size - below.0 < above.0 - size => Some(below),
+            (above, below) => above.or(below),
+        };
+        let object = match found {
+            Some(found) => {
+                free.remove(&found);
+                assignment.sizes[found.1][0] = found.0.max(size);
+                found.1
+            }
+            None => assignment.open(&record.size),
+        };
+        assignment.objects.push(object);
+        used.0.insert((record.last, object));
+    }
+    assignment
+}
+
+/// The same for images: an object has to cover the tensor, and never grows.
+fn in_order_covering(records: &[LiteRecord]) -> Assignment {
+    let mut assignment = Assignment::default();
+    let mut used = InUse::default();
+    let mut free: Vec<usize> = Vec::new();
+    for record in records {
+        free.extend(used.over_before(record.first));
+        let covers = |&at: &usize| {
+            assignment.sizes[free[at]]
+                .iter()
+                .zip(&record.size)
+                .all(|(has, wants)| has >= wants)
+        };
+        let waste = |&at: &usize| assignment.sizes[free[at]].iter().product::<u64>() - record.bytes();
+        let object = match (0..free.len()).filter(covers).min_by_key(waste) {
+            Some(at) => free.remove(at),
+            None => assignment.open(&record.size),
+        };
+        assignment.objects.push(object);
+        used.0.insert((record.last, object));
+    }
+    assignment
+}
+
+/// Tensors in use at each task, the largest first.
+pub fn task_profiles(records: &[LiteRecord]) -> Vec<Vec<usize>> {
+    let tasks = records.iter().map(|record| record.last + 1).max().unwrap_or(0);
+    let mut profiles = vec![Vec::new(); tasks as usize];
+    for (index, record) in records.iter().enumerate() {
+        for task in record.first..=record.last {
+            profiles[task as usize].push(index);
+        }
+    }
+    for profile in &mut profiles {
+        profile.sort_by_key(|&index| Reverse(records[index].bytes()));
+    }
+    profiles
+}
+
+/// The largest first tensor over all tasks, the largest second one, and so on: no object of that rank can be smaller.
+pub fn positional_maximums(records: &[LiteRecord]) -> Vec<u64> {
+    let mut maximums: Vec<u64> = Vec::new();
+    for profile in task_profiles(records) {
+        for (position, &index) in profile.iter().enumerate() {
+            let size = records[index].bytes();
+            match maximums.get_mut(position) {
+                Some(most) => *most = size.max(*most),
+                None => maximums.push(size),
+            }
+        }
+    }
+    maximums
+}
+
+/// Tensors that may take over one another's memory: all readers of one are done before the other is made, whatever the order of
+/// execution. `readers[i]` are the tensors made by the readers of tensor `i`.
+pub fn reallocation_graph(readers: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let count = readers.len();
+    let below = |from: usize| {
+        let mut seen = vec![false; count];
+        let mut open = readers[from].clone();
+        while let Some(next) = open.pop() {
+            if !std::mem::replace(&mut seen[next], true) {
+                open.extend(&readers[next]);
+            }
+        }
+        seen
+    };
+    let mut may = vec![BTreeSet::new(); count];
+    for tensor in 0..count {
+        let behind: Vec<Vec<bool>> = readers[tensor].iter().map(|&reader| below(reader)).collect();
+        for other in 0..count {
+            if !behind.is_empty() && behind.iter().all(|seen| seen[other]) {
+                may[tensor].insert(other);
+                may[other].insert(tensor);
+            }
+        }
+    }
+    may.into_iter()
+        .map(|others| others.into_iter().collect())
+        .collect()
+}
+
+/// The fullest task first; of its tensors the largest first, each into the free object that fits best.
+fn by_breadth(records: &[LiteRecord]) -> Assignment {
+    let profiles = task_profiles(records);
+    let mut tasks: Vec<usize> = (0..profiles.len()).collect();
+    let breadth = |task: usize| {
+        profiles[task]
+            .iter()
+            .map(|&index| records[index].bytes())
+            .sum::<u64>()
+    };
+    tasks.sort_by_key(|&task| Reverse(breadth(task)));
+    let mut objects = vec![usize::MAX; records.len()];
+    let mut inside: Vec<Vec<usize>> = Vec::new();
+    let mut sizes: Vec<u64> = Vec::new();
+    for task in tasks {
+        for &index in &profiles[task] {
+            if objects[index] != usize::MAX {
+                continue;
+            }
+            let (record, size) = (&records[index], records[index].bytes());
+            let free = |object: &usize| {
+                inside[*object]
+                    .iter()
+                    .all(|&other| !records[other].overlaps(record))
+            };
+            // Large enough comes before too small; then the closest.
+            let key = |object: &usize| (sizes[*object] < size, sizes[*object].abs_diff(size));
+            let object = (0..sizes.len()).filter(free).min_by_key(key).unwrap_or_else(|| {
+                sizes.push(0);
+                inside.push(Vec::new());
+                sizes.len() - 1
+            });
+            sizes[object] = sizes[object].max(size);
+            inside[object].push(index);
+            objects[index] = object;
+        }
+    }
+    Assignment {
+        objects,
+        sizes: sizes.into_iter().map(|size| vec![size]).collect(),
+    }
+}
+
+/// By rank among positional maximums, then by distance in time to what an object holds already, then by size.
+fn by_size(records: &[LiteRecord]) -> Assignment {
+    let maximums = positional_maximums(records);
+    let rank = |record: &LiteRecord| {
+        maximums
+            .iter()
+            .take_while(|&&most| most >= record.bytes())
+            .count()
+    };
+    let mut objects = vec![usize::MAX; records.len()];
+    let mut inside: Vec<Vec<usize>> = Vec::new();
+    let mut sizes: Vec<u64> = Vec::new();
+    // For each tensor the distance to each object; none where it meets something in it.
+    let mut distances: Vec<Vec<Option<u32>>> = vec![Vec::new(); records.len()];
+    for _ in 0..records.len() {
+        let nearest = |index: usize| {
+            let near = distances[index].iter().enumerate();
+            near.filter_map(|(object, distance)| Some(((*distance)?, object)))
+                .min()
+        };
+        let open = (0..records.len()).filter(|&index| objects[index] == usize::MAX);
+        let key = |&index: &usize| {
+            let distance = nearest(index).map_or(u32::MAX, |(distance, _)| distance);
+            (rank(&records[index]), distance, Reverse(records[index].bytes()))
+        };
+        let Some(index) = open.min_by_key(key) else { break };
+        let object = nearest(index).map_or(sizes.len(), |(_, object)| object);
+        if object == sizes.len() {
+            sizes.push(0);
+            inside.push(Vec::new());
+            distances.iter_mut().for_each(|of| of.push(Some(u32::MAX)));
+        }
+        sizes[object] = sizes[object].max(records[index].bytes());
+        inside[object].push(index);
+        objects[index] = object;
+        for (other, record) in records.iter().enumerate() {
+            let distance = match records[index].overlaps(record) {
+                true => None,
+                false => Some(
+                    records[index]
+                        .first
+                        .saturating_sub(record.last)
+                        .max(record.first.saturating_sub(records[index].last)),
+                ),
+            };
+            let known = distances[other][object];
+            distances[other][object] = known.and_then(|known| Some(known.min(distance?)));
+        }
+    }
+    Assignment {
+        objects,
+        sizes: sizes.into_iter().map(|size| vec![size]).collect(),
+    }
+}
+
+/// Each tensor opens an object at the cost of its size, or follows one that is over, at the cost of what has to be added; every tensor has one
+/// before it and one after it at most. The least cost is a flow of least cost.
+fn flow(records: &[LiteRecord]) -> Assignment {
+    let count = records.len();
+    let (source, sink) = (2 * count, 2 * count + 1);
+    let mut network = Network::new(sink + 1);
+    for (index, record) in records.iter().enumerate() {
+        network.add(source, index, 0);
+        network.add(count + index, sink, 0);
+        network.add(source, count + index, record.bytes() as i64);
+        for (before, earlier) in records[..index].iter().enumerate() {
+            if earlier.last < record.first {
+                let added = record.bytes().saturating_sub(earlier.bytes());
+                network.add(before, count + index, added as i64);
+            }
+        }
+    }
+    while network.augment(source, sink) {}
+    let mut assignment = Assignment {
+        objects: vec![usize::MAX; count],
+        sizes: Vec::new(),
+    };
+    for (index, record) in records.iter().enumerate() {
+        let before = (0..index).find(|&before| network.is_used(before, count + index));
+        let object = match before {
+            Some(before) => assignment.objects[before],
+            None => assignment.open(&[0]),
+        };
+        let size = &mut assignment.sizes[object][0];
+        *size = record.bytes().max(*size);
+        assignment.objects[index] = object;
+    }
+    assignment
+}
+
+/// Edges of capacity 1 with costs; the edge back is beside each.
+struct Network {
+    edges: Vec<(usize, bool, i64)>,
+    from: Vec<Vec<usize>>,
+}
+
+impl Network {
+    fn new(vertices: usize) -> Network {
+        Network {
+            edges: Vec::new(),
+            from: vec![Vec::new(); vertices],
+        }
+    }
+
+    fn add(&mut self, from: usize, to: usize, cost: i64) {
+        self.from[from].push(self.edges.len());
+        self.edges.push((to, true, cost));
+        self.from[to].push(self.edges.len());
+        self.edges.push((from, false, -cost));
+    }
+
+    fn is_used(&self, from: usize, to: usize) -> bool {
+        // Even edges go forward; one without room is used.
+        self.from[from]
+            .iter()
+            .any(|&edge| edge % 2 == 0 && self.edges[edge].0 == to && !self.edges[edge].1)
+    }
+
+    /// Sends one unit along a cheapest path.
+    fn augment(&mut self, source: usize, sink: usize) -> bool {
+        let mut costs = vec![i64::MAX; self.from.len()];
+        let mut by = vec![usize::MAX; self.from.len()];
+        let mut waiting = vec![false; self.from.len()];
+        let mut queue = std::collections::VecDeque::from([source]);
+        costs[source] = 0;
+        while let Some(vertex) = queue.pop_front() {
+            waiting[vertex] = false;
+            for &edge in &self.from[vertex] {
+                let (to, room, cost) = self.edges[edge];
+                if room && costs[vertex] + cost < costs[to] {
+                    costs[to] = costs[vertex] + cost;
+                    by[to] = edge;
+                    if !std::mem::replace(&mut waiting[to], true) {
+                        queue.push_back(to);
+                    }
+                }
+            }
+        }
+        if costs[sink] == i64::MAX {
+            return false;
+        }
+        let mut vertex = sink;
+        while vertex != source {
+            let edge = by[vertex];
+            self.edges[edge].1 = false;
+            self.edges[edge ^ 1].1 = true;
+            vertex = self.edges[edge ^ 1].0;
+        }
+        true
+    }
+}

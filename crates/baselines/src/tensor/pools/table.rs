@@ -1,0 +1,121 @@
+//! The table of pools.
+
+use tileheap_tensor::plan::{ObjectPool, PlacedItems, SpaceItem, place_objects};
+use tileheap_tensor::{MemoryDesc, PlacementStrategy, TensorError};
+
+use super::assign::{lite, tokens};
+use super::executorch;
+use super::litert::Rule;
+use super::token::TokenRule;
+
+/// A rule by which tensors share objects.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    name: &'static str,
+    assign: fn(&[&SpaceItem]) -> ObjectPool,
+}
+
+impl PlacementStrategy for Pool {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+        place_objects(items, memories, |items| Ok((self.assign)(items)))
+    }
+}
+
+/// Every pool.
+pub static POOLS: [Pool; 13] = [
+    EXECUTORCH_DOCUMENT,
+    EXECUTORCH_OBJECTS,
+    TOKEN_RFC,
+    TOKEN_FIRST,
+    TOKEN_LATER,
+    TOKEN_1D,
+    LITERT_NAIVE,
+    LITERT_EQUALITY,
+    LITERT_IN_ORDER,
+    LITERT_MIN_COST_FLOW,
+    LITERT_BY_BREADTH,
+    LITERT_BY_SIZE,
+    LITERT_BEST,
+];
+
+/// ExecuTorch's document: the free object closest in size, else a new one.
+pub const EXECUTORCH_DOCUMENT: Pool = Pool {
+    name: "executorch-document",
+    assign: executorch::document,
+};
+
+/// ExecuTorch's code without overlapping allocations, as its Vulkan delegate uses it.
+pub const EXECUTORCH_OBJECTS: Pool = Pool {
+    name: "executorch-objects",
+    assign: executorch::objects,
+};
+
+/// TVM: tokens of bytes within 16 times the size; images by the RFC's text (least added area, then least waste).
+pub const TOKEN_RFC: Pool = Pool {
+    name: "token-rfc",
+    assign: |items| tokens(items, TokenRule::Rfc, true),
+};
+
+/// TVM: the same with the first planner of images that shipped.
+pub const TOKEN_FIRST: Pool = Pool {
+    name: "token-first",
+    assign: |items| tokens(items, TokenRule::First, true),
+};
+
+/// TVM: the same with the later planner of images, which compares axis by axis.
+pub const TOKEN_LATER: Pool = Pool {
+    name: "token-later",
+    assign: |items| tokens(items, TokenRule::Later, true),
+};
+
+/// TVM: bytes alone, images too.
+pub const TOKEN_1D: Pool = Pool {
+    name: "token-1d",
+    assign: |items| tokens(items, TokenRule::Later, false),
+};
+
+/// LiteRT: an object each.
+pub const LITERT_NAIVE: Pool = Pool {
+    name: "litert-naive",
+    assign: |items| lite(items, Rule::Naive),
+};
+
+/// LiteRT: objects of exactly the size.
+pub const LITERT_EQUALITY: Pool = Pool {
+    name: "litert-equality",
+    assign: |items| lite(items, Rule::Equality),
+};
+
+/// LiteRT: in the order in which lifetimes start.
+pub const LITERT_IN_ORDER: Pool = Pool {
+    name: "litert-in-order",
+    assign: |items| lite(items, Rule::InOrder),
+};
+
+/// LiteRT: a minimum cost flow.
+pub const LITERT_MIN_COST_FLOW: Pool = Pool {
+    name: "litert-min-cost-flow",
+    assign: |items| lite(items, Rule::MinCostFlow),
+};
+
+/// LiteRT: the task with the most bytes first.
+pub const LITERT_BY_BREADTH: Pool = Pool {
+    name: "litert-by-breadth",
+    assign: |items| lite(items, Rule::ByBreadth),
+};
+
+/// LiteRT: by size, then by distance in time.
+pub const LITERT_BY_SIZE: Pool = Pool {
+    name: "litert-by-size",
+    assign: |items| lite(items, Rule::BySize),
+};
+
+/// LiteRT: the better of the two before.
+pub const LITERT_BEST: Pool = Pool {
+    name: "litert-best",
+    assign: |items| lite(items, Rule::Best),
+};

@@ -1,0 +1,342 @@
+//! The same operators on the CPU, in 64 bits, from their definitions: what results on a device are compared with.
+
+use std::collections::BTreeMap;
+
+use tileheap_tensor::graph::{Attribute, BlockId, NodeId, NodeKind, Operator};
+use tileheap_tensor::{Graph, TensorId};
+
+/// A tensor's elements in row-major order.
+pub type Values = BTreeMap<TensorId, Vec<f64>>;
+
+/// Computes every tensor of the graph from its inputs and constants; loops run as many rounds as `rounds` says, and are left by
+/// their first exit.
+pub fn evaluate(
+    graph: &Graph,
+    symbols: &[u64],
+    given: &BTreeMap<TensorId, Vec<f32>>,
+    rounds: &[(NodeId, u64)],
+) -> Values {
+    let widen =
+        |(id, values): (&TensorId, &Vec<f32>)| (*id, values.iter().map(|&value| value.into()).collect());
+    let mut evaluation = Evaluation {
+        graph,
+        symbols,
+        rounds,
+        values: given.iter().map(widen).collect(),
+    };
+    evaluation.block(BlockId::ROOT, usize::MAX);
+    evaluation.values
+}
+
+struct Evaluation<'a> {
+    graph: &'a Graph,
+    symbols: &'a [u64],
+    rounds: &'a [(NodeId, u64)],
+    values: Values,
+}
+
+/// Elements with their dimensions.
+struct Operand<'a> {
+    dims: Vec<usize>,
+    elements: &'a [f64],
+}
+
+impl Evaluation<'_> {
+    fn block(&mut self, block: BlockId, most: usize) {
+        let graph = self.graph;
+        for &node in graph.block(block).nodes.iter().take(most) {
+            match &graph.node(node).kind {
+                NodeKind::Operator(operator) => self.operator(node, operator),
+                NodeKind::Loop(repeated) => {
+                    let rounds = self
+                        .rounds
+                        .iter()
+                        .find(|(of, _)| *of == node)
+                        .map_or(0, |(_, rounds)| *rounds);
+                    let parameters = &graph.block(repeated.body).inputs;
+                    for (parameter, input) in parameters.iter().zip(&graph.node(node).inputs) {
+                        self.values.insert(*parameter, self.values[input].clone());
+                    }
+                    for _ in 0..rounds {
+                        self.block(repeated.body, usize::MAX);
+                        let carried: Vec<_> = repeated
+                            .carried
+                            .iter()
+                            .map(|carry| (carry.into, self.values[&carry.value].clone()))
+                            .collect();
+                        self.values.extend(carried);
+                    }
+                    let exit = &repeated.exits[0];
+                    self.block(repeated.body, exit.after as usize);
+                    for (output, result) in graph.node(node).outputs.iter().zip(&exit.results) {
+                        self.values.insert(*output, self.values[result].clone());
+                    }
+                }
+                NodeKind::Branch(_) => panic!("the reference has no branches"),
+            }
+        }
+    }
+
+    fn dims(&self, tensor: TensorId) -> Vec<usize> {
+        let dims = self
+            .graph
+            .shape_at(tensor, self.symbols)
+            .expect("a shape within its range");
+        dims.into_iter().map(|dim| dim as usize).collect()
+    }
+
+    fn operator(&mut self, node: NodeId, operator: &Operator) {
+        let graph = self.graph;
+        let node = graph.node(node);
+        let operands: Vec<Operand<'_>> = node
+            .inputs
+            .iter()
+            .map(|input| Operand {
+                dims: self.dims(*input),
+                elements: &self.values[input],
+            })
+            .collect();
+        let dims = self.dims(node.outputs[0]);
+        let [x, others @ ..] = &operands[..] else {
+            panic!("node `{}` has no input", node.name)
+        };
+        let result = match operator.name.as_str() {
+            "conv2d" => convolution(operator, x, &others[0], others.get(1), &dims),
+            "dense" => dense(x, &others[0], others.get(1)),
+            "matmul" => matmul(operator, x, &others[0], &dims),
+            "max_pool2d" | "avg_pool2d" | "global_avg_pool2d" => pool(operator, x, &dims),
+            "add" => broadcast(x, &others[0], &dims, |a, b| a + b),
+            "mul" => broadcast(x, &others[0], &dims, |a, b| a * b),
+            "softmax" => lines(operator, x, softmax),
+            "layer_norm" => {
+                let epsilon = match operator.attributes.get("epsilon") {
+                    Some(Attribute::Float(epsilon)) => *epsilon,
+                    _ => 1e-5,
+                };
+                lines(operator, x, |line| {
+                    layer_norm(line, others[0].elements, others[1].elements, epsilon)
+                })
+            }
+            "convert" | "copy" | "cast" | "reshape" | "flatten" => x.elements.to_vec(),
+            name => x.elements.iter().map(|&value| activated(name, value)).collect(),
+        };
+        let result = match operator.attributes.get("activation") {
+            Some(Attribute::Text(name)) => result.into_iter().map(|value| activated(name, value)).collect(),
+            _ => result,
+        };
+        self.values.insert(node.outputs[0], result);
+    }
+}
+
+fn activated(name: &str, x: f64) -> f64 {
+    match name {
+        "relu" => x.max(0.0),
+        "relu6" => x.clamp(0.0, 6.0),
+        "hard_swish" => x * (x + 3.0).clamp(0.0, 6.0) / 6.0,
+        "sigmoid" => 1.0 / (1.0 + (-x).exp()),
+        "tanh" => x.tanh(),
+        name => panic!("the reference has no operator `{name}`"),
+    }
+}
+
+fn pair(operator: &Operator, name: &str, default: i64) -> [i64; 2] {
+    match operator.attributes.get(name) {
+        Some(Attribute::Int(value)) => [*value; 2],
+        Some(Attribute::Ints(values)) if values.len() == 1 => [values[0]; 2],
+        Some(Attribute::Ints(values)) => [values[0], values[1]],
+        _ => [default; 2],
+    }
+}
+
+/// The places of a window that lie inside of `extent`, with their place in the window.
+fn window(
+    at: usize,
+    stride: i64,
+    padding: i64,
+    dilation: i64,
+    size: i64,
+    extent: usize,
+) -> Vec<(usize, usize)> {
+    let first = at as i64 * stride - padding;
+    let places = (0..size).map(|k| (first + k * dilation, k as usize));
+    let inside = places.filter(|(place, _)| (0..extent as i64).contains(place));
+    inside.map(|(place, k)| (place as usize, k)).collect()
+}
+
+fn convolution(
+    operator: &Operator,
+    x: &Operand<'_>,
+    w: &Operand<'_>,
+    bias: Option<&Operand<'_>>,
+    dims: &[usize],
+) -> Vec<f64> {
+    let (strides, padding) = (pair(operator, "strides", 1), pair(operator, "padding", 0));
+    let (dilations, groups) = (
+        pair(operator, "dilations", 1),
+        pair(operator, "groups", 1)[0] as usize,
+    );
+    let (inner, kh, kw) = (w.dims[1], w.dims[2], w.dims[3]);
+    let (channels, height, width) = (x.dims[1], x.dims[2], x.dims[3]);
+    let mut result = Vec::with_capacity(dims.iter().product());
+    for n in 0..dims[0] {
+        for o in 0..dims[1] {
+            let first = o / (dims[1] / groups) * inner;
+            for oy in 0..dims[2] {
+                let rows = window(oy, strides[0], padding[0], dilations[0], kh as i64, height);
+                for ox in 0..dims[3] {
+                    let mut sum = bias.map_or(0.0, |bias| bias.elements[o]);
+                    let columns = window(ox, strides[1], padding[1], dilations[1], kw as i64, width);
+                    for i in 0..inner {
+                        for &(y, ky) in &rows {
+                            let row = ((n * channels + first + i) * height + y) * width;
+                            let weights = ((o * inner + i) * kh + ky) * kw;
+                            for &(x_at, kx) in &columns {
+                                sum += x.elements[row + x_at] * w.elements[weights + kx];
+                            }
+                        }
+                    }
+                    result.push(sum);
+                }
+            }
+        }
+    }
+    result
+}
+
+fn dense(x: &Operand<'_>, w: &Operand<'_>, bias: Option<&Operand<'_>>) -> Vec<f64> {
+    let (outputs, inner) = (w.dims[0], w.dims[1]);
+    let mut result = Vec::new();
+    for line in x.elements.chunks_exact(inner) {
+        for o in 0..outputs {
+            let weights = &w.elements[o * inner..][..inner];
+            let sum: f64 = line.iter().zip(weights).map(|(a, b)| a * b).sum();
+            result.push(sum + bias.map_or(0.0, |bias| bias.elements[o]));
+        }
+    }
+    result
+}
+
+fn matmul(operator: &Operator, a: &Operand<'_>, b: &Operand<'_>, dims: &[usize]) -> Vec<f64> {
+    let transposed = pair(operator, "transpose_b", 0)[0] != 0;
+    let [outer @ .., rows, columns] = dims else {
+        panic!("a product of matrices has two dimensions")
+    };
+    let inner = a.dims[a.dims.len() - 1];
+    let batches: usize = outer.iter().product();
+    let of = |operand: &Operand<'_>, batch: usize| {
+        let matrix: usize = operand.dims[operand.dims.len() - 2..].iter().product();
+        let count = operand.elements.len() / matrix;
+        if count == 1 { 0 } else { batch * matrix }
+    };
+    let mut result = Vec::with_capacity(dims.iter().product());
+    for batch in 0..batches {
+        let (left, right) = (&a.elements[of(a, batch)..], &b.elements[of(b, batch)..]);
+        for row in 0..*rows {
+            for column in 0..*columns {
+                let right_at = |k: usize| match transposed {
+                    true => right[column * inner + k],
+                    false => right[k * columns + column],
+                };
+                result.push((0..inner).map(|k| left[row * inner + k] * right_at(k)).sum());
+            }
+        }
+    }
+    result
+}
+
+fn pool(operator: &Operator, x: &Operand<'_>, dims: &[usize]) -> Vec<f64> {
+    let (height, width) = (x.dims[2], x.dims[3]);
+    let global = operator.name == "global_avg_pool2d";
+    let kernel = match global {
+        true => [height as i64, width as i64],
+        false => pair(operator, "kernel", 2),
+    };
+    let (strides, padding) = (pair(operator, "strides", 1), pair(operator, "padding", 0));
+    let mut result = Vec::with_capacity(dims.iter().product());
+    for plane in 0..dims[0] * dims[1] {
+        for oy in 0..dims[2] {
+            for ox in 0..dims[3] {
+                let rows = window(oy, strides[0], padding[0], 1, kernel[0], height);
+                let columns = window(ox, strides[1], padding[1], 1, kernel[1], width);
+                let values = rows.iter().flat_map(|&(y, _)| {
+                    columns
+                        .iter()
+                        .map(move |&(x_at, _)| x.elements[(plane * height + y) * width + x_at])
+                });
+                let count = (rows.len() * columns.len()) as f64;
+                result.push(match operator.name.as_str() {
+                    "max_pool2d" => values.fold(f64::NEG_INFINITY, f64::max),
+                    _ => values.sum::<f64>() / count,
+                });
+            }
+        }
+    }
+    result
+}
+
+fn broadcast(a: &Operand<'_>, b: &Operand<'_>, dims: &[usize], apply: impl Fn(f64, f64) -> f64) -> Vec<f64> {
+    let at = |operand: &Operand<'_>, index: &[usize]| {
+        let skipped = index.len() - operand.dims.len();
+        let place = index[skipped..]
+            .iter()
+            .zip(&operand.dims)
+            .fold(0, |place, (&at, &dim)| {
+                place * dim + if dim == 1 { 0 } else { at }
+            });
+        operand.elements[place]
+    };
+    let mut index = vec![0; dims.len()];
+    let mut result = Vec::with_capacity(dims.iter().product());
+    for _ in 0..dims.iter().product() {
+        result.push(apply(at(a, &index), at(b, &index)));
+        for (place, &dim) in index.iter_mut().zip(dims).rev() {
+            *place += 1;
+            if *place < dim {
+                break;
+            }
+            *place = 0;
+        }
+    }
+    result
+}
+
+/// Applies something to every line along an axis, by default the last.
+fn lines(operator: &Operator, x: &Operand<'_>, apply: impl Fn(&[f64]) -> Vec<f64>) -> Vec<f64> {
+    let [axis, _] = pair(operator, "axis", -1);
+    let axis = if axis < 0 {
+        axis + x.dims.len() as i64
+    } else {
+        axis
+    } as usize;
+    let (count, stride): (usize, usize) = (x.dims[axis], x.dims[axis + 1..].iter().product());
+    let mut result = vec![0.0; x.elements.len()];
+    for outer in 0..x.elements.len() / (count * stride) {
+        for inner in 0..stride {
+            let place = |k: usize| (outer * count + k) * stride + inner;
+            let line: Vec<f64> = (0..count).map(|k| x.elements[place(k)]).collect();
+            for (k, value) in apply(&line).into_iter().enumerate() {
+                result[place(k)] = value;
+            }
+        }
+    }
+    result
+}
+
+fn softmax(line: &[f64]) -> Vec<f64> {
+    let most = line.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let powers: Vec<f64> = line.iter().map(|value| (value - most).exp()).collect();
+    let sum: f64 = powers.iter().sum();
+    powers.into_iter().map(|power| power / sum).collect()
+}
+
+fn layer_norm(line: &[f64], scale: &[f64], shift: &[f64], epsilon: f64) -> Vec<f64> {
+    let count = line.len() as f64;
+    let mean = line.iter().sum::<f64>() / count;
+    let variance = line.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+    let by = 1.0 / (variance + epsilon).sqrt();
+    let parameters = scale.iter().zip(shift);
+    line.iter()
+        .zip(parameters)
+        .map(|(value, (scale, shift))| (value - mean) * by * scale + shift)
+        .collect()
+}

@@ -1,0 +1,38 @@
+//! Ids of tensors, nodes and blocks.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident),*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub u32);
+
+        impl $name {
+            /// As an index.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+ids!(
+    /// A tensor, by its place in [`Graph::tensors`].
+    TensorId,
+    /// A node, by its place in [`Graph::nodes`].
+    NodeId,
+    /// A block, by its place in [`Graph::blocks`]; the graph itself is block 0.
+    BlockId
+);
+
+impl BlockId {
+    /// The graph itself.
+    pub const ROOT: BlockId = BlockId(0);
+}
+
+impl Default for BlockId {
+    fn default() -> BlockId {
+        BlockId::ROOT
+    }
+}

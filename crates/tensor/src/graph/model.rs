@@ -1,0 +1,171 @@
+//! A validated graph.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::{BlockId, NodeId, TensorId};
+use super::node::{Block, Node};
+use super::shape::{Dim, Symbol, SymbolId};
+use super::tensor::Tensor;
+use crate::error::TensorError;
+
+/// A validated graph: single assignment, nodes in topological order, every dimension bounded or an example.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    pub(crate) name: String,
+    pub(crate) symbols: Vec<Symbol>,
+    pub(crate) tensors: Vec<Tensor>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// Which of two upper bounds of shapes memory is planned for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bounding {
+    /// The greatest value that a dimension takes over the ranges of its symbols.
+    #[default]
+    Ranges,
+    /// The value at the shapes of example inputs: the older way, too little for larger inputs.
+    Examples,
+}
+
+impl Graph {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Symbols of its dimensions.
+    pub fn symbols(&self) -> &[Symbol] {
+        &self.symbols
+    }
+
+    /// All tensors of all blocks.
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    /// All nodes of all blocks.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// The graph itself, then bodies.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// The graph's inputs.
+    pub fn inputs(&self) -> &[TensorId] {
+        &self.blocks[0].inputs
+    }
+
+    /// The graph's outputs.
+    pub fn outputs(&self) -> &[TensorId] {
+        &self.blocks[0].outputs
+    }
+
+    /// A tensor.
+    pub fn tensor(&self, id: TensorId) -> &Tensor {
+        &self.tensors[id.index()]
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// A block.
+    pub fn block(&self, id: BlockId) -> &Block {
+        &self.blocks[id.index()]
+    }
+
+    /// A tensor by its name.
+    pub fn find(&self, name: &str) -> Option<TensorId> {
+        let index = self.tensors.iter().position(|tensor| tensor.name == name)?;
+        Some(TensorId(index as u32))
+    }
+
+    /// All ids of tensors.
+    pub fn tensor_ids(&self) -> impl Iterator<Item = TensorId> + use<> {
+        (0..self.tensors.len() as u32).map(TensorId)
+    }
+
+    /// A tensor's dimensions where the symbols have these values, in the order of [`Graph::symbols`].
+    ///
+    /// # Errors
+    /// A value is missing or outside its symbol's range, or a dimension is negative at these values.
+    pub fn shape_at(&self, tensor: TensorId, values: &[u64]) -> Result<Vec<u64>, TensorError> {
+        self.check_values(values)?;
+        let value = |symbol: SymbolId| i64::try_from(*values.get(symbol.0 as usize)?).ok();
+        let dims = self.tensor(tensor).shape.0.iter();
+        dims.map(|dim| {
+            let value = dim.at(&value).ok_or_else(|| self.unbounded(tensor, dim))?;
+            u64::try_from(value).map_err(|_| self.negative(tensor, dim, value))
+        })
+        .collect()
+    }
+
+    /// A tensor's largest dimensions: what memory is planned for.
+    ///
+    /// # Errors
+    /// A symbol has no range (or no example, where that was asked for), or the greatest value is negative.
+    pub fn shape_bound(&self, tensor: TensorId, bounding: Bounding) -> Result<Vec<u64>, TensorError> {
+        let range = |symbol: SymbolId| {
+            let symbol = &self.symbols[symbol.0 as usize];
+            let (least, most) = match bounding {
+                Bounding::Ranges => symbol.range?,
+                Bounding::Examples => (symbol.example?, symbol.example?),
+            };
+            Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
+        };
+        let dims = self.tensor(tensor).shape.0.iter();
+        dims.map(|dim| {
+            let (_, most) = dim.bounds(&range).ok_or_else(|| self.unbounded(tensor, dim))?;
+            u64::try_from(most).map_err(|_| self.negative(tensor, dim, most))
+        })
+        .collect()
+    }
+
+    /// Whether these values of the symbols are within their ranges.
+    ///
+    /// # Errors
+    /// The first that is not, with its range; a plan made for the range does not hold it.
+    pub fn check_values(&self, values: &[u64]) -> Result<(), TensorError> {
+        for (index, symbol) in self.symbols.iter().enumerate() {
+            let value = values.get(index).copied();
+            let inside = |value: u64| {
+                symbol
+                    .range
+                    .is_none_or(|(least, most)| (least..=most).contains(&value))
+            };
+            if !value.is_some_and(inside) {
+                return Err(TensorError::SymbolOutOfRange {
+                    symbol: symbol.name.clone(),
+                    value,
+                    range: symbol.range,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn unbounded(&self, tensor: TensorId, dim: &Dim) -> TensorError {
+        let symbol = dim
+            .symbol()
+            .map(|symbol| self.symbols[symbol.0 as usize].name.clone());
+        TensorError::UnboundedDimension {
+            tensor: self.tensor(tensor).name.clone(),
+            dim: dim.to_string(),
+            symbol: symbol.unwrap_or_default(),
+        }
+    }
+
+    pub(super) fn negative(&self, tensor: TensorId, dim: &Dim, value: i64) -> TensorError {
+        TensorError::NegativeDimension {
+            tensor: self.tensor(tensor).name.clone(),
+            dim: dim.to_string(),
+            value,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! What shape inference sees: an operator's attributes and inputs.
+
+use crate::graph::element::ElementType;
+use crate::graph::node::{Attribute, InPlace, Operator};
+use crate::graph::shape::{Dim, Shape};
+use crate::graph::tensor::Tensor;
+
+/// The outputs of an operator.
+#[derive(Debug, Default)]
+pub(in crate::graph) struct Inferred {
+    pub(in crate::graph) outputs: Vec<(ElementType, Shape)>,
+    pub(in crate::graph) in_place: Vec<InPlace>,
+    /// The input whose bytes the output is.
+    pub(in crate::graph) view_of: Option<u32>,
+}
+
+impl Inferred {
+    pub(super) fn one(element: ElementType, dims: Vec<Dim>) -> Inferred {
+        Inferred {
+            outputs: vec![(element, Shape(dims))],
+            ..Inferred::default()
+        }
+    }
+}
+
+pub(super) type Answer<T> = Result<T, String>;
+
+/// An operator on its inputs.
+pub(super) struct Call<'a> {
+    pub(super) operator: &'a Operator,
+    pub(super) inputs: &'a [&'a Tensor],
+}
+
+impl Call<'_> {
+    pub(super) fn dims_of(&self, input: usize, rank: Option<usize>) -> Answer<&[Dim]> {
+        let tensor = self
+            .inputs
+            .get(input)
+            .ok_or_else(|| format!("input {input} is missing"))?;
+        match rank {
+            Some(rank) if tensor.shape.rank() != rank => Err(format!(
+                "input {input} is {}, where {rank} dimensions are expected",
+                tensor.shape
+            )),
+            _ => Ok(&tensor.shape.0),
+        }
+    }
+
+    pub(super) fn same_element(&self, dims: Vec<Dim>) -> Inferred {
+        Inferred::one(self.inputs[0].element, dims)
+    }
+
+    pub(super) fn ints(&self, name: &str) -> Answer<Option<Vec<i64>>> {
+        match self.operator.attributes.get(name) {
+            None => Ok(None),
+            Some(Attribute::Ints(values)) => Ok(Some(values.clone())),
+            Some(Attribute::Int(value)) => Ok(Some(vec![*value])),
+            Some(_) => Err(format!("`{name}` is not made of whole numbers")),
+        }
+    }
+
+    pub(super) fn int(&self, name: &str, default: i64) -> Answer<i64> {
+        match self.ints(name)?.as_deref() {
+            None => Ok(default),
+            Some([value]) => Ok(*value),
+            Some(values) => Err(format!("`{name}` is {values:?}, where one number is expected")),
+        }
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        match self.operator.attributes.get(name) {
+            Some(Attribute::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn pair(&self, name: &str, default: i64) -> Answer<[i64; 2]> {
+        match self.ints(name)?.as_deref() {
+            None => Ok([default; 2]),
+            Some([value]) => Ok([*value; 2]),
+            Some([height, width]) => Ok([*height, *width]),
+            Some(values) => Err(format!(
+                "`{name}` is {values:?}, where height and width are expected"
+            )),
+        }
+    }
+
+    /// Top, left, bottom, right.
+    pub(super) fn padding(&self) -> Answer<[i64; 4]> {
+        match self.ints("padding")?.as_deref() {
+            None => Ok([0; 4]),
+            Some([all]) => Ok([*all; 4]),
+            Some([height, width]) => Ok([*height, *width, *height, *width]),
+            Some(&[top, left, bottom, right]) => Ok([top, left, bottom, right]),
+            Some(values) => Err(format!(
+                "`padding` is {values:?}, where 1, 2 or 4 numbers are expected"
+            )),
+        }
+    }
+
+    pub(super) fn axis(&self, name: &str, default: i64, rank: usize) -> Answer<usize> {
+        wrap(self.int(name, default)?, rank)
+    }
+
+    pub(super) fn reshaped(&self, dims: Vec<Dim>) -> Inferred {
+        Inferred {
+            view_of: Some(0),
+            ..self.same_element(dims)
+        }
+    }
+}
+
+pub(super) fn product(dims: &[Dim]) -> Dim {
+    dims.iter().fold(Dim::Fixed(1), |all, dim| dim.clone() * all)
+}
+
+pub(super) fn wrap(axis: i64, rank: usize) -> Answer<usize> {
+    let wrapped = if axis < 0 { axis + rank as i64 } else { axis };
+    let inside = (0..rank as i64).contains(&wrapped);
+    inside
+        .then_some(wrapped as usize)
+        .ok_or_else(|| format!("there is no axis {axis} of {rank}"))
+}
+
+pub(super) fn positive(name: &str, values: &[i64]) -> Answer<()> {
+    match values.iter().all(|&value| value > 0) {
+        true => Ok(()),
+        false => Err(format!("`{name}` is {values:?}, and has to be above 0")),
+    }
+}
+
+/// Two dimensions that have to be the same; symbols are taken at their word.
+pub(super) fn agree(a: &Dim, b: &Dim) -> Answer<()> {
+    match (a.fixed(), b.fixed()) {
+        (Some(x), Some(y)) if x != y => Err(format!("{x} meets {y}")),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Answer<Vec<Dim>> {
+    let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };
+    let mut dims = long.to_vec();
+    let from = long.len() - short.len();
+    for (dim, other) in dims[from..].iter_mut().zip(short) {
+        if dim.fixed() == Some(1) {
+            *dim = other.clone();
+        } else if other.fixed() != Some(1) {
+            agree(dim, other)?;
+        }
+    }
+    Ok(dims)
+}

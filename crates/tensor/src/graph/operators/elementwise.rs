@@ -1,0 +1,106 @@
+//! Elementwise operators, and normalizations that keep their input's shape.
+
+use super::call::broadcast as broadcast_dims;
+use super::call::{Answer, Call, Inferred};
+use super::definition::{BuiltInKernel, Definition, OperandForm, OperatorClass};
+use crate::graph::element::ElementType;
+use crate::graph::node::InPlace;
+
+/// One operand.
+pub(super) const fn unary(name: &'static str, onnx: &'static [&'static str]) -> Definition {
+    Definition {
+        onnx,
+        ..Definition::new(name, OperatorClass::Elementwise, same_shape)
+    }
+}
+
+/// One operand, in whatever form it has.
+pub(super) const fn activation(name: &'static str, onnx: &'static [&'static str]) -> Definition {
+    Definition {
+        form: OperandForm::Alike,
+        ..unary(name, onnx)
+    }
+}
+
+/// Two operands, broadcast.
+pub(super) const fn binary(name: &'static str, onnx: &'static [&'static str]) -> Definition {
+    Definition {
+        inputs: 2,
+        onnx,
+        ..Definition::new(name, OperatorClass::Broadcast, arithmetic)
+    }
+}
+
+/// Two operands, broadcast, in whatever form they have.
+pub(super) const fn sum(name: &'static str, onnx: &'static [&'static str]) -> Definition {
+    Definition {
+        form: OperandForm::Alike,
+        ..binary(name, onnx)
+    }
+}
+
+/// Two operands, broadcast, to truth values.
+pub(super) const fn comparison(name: &'static str, onnx: &'static [&'static str]) -> Definition {
+    Definition {
+        inputs: 2,
+        onnx,
+        ..Definition::new(name, OperatorClass::Broadcast, compare)
+    }
+}
+
+pub(super) const BATCH_NORM: Definition = Definition {
+    inputs: 5,
+    form: OperandForm::Alike,
+    onnx: &["BatchNormalization"],
+    ..Definition::new("batch_norm", OperatorClass::Broadcast, same_shape)
+};
+pub(super) const LAYER_NORM: Definition = Definition {
+    inputs: 3,
+    onnx: &["LayerNormalization"],
+    kernel: Some(BuiltInKernel::LayerNorm),
+    vector_inputs: &[1, 2],
+    ..Definition::new("layer_norm", OperatorClass::Opaque, same_shape)
+};
+pub(super) const SOFTMAX: Definition = Definition {
+    kernel: Some(BuiltInKernel::Softmax),
+    ..Definition::new("softmax", OperatorClass::Opaque, same_shape)
+};
+
+fn same_shape(call: &Call<'_>) -> Answer<Inferred> {
+    let dims = call.dims_of(0, None)?.to_vec();
+    let element = call.inputs[0].element;
+    let to = match call.text("to") {
+        Some(to) => to.parse()?,
+        None => element,
+    };
+    let mut inferred = Inferred::one(to, dims);
+    if to.bytes() == element.bytes() {
+        inferred.in_place.push(InPlace { output: 0, input: 0 });
+    }
+    Ok(inferred)
+}
+
+fn arithmetic(call: &Call<'_>) -> Answer<Inferred> {
+    // Without inputs, `broadcast` refuses.
+    let element = call
+        .inputs
+        .first()
+        .map_or(ElementType::Float32, |input| input.element);
+    broadcast(call, element)
+}
+
+fn compare(call: &Call<'_>) -> Answer<Inferred> {
+    broadcast(call, ElementType::Bool)
+}
+
+fn broadcast(call: &Call<'_>, element: ElementType) -> Answer<Inferred> {
+    let dims = broadcast_dims(call.dims_of(0, None)?, call.dims_of(1, None)?)?;
+    let mut inferred = Inferred::one(element, dims);
+    for (index, input) in call.inputs.iter().enumerate().take(2) {
+        if input.shape == inferred.outputs[0].1 && input.element.bytes() == element.bytes() {
+            let input = index as u32;
+            inferred.in_place.push(InPlace { output: 0, input });
+        }
+    }
+    Ok(inferred)
+}

@@ -1,0 +1,17 @@
+//! Operators: one table from which shapes, storage forms, ONNX names and kernels derive.
+//!
+//! To add an operator, write its [`Definition`] in one of the files here and list it in [`OPERATORS`].
+
+mod call;
+mod convolution;
+mod definition;
+mod elementwise;
+mod matrix;
+mod movement;
+mod pooling;
+mod reduction;
+mod table;
+
+pub use definition::{BuiltInKernel, Definition, OperandForm, OperatorClass};
+pub(super) use table::infer;
+pub use table::{OPERATORS, definition};

@@ -1,0 +1,130 @@
+//! Operators that move elements: views, transposes, slices, concatenations.
+
+use super::call::{Answer, Call, Inferred, agree, product};
+use super::definition::{BuiltInKernel, Definition, OperandForm, OperatorClass};
+use crate::graph::shape::{Dim, Shape};
+
+pub(super) const RESHAPE: Definition = Definition {
+    kernel: Some(BuiltInKernel::Reshape),
+    ..Definition::new("reshape", OperatorClass::Injective, reshape)
+};
+pub(super) const FLATTEN: Definition = Definition {
+    kernel: Some(BuiltInKernel::Reshape),
+    ..Definition::new("flatten", OperatorClass::Injective, flatten)
+};
+pub(super) const CONCAT: Definition = Definition {
+    inputs: usize::MAX,
+    form: OperandForm::ConcatChannels,
+    ..Definition::new("concat", OperatorClass::Injective, concat)
+};
+pub(super) const TRANSPOSE: Definition = Definition::new("transpose", OperatorClass::Injective, transpose);
+pub(super) const SLICE: Definition = Definition::new("slice", OperatorClass::Injective, slice);
+pub(super) const SPLIT: Definition = Definition::new("split", OperatorClass::Injective, split);
+pub(super) const PAD: Definition = Definition::new("pad", OperatorClass::Injective, pad);
+
+fn reshape(call: &Call<'_>) -> Answer<Inferred> {
+    let data = call.dims_of(0, None)?;
+    let shape = call.ints("shape")?.ok_or("`shape` is missing")?;
+    let all = product(data);
+    // 0 keeps a dimension, and one -1 is what is left.
+    let mut dims = Vec::new();
+    for (axis, &dim) in shape.iter().enumerate() {
+        dims.push(match dim {
+            0 => data
+                .get(axis)
+                .cloned()
+                .ok_or("`shape` keeps a dimension that is not there")?,
+            dim => Dim::from(dim),
+        });
+    }
+    if let Some(open) = shape.iter().position(|&dim| dim == -1) {
+        // What is kept is not divided by: a symbol would have to be bounded twice.
+        let (mut left, mut by) = (data.to_vec(), Vec::new());
+        for (axis, dim) in dims.iter().enumerate().filter(|(axis, _)| *axis != open) {
+            match left.iter().position(|other| other == dim) {
+                Some(kept) => drop(left.remove(kept)),
+                None => by.push(dims[axis].clone()),
+            }
+        }
+        dims[open] = product(&left).floor_div(product(&by));
+    }
+    if let (Some(from), Some(to)) = (all.fixed(), product(&dims).fixed())
+        && from != to
+    {
+        return Err(format!("{from} elements cannot be {to}"));
+    }
+    Ok(call.reshaped(dims))
+}
+
+fn flatten(call: &Call<'_>) -> Answer<Inferred> {
+    let data = call.dims_of(0, None)?;
+    let axis = call.int("axis", 1)?.clamp(0, data.len() as i64) as usize;
+    Ok(call.reshaped(vec![product(&data[..axis]), product(&data[axis..])]))
+}
+
+fn transpose(call: &Call<'_>) -> Answer<Inferred> {
+    let data = call.dims_of(0, None)?;
+    let axes = call
+        .ints("axes")?
+        .unwrap_or_else(|| (0..data.len() as i64).rev().collect());
+    let mut sorted = axes.clone();
+    sorted.sort_unstable();
+    if !sorted.into_iter().eq(0..data.len() as i64) {
+        return Err(format!("{axes:?} is no order of {} axes", data.len()));
+    }
+    Ok(call.same_element(axes.iter().map(|&axis| data[axis as usize].clone()).collect()))
+}
+
+fn concat(call: &Call<'_>) -> Answer<Inferred> {
+    let mut dims = call.dims_of(0, None)?.to_vec();
+    let axis = call.axis("axis", 1, dims.len())?;
+    for input in 1..call.inputs.len() {
+        let other = call.dims_of(input, Some(dims.len()))?;
+        for (index, dim) in other.iter().enumerate() {
+            if index == axis {
+                dims[axis] = dims[axis].clone() + dim.clone();
+            } else {
+                agree(&dims[index], dim)?;
+            }
+        }
+    }
+    Ok(call.same_element(dims))
+}
+
+fn slice(call: &Call<'_>) -> Answer<Inferred> {
+    let mut dims = call.dims_of(0, None)?.to_vec();
+    let axis = call.axis("axis", 0, dims.len())?;
+    let begin = call.int("begin", 0)?;
+    dims[axis] = match call.ints("end")?.as_deref() {
+        Some([end]) if begin >= 0 && *end >= 0 => Dim::from(*end).min(dims[axis].clone()) - begin,
+        Some([end]) if begin >= 0 => dims[axis].clone() + *end - begin,
+        None if begin >= 0 => dims[axis].clone() - begin,
+        None => Dim::from(-begin).min(dims[axis].clone()),
+        _ => return Err("`begin` and `end` are one number each, `begin` below 0 only alone".to_owned()),
+    };
+    Ok(call.same_element(dims))
+}
+
+fn split(call: &Call<'_>) -> Answer<Inferred> {
+    let mut dims = call.dims_of(0, None)?.to_vec();
+    let axis = call.axis("axis", 0, dims.len())?;
+    let parts = call.int("parts", 2)?;
+    if parts < 1 || dims[axis].fixed().is_some_and(|dim| dim % parts != 0) {
+        return Err(format!("{} cannot be split into {parts}", dims[axis]));
+    }
+    dims[axis] = dims[axis].clone().floor_div(parts);
+    let part = (call.inputs[0].element, Shape(dims));
+    Ok(Inferred {
+        outputs: vec![part; parts as usize],
+        ..Inferred::default()
+    })
+}
+
+fn pad(call: &Call<'_>) -> Answer<Inferred> {
+    let mut dims = call.dims_of(0, Some(4))?.to_vec();
+    let pads = call.padding()?;
+    for axis in 0..2 {
+        dims[axis + 2] = dims[axis + 2].clone() + (pads[axis] + pads[axis + 2]);
+    }
+    Ok(call.same_element(dims))
+}

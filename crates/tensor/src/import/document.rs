@@ -1,0 +1,304 @@
+//! Graphs as JSON: `"format": "tileheap-graph"`.
+//!
+//! Tensors and nodes go by name. An operator whose outputs are not among `tensors` has their shapes derived, and its one output is
+//! called after it unless `outputs` says otherwise. What is written describes every tensor, and is read back as it was.
+
+use std::collections::BTreeMap;
+
+use super::document_schema::{
+    Document, DocumentArm, DocumentDim, DocumentLoop, DocumentNode, DocumentTensor, FORMAT, VERSION,
+};
+use crate::error::TensorError;
+use crate::graph::{Dim, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SymbolId, TensorId};
+use crate::units::Bytes;
+use tileheap_json::{clip, read};
+
+/// Reads a graph.
+///
+/// # Errors
+/// The text is no such document, a name is not known, or what else a graph cannot have.
+pub fn read_graph(text: &str) -> Result<Graph, TensorError> {
+    let wrong = |problem: String| TensorError::Parse {
+        format: "graph",
+        problem,
+    };
+    let document: Document = read(text, FORMAT, VERSION).map_err(wrong)?;
+    let mut reader = Reader {
+        graph: GraphBuilder::new(document.name),
+        ids: BTreeMap::new(),
+        symbols: document
+            .symbols
+            .iter()
+            .enumerate()
+            .map(|(index, symbol)| (symbol.name.clone(), SymbolId(index as u32)))
+            .collect(),
+        tensors: document
+            .tensors
+            .iter()
+            .map(|tensor| (tensor.name.clone(), tensor.clone()))
+            .collect(),
+    };
+    for symbol in document.symbols {
+        reader.graph.add_symbol(symbol);
+    }
+    for tensor in &document.tensors {
+        let is_input = document.inputs.contains(&tensor.name);
+        if tensor.constant || is_input {
+            let (element, shape) = reader.described(tensor)?;
+            let id = match is_input {
+                true => reader.graph.input(tensor.name.clone(), element, shape),
+                false => reader.graph.constant(tensor.name.clone(), element, shape),
+            };
+            reader.know(&tensor.name, id)?;
+        }
+    }
+    if let Some(missing) = document
+        .inputs
+        .iter()
+        .find(|input| !reader.ids.contains_key(*input))
+    {
+        return Err(wrong(format!("input `{}` is not among `tensors`", clip(missing))));
+    }
+    reader.nodes(&document.nodes)?;
+    for tensor in &document.tensors {
+        if let (Some(&id), Some(view)) = (reader.ids.get(&tensor.name), &tensor.view) {
+            let base = reader.id(&view.of, &tensor.name)?;
+            reader.graph.view(id, base, Bytes(view.offset));
+        }
+    }
+    for output in &document.outputs {
+        let id = reader.id(output, "the outputs")?;
+        reader.graph.output(id);
+    }
+    reader.graph.build()
+}
+
+struct Reader {
+    graph: GraphBuilder,
+    ids: BTreeMap<String, TensorId>,
+    symbols: BTreeMap<String, SymbolId>,
+    tensors: BTreeMap<String, DocumentTensor>,
+}
+
+impl Reader {
+    fn id(&self, name: &str, reader: &str) -> Result<TensorId, TensorError> {
+        self.ids.get(name).copied().ok_or_else(|| TensorError::Dangling {
+            node: reader.to_owned(),
+            tensor: name.to_owned(),
+        })
+    }
+
+    fn ids(&self, names: &[String], reader: &str) -> Result<Vec<TensorId>, TensorError> {
+        names.iter().map(|name| self.id(name, reader)).collect()
+    }
+
+    /// Names a tensor, with what the document says about it.
+    fn know(&mut self, name: &str, id: TensorId) -> Result<(), TensorError> {
+        if let Some(tensor) = self.tensors.get(name) {
+            self.graph.storage(id, tensor.storage_id, tensor.scope.clone());
+            if let Some(memory) = &tensor.memory {
+                self.graph.pin(id, memory.clone());
+            }
+        }
+        match self.ids.insert(name.to_owned(), id) {
+            None => Ok(()),
+            Some(_) => Err(TensorError::AssignedTwice {
+                tensor: name.to_owned(),
+                first: "what comes before".to_owned(),
+                second: name.to_owned(),
+            }),
+        }
+    }
+
+    fn described(&self, tensor: &DocumentTensor) -> Result<(ElementType, Shape), TensorError> {
+        let wrong = |problem: String| TensorError::Parse {
+            format: "graph",
+            problem: format!("tensor `{}`: {problem}", clip(&tensor.name)),
+        };
+        let element: ElementType = tensor.element.parse().map_err(wrong)?;
+        let dims = tensor.shape.iter().map(|dim| self.dim(dim).map_err(wrong));
+        Ok((element, Shape(dims.collect::<Result<_, _>>()?)))
+    }
+
+    fn dim(&self, dim: &DocumentDim) -> Result<Dim, String> {
+        match dim {
+            DocumentDim::Fixed(value) => Ok(Dim::Fixed(*value)),
+            DocumentDim::Symbol(name) => {
+                let symbol = self.symbols.get(name);
+                symbol
+                    .map(|&symbol| symbol.into())
+                    .ok_or_else(|| format!("there is no symbol `{}`", clip(name)))
+            }
+            DocumentDim::Of(of) => {
+                let mut parts = of.iter();
+                let (Some((name, [a, b])), None) = (parts.next(), parts.next()) else {
+                    return Err("a dimension is one operation on two".to_owned());
+                };
+                let (a, b) = (self.dim(a)?, self.dim(b)?);
+                Ok(match name.as_str() {
+                    "add" => a + b,
+                    "sub" => a - b,
+                    "mul" => a * b,
+                    "floor-div" => a.floor_div(b),
+                    "ceil-div" => a.ceil_div(b),
+                    "max" => a.max(b),
+                    "min" => a.min(b),
+                    other => return Err(format!("`{}` is no operation on dimensions", clip(other))),
+                })
+            }
+        }
+    }
+
+    fn nodes(&mut self, nodes: &[DocumentNode]) -> Result<(), TensorError> {
+        nodes.iter().try_for_each(|node| self.node(node))
+    }
+
+    fn node(&mut self, node: &DocumentNode) -> Result<(), TensorError> {
+        let inputs = self.ids(&node.inputs, &node.name)?;
+        let made = match (&node.operator, &node.repeat, &node.branch) {
+            (Some(operator), None, None) => self.operator(node, operator, &inputs)?,
+            (None, Some(of), None) => self.repeat(node, of, &inputs)?,
+            (None, None, Some(arms)) => self.branch(node, arms, &inputs)?,
+            _ => {
+                return Err(TensorError::Control {
+                    node: node.name.clone(),
+                    problem: "it is one of `operator`, `loop` and `branch`".to_owned(),
+                });
+            }
+        };
+        if node.outputs.len() > made.len() {
+            return Err(TensorError::Control {
+                node: node.name.clone(),
+                problem: format!("{} names for {} outputs", node.outputs.len(), made.len()),
+            });
+        }
+        for (index, id) in made.into_iter().enumerate() {
+            let name = node
+                .outputs
+                .get(index)
+                .cloned()
+                .unwrap_or_else(|| self.graph.tensor(id).name.clone());
+            self.know(&name, id)?;
+        }
+        Ok(())
+    }
+
+    fn operator(
+        &mut self,
+        node: &DocumentNode,
+        operator: &str,
+        inputs: &[TensorId],
+    ) -> Result<Vec<TensorId>, TensorError> {
+        let described: Vec<Option<DocumentTensor>> = node
+            .outputs
+            .iter()
+            .map(|name| self.tensors.get(name).cloned())
+            .collect();
+        let all: Option<Vec<DocumentTensor>> = described.into_iter().collect();
+        match all.filter(|all| !all.is_empty()) {
+            Some(all) => {
+                let mut outputs = Vec::with_capacity(all.len());
+                for tensor in &all {
+                    let (element, shape) = self.described(tensor)?;
+                    outputs.push((tensor.name.clone(), element, shape));
+                }
+                let operator = Operator {
+                    name: operator.to_owned(),
+                    attributes: node.attributes.clone(),
+                };
+                let in_place = node
+                    .in_place
+                    .iter()
+                    .map(|&[output, input]| InPlace { output, input })
+                    .collect();
+                Ok(self
+                    .graph
+                    .node(node.name.clone(), operator, inputs, outputs, in_place))
+            }
+            None => {
+                let attributes = node
+                    .attributes
+                    .iter()
+                    .map(|(name, value)| (name.as_str(), value.clone()));
+                let name = node
+                    .outputs
+                    .first()
+                    .filter(|_| node.outputs.len() == 1)
+                    .unwrap_or(&node.name);
+                self.graph.operator(name, operator, attributes, inputs)
+            }
+        }
+    }
+
+    fn repeat(
+        &mut self,
+        node: &DocumentNode,
+        of: &DocumentLoop,
+        inputs: &[TensorId],
+    ) -> Result<Vec<TensorId>, TensorError> {
+        let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
+        let made = graph.repeat(&node.name, inputs, |body, parameters| {
+            std::mem::swap(&mut self.graph, body);
+            let built = self.round(of, parameters);
+            std::mem::swap(&mut self.graph, body);
+            built
+        });
+        self.graph = graph;
+        made
+    }
+
+    fn round(&mut self, of: &DocumentLoop, parameters: &[TensorId]) -> Result<(), TensorError> {
+        self.parameters(&of.parameters, parameters)?;
+        for after in 0..=of.nodes.len() {
+            for exit in of.exits.iter().filter(|exit| exit.after == after) {
+                let condition = self.id(&exit.condition, "an exit")?;
+                let results = self.ids(&exit.results, "an exit")?;
+                self.graph.leave_unless(condition, &results);
+            }
+            if let Some(node) = of.nodes.get(after) {
+                self.node(node)?;
+            }
+        }
+        for [value, into] in &of.carried {
+            let (value, into) = (
+                self.id(value, "a carried value")?,
+                self.id(into, "a carried value")?,
+            );
+            self.graph.carry(value, into);
+        }
+        Ok(())
+    }
+
+    fn branch(
+        &mut self,
+        node: &DocumentNode,
+        arms: &[DocumentArm],
+        inputs: &[TensorId],
+    ) -> Result<Vec<TensorId>, TensorError> {
+        let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
+        let made = graph.branch(
+            &node.name,
+            inputs,
+            arms.len() as u32,
+            |body, index, parameters| {
+                let arm = &arms[index as usize];
+                std::mem::swap(&mut self.graph, body);
+                let built = self
+                    .parameters(&arm.parameters, parameters)
+                    .and_then(|()| self.nodes(&arm.nodes))
+                    .and_then(|()| self.ids(&arm.outputs, &node.name));
+                std::mem::swap(&mut self.graph, body);
+                built
+            },
+        );
+        self.graph = graph;
+        made
+    }
+
+    fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<(), TensorError> {
+        for (name, &id) in names.iter().zip(ids) {
+            self.know(name, id)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,107 @@
+//! The JSON of graphs: `"format": "tileheap-graph"`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::graph::{Attribute, Symbol};
+
+pub(super) const FORMAT: &str = "tileheap-graph";
+pub(super) const VERSION: u64 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Document {
+    pub(super) format: String,
+    pub(super) version: u64,
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) symbols: Vec<Symbol>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) tensors: Vec<DocumentTensor>,
+    pub(super) inputs: Vec<String>,
+    pub(super) outputs: Vec<String>,
+    pub(super) nodes: Vec<DocumentNode>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentTensor {
+    pub(super) name: String,
+    pub(super) element: String,
+    pub(super) shape: Vec<DocumentDim>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) constant: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) view: Option<DocumentView>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) memory: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) storage_id: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) scope: Option<String>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentView {
+    pub(super) of: String,
+    pub(super) offset: u64,
+}
+
+/// A number, a symbol's name, or an operation on two.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum DocumentDim {
+    Fixed(i64),
+    Symbol(String),
+    Of(BTreeMap<String, [Box<DocumentDim>; 2]>),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentNode {
+    pub(super) name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) operator: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) attributes: BTreeMap<String, Attribute>,
+    pub(super) inputs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) outputs: Vec<String>,
+    /// Output and input, by place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) in_place: Vec<[u32; 2]>,
+    #[serde(default, rename = "loop", skip_serializing_if = "Option::is_none")]
+    pub(super) repeat: Option<DocumentLoop>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) branch: Option<Vec<DocumentArm>>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentLoop {
+    pub(super) parameters: Vec<String>,
+    pub(super) nodes: Vec<DocumentNode>,
+    /// Value, and the parameter that it becomes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) carried: Vec<[String; 2]>,
+    pub(super) exits: Vec<DocumentExit>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentExit {
+    /// After how many of the body's nodes.
+    pub(super) after: usize,
+    pub(super) condition: String,
+    pub(super) results: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentArm {
+    pub(super) parameters: Vec<String>,
+    pub(super) nodes: Vec<DocumentNode>,
+    pub(super) outputs: Vec<String>,
+}

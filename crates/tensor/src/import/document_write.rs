@@ -1,0 +1,128 @@
+//! Writing graphs.
+
+use std::collections::BTreeMap;
+
+use super::document_schema::{
+    Document, DocumentArm, DocumentDim, DocumentExit, DocumentLoop, DocumentNode, DocumentTensor,
+    DocumentView, FORMAT, VERSION,
+};
+use crate::graph::{BlockId, Dim, Graph, NodeId, NodeKind, Source, SymbolId, TensorId};
+
+impl Graph {
+    /// The graph as JSON, which [`read_graph`](crate::import::read_graph) reads back: the same tensors, nodes and blocks under the
+    /// same names. Ids follow the order of the text, constants before what nodes make.
+    pub fn to_json(&self) -> String {
+        let document = Document {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            name: self.name.clone(),
+            symbols: self.symbols.clone(),
+            tensors: self.tensor_ids().map(|id| self.described(id)).collect(),
+            inputs: self.names(self.inputs()),
+            outputs: self.names(self.outputs()),
+            nodes: self.written(BlockId::ROOT),
+        };
+        serde_json::to_string_pretty(&document).expect("names and numbers can be written") + "\n"
+    }
+
+    fn names(&self, ids: &[TensorId]) -> Vec<String> {
+        ids.iter().map(|&id| self.tensor(id).name.clone()).collect()
+    }
+
+    fn described(&self, id: TensorId) -> DocumentTensor {
+        let tensor = self.tensor(id);
+        DocumentTensor {
+            name: tensor.name.clone(),
+            element: tensor.element.name().to_owned(),
+            shape: tensor.shape.0.iter().map(|dim| self.dimension(dim)).collect(),
+            constant: tensor.source == Source::Constant,
+            view: tensor.view.map(|view| DocumentView {
+                of: self.tensor(view.base).name.clone(),
+                offset: view.offset.0,
+            }),
+            memory: tensor.memory.clone(),
+            storage_id: tensor.storage_id,
+            scope: tensor.scope.clone(),
+        }
+    }
+
+    fn dimension(&self, dim: &Dim) -> DocumentDim {
+        let of = |name: &str, pair: &(Dim, Dim)| {
+            let parts = [&pair.0, &pair.1].map(|part| Box::new(self.dimension(part)));
+            DocumentDim::Of(BTreeMap::from([(name.to_owned(), parts)]))
+        };
+        match dim {
+            Dim::Fixed(value) => DocumentDim::Fixed(*value),
+            Dim::Symbol(SymbolId(index)) => DocumentDim::Symbol(self.symbols[*index as usize].name.clone()),
+            Dim::Add(pair) => of("add", pair),
+            Dim::Sub(pair) => of("sub", pair),
+            Dim::Mul(pair) => of("mul", pair),
+            Dim::FloorDiv(pair) => of("floor-div", pair),
+            Dim::CeilDiv(pair) => of("ceil-div", pair),
+            Dim::Max(pair) => of("max", pair),
+            Dim::Min(pair) => of("min", pair),
+        }
+    }
+
+    fn written(&self, block: BlockId) -> Vec<DocumentNode> {
+        self.block(block)
+            .nodes
+            .iter()
+            .map(|&node| self.written_node(node))
+            .collect()
+    }
+
+    fn written_node(&self, id: NodeId) -> DocumentNode {
+        let node = self.node(id);
+        let mut written = DocumentNode {
+            name: node.name.clone(),
+            operator: None,
+            attributes: BTreeMap::new(),
+            inputs: self.names(&node.inputs),
+            outputs: self.names(&node.outputs),
+            in_place: node
+                .in_place
+                .iter()
+                .map(|pair| [pair.output, pair.input])
+                .collect(),
+            repeat: None,
+            branch: None,
+        };
+        match &node.kind {
+            NodeKind::Operator(operator) => {
+                written.operator = Some(operator.name.clone());
+                written.attributes.clone_from(&operator.attributes);
+            }
+            NodeKind::Loop(of) => {
+                let name = |id: TensorId| self.tensor(id).name.clone();
+                written.repeat = Some(DocumentLoop {
+                    parameters: self.names(&self.block(of.body).inputs),
+                    nodes: self.written(of.body),
+                    carried: of
+                        .carried
+                        .iter()
+                        .map(|carry| [name(carry.value), name(carry.into)])
+                        .collect(),
+                    exits: of
+                        .exits
+                        .iter()
+                        .map(|exit| DocumentExit {
+                            after: exit.after as usize,
+                            condition: name(exit.condition),
+                            results: self.names(&exit.results),
+                        })
+                        .collect(),
+                });
+            }
+            NodeKind::Branch(of) => {
+                let arm = |&arm: &BlockId| DocumentArm {
+                    parameters: self.names(&self.block(arm).inputs),
+                    nodes: self.written(arm),
+                    outputs: self.names(&self.block(arm).outputs),
+                };
+                written.branch = Some(of.arms.iter().map(arm).collect());
+            }
+        }
+        written
+    }
+}

@@ -1,0 +1,12 @@
+//! Graphs from files: the crate's own JSON, tables and lines of records, TVM's graph JSON, ONNX.
+
+mod document;
+mod document_schema;
+mod document_write;
+#[cfg(feature = "onnx")]
+pub mod onnx;
+mod records;
+pub mod tvm;
+
+pub use document::read_graph;
+pub use records::{read_lines, read_records};

@@ -1,0 +1,198 @@
+//! ONNX files as graphs.
+//!
+//! ```text
+//! bytes ──prost──► messages ──► constants folded, operators mapped ──► Graph, shapes as expressions of the inputs' symbols
+//! ```
+//! `prost` decodes. Shapes are inferred by [`GraphBuilder::operator`], so that a dimension that the file leaves open stays a symbol
+//! in every tensor; where an operator is not known here, the shapes that the file has for its outputs are taken. A runtime's own
+//! inference (`tract-onnx`) would know more operators, at the price of some two hundred crates, and of the symbols' ranges.
+//!
+//! Not done: sub-graphs (`If`, `Loop`, `Scan`), sequences and optionals, weights' values (shapes are all that planning needs), data in
+//! files beside the model.
+
+mod fold;
+mod operators;
+mod proto;
+
+use std::collections::BTreeMap;
+
+use prost::Message;
+use proto::{DimensionValue, GraphProto, Model, ValueInfo};
+
+use crate::error::TensorError;
+use crate::graph::{Dim, ElementType, Graph, GraphBuilder, Shape, Symbol, SymbolId, TensorId};
+
+/// What an ONNX file does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnnxOptions {
+    /// The least and the greatest value of open dimensions, by their names in the file (`batch`); one without a name is called
+    /// after its tensor and axis (`x.0`).
+    pub ranges: BTreeMap<String, (u64, u64)>,
+}
+
+/// Reads a model.
+///
+/// ```no_run
+/// use tileheap_tensor::import::onnx::{OnnxOptions, read_onnx};
+///
+/// // Batches of 1 to 8, in a file that leaves them open.
+/// let ranges = [("batch".to_owned(), (1, 8))].into();
+/// let graph = read_onnx(&std::fs::read("mobilenet.onnx")?, &OnnxOptions { ranges })?;
+/// println!("{}: {} tensors", graph.name(), graph.tensors().len());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// The bytes are no model, an operator is not known and the file has no shapes of its outputs, an open dimension has no range, or what
+/// else a graph cannot have.
+pub fn read_onnx(bytes: &[u8], options: &OnnxOptions) -> Result<Graph, TensorError> {
+    let model = Model::decode(bytes).map_err(|error| wrong(error.to_string()))?;
+    let graph = model
+        .graph
+        .ok_or_else(|| wrong("there is no graph in it".to_owned()))?;
+    let mut reader = Reader {
+        graph: GraphBuilder::new(graph.name.clone()),
+        options,
+        symbols: BTreeMap::new(),
+        ids: BTreeMap::new(),
+        known: BTreeMap::new(),
+        numbers: BTreeMap::new(),
+        described: BTreeMap::new(),
+        nodes: 0,
+    };
+    reader.all(&graph)?;
+    reader.graph.build()
+}
+
+fn wrong(problem: String) -> TensorError {
+    TensorError::Parse {
+        format: "ONNX model",
+        problem,
+    }
+}
+
+struct Reader<'a> {
+    graph: GraphBuilder,
+    options: &'a OnnxOptions,
+    symbols: BTreeMap<String, SymbolId>,
+    ids: BTreeMap<String, TensorId>,
+    /// Values that are known before anything runs: shapes, axes.
+    known: BTreeMap<String, Vec<i64>>,
+    /// Single numbers among the constants.
+    numbers: BTreeMap<String, f32>,
+    /// What the file says of values that nodes make.
+    described: BTreeMap<String, (ElementType, Shape)>,
+    nodes: usize,
+}
+
+impl Reader<'_> {
+    fn all(&mut self, graph: &GraphProto) -> Result<(), TensorError> {
+        for tensor in &graph.initializer {
+            self.constant(&tensor.name, tensor)?;
+        }
+        for value in &graph.input {
+            if !self.ids.contains_key(&value.name) {
+                let (element, shape) = self
+                    .value(value)?
+                    .ok_or_else(|| wrong(format!("input `{}` has no shape", value.name)))?;
+                let id = self.graph.input(value.name.clone(), element, shape);
+                self.ids.insert(value.name.clone(), id);
+            }
+        }
+        for value in graph.value_info.iter().chain(&graph.output) {
+            if let Some(described) = self.value(value)? {
+                self.described.insert(value.name.clone(), described);
+            }
+        }
+        for node in &graph.node {
+            self.node(node)?;
+        }
+        for value in &graph.output {
+            let id = self.id(&value.name, "the outputs")?;
+            self.graph.output(id);
+        }
+        Ok(())
+    }
+
+    fn constant(&mut self, name: &str, tensor: &proto::TensorProto) -> Result<(), TensorError> {
+        if let Some(values) = tensor.int64s() {
+            self.known.insert(name.to_owned(), values);
+        }
+        if let Some(number) = tensor.float() {
+            self.numbers.insert(name.to_owned(), number);
+        }
+        let element =
+            element(tensor.data_type).map_err(|problem| wrong(format!("constant `{name}`: {problem}")))?;
+        let id = self.graph.constant(
+            name,
+            element,
+            Shape(tensor.dims.iter().map(|&dim| dim.into()).collect()),
+        );
+        self.ids.insert(name.to_owned(), id);
+        Ok(())
+    }
+
+    fn id(&self, name: &str, reader: &str) -> Result<TensorId, TensorError> {
+        self.ids.get(name).copied().ok_or_else(|| TensorError::Dangling {
+            node: reader.to_owned(),
+            tensor: name.to_owned(),
+        })
+    }
+
+    /// The type and shape that the file has for a value; `None` where it has none.
+    fn value(&mut self, value: &ValueInfo) -> Result<Option<(ElementType, Shape)>, TensorError> {
+        let Some(tensor) = value.kind.as_ref().and_then(|kind| kind.tensor.as_ref()) else {
+            return Ok(None);
+        };
+        let Some(shape) = &tensor.shape else {
+            return Ok(None);
+        };
+        let element =
+            element(tensor.elem_type).map_err(|problem| wrong(format!("`{}`: {problem}", value.name)))?;
+        let mut dims = Vec::with_capacity(shape.dim.len());
+        for (axis, dim) in shape.dim.iter().enumerate() {
+            dims.push(match &dim.value {
+                Some(DimensionValue::Value(value)) => Dim::Fixed(*value),
+                Some(DimensionValue::Param(name)) if !name.is_empty() => self.symbol(name.clone()),
+                _ => self.symbol(format!("{}.{axis}", value.name)),
+            });
+        }
+        Ok(Some((element, Shape(dims))))
+    }
+
+    fn symbol(&mut self, name: String) -> Dim {
+        let range = self.options.ranges.get(&name).copied();
+        let graph = &mut self.graph;
+        let id = *self.symbols.entry(name.clone()).or_insert_with(|| {
+            graph.add_symbol(Symbol {
+                name,
+                range,
+                example: None,
+            })
+        });
+        id.into()
+    }
+}
+
+/// ONNX's numbers of element types.
+fn element(data_type: i32) -> Result<ElementType, String> {
+    Ok(match data_type {
+        1 => ElementType::Float32,
+        2 => ElementType::UInt8,
+        3 => ElementType::Int8,
+        4 => ElementType::UInt16,
+        5 => ElementType::Int16,
+        6 => ElementType::Int32,
+        7 => ElementType::Int64,
+        9 => ElementType::Bool,
+        10 => ElementType::Float16,
+        11 => ElementType::Float64,
+        12 => ElementType::UInt32,
+        13 => ElementType::UInt64,
+        16 => ElementType::BFloat16,
+        other => return Err(format!("elements of ONNX's type {other} have no place here")),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,376 @@
+//! ONNX's operators as this crate's.
+
+use super::proto::NodeProto;
+use super::{Reader, element, wrong};
+use crate::error::TensorError;
+use crate::graph::operators::{OPERATORS, definition};
+use crate::graph::{Attribute, Dim, Operator, Shape, TensorId};
+use crate::units::Bytes;
+
+type Attributes = Vec<(&'static str, Attribute)>;
+
+/// An operator of this crate with its attributes.
+struct Mapped {
+    operator: &'static str,
+    attributes: Attributes,
+}
+
+fn mapped(operator: &'static str) -> Mapped {
+    Mapped {
+        operator,
+        attributes: Vec::new(),
+    }
+}
+
+impl Mapped {
+    fn with(mut self, name: &'static str, value: impl Into<Attribute>) -> Mapped {
+        self.attributes.push((name, value.into()));
+        self
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn node(&mut self, node: &NodeProto) -> Result<(), TensorError> {
+        self.nodes += 1;
+        if node.op_type == "Constant" {
+            let (name, value) = (self.output(node)?.to_owned(), node.attribute("value"));
+            let tensor = value.and_then(|value| value.t.as_ref());
+            let tensor = tensor.ok_or_else(|| wrong(format!("constant `{name}` is no tensor")))?;
+            return self.constant(&name, tensor);
+        }
+        if let Some(values) = self.folded(node) {
+            let name = self.output(node)?.to_owned();
+            let count = values.len() as u64;
+            self.known.insert(name.clone(), values);
+            let id = self
+                .graph
+                .constant(name.clone(), crate::graph::ElementType::Int64, [count]);
+            self.ids.insert(name, id);
+            return Ok(());
+        }
+        let mut inputs = Vec::with_capacity(node.input.len());
+        for input in node.input.iter().filter(|input| !input.is_empty()) {
+            inputs.push(self.id(input, &self.name(node))?);
+        }
+        match node.op_type.as_str() {
+            "Squeeze" | "Unsqueeze" => return self.squeeze(node, &inputs),
+            "Gather" => return self.gather(node, &inputs),
+            "Slice" => return self.slice(node, &inputs),
+            "Gemm" if node.int("transB", 0) == 0 => return self.gemm(node, &inputs),
+            _ => {}
+        }
+        match self.mapped(node, &inputs)? {
+            Some(mapped) => {
+                let most = definition(mapped.operator).map_or(usize::MAX, |definition| definition.inputs);
+                let taken = &inputs[..inputs.len().min(most)];
+                let name = self.output(node)?.to_owned();
+                let attributes = mapped
+                    .attributes
+                    .iter()
+                    .map(|(name, value)| (*name, value.clone()));
+                let made = self.graph.operator(&name, mapped.operator, attributes, taken)?;
+                self.keep(node, &made)
+            }
+            None => self.described_by_the_file(node, &inputs),
+        }
+    }
+
+    fn name(&self, node: &NodeProto) -> String {
+        match node.name.as_str() {
+            "" => format!("{} {}", node.op_type, self.nodes),
+            name => name.to_owned(),
+        }
+    }
+
+    fn output<'n>(&self, node: &'n NodeProto) -> Result<&'n str, TensorError> {
+        let output = node.output.first().filter(|output| !output.is_empty());
+        output
+            .map(String::as_str)
+            .ok_or_else(|| wrong(format!("node `{}` has no output", self.name(node))))
+    }
+
+    fn fault(&self, node: &NodeProto, problem: impl Into<String>) -> TensorError {
+        TensorError::Operator {
+            node: self.name(node),
+            operator: node.op_type.clone(),
+            problem: problem.into(),
+        }
+    }
+
+    /// Names what a node made as the file does; a shape that the file has for it has to be the same.
+    fn keep(&mut self, node: &NodeProto, made: &[TensorId]) -> Result<(), TensorError> {
+        for (name, &id) in node.output.iter().zip(made).filter(|(name, _)| !name.is_empty()) {
+            let inferred = &self.graph.tensor(id).shape;
+            let said = self.described.get(name).and_then(|(_, shape)| shape.fixed());
+            if let (Some(said), Some(inferred)) = (said, inferred.fixed())
+                && said != inferred
+            {
+                return Err(self.fault(
+                    node,
+                    format!("`{name}` is {inferred:?}, and {said:?} in the file"),
+                ));
+            }
+            self.ids.insert(name.clone(), id);
+        }
+        Ok(())
+    }
+
+    /// A node of any operator: its outputs are what the file says.
+    fn described_by_the_file(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+        let mut outputs = Vec::new();
+        for output in node.output.iter().filter(|output| !output.is_empty()) {
+            let Some((element, shape)) = self.described.get(output) else {
+                return Err(self.fault(
+                    node,
+                    format!("it is not known here, and the file has no shape of `{output}`: infer shapes when it is written"),
+                ));
+            };
+            outputs.push((output.clone(), *element, shape.clone()));
+        }
+        let made = self.made(node, inputs, outputs);
+        self.keep(node, &made)
+    }
+
+    fn made(
+        &mut self,
+        node: &NodeProto,
+        inputs: &[TensorId],
+        outputs: Vec<(String, crate::graph::ElementType, Shape)>,
+    ) -> Vec<TensorId> {
+        let operator = Operator {
+            name: node.op_type.clone(),
+            ..Operator::default()
+        };
+        self.graph
+            .node(self.name(node), operator, inputs, outputs, Vec::new())
+    }
+
+    fn dims(&self, id: TensorId) -> Vec<Dim> {
+        self.graph.tensor(id).shape.0.clone()
+    }
+
+    /// Whole numbers from an attribute, or from an input that is known.
+    fn numbers(&self, node: &NodeProto, attribute: &str, place: usize) -> Option<Vec<i64>> {
+        let input = || self.known.get(node.input.get(place)?).cloned();
+        node.ints(attribute).map(<[i64]>::to_vec).or_else(input)
+    }
+
+    fn mapped(&self, node: &NodeProto, inputs: &[TensorId]) -> Result<Option<Mapped>, TensorError> {
+        let ints = |name: &str, default: &[i64]| node.ints(name).unwrap_or(default).to_vec();
+        match node.op_type.as_str() {
+            "Conv" | "ConvTranspose" => {
+                let strides = ints("strides", &[1, 1]);
+                let dilations = ints("dilations", &[1, 1]);
+                let kernel = self
+                    .dims(inputs[1])
+                    .iter()
+                    .skip(2)
+                    .filter_map(Dim::fixed)
+                    .collect::<Vec<_>>();
+                let padding = self.padding(node, inputs[0], &kernel, &strides, &dilations)?;
+                let transposed = node.op_type == "ConvTranspose";
+                let operator = if transposed { "conv2d_transpose" } else { "conv2d" };
+                let mapped = mapped(operator)
+                    .with("strides", strides)
+                    .with("padding", padding)
+                    .with("groups", node.int("group", 1));
+                Ok(Some(match transposed {
+                    true => mapped.with("output_padding", ints("output_padding", &[0, 0])),
+                    false => mapped.with("dilations", dilations),
+                }))
+            }
+            "MaxPool" | "AveragePool" => {
+                let (kernel, strides) = (ints("kernel_shape", &[]), ints("strides", &[1, 1]));
+                let padding = self.padding(node, inputs[0], &kernel, &strides, &[1, 1])?;
+                let operator = if node.op_type == "MaxPool" {
+                    "max_pool2d"
+                } else {
+                    "avg_pool2d"
+                };
+                Ok(Some(
+                    mapped(operator)
+                        .with("kernel", kernel)
+                        .with("strides", strides)
+                        .with("padding", padding)
+                        .with("ceil_mode", node.int("ceil_mode", 0)),
+                ))
+            }
+            "Gemm" if node.int("transA", 0) == 0 => Ok(Some(mapped("dense"))),
+            "Max" | "Min" if inputs.len() != 2 => Ok(None),
+            "Softmax" => Ok(Some(mapped("softmax").with("axis", node.int("axis", -1)))),
+            "Clip" => {
+                let bound = |name: &str, place: usize| {
+                    let input = || self.numbers.get(node.input.get(place)?).copied();
+                    node.attribute(name).map(|attribute| attribute.f).or_else(input)
+                };
+                let six = (bound("min", 1), bound("max", 2)) == (Some(0.0), Some(6.0));
+                Ok(Some(mapped(if six { "relu6" } else { "clip" })))
+            }
+            "Cast" => {
+                let to = element(node.int("to", 0) as i32).map_err(|problem| self.fault(node, problem))?;
+                Ok(Some(mapped("cast").with("to", to.name())))
+            }
+            "Flatten" => Ok(Some(mapped("flatten").with("axis", node.int("axis", 1)))),
+            "Transpose" => Ok(Some(match node.ints("perm") {
+                Some(axes) => mapped("transpose").with("axes", axes.to_vec()),
+                None => mapped("transpose"),
+            })),
+            "Concat" => Ok(Some(mapped("concat").with("axis", node.int("axis", 0)))),
+            "Reshape" => {
+                let shape = self.numbers(node, "shape", 1);
+                Ok(shape.map(|shape| mapped("reshape").with("shape", shape)))
+            }
+            "Split" => {
+                let parts = node.output.len() as i64;
+                let sizes = self.numbers(node, "split", 1);
+                let even = sizes.is_none_or(|sizes| sizes.windows(2).all(|pair| pair[0] == pair[1]));
+                let split = mapped("split")
+                    .with("axis", node.int("axis", 0))
+                    .with("parts", parts);
+                Ok(even.then_some(split))
+            }
+            "ReduceMean" | "ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceProd" | "ReduceL2" => {
+                let reduce = mapped("reduce").with("keep", node.int("keepdims", 1));
+                Ok(Some(match self.numbers(node, "axes", 1) {
+                    Some(axes) => reduce.with("axes", axes),
+                    None => reduce,
+                }))
+            }
+            name => {
+                let same = OPERATORS
+                    .iter()
+                    .find(|definition| definition.onnx.contains(&name));
+                Ok(same.map(|definition| mapped(definition.name)))
+            }
+        }
+    }
+
+    /// Top, left, bottom, right: as the file says, or so that the output has as many elements as there are strides.
+    fn padding(
+        &self,
+        node: &NodeProto,
+        input: TensorId,
+        kernel: &[i64],
+        strides: &[i64],
+        dilations: &[i64],
+    ) -> Result<Vec<i64>, TensorError> {
+        let automatic = node.attribute("auto_pad").map(|attribute| attribute.s.as_slice());
+        let upper = match automatic {
+            None | Some(b"NOTSET") => return Ok(node.ints("pads").unwrap_or(&[0; 4]).to_vec()),
+            Some(b"VALID") => return Ok(vec![0; 4]),
+            Some(how) => how == b"SAME_UPPER",
+        };
+        let dims = self.dims(input);
+        let (mut before, mut after) = (Vec::new(), Vec::new());
+        for axis in 0..2 {
+            let side = dims.get(axis + 2).and_then(Dim::fixed);
+            let parts = (side, kernel.get(axis), strides.get(axis), dilations.get(axis));
+            let (Some(side), Some(kernel), Some(&stride), Some(dilation)) = parts else {
+                return Err(self.fault(node, "padding that follows from sides that are not fixed"));
+            };
+            let reach = (kernel - 1) * dilation + 1;
+            let windows = (side + stride - 1) / stride.max(1);
+            let all = ((windows - 1) * stride + reach - side).max(0);
+            let (less, more) = (all / 2, all - all / 2);
+            before.push(if upper { less } else { more });
+            after.push(if upper { more } else { less });
+        }
+        before.extend(after);
+        Ok(before)
+    }
+
+    /// Axes of length 1 gone or added: the same bytes.
+    fn squeeze(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+        let mut dims = self.dims(inputs[0]);
+        let axes = self.numbers(node, "axes", 1);
+        let adds = node.op_type == "Unsqueeze";
+        let rank = dims.len() as i64
+            + if adds {
+                axes.as_ref().map_or(0, Vec::len) as i64
+            } else {
+                0
+            };
+        let mut axes: Vec<i64> = match axes {
+            Some(axes) => axes
+                .into_iter()
+                .map(|axis| if axis < 0 { axis + rank } else { axis })
+                .collect(),
+            None => (0..rank)
+                .filter(|&axis| dims[axis as usize].fixed() == Some(1))
+                .collect(),
+        };
+        axes.sort_unstable();
+        if axes.iter().any(|axis| !(0..rank).contains(axis)) {
+            return Err(self.fault(node, format!("there are no axes {axes:?} of {rank}")));
+        }
+        if adds {
+            axes.iter().for_each(|&axis| dims.insert(axis as usize, 1.into()));
+        } else {
+            axes.iter()
+                .rev()
+                .for_each(|&axis| drop(dims.remove(axis as usize)));
+        }
+        let output = self.output(node)?.to_owned();
+        let element = self.graph.tensor(inputs[0]).element;
+        let made = self.made(node, &inputs[..1], vec![(output, element, Shape(dims))]);
+        self.graph.view(made[0], inputs[0], Bytes::ZERO);
+        self.keep(node, &made)
+    }
+
+    /// Rows of a table.
+    fn gather(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+        let (data, indices) = (self.dims(inputs[0]), self.dims(inputs[1]));
+        let axis = node.int("axis", 0);
+        let axis = if axis < 0 { axis + data.len() as i64 } else { axis } as usize;
+        let Some((before, [_, after @ ..])) = data.split_at_checked(axis) else {
+            return Err(self.fault(node, format!("there is no axis {axis} of {}", data.len())));
+        };
+        let dims = [before, &indices[..], after].concat();
+        let output = self.output(node)?.to_owned();
+        let element = self.graph.tensor(inputs[0]).element;
+        let made = self.made(node, inputs, vec![(output, element, Shape(dims))]);
+        self.keep(node, &made)
+    }
+
+    /// Axis by axis.
+    fn slice(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+        let of = |name: &str, place: usize| self.numbers(node, name, place);
+        let (Some(begins), Some(ends)) = (of("starts", 1), of("ends", 2)) else {
+            return self.described_by_the_file(node, inputs);
+        };
+        let axes = of("axes", 3).unwrap_or_else(|| (0..begins.len() as i64).collect());
+        let steps = of("steps", 4).unwrap_or_else(|| vec![1; begins.len()]);
+        if steps.iter().any(|&step| step != 1) {
+            return self.described_by_the_file(node, inputs);
+        }
+        let mut last = inputs[0];
+        let output = self.output(node)?.to_owned();
+        let count = begins.len();
+        for (index, ((begin, end), axis)) in begins.into_iter().zip(ends).zip(axes).enumerate() {
+            let mut attributes: Attributes = vec![("axis", axis.into()), ("begin", begin.into())];
+            if end < i64::from(i32::MAX) {
+                attributes.push(("end", end.into()));
+            }
+            let name = match index + 1 == count {
+                true => output.clone(),
+                false => format!("{output}/{index}"),
+            };
+            last = self.graph.operator(&name, "slice", attributes, &[last])?[0];
+        }
+        self.keep(node, &[last])
+    }
+
+    /// `a * b + c`, where `b` is not transposed: a dense layer's weights are.
+    fn gemm(&mut self, node: &NodeProto, inputs: &[TensorId]) -> Result<(), TensorError> {
+        let output = self.output(node)?.to_owned();
+        let product = match inputs.len() {
+            2 => output.clone(),
+            _ => format!("{output}/product"),
+        };
+        let mut last = self.graph.operator(&product, "matmul", [], &inputs[..2])?[0];
+        if let Some(&added) = inputs.get(2) {
+            last = self.graph.operator(&output, "add", [], &[last, added])?[0];
+        }
+        self.keep(node, &[last])
+    }
+}

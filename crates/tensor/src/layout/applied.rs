@@ -1,0 +1,174 @@
+//! Layouts: a rule applied to dimensions.
+
+use super::extent::ImageExtent;
+use super::rule::LayoutRule;
+use crate::error::TensorError;
+use crate::graph::ElementType;
+use crate::units::{Alignment, Bytes};
+
+/// A rule applied to dimensions: everything that is needed to find an element.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Layout {
+    /// The rule.
+    pub rule: LayoutRule,
+    /// The logical dimensions.
+    pub shape: Vec<u64>,
+    /// What an element is.
+    pub element: ElementType,
+    /// Dimensions after reshape, order and packs, without the lanes.
+    pub blocked: Vec<u64>,
+    /// Elements of a texel (of a buffer without packs: 1).
+    pub lanes: u64,
+    /// The whole extent in texels; of a buffer, one row.
+    pub extent: ImageExtent,
+    /// The extent of each image, where the whole is split into a grid because it passes the limits.
+    pub tile: Option<ImageExtent>,
+}
+
+impl LayoutRule {
+    /// The rule applied to dimensions.
+    ///
+    /// # Errors
+    /// A reshape to another number of elements, an order that is no permutation, a pack of an axis that is not there or by 0,
+    /// an image whose last axis is not 4 and that packs none, or more than 2^63 bytes. `name` is the tensor they name.
+    pub fn apply(&self, name: &str, shape: &[u64], element: ElementType) -> Result<Layout, TensorError> {
+        let wrong = |problem: String| TensorError::Layout {
+            tensor: name.to_owned(),
+            problem,
+        };
+        let too_large = || wrong(format!("{shape:?} elements of {element} pass 2^63 B"));
+        let product = |dims: &[u64]| dims.iter().try_fold(1u64, |sum, &dim| sum.checked_mul(dim));
+        let mut dims = shape.to_vec();
+        if let Some(reshape) = &self.reshape {
+            if product(reshape).is_none() || product(reshape) != product(shape) {
+                return Err(wrong(format!("{shape:?} cannot be reshaped to {reshape:?}")));
+            }
+            dims.clone_from(reshape);
+        }
+        if !self.order.is_empty() {
+            let mut sorted = self.order.clone();
+            sorted.sort_unstable();
+            if !sorted.into_iter().eq(0..dims.len()) {
+                return Err(wrong(format!(
+                    "{:?} is no order of {} axes",
+                    self.order,
+                    dims.len()
+                )));
+            }
+            dims = self.order.iter().map(|&axis| dims[axis]).collect();
+        }
+        let mut lanes = 1;
+        for pack in &self.packs {
+            let dim = dims.get_mut(pack.axis).filter(|_| pack.by > 0);
+            let dim =
+                dim.ok_or_else(|| wrong(format!("axis {} cannot be packed by {}", pack.axis, pack.by)))?;
+            *dim = dim.div_ceil(pack.by);
+            lanes *= pack.by;
+        }
+        let is_image = self.storage.is_image();
+        if is_image && self.packs.is_empty() {
+            if dims.last() != Some(&4) {
+                return Err(wrong(format!(
+                    "the last axis of {dims:?} is not 4, and none is packed"
+                )));
+            }
+            dims.pop();
+            lanes = 4;
+        }
+        let flat = self.flattening;
+        if is_image && !(flat.layers <= flat.rows && flat.rows <= dims.len()) {
+            let problem = format!(
+                "layers {} and rows {} of {} axes",
+                flat.layers,
+                flat.rows,
+                dims.len()
+            );
+            return Err(wrong(problem));
+        }
+        let (layers, rows) = if is_image {
+            (flat.layers, flat.rows)
+        } else {
+            (0, 0)
+        };
+        let all = product(&dims).and_then(|texels| texels.checked_mul(lanes)?.checked_mul(element.bytes()));
+        all.filter(|&all| all < 1 << 63).ok_or_else(too_large)?;
+        // With a dimension of 0, the product of the others may still pass 64 bits.
+        let side = |dims: &[u64]| product(dims).ok_or_else(too_large);
+        let extent = ImageExtent {
+            width: side(&dims[rows..])?,
+            height: side(&dims[layers..rows])?,
+            layers: side(&dims[..layers])?,
+        };
+        Ok(Layout {
+            rule: self.clone(),
+            shape: shape.to_vec(),
+            element,
+            blocked: dims,
+            lanes,
+            extent,
+            tile: None,
+        })
+    }
+}
+
+impl Layout {
+    /// Bytes of a texel; of a buffer without packs, of an element.
+    pub fn texel_bytes(&self) -> Bytes {
+        Bytes(self.lanes * self.element.bytes())
+    }
+
+    /// Bytes from one row to the next, where rows start at multiples of `alignment`.
+    pub fn row_pitch(&self, alignment: Alignment) -> Bytes {
+        Bytes(self.extent.width * self.texel_bytes().0).align_up(alignment)
+    }
+
+    /// Bytes where rows start at multiples of `alignment`; a buffer has no rows.
+    ///
+    /// Source: TVM since #17571, `align_up(width * 4 * element, image_base_address_alignment) * height * depth`.
+    pub fn bytes_with_pitch(&self, alignment: Alignment) -> Bytes {
+        if !self.rule.storage.is_image() {
+            return self.bytes();
+        }
+        Bytes(self.row_pitch(alignment).0 * self.extent.height * self.extent.layers)
+    }
+
+    /// Bytes of all texels, rows side by side.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.extent.texels() * self.texel_bytes().0)
+    }
+
+    /// How many elements the tensor has, padding not counted.
+    pub fn elements(&self) -> u64 {
+        self.shape.iter().product()
+    }
+
+    /// How many images hold it: columns, rows and layers of the grid; 1 of each where it is not split.
+    pub fn grid(&self) -> ImageExtent {
+        let tile = self.tile.unwrap_or(self.extent);
+        let count = |whole: u64, part: u64| whole.div_ceil(part.max(1)).max(1);
+        ImageExtent {
+            width: count(self.extent.width, tile.width),
+            height: count(self.extent.height, tile.height),
+            layers: count(self.extent.layers, tile.layers),
+        }
+    }
+
+    /// The extent of each image in the order of [`Location::image`]; those at the far ends may be smaller.
+    pub fn images(&self) -> Vec<ImageExtent> {
+        let (grid, tile) = (self.grid(), self.tile.unwrap_or(self.extent));
+        let part = |index: u64, whole: u64, part: u64| part.min(whole - index * part);
+        let mut images = Vec::new();
+        for layer in 0..grid.layers {
+            for row in 0..grid.height {
+                for column in 0..grid.width {
+                    images.push(ImageExtent {
+                        width: part(column, self.extent.width, tile.width),
+                        height: part(row, self.extent.height, tile.height),
+                        layers: part(layer, self.extent.layers, tile.layers),
+                    });
+                }
+            }
+        }
+        images
+    }
+}

@@ -1,0 +1,111 @@
+//! Rules: how tensors are laid out, whatever their dimensions.
+
+use serde::{Deserialize, Serialize};
+
+/// What holds a tensor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    /// A storage buffer.
+    #[default]
+    Buffer,
+    /// A buffer that is read through texel views.
+    TexelBuffer,
+    /// A 2D image.
+    Image2d,
+    /// A 2D image of several layers.
+    ImageArray,
+    /// A 3D image.
+    Image3d,
+}
+
+impl Storage {
+    /// Whether it is an image.
+    pub const fn is_image(self) -> bool {
+        matches!(self, Storage::Image2d | Storage::ImageArray | Storage::Image3d)
+    }
+
+    /// Its name: `image-2d`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Storage::Buffer => "buffer",
+            Storage::TexelBuffer => "texel-buffer",
+            Storage::Image2d => "image-2d",
+            Storage::ImageArray => "image-array",
+            Storage::Image3d => "image-3d",
+        }
+    }
+}
+
+/// `by` consecutive indices of an axis lie side by side in a texel (in a buffer: side by side); the axis is padded to a
+/// multiple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Pack {
+    /// The axis, after reshape and order.
+    pub axis: usize,
+    /// How many: 4 for most.
+    pub by: u64,
+}
+
+/// Which axes of the blocked shape become layers, rows and columns of an image.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Flattening {
+    /// Axes before this one are layers.
+    pub layers: usize,
+    /// Axes from there to before this one are rows; the others are columns.
+    pub rows: usize,
+}
+
+/// How tensors are laid out, whatever their dimensions.
+///
+/// ```
+/// use tileheap_tensor::layout::{Convention, Generation, LayoutRule};
+/// use tileheap_tensor::ElementType;
+/// use tileheap_tensor::units::{Alignment, Bytes};
+///
+/// let shape = [1, 32, 40, 40]; // [n, c, h, w]
+/// let image = Convention::Texture.packing(4, 1, Generation::Flat); // channels by 4, rows n * c/4 * h
+/// let layout = image.apply("x", &shape, ElementType::Float16)?;
+/// assert_eq!((layout.extent.width, layout.extent.height), (40, 320)); // texels
+/// assert_eq!(layout.bytes(), Bytes(40 * 320 * 8));
+///
+/// // Where an element is, and back.
+/// let at = layout.locate(&[0, 5, 2, 3]);
+/// assert_eq!((at.x, at.y, at.lane), (3, 40 + 2, 1));
+/// assert_eq!(layout.index_at(at), Some(vec![0, 5, 2, 3]));
+/// assert_eq!(LayoutRule::buffer().apply("x", &shape, ElementType::Float16)?.bytes(), layout.bytes());
+/// # let _ = Alignment::ONE;
+/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LayoutRule {
+    /// What holds it.
+    pub storage: Storage,
+    /// Other dimensions for the same elements in the same order, before anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reshape: Option<Vec<u64>>,
+    /// The axes in the order in which they lie, outermost first; as they are where empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<usize>,
+    /// Axes packed into texels, the innermost last. An image without any has its last axis as lanes, which has to be 4.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packs: Vec<Pack>,
+    /// How images are flattened; buffers are not.
+    #[serde(default)]
+    pub flattening: Flattening,
+}
+
+impl LayoutRule {
+    /// A plain row-major buffer.
+    pub fn buffer() -> LayoutRule {
+        LayoutRule::default()
+    }
+
+    /// A buffer with an axis packed by 4: `NCHW4c` for axis 1 of an activation, `OIHW4o` for axis 0 of weights.
+    pub fn packed_buffer(axis: usize) -> LayoutRule {
+        LayoutRule {
+            packs: vec![Pack { axis, by: 4 }],
+            ..LayoutRule::default()
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The walk over memories that strategies share: each is offered what it can hold, and the rest goes to the next.
+
+use super::item::SpaceItem;
+use super::memory::MemoryDesc;
+use super::problem::problem;
+use super::strategy::PlacedItems;
+use super::types::{MemoryId, Region};
+use crate::error::TensorError;
+use crate::units::Bytes;
+
+/// What one memory is offered.
+pub(super) struct Offer<'a> {
+    pub(super) items: &'a [SpaceItem],
+    pub(super) memory: &'a MemoryDesc,
+    /// Every item that the memory can hold, in order.
+    pub(super) offered: Vec<u32>,
+    /// Those of them that no later memory can hold, ascending.
+    pub(super) required: Vec<u32>,
+}
+
+/// What one memory takes: items with their offsets, and the bytes reserved.
+pub(super) struct Taken {
+    pub(super) offsets: Vec<(u32, Bytes)>,
+    pub(super) height: Bytes,
+}
+
+impl Offer<'_> {
+    /// The capacity, where some items may be left to a later memory.
+    pub(super) fn spill_capacity(&self) -> Option<Bytes> {
+        let may_spill = self.required.len() < self.offered.len();
+        self.memory.capacity.filter(|_| may_spill)
+    }
+
+    pub(super) fn is_required(&self, item: u32) -> bool {
+        self.required.binary_search(&item).is_ok()
+    }
+
+    /// Refuses what ends above the capacity, naming the largest item that does.
+    pub(super) fn check_capacity(&self, which: &[u32], taken: Taken) -> Result<Taken, TensorError> {
+        let Some(capacity) = self.memory.capacity.filter(|&capacity| taken.height > capacity) else {
+            return Ok(taken);
+        };
+        let bound = tileheap_pack::lower_bound(&problem(self.items, which, self.memory)?);
+        let size = |item: u32| self.items[item as usize].size;
+        let outside = taken
+            .offsets
+            .iter()
+            .filter(|&&(item, offset)| offset + size(item) > capacity);
+        let largest = outside.max_by_key(|&&(item, _)| size(item));
+        let item = &self.items[largest.map_or(which[0], |&(item, _)| item) as usize];
+        Err(TensorError::MemoryTooSmall {
+            tensor: item.name.clone(),
+            size: item.size,
+            memory: self.memory.name.clone(),
+            capacity,
+            needed: (bound > capacity).then_some(bound),
+        })
+    }
+}
+
+/// Offers each memory in order what is left; a memory without a capacity takes all that it can hold.
+pub(super) fn by_memory(
+    items: &[SpaceItem],
+    memories: &[MemoryDesc],
+    mut take: impl FnMut(&Offer<'_>) -> Result<Taken, TensorError>,
+) -> Result<PlacedItems, TensorError> {
+    let mut placed: Vec<Option<Region>> = vec![None; items.len()];
+    let mut reserved = Vec::with_capacity(memories.len());
+    for (number, memory) in memories.iter().enumerate() {
+        let later = &memories[number + 1..];
+        let offered: Vec<u32> = (0..items.len() as u32)
+            .filter(|&item| placed[item as usize].is_none() && memory.can_hold(&items[item as usize]))
+            .collect();
+        let required = offered.iter().copied().filter(|&item| {
+            let item = &items[item as usize];
+            item.memory.is_some() || !later.iter().any(|memory| memory.can_hold(item))
+        });
+        let taken = take(&Offer {
+            items,
+            memory,
+            required: required.collect(),
+            offered,
+        })?;
+        for (item, offset) in taken.offsets {
+            placed[item as usize] = Some(Region {
+                memory: MemoryId(number as u32),
+                offset,
+                size: items[item as usize].size,
+            });
+        }
+        reserved.push(taken.height);
+    }
+    let missing = placed.iter().position(Option::is_none);
+    let regions = placed.into_iter().collect::<Option<Vec<Region>>>();
+    regions
+        .map(|regions| PlacedItems { regions, reserved })
+        .ok_or_else(|| TensorError::Memory {
+            tensor: items[missing.unwrap_or(0)].name.clone(),
+            memory: "any".to_owned(),
+            problem: "no memory has a type that can hold it".to_owned(),
+        })
+}

@@ -1,0 +1,91 @@
+//! Allocation graphs of plans: who takes bytes over from whom, by name.
+//!
+//! Source: NNC's [article](crate#sources), "Basic Structure"; [`AllocationGraph`] for the graph itself.
+
+use std::fmt;
+
+use crate::error::TensorError;
+use crate::plan::{Allocation, MemoryId, MemoryPlan};
+use crate::units::{Alignment, Bytes, Span};
+use tileheap_pack::{AllocationGraph, Item, Packing, Problem};
+
+/// The allocation graph of one memory. Its flow is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// The memory's name.
+    pub memory: String,
+    /// What the graph's items are: names and lifetimes. What lives more than once is several.
+    pub nodes: Vec<(String, Span)>,
+    /// Who takes bytes over from whom.
+    pub graph: AllocationGraph,
+}
+
+/// The allocation graph of each memory.
+///
+/// # Errors
+/// Slots share bytes while both live, or the flow does not add up: no plan of this crate does so.
+pub fn flows(slots: &[Allocation], memories: &[MemoryPlan]) -> Result<Vec<Flow>, TensorError> {
+    let of_memory = |(number, memory): (usize, &MemoryPlan)| {
+        let inside = slots
+            .iter()
+            .filter(|slot| slot.region.memory == MemoryId(number as u32));
+        let (mut nodes, mut items, mut offsets) = (Vec::new(), Vec::new(), Vec::new());
+        for slot in inside {
+            for &lifetime in &slot.lifetimes {
+                nodes.push((slot.name.clone(), lifetime));
+                items.push(Item::new(lifetime, slot.region.size, Alignment::ONE));
+                offsets.push(slot.region.offset);
+            }
+        }
+        let ends = items
+            .iter()
+            .zip(&offsets)
+            .map(|(item, &offset)| offset + item.size);
+        let packing = Packing {
+            height: ends.max().unwrap_or(Bytes::ZERO),
+            offsets,
+        };
+        let checked = Problem::new(items).and_then(|problem| {
+            let graph = AllocationGraph::of(&problem, &packing)?;
+            graph.check(&problem).map(|()| graph)
+        });
+        let named = |error: tileheap_pack::Error| TensorError::Pack {
+            tensor: error
+                .item()
+                .and_then(|item| nodes.get(item as usize))
+                .map_or(memory.name.clone(), |(name, _)| name.clone()),
+            error,
+        };
+        let graph = checked.map_err(named)?;
+        Ok(Flow {
+            memory: memory.name.clone(),
+            nodes,
+            graph,
+        })
+    };
+    memories.iter().enumerate().map(of_memory).collect()
+}
+
+impl fmt::Display for Flow {
+    /// A line an edge.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "Allocation graph of memory {}: {}",
+            self.memory, self.graph.height
+        )?;
+        let name = |end: Option<u32>, other: &str| match end {
+            None => other.to_owned(),
+            Some(index) => {
+                let (name, lifetime) = &self.nodes[index as usize];
+                format!("{name} {lifetime}")
+            }
+        };
+        for edge in &self.graph.edges {
+            let (from, to) = (name(edge.from, "source"), name(edge.to, "sink"));
+            let (size, offset) = (edge.size.to_string(), edge.offset.to_string());
+            writeln!(f, "  {size:>16} at {offset:>16}  {from} -> {to}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,75 @@
+//! Pools of whole objects: each holds one item after another, and objects lie one above the other.
+
+use super::by_memory::{Taken, by_memory};
+use super::item::SpaceItem;
+use super::memory::MemoryDesc;
+use super::strategy::PlacedItems;
+use crate::error::TensorError;
+use crate::units::{Alignment, Bytes, Span};
+use tileheap_pack::{Item, Problem, Strategy};
+
+/// The object of each item, and how large objects are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ObjectPool {
+    /// One per item: an index of `sizes`.
+    pub objects: Vec<usize>,
+    /// Bytes of each object; an object is never smaller than its largest item.
+    pub sizes: Vec<Bytes>,
+}
+
+/// Places items in whole objects, for strategies that share objects as tensor runtimes do.
+///
+/// `assign` gives the pool of the items of one memory. A memory with a capacity is a pool of what must be in it; the last memory that can
+/// hold the others takes them.
+///
+/// # Errors
+/// What `assign` returns; an item that fits nowhere.
+pub fn place_objects(
+    items: &[SpaceItem],
+    memories: &[MemoryDesc],
+    assign: impl Fn(&[&SpaceItem]) -> Result<ObjectPool, TensorError>,
+) -> Result<PlacedItems, TensorError> {
+    by_memory(items, memories, |offer| {
+        let which = match offer.spill_capacity() {
+            Some(_) => &offer.required,
+            None => &offer.offered,
+        };
+        let chosen: Vec<&SpaceItem> = which.iter().map(|&item| &items[item as usize]).collect();
+        let pool = assign(&chosen)?;
+        let (starts, height) = stack(&chosen, &pool, offer.memory)?;
+        let offsets = which
+            .iter()
+            .zip(&pool.objects)
+            .map(|(&item, &object)| (item, starts[object]));
+        let taken = Taken {
+            offsets: offsets.collect(),
+            height,
+        };
+        offer.check_capacity(which, taken)
+    })
+}
+
+/// Objects one above the other, each aligned for all of its items.
+fn stack(
+    items: &[&SpaceItem],
+    pool: &ObjectPool,
+    memory: &MemoryDesc,
+) -> Result<(Vec<Bytes>, Bytes), TensorError> {
+    let mut objects: Vec<(Bytes, Alignment)> =
+        pool.sizes.iter().map(|&size| (size, memory.alignment)).collect();
+    for (item, &object) in items.iter().zip(&pool.objects) {
+        let (size, alignment) = &mut objects[object];
+        *size = (*size).max(item.size);
+        *alignment = alignment.lcm(item.alignment).unwrap_or(*alignment);
+    }
+    let always = Span::new(0, 1);
+    let objects = objects
+        .into_iter()
+        .map(|(size, alignment)| Item::new(always, size, alignment));
+    let problem = Problem::new(objects.collect()).map_err(|error| TensorError::Pack {
+        tensor: memory.name.clone(),
+        error,
+    })?;
+    let packing = tileheap_pack::pack(&problem, Strategy::Naive);
+    Ok((packing.offsets, packing.height))
+}

@@ -1,0 +1,113 @@
+//! Offsets in one block per memory, by a strategy of the packing crate.
+
+use std::ops::ControlFlow;
+
+use super::by_memory::{Offer, Taken, by_memory};
+use super::item::SpaceItem;
+use super::memory::MemoryDesc;
+use super::problem::{gather, problem};
+use super::strategy::{PlacedItems, PlacementStrategy};
+use crate::error::TensorError;
+use crate::units::Bytes;
+use tileheap_pack::{Packer, PackingStrategy, Steps, Strategy};
+
+/// Each tensor at an offset of its own in its memory, by a packing strategy: a built-in [`Strategy`], or the caller's
+/// own [`PackingStrategy`]. The default is [`Strategy::Auto`].
+///
+/// Of several memories each keeps the items with the most traffic that fit, pinned items first; the rest spills into the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offsets<S>(pub S);
+
+/// Search steps where the cheap rules do not reach the bound: about a second for a thousand tensors.
+const BUDGET: Steps = Steps(60_000);
+
+impl<S: PackingStrategy> PlacementStrategy for Offsets<S> {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+        let mut packer = Packer::default();
+        by_memory(items, memories, |offer| match offer.spill_capacity() {
+            Some(capacity) => select(offer, capacity, &mut packer),
+            None => pack(offer, &self.0, &mut packer),
+        })
+    }
+}
+
+/// All of them in one memory.
+fn pack(
+    offer: &Offer<'_>,
+    strategy: &dyn PackingStrategy,
+    packer: &mut Packer,
+) -> Result<Taken, TensorError> {
+    let problem = problem(offer.items, &offer.offered, offer.memory)?;
+    let mut go_on = |_| ControlFlow::Continue(());
+    // A search uses the budget; every other strategy runs once.
+    let searches = [Strategy::Auto, Strategy::Exact]
+        .map(Strategy::name)
+        .contains(&strategy.name());
+    let answer = match (offer.memory.capacity, searches) {
+        (Some(_), true) => packer.fit(&problem, strategy, BUDGET, &mut go_on).packing,
+        (None, true) => packer.minimise(&problem, strategy, BUDGET, &mut go_on).packing,
+        _ => None,
+    };
+    let packing = answer.unwrap_or_else(|| packer.pack(&problem, strategy));
+    let offsets: Vec<Option<Bytes>> = packing.offsets.into_iter().map(Some).collect();
+    let taken = Taken {
+        offsets: gather(offer.items, &offer.offered, &offsets),
+        height: packing.height,
+    };
+    offer.check_capacity(&offer.offered, taken)
+}
+
+/// The items with the most traffic within a capacity; a required item counts for more than all others together.
+fn select(offer: &Offer<'_>, capacity: Bytes, packer: &mut Packer) -> Result<Taken, TensorError> {
+    let Offer {
+        items,
+        memory,
+        offered,
+        ..
+    } = offer;
+    let problem = problem(items, offered, memory)?;
+    let count = offered.len().max(1) as u64;
+    let most = (1 << 62) / (count * (count + 1));
+    let total = offered
+        .iter()
+        .map(|&item| items[item as usize].traffic)
+        .max()
+        .unwrap_or(0)
+        .max(1);
+    let mut weights = Vec::with_capacity(problem.items().len());
+    for &index in offered {
+        let item = &items[index as usize];
+        let scaled = (u128::from(item.traffic) * u128::from(most) / u128::from(total)) as u64;
+        weights.push(if offer.is_required(index) {
+            most.saturating_mul(count)
+        } else {
+            scaled
+        });
+        weights.extend(std::iter::repeat_n(0, item.lifetimes.len().max(1) - 1));
+    }
+    let mut go_on = |_| ControlFlow::Continue(());
+    let selection = packer.select(&problem, &weights, BUDGET, &mut go_on);
+    let offsets = gather(items, offered, &selection.offsets);
+    let placed: Vec<u32> = offsets.iter().map(|&(item, _)| item).collect();
+    let missing = offered
+        .iter()
+        .find(|&&item| offer.is_required(item) && !placed.contains(&item));
+    if let Some(&item) = missing {
+        let item = &items[item as usize];
+        return Err(TensorError::MemoryTooSmall {
+            tensor: item.name.clone(),
+            size: item.size,
+            memory: memory.name.clone(),
+            capacity,
+            needed: None,
+        });
+    }
+    Ok(Taken {
+        offsets,
+        height: selection.height,
+    })
+}

@@ -1,0 +1,134 @@
+//! Placement: items into memories by a strategy, and the check of its answer.
+
+use super::item::SpaceItem;
+use super::memory::MemoryDesc;
+use super::problem::problem;
+use super::strategy::PlacementStrategy;
+use super::types::{MemoryPlan, Region};
+use crate::error::TensorError;
+use crate::units::Bytes;
+
+/// Placed items, and what that takes of each memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// One per item.
+    pub regions: Vec<Region>,
+    /// One per memory.
+    pub memories: Vec<MemoryPlan>,
+}
+
+/// Places items in memories, and checks the result.
+///
+/// # Errors
+/// An item fits nowhere or is pinned to a memory that cannot hold it; the strategy's answer breaks a lifetime, an alignment or a capacity.
+pub fn place(
+    items: &[SpaceItem],
+    memories: &[MemoryDesc],
+    strategy: &dyn PlacementStrategy,
+) -> Result<Space, TensorError> {
+    check_pins(items, memories)?;
+    let placed = strategy.place(items, memories)?;
+    check_regions(items, &placed.regions, memories).map_err(|problem| TensorError::Strategy {
+        strategy: strategy.name().to_owned(),
+        problem,
+    })?;
+    let plan_of = |(number, memory): (usize, &MemoryDesc)| {
+        let inside = |item: &u32| placed.regions[*item as usize].memory.0 as usize == number;
+        let which: Vec<u32> = (0..items.len() as u32).filter(inside).collect();
+        let ends = which.iter().map(|&item| placed.regions[item as usize].end());
+        let reserved = placed.reserved.get(number).copied();
+        let bound = match which.is_empty() {
+            true => Bytes::ZERO,
+            false => tileheap_pack::lower_bound(&problem(items, &which, memory)?),
+        };
+        Ok(MemoryPlan {
+            name: memory.name.clone(),
+            size: ends.chain(reserved).max().unwrap_or(Bytes::ZERO),
+            lower_bound: bound,
+            alignment: memory.alignment,
+            capacity: memory.capacity,
+        })
+    };
+    Ok(Space {
+        memories: memories
+            .iter()
+            .enumerate()
+            .map(plan_of)
+            .collect::<Result<_, TensorError>>()?,
+        regions: placed.regions,
+    })
+}
+
+fn check_pins(items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<(), TensorError> {
+    for item in items {
+        let Some(name) = &item.memory else { continue };
+        let problem = match memories.iter().find(|memory| memory.name == *name) {
+            None => "there is no such memory",
+            Some(memory) if !memory.can_hold(item) => "it has no type that can hold it",
+            Some(_) => continue,
+        };
+        return Err(TensorError::Memory {
+            tensor: item.name.clone(),
+            memory: name.clone(),
+            problem: problem.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// Checks regions, pair by pair where bytes overlap, knowing nothing of how they were found.
+fn check_regions(items: &[SpaceItem], regions: &[Region], memories: &[MemoryDesc]) -> Result<(), String> {
+    if regions.len() != items.len() {
+        return Err(format!("{} regions for {} tensors", regions.len(), items.len()));
+    }
+    for (item, region) in items.iter().zip(regions) {
+        let name = &item.name;
+        let Some(memory) = memories.get(region.memory.0 as usize) else {
+            return Err(format!(
+                "tensor `{name}` is in memory {}, of {}",
+                region.memory.0,
+                memories.len()
+            ));
+        };
+        if !memory.can_hold(item) {
+            return Err(format!("tensor `{name}` cannot be in memory `{}`", memory.name));
+        }
+        for alignment in [item.alignment, memory.alignment] {
+            if !region.offset.is_aligned(alignment) {
+                return Err(format!(
+                    "tensor `{name}` is at {}, and its alignment in memory `{}` is {alignment}",
+                    region.offset, memory.name
+                ));
+            }
+        }
+        if region.size < item.size {
+            return Err(format!("tensor `{name}` of {} has {}", item.size, region.size));
+        }
+        let end = Bytes(region.offset.0.saturating_add(region.size.0));
+        let capacity = memory.capacity.unwrap_or(Bytes(u64::MAX - 1));
+        if end > capacity {
+            return Err(format!(
+                "tensor `{name}` ends at {end}, and memory `{}` has {capacity}",
+                memory.name
+            ));
+        }
+    }
+    let mut order: Vec<usize> = (0..items.len()).collect();
+    order.sort_by_key(|&index| (regions[index].memory, regions[index].offset));
+    for (position, &index) in order.iter().enumerate() {
+        let (item, region) = (&items[index], &regions[index]);
+        let above = &order[position + 1..];
+        for &other in above
+            .iter()
+            .take_while(|&&other| region.overlaps(&regions[other]))
+        {
+            if item.overlaps(&items[other]) {
+                return Err(format!(
+                    "tensors `{}` and `{}` have overlapping lifetimes and share bytes",
+                    item.name, items[other].name
+                ));
+            }
+        }
+    }
+    Ok(())
+}

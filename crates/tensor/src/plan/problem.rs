@@ -1,0 +1,56 @@
+//! Items of one memory as a packing problem.
+
+use super::item::SpaceItem;
+use super::memory::MemoryDesc;
+use crate::error::TensorError;
+use crate::units::{Bytes, Span};
+use tileheap_pack::{Item, Problem, ProblemDesc};
+
+/// The packing problem of some items in a memory; items of several lives are groups.
+pub(super) fn problem(
+    items: &[SpaceItem],
+    which: &[u32],
+    memory: &MemoryDesc,
+) -> Result<Problem, TensorError> {
+    let mut parts = Vec::with_capacity(which.len());
+    let mut owners = Vec::with_capacity(which.len());
+    for (number, &index) in which.iter().enumerate() {
+        let item = &items[index as usize];
+        let alignment = item.alignment.lcm(memory.alignment).unwrap_or(item.alignment);
+        let mut add = |lifetime: Span, together: Option<u32>| {
+            let mut part = Item::new(lifetime, item.size, alignment);
+            part.together = together;
+            parts.push(part);
+            owners.push(index);
+        };
+        match item.lifetimes.as_slice() {
+            [] => add(Span::default(), None),
+            [lifetime] => add(*lifetime, None),
+            lifetimes => lifetimes
+                .iter()
+                .for_each(|lifetime| add(*lifetime, Some(number as u32))),
+        }
+    }
+    let mut desc = ProblemDesc::new(parts);
+    desc.capacity = memory.capacity;
+    desc.build().map_err(|error| {
+        let owner = error.item().map_or(which[0], |item| owners[item as usize]);
+        TensorError::Pack {
+            tensor: items[owner as usize].name.clone(),
+            error,
+        }
+    })
+}
+
+/// Offsets of items from offsets of their parts.
+pub(super) fn gather(items: &[SpaceItem], which: &[u32], offsets: &[Option<Bytes>]) -> Vec<(u32, Bytes)> {
+    let mut places = Vec::with_capacity(which.len());
+    let mut part = 0;
+    for &index in which {
+        if let Some(offset) = offsets[part] {
+            places.push((index, offset));
+        }
+        part += items[index as usize].lifetimes.len().max(1);
+    }
+    places
+}

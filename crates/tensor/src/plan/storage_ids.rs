@@ -1,0 +1,82 @@
+//! The storage ids that a graph came with.
+
+use super::item::{ItemImage, SpaceItem};
+use super::memory::MemoryDesc;
+use super::objects::{ObjectPool, place_objects};
+use super::strategy::{PlacedItems, PlacementStrategy};
+use crate::error::TensorError;
+use crate::units::Bytes;
+
+/// One object per storage id that the graph was given, as it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StorageIds;
+
+impl PlacementStrategy for StorageIds {
+    fn name(&self) -> &str {
+        "storage-ids"
+    }
+
+    fn place(&self, items: &[SpaceItem], memories: &[MemoryDesc]) -> Result<PlacedItems, TensorError> {
+        place_objects(items, memories, entries)
+    }
+}
+
+/// One object per storage id; an item without one has an object of its own.
+///
+/// An entry of images is the largest width by the largest height, of one element type; one of buffers the most bytes, in whole words.
+///
+/// # Errors
+/// Two items of one entry have overlapping lifetimes, or an entry mixes images with buffers or types of elements.
+///
+/// Source: TVM's [RFC](crate#sources), "Graph runtime"; TVM's graph executor.
+fn entries(items: &[&SpaceItem]) -> Result<ObjectPool, TensorError> {
+    let mut ids: Vec<u32> = Vec::new();
+    let mut objects = Vec::with_capacity(items.len());
+    let mut entries: Vec<Vec<usize>> = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let known = item
+            .storage_id
+            .and_then(|id| ids.iter().position(|&other| other == id));
+        let object = known.unwrap_or_else(|| {
+            // No id is that large: TVM's are counted from 0.
+            ids.push(item.storage_id.unwrap_or(u32::MAX));
+            entries.push(Vec::new());
+            entries.len() - 1
+        });
+        for &other in &entries[object] {
+            let other: &SpaceItem = items[other];
+            let element = |item: &SpaceItem| item.image.as_ref().map(|image| image.element);
+            let problem = if element(item) != element(other) {
+                "it is shared with a tensor of another element type or storage: "
+            } else if item.overlaps(other) {
+                "it is shared with a tensor of an overlapping lifetime: "
+            } else {
+                continue;
+            };
+            return Err(TensorError::StorageId {
+                tensor: item.name.clone(),
+                storage_id: item.storage_id.unwrap_or(u32::MAX),
+                problem: format!("{problem}`{}`", other.name),
+            });
+        }
+        entries[object].push(index);
+        objects.push(object);
+    }
+    let size = |entry: &Vec<usize>| {
+        let image = |index: &usize| items[*index].image.as_ref();
+        let of = |side: fn(&ItemImage) -> u64| entry.iter().filter_map(image).map(side).max();
+        match (
+            of(|image| image.width),
+            of(|image| image.height),
+            entry.first().and_then(image),
+        ) {
+            (Some(width), Some(height), Some(first)) => Bytes(width * height * 4 * first.element.bytes()),
+            _ => {
+                let most = entry.iter().map(|&index| items[index].size.0).max().unwrap_or(0);
+                Bytes(most.div_ceil(4) * 4)
+            }
+        }
+    };
+    let sizes = entries.iter().map(size).collect();
+    Ok(ObjectPool { objects, sizes })
+}

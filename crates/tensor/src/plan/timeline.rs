@@ -1,0 +1,256 @@
+//! What a plan looks like over time: live bytes by step, who is alive at the peak, and a trace for viewers.
+
+use serde_json::{Value, json};
+
+use crate::graph::Graph;
+use crate::plan::{Allocation, MemoryId, Region};
+use crate::plan::{SpaceItem, TensorPlan};
+use crate::units::{Bytes, Span, Step};
+
+/// Who is where when, over all memories.
+///
+/// ```
+/// use tileheap_tensor::{MemoryDesc, TensorStrategy};
+/// use tileheap_tensor::plan::{Timeline, place};
+/// use tileheap_tensor::import::read_records;
+/// use tileheap_tensor::units::Bytes;
+///
+/// let items = read_records("id,lower,upper,size\nx,0,2,64\ny,1,3,32\nz,2,4,48")?;
+/// let space = place(&items, &[MemoryDesc::new("memory")], TensorStrategy::default())?;
+/// let timeline = Timeline::of_records(&items, &space.regions);
+/// assert_eq!(timeline.live_bytes(), [64, 96, 80, 48].map(Bytes));
+/// let (step, bytes, alive) = timeline.peak().expect("steps");
+/// assert_eq!((step.0, bytes, alive.len()), (1, Bytes(96), 2));
+/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    /// Everything that is placed.
+    pub allocations: Vec<Allocation>,
+    /// What runs at each step, by name; empty where that is not known.
+    pub steps: Vec<String>,
+}
+
+impl Timeline {
+    /// Of a graph's plan. Tensors that share a place from one to the next are each listed.
+    pub fn of_plan(graph: &Graph, plan: &TensorPlan) -> Timeline {
+        let mut allocations = Vec::new();
+        for id in graph.tensor_ids() {
+            let placed = plan.tensor(id);
+            let regions = placed
+                .placement
+                .as_ref()
+                .map(|place| place.regions())
+                .unwrap_or_default();
+            for (index, region) in regions.iter().enumerate() {
+                if regions[..index].contains(region) {
+                    continue;
+                }
+                allocations.push(Allocation {
+                    name: graph.tensor(id).name.clone(),
+                    region: *region,
+                    lifetimes: placed.lifetimes.clone(),
+                });
+            }
+        }
+        let steps = plan
+            .timeline
+            .iter()
+            .map(|moment| graph.node(moment.node).name.clone());
+        Timeline {
+            allocations,
+            steps: steps.collect(),
+        }
+    }
+
+    /// Of plain records.
+    pub fn of_records(items: &[SpaceItem], regions: &[Region]) -> Timeline {
+        let allocations = items.iter().zip(regions).map(|(item, &region)| Allocation {
+            name: item.name.clone(),
+            region,
+            lifetimes: item.lifetimes.clone(),
+        });
+        Timeline {
+            allocations: allocations.collect(),
+            steps: Vec::new(),
+        }
+    }
+
+    /// How many steps there are.
+    pub fn len(&self) -> u32 {
+        let ends = self
+            .allocations
+            .iter()
+            .flat_map(|occupant| &occupant.lifetimes)
+            .map(|lifetime| lifetime.end.0);
+        ends.max().unwrap_or(0).max(self.steps.len() as u32)
+    }
+
+    /// Whether nothing ever happens.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes that are taken at each step: those of all regions that something lives in, each byte once.
+    pub fn live_bytes(&self) -> Vec<Bytes> {
+        let count = self.len() as usize;
+        let mut at: Vec<Vec<(u32, u64, u64)>> = vec![Vec::new(); count];
+        for occupant in &self.allocations {
+            let region = occupant.region;
+            for lifetime in &occupant.lifetimes {
+                for step in lifetime.first.0..lifetime.end.0 {
+                    at[step as usize].push((
+                        region.memory.0,
+                        region.offset.0,
+                        region.offset.0 + region.size.0,
+                    ));
+                }
+            }
+        }
+        let bytes = at.into_iter().map(|mut taken| {
+            taken.sort_unstable();
+            let mut sum = 0;
+            let mut last = (u32::MAX, 0);
+            for (memory, first, end) in taken {
+                let from = if last.0 == memory {
+                    first.max(last.1)
+                } else {
+                    first
+                };
+                if end > from {
+                    sum += end - from;
+                    last = (memory, end);
+                }
+            }
+            Bytes(sum)
+        });
+        bytes.collect()
+    }
+
+    /// The first step at which the most bytes are taken, and who lives there, the largest first.
+    pub fn peak(&self) -> Option<(Step, Bytes, Vec<&Allocation>)> {
+        let live = self.live_bytes();
+        let most = *live.iter().max()?;
+        let step = Step(live.iter().position(|&bytes| bytes == most)? as u32);
+        let alive =
+            |occupant: &&Allocation| occupant.lifetimes.iter().any(|lifetime| lifetime.contains(step));
+        let mut there: Vec<&Allocation> = self.allocations.iter().filter(alive).collect();
+        there.sort_by_key(|occupant| (std::cmp::Reverse(occupant.region.size), occupant.region.offset));
+        Some((step, most, there))
+    }
+
+    /// Events for `chrome://tracing` and Perfetto: a process for each memory with a row for each offset in it (a second one where a tensor
+    /// is written over another in the same step), a slice for each lifetime; and a process for the nodes, with a counter of live bytes.
+    /// A step is a microsecond.
+    pub fn chrome_trace(&self) -> String {
+        let mut lifetimes: Vec<(&Allocation, Span)> = self
+            .allocations
+            .iter()
+            .flat_map(|occupant| {
+                occupant
+                    .lifetimes
+                    .iter()
+                    .map(move |&lifetime| (occupant, lifetime))
+            })
+            .collect();
+        lifetimes.sort_by_key(|(occupant, lifetime)| {
+            (occupant.region.memory, occupant.region.offset, lifetime.first)
+        });
+        let memories = lifetimes.iter().map(|(occupant, _)| occupant.region.memory.0 + 1);
+        let nodes = memories.max().unwrap_or(0);
+        let named = |kind: &str, process: u32, row: usize, name: String| json!({ "name": kind, "ph": "M", "pid": process, "tid": row, "args": { "name": name } });
+        let mut events: Vec<Value> = (0..nodes)
+            .map(|memory| named("process_name", memory, 0, format!("memory {memory}")))
+            .collect();
+        events.push(named("process_name", nodes, 0, "nodes".to_owned()));
+        // Where a row is and when it is free again; rows of one memory and offset follow one another.
+        let mut rows: Vec<(MemoryId, Bytes, Step)> = Vec::new();
+        for (occupant, lifetime) in lifetimes {
+            let Region { memory, offset, size } = occupant.region;
+            let here = |row: &(MemoryId, Bytes, Step)| (row.0, row.1) == (memory, offset);
+            let free = rows.iter().rposition(|row| here(row) && row.2 <= lifetime.first);
+            let row = free.unwrap_or_else(|| {
+                rows.push((memory, offset, Step(0)));
+                let name = format!("at {offset}");
+                events.push(named("thread_name", memory.0, rows.len() - 1, name));
+                rows.len() - 1
+            });
+            rows[row].2 = lifetime.end;
+            events.push(json!({
+                "name": occupant.name, "cat": "tensor", "ph": "X", "pid": memory.0, "tid": row,
+                "ts": lifetime.first.0, "dur": lifetime.len(), "args": { "offset": offset.0, "size": size.0 },
+            }));
+        }
+        for (step, name) in self.steps.iter().enumerate() {
+            events.push(json!({ "name": name, "cat": "node", "ph": "X", "pid": nodes, "tid": 0, "ts": step, "dur": 1 }));
+        }
+        for (step, bytes) in self.live_bytes().into_iter().enumerate() {
+            events.push(json!({ "name": "live bytes", "ph": "C", "pid": nodes, "ts": step, "args": { "bytes": bytes.0 } }));
+        }
+        format!("{}\n", json!({ "traceEvents": events, "displayTimeUnit": "ms" }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// ```text
+    /// offset 64        c ██
+    /// offset 0    a ████    d ██
+    ///                b ████         b is written over a, in the step that reads a for the last time
+    /// ```
+    #[test]
+    fn slices_of_a_trace_do_not_cross_within_a_row() {
+        let slot = |name: &str, offset: u64, lifetime: (u32, u32)| Allocation {
+            name: name.to_owned(),
+            region: Region {
+                memory: MemoryId(0),
+                offset: Bytes(offset),
+                size: Bytes(64),
+            },
+            lifetimes: vec![Span::new(lifetime.0, lifetime.1)],
+        };
+        let timeline = Timeline {
+            allocations: vec![
+                slot("a", 0, (0, 2)),
+                slot("b", 0, (1, 3)),
+                slot("c", 64, (1, 2)),
+                slot("d", 0, (3, 4)),
+            ],
+            steps: vec!["node".to_owned(); 4],
+        };
+        let trace: Value = serde_json::from_str(&timeline.chrome_trace()).unwrap();
+        let events = trace["traceEvents"].as_array().unwrap();
+        let row_of = |name: &str| {
+            let event = events
+                .iter()
+                .find(|event| event["name"] == name && event["cat"] == "tensor");
+            let event = event.unwrap();
+            (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap())
+        };
+        assert_ne!(row_of("a"), row_of("b"));
+        assert_ne!(row_of("a"), row_of("c"));
+        assert!(row_of("d") == row_of("a") || row_of("d") == row_of("b"));
+        let called = |name: &str| {
+            events
+                .iter()
+                .filter(|event| event["args"]["name"] == name)
+                .count()
+        };
+        assert_eq!(
+            (
+                called("memory 0"),
+                called("nodes"),
+                called("at 0 B"),
+                called("at 64 B")
+            ),
+            (1, 1, 2, 1)
+        );
+        let most = events
+            .iter()
+            .filter_map(|event| event["args"]["bytes"].as_u64())
+            .max();
+        assert_eq!(most, Some(128));
+    }
+}

@@ -1,0 +1,163 @@
+//! The choice of a layout for every tensor.
+
+use std::collections::BTreeMap;
+
+use super::balanced::Balanced;
+use super::form::{Form, forms, wanted_form};
+use super::policy::{PackedTensor, StoragePolicy};
+use super::rewrite::{Rewritten, convert};
+use crate::error::TensorError;
+use crate::graph::{Bounding, Graph, NodeId, TensorId};
+use crate::layout::{
+    Convention, Generation, ImageLimits, Layout, LayoutRule, Oversize, Pack, StorageReason, fit_layout,
+};
+
+/// The result of [`choose`]: a graph with its conversions in it, and the layout of each of its tensors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StorageChoice {
+    /// The graph, with a node of operator [`CONVERT`](super::CONVERT) wherever a reader wants a tensor in another form.
+    pub graph: Graph,
+    /// One per tensor of that graph.
+    pub layouts: Vec<Layout>,
+    /// Why each is as it is.
+    pub reasons: Vec<StorageReason>,
+    /// The inserted nodes.
+    pub conversions: Vec<NodeId>,
+}
+
+/// How storage is chosen.
+///
+/// ```
+/// use tileheap_tensor::storage::POLICIES;
+/// use tileheap_tensor::{ElementType, GraphBuilder, StorageOptions, choose};
+///
+/// let mut graph = GraphBuilder::new("two convolutions");
+/// let x = graph.input("x", ElementType::Float16, [1, 32, 40, 40]);
+/// let w = graph.constant("w", ElementType::Float16, [32, 32, 1, 1]);
+/// let y = graph.operator("first", "conv2d", [], &[x, w])?[0];
+/// let z = graph.operator("second", "conv2d", [], &[y, w])?[0];
+/// graph.output(z);
+/// let graph = graph.build()?;
+/// for policy in POLICIES {
+///     let choice = choose(&graph, &StorageOptions { policy, ..StorageOptions::default() })?;
+///     let middle = choice.graph.find("first").expect("the tensor between");
+///     println!("{}: {}", policy.name(), choice.layouts[middle.index()].rule.storage.name());
+/// }
+/// # Ok::<(), tileheap_tensor::TensorError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct StorageOptions<'a> {
+    /// Decides between buffers and images; [`Balanced`] by default.
+    pub policy: &'a dyn StoragePolicy,
+    /// The device's limits.
+    pub limits: ImageLimits,
+    /// What may be done with images over them.
+    pub oversize: Oversize,
+    /// Which bound of symbolic shapes is laid out.
+    pub bounding: Bounding,
+}
+
+impl Default for StorageOptions<'_> {
+    fn default() -> Self {
+        StorageOptions {
+            policy: &Balanced,
+            limits: ImageLimits::default(),
+            oversize: Oversize::default(),
+            bounding: Bounding::default(),
+        }
+    }
+}
+
+/// Chooses a layout for every tensor, and inserts conversions between forms.
+///
+/// # Errors
+/// A shape has no upper bound, a tensor exceeds the limits and nothing else is allowed, or the policy's rule does not pack as it should.
+pub fn choose(graph: &Graph, options: &StorageOptions<'_>) -> Result<StorageChoice, TensorError> {
+    let Rewritten {
+        graph,
+        forms,
+        conversions,
+    } = convert(graph, &forms(graph), wanted_form)?;
+    let (mut layouts, mut reasons) = (Vec::new(), Vec::new());
+    let mut readers: BTreeMap<TensorId, Vec<NodeId>> = BTreeMap::new();
+    for (index, node) in graph.nodes().iter().enumerate() {
+        for &input in &node.inputs {
+            readers.entry(input).or_default().push(NodeId(index as u32));
+        }
+    }
+    for id in graph.tensor_ids() {
+        let tensor = graph.tensor(id);
+        let shape = graph.shape_bound(id, options.bounding)?;
+        let rule = match forms[id.index()] {
+            Form::Plain => LayoutRule::buffer(),
+            Form::Packed(axis) => packed_rule(
+                options.policy,
+                &PackedTensor {
+                    graph: &graph,
+                    id,
+                    axis,
+                    shape: &shape,
+                    readers: readers.get(&id).map_or(&[], Vec::as_slice),
+                    limits: options.limits,
+                },
+            )?,
+        };
+        let (layout, reason) = fit_layout(
+            &tensor.name,
+            &rule,
+            &shape,
+            tensor.element,
+            &options.limits,
+            options.oversize,
+        )?;
+        layouts.push(layout);
+        reasons.push(reason);
+    }
+    Ok(StorageChoice {
+        graph,
+        layouts,
+        reasons,
+        conversions,
+    })
+}
+
+fn packed_rule(policy: &dyn StoragePolicy, tensor: &PackedTensor<'_>) -> Result<LayoutRule, TensorError> {
+    let rule = policy.rule(tensor);
+    let pack = Pack {
+        axis: tensor.axis,
+        by: 4,
+    };
+    if rule.packs == [pack] {
+        return Ok(rule);
+    }
+    Err(TensorError::Layout {
+        tensor: tensor.graph.tensor(tensor.id).name.clone(),
+        problem: format!(
+            "storage policy `{}` packs {:?}; it has to pack axis {} by 4",
+            policy.name(),
+            rule.packs,
+            tensor.axis
+        ),
+    })
+}
+
+impl StorageChoice {
+    /// The storage scope of a tensor as TVM spells it: `global`, `global.texture`; what [`TvmGraph::write`](crate::import::tvm::TvmGraph::write)
+    /// fills in.
+    pub fn scope(&self, id: TensorId) -> &'static str {
+        let layout = &self.layouts[id.index()];
+        if !layout.rule.storage.is_image() {
+            return "global";
+        }
+        let rank = layout.blocked.len() + 1;
+        let same = |convention: &Convention| {
+            [Generation::Flat, Generation::Layered]
+                .into_iter()
+                .any(|generation| convention.flattening(rank, generation) == layout.rule.flattening)
+        };
+        Convention::ALL
+            .into_iter()
+            .find(same)
+            .map_or("global", Convention::scope)
+    }
+}

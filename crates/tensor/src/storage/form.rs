@@ -1,0 +1,108 @@
+//! Forms: which tensors are packed, and which form each node reads.
+
+use crate::graph::operators::{OperandForm, definition};
+use crate::graph::{Attribute, Graph, Node, NodeKind, Source};
+
+/// The form of a tensor's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// Row-major in a buffer.
+    Plain,
+    /// Four of an axis side by side: channels of activations (axis 1), outputs of weights (axis 0).
+    Packed(usize),
+}
+
+/// The form in which a node reads its operands; [`OperandForm::ConcatChannels`] is decided by its axis.
+pub(super) fn operand_form(node: &Node) -> OperandForm {
+    let NodeKind::Operator(operator) = &node.kind else {
+        return OperandForm::Plain;
+    };
+    match definition(&operator.name).map_or(OperandForm::Plain, |definition| definition.form) {
+        OperandForm::ConcatChannels if operator.attributes.get("axis") != Some(&Attribute::Int(1)) => {
+            OperandForm::Plain
+        }
+        form => form,
+    }
+}
+
+/// The input that holds a convolution's weights.
+fn weights(node: &Node) -> Option<usize> {
+    match &node.kind {
+        NodeKind::Operator(operator) => definition(&operator.name)?.weights,
+        _ => None,
+    }
+}
+
+/// Whether each operand of a concatenation fills its texels, so that one can follow another.
+fn fills_texels(graph: &Graph, node: &Node) -> bool {
+    node.inputs.iter().all(|&input| {
+        let shape = graph.tensor(input).shape.fixed();
+        shape.is_some_and(|shape| shape.len() == 4 && shape[1] % 4 == 0)
+    })
+}
+
+/// The form in which each tensor is produced.
+pub(super) fn forms(graph: &Graph) -> Vec<Form> {
+    let mut forms = vec![Form::Plain; graph.tensors().len()];
+    // Constants are packed beforehand, in whatever form their reader wants.
+    for node in graph.nodes() {
+        if let Some(&weight) = weights(node).and_then(|place| node.inputs.get(place))
+            && graph.tensor(weight).source == Source::Constant
+            && graph.tensor(weight).shape.rank() == 4
+        {
+            forms[weight.index()] = Form::Packed(0);
+        }
+    }
+    let blocks = graph.blocks().iter();
+    for node in blocks.flat_map(|block| block.nodes.iter().map(|&node| graph.node(node))) {
+        let form = operand_form(node);
+        let packs = match form {
+            OperandForm::Packed => true,
+            OperandForm::Plain => false,
+            OperandForm::Alike | OperandForm::ConcatChannels => {
+                let activations = node
+                    .inputs
+                    .iter()
+                    .filter(|input| graph.tensor(**input).source != Source::Constant);
+                let mut forms = activations.map(|input| forms[input.index()]);
+                forms.next() == Some(Form::Packed(1))
+                    && (form == OperandForm::Alike || fills_texels(graph, node))
+            }
+        };
+        for output in node.outputs.iter().filter(|_| packs) {
+            let tensor = graph.tensor(*output);
+            if tensor.shape.rank() == 4 && tensor.view.is_none() && tensor.element.texel_format().is_some() {
+                forms[output.index()] = Form::Packed(1);
+            }
+        }
+        if packs && form != OperandForm::Packed {
+            for input in &node.inputs {
+                let tensor = graph.tensor(*input);
+                if tensor.source == Source::Constant && tensor.shape.rank() == 4 {
+                    forms[input.index()] = Form::Packed(1);
+                }
+            }
+        }
+    }
+    forms
+}
+
+/// The form in which a node wants an operand; `None` where it takes any.
+pub(super) fn wanted_form(graph: &Graph, node: &Node, place: usize, forms: &[Form]) -> Option<Form> {
+    let input = node.inputs[place];
+    match operand_form(node) {
+        OperandForm::Packed if place == 0 => Some(Form::Packed(1)),
+        OperandForm::Packed if weights(node) == Some(place) => Some(Form::Packed(0)),
+        OperandForm::Packed => None,
+        OperandForm::Alike | OperandForm::ConcatChannels => {
+            let packed = node
+                .outputs
+                .first()
+                .is_some_and(|output| forms[output.index()] == Form::Packed(1));
+            let form = if packed { Form::Packed(1) } else { Form::Plain };
+            // What is broadcast over a packed tensor may be plain: elements are read one by one.
+            (!packed || graph.tensor(input).shape.rank() == 4).then_some(form)
+        }
+        OperandForm::Plain => Some(Form::Plain),
+    }
+}

@@ -1,0 +1,58 @@
+//! Buffers of the caller: that each is bound to an input or output, and that two of them share bytes only where their lives
+//! allow it.
+
+use super::error::NetworkError;
+use crate::graph::{Graph, TensorId};
+use crate::plan::{Backing, TensorPlan};
+use tileheap::runtime::Buffer;
+
+/// What a run is given, before anything is recorded.
+pub(super) fn check(
+    graph: &Graph,
+    plan: &TensorPlan,
+    bound: &[(TensorId, Buffer)],
+) -> Result<(), NetworkError> {
+    for &(tensor, _) in bound {
+        if !graph.inputs().contains(&tensor) && !graph.outputs().contains(&tensor) {
+            let tensor = graph.tensor(tensor).name.clone();
+            return Err(NetworkError::NotBindable { tensor });
+        }
+    }
+    for &tensor in graph.inputs().iter().chain(graph.outputs()) {
+        let wanted = plan.tensor(tensor).backing == Backing::External;
+        if wanted && !bound.iter().any(|(given, _)| *given == tensor) {
+            return Err(NetworkError::unbound(graph, tensor));
+        }
+    }
+    for (index, (first, a)) in bound.iter().enumerate() {
+        for (second, b) in &bound[index + 1..] {
+            if share(a, b) && first != second {
+                let (input, output) = if graph.inputs().contains(first) {
+                    (first, second)
+                } else {
+                    (second, first)
+                };
+                if !may_follow(graph, plan, *input, *output) {
+                    return Err(NetworkError::OverlappingBuffers {
+                        first: graph.tensor(*input).name.clone(),
+                        second: graph.tensor(*output).name.clone(),
+                    });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn share(a: &Buffer, b: &Buffer) -> bool {
+    a.handle == b.handle && a.offset < b.offset + b.size && b.offset < a.offset + a.size
+}
+
+/// Whether `output` is written after `input` was read for the last time.
+fn may_follow(graph: &Graph, plan: &TensorPlan, input: TensorId, output: TensorId) -> bool {
+    let is_output = |tensor: TensorId| graph.outputs().contains(&tensor);
+    let is_pair = graph.inputs().contains(&input) && is_output(output) && !graph.inputs().contains(&output);
+    // What is planned is read into the plan's memory before anything is written, and out of it after everything was read.
+    let copied = |tensor: TensorId| plan.tensor(tensor).backing == Backing::Planned;
+    is_pair && !is_output(input) && (copied(input) || copied(output) || plan.may_share(input, output))
+}

@@ -1,0 +1,212 @@
+//! Where a tensor is while a run is recorded: bytes of a memory, of a constant or of the caller, in this round.
+
+use ash::vk;
+use ash::vk::Handle;
+
+use super::error::NetworkError;
+use super::hazards::{ObjectId, Space};
+use super::network::Network;
+use super::objects::{Objects, StorageObject};
+use super::operand::{OperandShape, operand_shape};
+use super::recorder::{Identity, Recorder, Resolved};
+use crate::error::Result;
+use crate::graph::{NodeId, TensorId};
+use crate::layout::Layout;
+use crate::plan::{Backing, Placement, Region};
+use tileheap::runtime::Buffer;
+use tileheap::units::Bytes;
+
+impl Recorder<'_> {
+    pub(super) fn given(&self, tensor: TensorId) -> Option<Buffer> {
+        let found = self.run.bound.iter().find(|(of, _)| *of == tensor);
+        found.map(|(_, buffer)| *buffer)
+    }
+
+    /// The layout of a tensor at this run's shapes.
+    pub(super) fn layout(&self, tensor: TensorId) -> Result<Layout> {
+        let Network { graph, plan, .. } = &*self.network;
+        let constant = self.network.objects().constants.get(&tensor);
+        let layout = constant.map_or(&plan.tensor(tensor).layout, |constant| &constant.layout);
+        let dims = graph.shape_at(tensor, self.run.symbols)?;
+        if dims == layout.shape {
+            return Ok(layout.clone());
+        }
+        Ok(layout
+            .rule
+            .apply(&graph.tensor(tensor).name, &dims, layout.element)?)
+    }
+
+    pub(super) fn shape(&self, tensor: TensorId) -> Result<OperandShape, NetworkError> {
+        let name = &self.network.graph.tensor(tensor).name;
+        let layout = self.layout(tensor).map_err(|error| NetworkError::Layout {
+            tensor: name.clone(),
+            problem: error.to_string(),
+        })?;
+        operand_shape(name, &layout)
+    }
+
+    /// Where a tensor is in this round.
+    pub(super) fn place(&self, tensor: TensorId) -> Option<Placement> {
+        let place = self.network.plan.tensor(tensor).placement.as_ref()?;
+        match place.at(&self.rounds) {
+            Placement::AtExit(exits) => {
+                let (exit, round) = self.left.get(&tensor)?;
+                Some(exits.get(*exit)?.at(&[*round]).clone())
+            }
+            place => Some(place.clone()),
+        }
+    }
+
+    pub(super) fn resolve(&mut self, tensor: TensorId, node: NodeId) -> Result<Resolved> {
+        let layout = self.layout(tensor)?;
+        self.resolve_within(tensor, 0, tensor, &layout, node)
+    }
+
+    /// The tensor `of`, `offset` bytes into `tensor`.
+    pub(super) fn resolve_within(
+        &mut self,
+        tensor: TensorId,
+        offset: u64,
+        of: TensorId,
+        layout: &Layout,
+        node: NodeId,
+    ) -> Result<Resolved> {
+        let graph = self.network.graph.clone();
+        let name = &graph.tensor(of).name;
+        let unplaced = |offset: u64, problem: String| NetworkError::Placement {
+            tensor: name.clone(),
+            offset: Bytes(offset),
+            problem,
+        };
+        if let Some(constant) = self.network.objects().constants.get(&tensor) {
+            let (resource, element) = (constant.resource, constant.layout.element);
+            if offset > 0 || of != tensor && constant.layout.rule != layout.rule {
+                let problem = format!("it is a part of constant `{}`", graph.tensor(tensor).name);
+                return Err(unplaced(offset, problem).into());
+            }
+            let object = self.object(resource, Space::Own(tensor.0 + 1), 0..1, true);
+            let shape = operand_shape(name, layout)?;
+            return Ok(Resolved {
+                resource,
+                object,
+                shape,
+                element,
+            });
+        }
+        match self.place(tensor) {
+            Some(Placement::At(region)) => {
+                // Created at the plan's largest extent.
+                let placed = &self.network.plan.tensor(of).layout;
+                let region = Region {
+                    offset: Bytes(region.offset.0 + offset),
+                    size: if of == tensor { region.size } else { placed.bytes() },
+                    ..region
+                };
+                let Some(resource) = self.network.objects().at(region, placed) else {
+                    return Err(unplaced(region.offset.0, "no image was created there".to_owned()).into());
+                };
+                let (space, bytes) = Objects::bytes_at(region);
+                Ok(Resolved {
+                    resource,
+                    object: self.object(resource, space, bytes, false),
+                    shape: operand_shape(name, layout)?,
+                    element: layout.element,
+                })
+            }
+            Some(Placement::Within {
+                tensor: base,
+                offset: more,
+            }) => self.resolve_within(base, offset + more.0, of, layout, node),
+            None if self.network.plan.tensor(tensor).backing == Backing::External => {
+                self.resolve_given(tensor, offset, of, layout)
+            }
+            _ => Err(self
+                .fault(node, "", format!("tensor `{name}` has no place in this round"))
+                .into()),
+        }
+    }
+
+    /// The tensor `of`, `offset` bytes into the buffer that the caller bound to `tensor`.
+    pub(super) fn resolve_given(
+        &mut self,
+        tensor: TensorId,
+        offset: u64,
+        of: TensorId,
+        layout: &Layout,
+    ) -> Result<Resolved> {
+        let graph = self.network.graph.clone();
+        let Some(given) = self.given(tensor) else {
+            return Err(NetworkError::unbound(&graph, tensor).into());
+        };
+        if layout.rule.storage.is_image() {
+            return Err(NetworkError::Layout {
+                tensor: graph.tensor(of).name.clone(),
+                problem: "it is an image, and the caller gives a buffer: plan it".to_owned(),
+            }
+            .into());
+        }
+        let part = Buffer {
+            offset: given.offset + offset,
+            size: given.size.saturating_sub(offset),
+            ..given
+        };
+        self.lent(of, part, layout, graph.inputs().contains(&tensor))
+    }
+
+    pub(super) fn lent(
+        &mut self,
+        tensor: TensorId,
+        given: Buffer,
+        layout: &Layout,
+        holds: bool,
+    ) -> Result<Resolved> {
+        let name = self.network.graph.tensor(tensor).name.clone();
+        let needed = layout.bytes();
+        if given.size < needed.0 {
+            let given = Bytes(given.size);
+            return Err(NetworkError::BufferTooSmall {
+                tensor: name,
+                needed,
+                given,
+            }
+            .into());
+        }
+        let resource = StorageObject::Buffer {
+            handle: given.handle,
+            offset: given.offset,
+            size: needed.0.max(4),
+        };
+        let bytes = given.offset..given.offset + needed.0;
+        let object = self.object(resource, Space::Given(given.handle.as_raw()), bytes, holds);
+        let shape = operand_shape(&name, layout)?;
+        Ok(Resolved {
+            resource,
+            object,
+            shape,
+            element: layout.element,
+        })
+    }
+
+    pub(super) fn object(
+        &mut self,
+        resource: StorageObject,
+        space: Space,
+        bytes: std::ops::Range<u64>,
+        holds: bool,
+    ) -> ObjectId {
+        let (identity, layout) = match resource {
+            StorageObject::Image { handle, .. } => {
+                let layout = match holds {
+                    true => vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
+                    false => vk::ImageLayout::UNDEFINED,
+                };
+                (Identity::Image(handle.as_raw()), Some(layout))
+            }
+            StorageObject::Buffer { .. } => (Identity::Bytes(space, bytes.start, bytes.end), None),
+        };
+        *self
+            .known
+            .entry(identity)
+            .or_insert_with(|| self.tracker.add(space, bytes, layout, holds))
+    }
+}

@@ -1,0 +1,152 @@
+//! What kernels have to know of a tensor's layout: what holds it, how its axes become rows and columns, its extent.
+
+use super::error::NetworkError;
+use crate::layout::{Layout, Storage};
+
+/// What holds an operand, as kernels distinguish it when they are compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OperandStorage {
+    /// A buffer of vectors of 4 elements.
+    Buffer,
+    /// A 2D image, a vector a texel.
+    Image,
+    /// An image array, a vector a texel.
+    Array,
+    /// A texel buffer, a vector a texel.
+    Texels,
+    /// A buffer of 32-bit elements in row-major order.
+    Plain,
+}
+
+impl OperandStorage {
+    /// Its letter in the table of kernels.
+    pub(super) fn letter(self) -> char {
+        match self {
+            OperandStorage::Buffer => 'b',
+            OperandStorage::Image => 'i',
+            OperandStorage::Array => 'a',
+            OperandStorage::Texels => 't',
+            OperandStorage::Plain => 'p',
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn of_letter(letter: char) -> Option<OperandStorage> {
+        let all = [
+            OperandStorage::Buffer,
+            OperandStorage::Image,
+            OperandStorage::Array,
+            OperandStorage::Texels,
+            OperandStorage::Plain,
+        ];
+        all.into_iter().find(|storage| storage.letter() == letter)
+    }
+}
+
+/// A tensor's form on the device: the part of its layout that pipelines are made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OperandLayout {
+    /// What holds it.
+    pub storage: OperandStorage,
+    /// Of an image, how many of the four axes make rows (and layers); the others make columns.
+    pub split: u32,
+}
+
+/// A tensor as kernels see it: `[a, b, c, d]` vectors of 4 elements, shapes of fewer axes with ones before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OperandShape {
+    pub(super) scope: OperandLayout,
+    /// In vectors; of a plain tensor, in elements.
+    pub(super) extent: [u32; 4],
+    /// The axis along which the elements of a vector lie, and how many elements it has; `None` for plain tensors.
+    pub(super) lanes: Option<(u32, u32)>,
+}
+
+impl OperandShape {
+    /// A row of vectors in a buffer.
+    pub(super) fn row(vectors: u32) -> OperandShape {
+        OperandShape {
+            scope: OperandLayout {
+                storage: OperandStorage::Buffer,
+                split: 3,
+            },
+            extent: [1, 1, 1, vectors],
+            lanes: Some((3, vectors * 4)),
+        }
+    }
+}
+
+/// The layout as kernels see it.
+pub(super) fn operand_shape(name: &str, layout: &Layout) -> Result<OperandShape, NetworkError> {
+    let fault = |problem: String| NetworkError::Layout {
+        tensor: name.to_owned(),
+        problem,
+    };
+    let rule = &layout.rule;
+    // A buffer of [A, B, C, D, 4] is one of vectors: TVM's form of a packed tensor.
+    let vectors = rule.storage == Storage::Buffer && layout.lanes == 1 && layout.blocked.len() == 5;
+    let blocked = match layout.blocked[..] {
+        [ref outer @ .., 4] if vectors => outer,
+        ref all => all,
+    };
+    let rank = blocked.len();
+    if rank > 4 {
+        return Err(fault(format!(
+            "{:?} has more than 4 axes of vectors",
+            layout.blocked
+        )));
+    }
+    if rule.reshape.is_some() || !rule.order.is_empty() {
+        return Err(fault(
+            "its axes are reshaped or reordered, and kernels take them as they are".to_owned(),
+        ));
+    }
+    if layout.tile.is_some() {
+        return Err(fault(format!(
+            "it is split in {} images, and kernels take one",
+            layout.grid().texels()
+        )));
+    }
+    let ones = 4 - rank;
+    let mut extent = [1; 4];
+    for (axis, &dim) in extent[ones..].iter_mut().zip(blocked) {
+        *axis = u32::try_from(dim).map_err(|_| fault(format!("{dim} passes 32 bits")))?;
+    }
+    let lanes = match rule.packs[..] {
+        [] if layout.lanes == 1 && !vectors => None,
+        // The last axis, 4 elements, is none of the vectors'.
+        [] => Some((4, 4)),
+        [pack] if pack.by == 4 => Some(((pack.axis + ones) as u32, layout.shape[pack.axis] as u32)),
+        _ => return Err(fault(format!("{:?} is not one axis by 4", rule.packs))),
+    };
+    let storage = match rule.storage {
+        Storage::Buffer if lanes.is_none() => OperandStorage::Plain,
+        Storage::Buffer => OperandStorage::Buffer,
+        Storage::TexelBuffer => OperandStorage::Texels,
+        Storage::Image2d => OperandStorage::Image,
+        Storage::ImageArray => OperandStorage::Array,
+        Storage::Image3d => return Err(fault("kernels have no 3D images".to_owned())),
+    };
+    let split = (rule.flattening.rows + ones) as u32;
+    let flat = storage == OperandStorage::Image && rule.flattening.layers == 0;
+    let layered =
+        storage == OperandStorage::Array && rule.flattening.layers == rule.flattening.rows.saturating_sub(1);
+    match storage {
+        OperandStorage::Image | OperandStorage::Array if !(flat || layered) || !(1..=4).contains(&split) => {
+            Err(fault(format!(
+                "{:?} of {rank} axes is none of the conventions' ways to make rows",
+                rule.flattening
+            )))
+        }
+        OperandStorage::Image | OperandStorage::Array => Ok(OperandShape {
+            scope: OperandLayout { storage, split },
+            extent,
+            lanes,
+        }),
+        _ => Ok(OperandShape {
+            scope: OperandLayout { storage, split: 3 },
+            extent,
+            lanes,
+        }),
+    }
+}

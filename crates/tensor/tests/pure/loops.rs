@@ -1,0 +1,390 @@
+//! Loops and branches: no carried value is copied where it need not be, and every pointer of every round is right, which the
+//! judge proves on random ones.
+
+use tileheap_tensor::graph::{InPlace, Operator, Tensor};
+use tileheap_tensor::plan::{CarryRule, CopyTime, Placement, Region};
+use tileheap_tensor::units::{Alignment, Bytes};
+use tileheap_tensor::{
+    ElementType, Graph, GraphBuilder, Layout, LayoutRule, Shape, TensorError, TensorId, TensorPlan,
+    TensorPlanOptions, TensorRequirements, check, plan,
+};
+
+fn layouts(graph: &Graph) -> Vec<Layout> {
+    let layout = |tensor: &Tensor| {
+        let shape = tensor.shape.fixed().unwrap();
+        LayoutRule::buffer()
+            .apply(&tensor.name, &shape, tensor.element)
+            .unwrap()
+    };
+    graph.tensors().iter().map(layout).collect()
+}
+
+fn needs(graph: &Graph) -> Vec<TensorRequirements> {
+    let layouts = layouts(graph);
+    let needs = layouts
+        .iter()
+        .map(|layout| TensorRequirements::of_layout(layout, Alignment::ONE));
+    needs.collect()
+}
+
+fn planned(graph: &Graph, options: &TensorPlanOptions<'_>) -> Result<TensorPlan, TensorError> {
+    plan(graph, &layouts(graph), &needs(graph), options)
+}
+
+/// Numbers that look random and are always the same.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % below
+    }
+}
+
+/// Runs a graph several times over, each time with other trip counts, arms and exits.
+fn prove(graph: &Graph, plan: &TensorPlan, runs: u32) {
+    check(graph, &needs(graph), plan, runs).unwrap_or_else(|fault| panic!("{}: {fault}", graph.name()));
+}
+
+fn op(graph: &mut GraphBuilder, name: &str, inputs: &[TensorId], in_place: bool) -> TensorId {
+    let made = vec![(name.to_owned(), ElementType::UInt8, Shape::new([4u64]))];
+    let in_place = if in_place {
+        vec![InPlace { output: 0, input: 0 }]
+    } else {
+        Vec::new()
+    };
+    graph.node(
+        name,
+        Operator {
+            name: "f".to_owned(),
+            ..Operator::default()
+        },
+        inputs,
+        made,
+        in_place,
+    )[0]
+}
+
+/// `(while (c < 5) { y = conv(x, w) })(x <= y)`.
+fn convolution() -> Graph {
+    let mut graph = GraphBuilder::new("convolution");
+    let x = graph.input("x", ElementType::UInt8, [4]);
+    let w = graph.constant("w", ElementType::UInt8, [4]);
+    let c = graph.input("c", ElementType::UInt8, [4]);
+    let start = op(&mut graph, "start", &[x], false);
+    let out = graph
+        .repeat("loop", &[start, w, c], |body, inputs| {
+            body.leave_unless(inputs[2], &[inputs[0]]);
+            let y = op(body, "y", &inputs[..2], false);
+            body.carry(y, inputs[0]);
+            Ok(())
+        })
+        .unwrap()[0];
+    let end = op(&mut graph, "end", &[out], false);
+    graph.output(end);
+    graph.build().unwrap()
+}
+
+#[test]
+fn the_papers_loop_is_unrolled_twice_and_nothing_is_copied() {
+    let graph = convolution();
+    let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
+    assert_eq!(
+        plan.unrolled
+            .iter()
+            .map(|&(_, copies)| copies)
+            .collect::<Vec<_>>(),
+        [2]
+    );
+    assert!(plan.copies.is_empty());
+    let y = graph.find("y").unwrap();
+    let Some(Placement::PerRound(views)) = &plan.tensor(y).placement else {
+        panic!(
+            "y is somewhere else from round to round: {:?}",
+            plan.tensor(y).placement
+        )
+    };
+    assert_eq!((views.first.len(), views.repeat.len()), (0, 2));
+    assert_ne!(views.repeat[0], views.repeat[1]);
+    prove(&graph, &plan, 40);
+}
+
+#[test]
+fn the_baseline_copies_every_round() {
+    let graph = convolution();
+    let options = TensorPlanOptions {
+        carry: CarryRule::Copy,
+        ..TensorPlanOptions::default()
+    };
+    let plan = planned(&graph, &options).unwrap();
+    assert_eq!(plan.copies.len(), 1);
+    assert_eq!(
+        (plan.copies[0].time, plan.copies[0].size),
+        (CopyTime::Round, Bytes(4))
+    );
+    prove(&graph, &plan, 40);
+}
+
+/// `x[c] = f(x[c - k])`.
+fn of_several_rounds_ago(k: usize) -> Graph {
+    let mut graph = GraphBuilder::new("several rounds ago");
+    let inputs: Vec<TensorId> = (0..k)
+        .map(|lag| graph.input(format!("x{lag}"), ElementType::UInt8, [4]))
+        .collect();
+    let out = graph
+        .repeat("loop", &inputs, |body, x| {
+            body.leave_unless(x[0], &[x[0], x[k - 1]]);
+            let y = op(body, "y", &x[..1], false);
+            for lag in 1..k {
+                body.carry(x[lag], x[lag - 1]);
+            }
+            body.carry(y, x[k - 1]);
+            Ok(())
+        })
+        .unwrap();
+    let end = op(&mut graph, "end", &out, false);
+    graph.output(end);
+    graph.build().unwrap()
+}
+
+#[test]
+fn values_of_several_rounds_ago_are_not_copied() {
+    for k in 2..=4 {
+        let graph = of_several_rounds_ago(k);
+        let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
+        assert!(plan.copies.is_empty(), "{k}: {:?}", plan.copies);
+        prove(&graph, &plan, 40);
+    }
+}
+
+#[test]
+fn past_the_limit_it_is_copied_or_an_error() {
+    let graph = of_several_rounds_ago(4);
+    let options = |carry| TensorPlanOptions {
+        carry,
+        unroll_limit: 2,
+        ..TensorPlanOptions::default()
+    };
+    let plan = planned(&graph, &options(CarryRule::Avoid)).unwrap();
+    assert!(!plan.copies.is_empty());
+    prove(&graph, &plan, 40);
+    let fault = planned(&graph, &options(CarryRule::Forbid))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        fault.contains("`loop`") && fault.contains("`loop/") && fault.contains("2 times"),
+        "{fault}"
+    );
+}
+
+/// A random body: nodes over what is there, loops and branches among them, several exits.
+fn random_body(
+    graph: &mut GraphBuilder,
+    there: &mut Vec<TensorId>,
+    random: &mut Random,
+    depth: u32,
+    count: &mut u32,
+) {
+    for _ in 0..1 + random.next(4) {
+        *count += 1;
+        let name = format!("n{count}");
+        let pick = |random: &mut Random, there: &[TensorId]| there[random.next(there.len() as u64) as usize];
+        let kind = random.next(10);
+        if kind < 2 && depth < 2 {
+            let inputs: Vec<TensorId> = (0..1 + random.next(3)).map(|_| pick(random, there)).collect();
+            let outputs = graph
+                .repeat(&name, &inputs, |body, parameters| {
+                    let mut inner = parameters.to_vec();
+                    if random.next(4) > 0 {
+                        body.leave_unless(inner[0], &[pick(random, &inner)]);
+                    }
+                    random_body(body, &mut inner, random, depth + 1, count);
+                    for &parameter in parameters {
+                        if random.next(3) > 0 {
+                            body.carry(pick(random, &inner), parameter);
+                        }
+                    }
+                    body.leave_unless(pick(random, &inner), &[pick(random, &inner)]);
+                    Ok(())
+                })
+                .unwrap();
+            there.extend(outputs);
+        } else if kind < 3 && depth < 2 {
+            let inputs: Vec<TensorId> = (0..1 + random.next(2)).map(|_| pick(random, there)).collect();
+            let outputs = graph
+                .branch(&name, &inputs, 2, |arm, _, parameters| {
+                    let mut inner = parameters.to_vec();
+                    random_body(arm, &mut inner, random, depth + 1, count);
+                    Ok(vec![pick(random, &inner)])
+                })
+                .unwrap();
+            there.extend(outputs);
+        } else {
+            let inputs: Vec<TensorId> = (0..1 + random.next(2)).map(|_| pick(random, there)).collect();
+            let in_place = random.next(2) == 0;
+            let made = op(graph, &name, &inputs, in_place);
+            there.push(made);
+        }
+    }
+}
+
+#[test]
+fn random_loops_are_right_in_every_round() {
+    let (mut copies, mut loops) = ([0, 0], 0);
+    for seed in 0..1500u64 {
+        let mut random = Random(seed * 1_000_003 + 17);
+        let mut graph = GraphBuilder::new(format!("random {seed}"));
+        let mut there = vec![
+            graph.input("a", ElementType::UInt8, [4]),
+            graph.input("b", ElementType::UInt8, [4]),
+        ];
+        let mut count = 0;
+        random_body(&mut graph, &mut there, &mut random, 0, &mut count);
+        let last = *there.last().unwrap();
+        graph.output(last);
+        graph.output(there[there.len() / 2]);
+        let graph = graph.build().unwrap();
+        for carry in [CarryRule::Avoid, CarryRule::Copy] {
+            let options = TensorPlanOptions {
+                carry,
+                plan_inputs: seed % 3 > 0,
+                in_place: seed % 2 > 0,
+                ..TensorPlanOptions::default()
+            };
+            let plan = planned(&graph, &options).unwrap();
+            let moved = plan
+                .copies
+                .iter()
+                .filter(|copy| copy.time == CopyTime::Round)
+                .count();
+            copies[usize::from(carry == CarryRule::Copy)] += moved;
+            loops += plan.unrolled.len();
+            prove(&graph, &plan, 10);
+        }
+    }
+    println!(
+        "{loops} loops; values copied a round: {} where that is avoided, {} where not",
+        copies[0], copies[1]
+    );
+    assert!(loops > 100 && copies[0] * 2 < copies[1]);
+}
+
+#[test]
+fn arms_share_memory_and_their_results_are_not_copied() {
+    let mut graph = GraphBuilder::new("branch");
+    let x = graph.input("x", ElementType::UInt8, [4]);
+    let y = graph
+        .branch("if", &[x], 2, |arm, index, inputs| {
+            let a = op(arm, &format!("a{index}"), inputs, false);
+            let b = op(arm, &format!("b{index}"), &[a], false);
+            Ok(vec![b])
+        })
+        .unwrap()[0];
+    graph.output(y);
+    let graph = graph.build().unwrap();
+    let plan = planned(&graph, &TensorPlanOptions::default()).unwrap();
+    assert!(plan.copies.is_empty());
+    assert_eq!(plan.size(), Bytes(12), "x, and one arm's two");
+    let place = |name: &str| plan.tensor(graph.find(name).unwrap()).placement.clone();
+    assert_eq!(place("b0"), place("b1"));
+    assert_eq!(place("b0"), place("if"));
+    prove(&graph, &plan, 10);
+}
+
+/// The judge of plans refuses each of these, and says why.
+#[test]
+fn a_plan_that_is_wrong_is_refused() {
+    let graph = of_several_rounds_ago(2);
+    let good = planned(&graph, &TensorPlanOptions::default()).unwrap();
+    prove(&graph, &good, 40);
+    let refused = |what: &str, change: &dyn Fn(&mut TensorPlan), words: &[&str]| {
+        let mut plan = good.clone();
+        change(&mut plan);
+        let said = check(&graph, &needs(&graph), &plan, 40)
+            .expect_err(what)
+            .to_string();
+        assert!(words.iter().all(|word| said.contains(word)), "{what}: {said}");
+    };
+    let y = graph.find("y").unwrap().index();
+    let end = graph.find("end").unwrap().index();
+    let views =
+        |plan: &mut TensorPlan, change: &dyn Fn(&mut Vec<Placement>)| match &mut plan.tensors[y].placement {
+            Some(Placement::PerRound(views)) => change(&mut views.repeat),
+            other => panic!("{other:?} changes from round to round"),
+        };
+    refused(
+        "rounds that follow in another order",
+        &|plan| views(plan, &|repeat| repeat.reverse()),
+        &["hold"],
+    );
+    refused(
+        "a place for every round",
+        &|plan| views(plan, &|repeat| repeat.truncate(1)),
+        &["hold"],
+    );
+    let shift = |by: u64| {
+        move |plan: &mut TensorPlan| match &mut plan.tensors[end].placement {
+            Some(Placement::At(Region { offset, .. })) => *offset += Bytes(by),
+            other => panic!("{other:?} is one place"),
+        }
+    };
+    refused("beyond the memory", &shift(1 << 20), &["`end`", "ends after"]);
+    refused(
+        "another memory",
+        &|plan| plan.memories.clear(),
+        &["memory 0 of 0"],
+    );
+    refused(
+        "too small",
+        &|plan| plan.memories[0].size = Bytes(3),
+        &["ends after the 3 B"],
+    );
+    let mut large = needs(&graph);
+    large[end].size = Bytes(5);
+    assert!(
+        check(&graph, &large, &good, 1)
+            .unwrap_err()
+            .to_string()
+            .contains("`end`")
+    );
+    large[end].size = Bytes(4);
+    large[end].alignment = Alignment::new(64).unwrap();
+    let aligned = check(&graph, &large, &good, 1);
+    let at_zero =
+        matches!(&good.tensors[end].placement, Some(Placement::At(region)) if region.offset == Bytes(0));
+    assert_eq!(aligned.is_ok(), at_zero);
+
+    // A chain whose third tensor takes the first one's bytes.
+    let mut graph = GraphBuilder::new("chain");
+    let mut last = graph.input("a", ElementType::UInt8, [4]);
+    for name in ["b", "c", "d", "e"] {
+        last = op(&mut graph, name, &[last], false);
+    }
+    graph.output(last);
+    let graph = graph.build().unwrap();
+    let good = planned(&graph, &TensorPlanOptions::default()).unwrap();
+    prove(&graph, &good, 1);
+    assert!(!good.aliasing.is_empty());
+    let said = |plan: &TensorPlan| check(&graph, &needs(&graph), plan, 1).unwrap_err().to_string();
+    let mut bare = good.clone();
+    bare.aliasing.clear();
+    assert!(said(&bare).contains("without a hand-over"), "{}", said(&bare));
+    let mut shared = good.clone();
+    let (c, d) = (graph.find("c").unwrap().index(), graph.find("d").unwrap().index());
+    shared.tensors[c].placement = shared.tensors[d].placement.clone();
+    assert!(said(&shared).contains('`'), "{}", said(&shared));
+
+    // Carried values that are copied, and are not.
+    let graph = convolution();
+    let options = TensorPlanOptions {
+        carry: CarryRule::Copy,
+        ..TensorPlanOptions::default()
+    };
+    let mut plan = planned(&graph, &options).unwrap();
+    prove(&graph, &plan, 10);
+    plan.copies.clear();
+    assert!(check(&graph, &needs(&graph), &plan, 10).is_err());
+}

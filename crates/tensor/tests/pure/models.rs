@@ -1,0 +1,99 @@
+//! The default strategy on public networks: plain records at the bound, graphs at theirs, every strategy judged.
+
+use std::path::PathBuf;
+
+use tileheap_tensor::import::{read_lines, read_records};
+use tileheap_tensor::plan::{Offsets, SpaceItem, place};
+use tileheap_tensor::units::Alignment;
+use tileheap_tensor::{LayoutRule, MemoryDesc, TensorPlanOptions, TensorRequirements, plan};
+
+fn models(ending: &str) -> Option<Vec<PathBuf>> {
+    let folder = tileheap_testkit::shared("models")?;
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut files: Vec<PathBuf> = files
+        .filter(|path| path.to_string_lossy().ends_with(ending))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty());
+    Some(files)
+}
+
+#[test]
+fn records_are_placed_at_the_bound() {
+    let Some(files) = models(".csv") else { return };
+    for file in files {
+        let items = read_records(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let memories = [MemoryDesc::new("device")];
+        let start = std::time::Instant::now();
+        let space = place(&items, &memories, &Offsets(tileheap_pack::Strategy::Auto)).unwrap();
+        let memory = &space.memories[0];
+        println!(
+            "{} {} {} bound {} ratio {:.4} {:?}",
+            file.file_name().unwrap().display(),
+            items.len(),
+            memory.size,
+            memory.lower_bound,
+            memory.size.0 as f64 / memory.lower_bound.0 as f64,
+            start.elapsed()
+        );
+        assert_eq!(memory.size, memory.lower_bound, "{}", file.display());
+    }
+}
+
+#[test]
+fn networks_are_planned_at_the_bound() {
+    let Some(files) = models(".jsonl") else { return };
+    for file in files {
+        let graph = read_lines(&std::fs::read_to_string(&file).unwrap()).unwrap();
+        let pitch = Alignment::new(64).unwrap();
+        let layouts: Vec<_> = graph
+            .tensor_ids()
+            .map(|id| {
+                let tensor = graph.tensor(id);
+                LayoutRule::buffer()
+                    .apply(&tensor.name, &tensor.shape.fixed().unwrap(), tensor.element)
+                    .unwrap()
+            })
+            .collect();
+        let requirements: Vec<_> = layouts
+            .iter()
+            .map(|layout| TensorRequirements::of_layout(layout, pitch))
+            .collect();
+        let start = std::time::Instant::now();
+        let plan = plan(&graph, &layouts, &requirements, &TensorPlanOptions::default()).unwrap();
+        println!(
+            "{} {} {} {} ratio {:.4} {:?} {} aliased outputs",
+            graph.name(),
+            graph.tensors().len(),
+            plan.size(),
+            plan.lower_bound(),
+            plan.size().0 as f64 / plan.lower_bound().0 as f64,
+            start.elapsed(),
+            plan.aliasing.len()
+        );
+        assert_eq!(plan.size(), plan.lower_bound(), "{}", graph.name());
+    }
+}
+
+/// Every strategy gives regions that no two live tensors share.
+#[test]
+fn every_strategy_is_sound() {
+    let Some(files) = models("mobilenet_v2.fp16.csv") else {
+        return;
+    };
+    let items = read_records(&std::fs::read_to_string(&files[0]).unwrap()).unwrap();
+    for strategy in crate::strategies() {
+        let name = strategy.name();
+        let space = place(&items, &[MemoryDesc::new("device")], &*strategy).unwrap();
+        let apart = |a: usize, b: usize| {
+            let meets = |one: &SpaceItem, other: &SpaceItem| one.overlaps(other);
+            !space.regions[a].overlaps(&space.regions[b]) || !meets(&items[a], &items[b])
+        };
+        for a in 0..items.len() {
+            assert!((0..a).all(|b| apart(a, b)), "{name}");
+        }
+        assert!(space.memories[0].size >= space.memories[0].lower_bound, "{name}");
+    }
+}

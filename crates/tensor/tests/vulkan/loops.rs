@@ -1,0 +1,145 @@
+//! Loops and shapes: any number of rounds, any shape of a range, one plan.
+#![allow(unreachable_pub)] // As in the support modules.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tileheap::runtime::Capabilities;
+use tileheap_tensor::graph::{NodeId, NodeKind};
+use tileheap_tensor::plan::CarryRule;
+use tileheap_tensor::vulkan::{Decision, KernelSet, Network};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorId, TensorPlanOptions, plan};
+
+use crate::gpu::Gpu;
+use crate::rig::{self, Stored, assert_close};
+use tileheap_baselines::tensor::reference::evaluate;
+
+/// Planned by the default strategy, aliased.
+pub fn network(
+    gpu: &Gpu,
+    graph: &Graph,
+    stored: Stored,
+    carry: CarryRule,
+    values: &BTreeMap<TensorId, Vec<f32>>,
+) -> Network {
+    let layouts = rig::layouts(graph, |_| stored);
+    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), graph, &layouts).expect("measured");
+    let options = TensorPlanOptions {
+        granularity: gpu.tile().profile().limits.buffer_image_granularity,
+        carry,
+        external: graph.find("go on").into_iter().collect(),
+        ..TensorPlanOptions::default()
+    };
+    let planned = plan(graph, &layouts, &needs, &options).unwrap_or_else(|error| panic!("{error}"));
+    let made = Network::new(
+        gpu.tile(),
+        &Arc::new(graph.clone()),
+        &Arc::new(planned),
+        values,
+        KernelSet::new(),
+    );
+    made.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// `x[c] = relu(x[c - 1] * w + x[c - 2])`: the convolution reads what the round before last made, so that no round can write
+/// over what it reads, and two values are carried.
+pub fn recurrence() -> Graph {
+    let mut graph = GraphBuilder::new("recurrence");
+    let shape = [1, 6, 5, 7];
+    let older = graph.input("older", ElementType::Float32, shape);
+    let newer = graph.input("newer", ElementType::Float32, shape);
+    let go_on = graph.input("go on", ElementType::Float32, [1]);
+    let w = graph.constant("w", ElementType::Float32, [6, 6, 3, 3]);
+    let left = graph
+        .repeat("rounds", &[older, newer, go_on], |graph, parameters| {
+            graph.leave_unless(parameters[2], &[parameters[1]]);
+            let padding = [("padding", vec![1, 1].into())];
+            let product = graph.operator("product", "conv2d", padding, &[parameters[1], w])?[0];
+            let sum = graph.operator("sum", "add", [], &[product, parameters[0]])?[0];
+            let next = graph.operator("next", "tanh", [], &[sum])?[0];
+            graph.carry(parameters[1], parameters[0]);
+            graph.carry(next, parameters[1]);
+            Ok(())
+        })
+        .expect("a loop");
+    let out = graph.operator("out", "relu", [], &[left[0]]).expect("inferred")[0];
+    graph.output(out);
+    graph.build().unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_loop_runs_any_number_of_rounds_without_copies_or_with_those_that_are_counted() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let graph = recurrence();
+    let mut values = rig::values(&graph, &[]);
+    // Small weights: with large ones differences of rounding double from round to round.
+    let w = graph.find("w").expect("a constant");
+    values.insert(w, values[&w].iter().map(|weight| weight / 8.0).collect());
+    let is_loop = |node: &tileheap_tensor::graph::Node| matches!(node.kind, NodeKind::Loop(_));
+    let node = NodeId(graph.nodes().iter().position(is_loop).expect("a loop") as u32);
+    for stored in [Stored::Buffers, rig::ways()[1], rig::ways()[2]] {
+        for carry in [CarryRule::Forbid, CarryRule::Copy] {
+            let mut network = network(&gpu, &graph, stored, carry, &values);
+            for rounds in [0, 1, 2, 3, 5, 8] {
+                let expected = evaluate(&graph, &[], &values, &[(node, rounds)]);
+                let decisions = [(node, Decision::Rounds { rounds, exit: 0 })];
+                let (got, recorded) = rig::run(&mut gpu, &mut network, &values, &[], &decisions);
+                let what = format!("{rounds} rounds in {stored:?}, {carry:?}");
+                assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
+                let copied = carry == CarryRule::Copy && rounds > 0;
+                assert_eq!(recorded.copies > 0, copied, "{what}: {recorded:?}");
+            }
+            // SAFETY: every run was waited for.
+            unsafe { network.destroy() };
+        }
+    }
+    gpu.finish();
+}
+
+#[test]
+fn one_plan_of_a_range_runs_every_shape_in_it() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let mut graph = GraphBuilder::new("any size");
+    let (batch, side) = (graph.symbol("batch", 1, 3), graph.symbol("side", 4, 17));
+    let shape = tileheap_tensor::Shape(vec![batch.into(), 5.into(), side.into(), side.into()]);
+    let x = graph.input("x", ElementType::Float32, shape);
+    let w = graph.constant("w", ElementType::Float32, [9, 5, 3, 3]);
+    let strides = [("strides", vec![2, 2].into()), ("padding", vec![1, 1].into())];
+    let conv = graph
+        .operator("conv", "conv2d", strides, &[x, w])
+        .expect("inferred")[0];
+    let act = graph
+        .operator("act", "hard_swish", [], &[conv])
+        .expect("inferred")[0];
+    let pooled = graph
+        .operator("pooled", "global_avg_pool2d", [], &[act])
+        .expect("inferred")[0];
+    let scaled = graph
+        .operator("scaled", "mul", [], &[act, pooled])
+        .expect("inferred")[0];
+    graph.output(scaled);
+    let graph = graph.build().unwrap_or_else(|error| panic!("{error}"));
+    for stored in rig::ways() {
+        let largest = rig::values(&graph, &[3, 17]);
+        let mut network = network(&gpu, &graph, stored, CarryRule::Avoid, &largest);
+        let mut pipelines = 0;
+        for symbols in [[3, 17], [1, 4], [2, 9], [3, 17]] {
+            let mut values = rig::values(&graph, &symbols);
+            values.insert(w, largest[&w].clone());
+            let expected = evaluate(&graph, &symbols, &values, &[]);
+            let (got, _) = rig::run(&mut gpu, &mut network, &values, &symbols, &[]);
+            assert_close(
+                &format!("{symbols:?} in {stored:?}"),
+                &got[0],
+                &expected[&scaled],
+                1e-5,
+            );
+            // Pipelines are made for the range, not for a shape.
+            assert!(pipelines == 0 || pipelines == network.pipelines());
+            pipelines = network.pipelines();
+        }
+        // SAFETY: every run was waited for.
+        unsafe { network.destroy() };
+    }
+    gpu.finish();
+}

@@ -1,0 +1,326 @@
+//! A network as passes of a frame: a renderer's image goes in, and an image that the renderer reads comes out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::frame::{
+    BufferDesc, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
+    ResourceId, Version,
+};
+use tileheap::plan::{MemoryKind, PlanOptions};
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{Capabilities, Imports, Parity};
+use tileheap_tensor::layout::{Convention, Generation};
+use tileheap_tensor::units::Bytes;
+use tileheap_tensor::vulkan::{KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, Layout, TensorId};
+
+use crate::gpu::{Binding, Gpu};
+use crate::rig::{self, Stored, assert_close};
+use tileheap_baselines::tensor::reference;
+
+const SIDE: u32 = 16;
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: SIDE,
+    height: SIDE,
+};
+const TEXELS: u64 = SIDE as u64 * SIDE as u64;
+
+/// `y = x + w2 * relu(w1 * x + b)`, and the mean of `y` over the picture.
+fn graph() -> (Graph, TensorId, [TensorId; 2]) {
+    let mut graph = GraphBuilder::new("filter");
+    let f32 = ElementType::Float32;
+    let x = graph.input("x", f32, [1, 4, u64::from(SIDE), u64::from(SIDE)]);
+    let w1 = graph.constant("w1", f32, [8, 4, 3, 3]);
+    let b1 = graph.constant("b1", f32, [8]);
+    let w2 = graph.constant("w2", f32, [4, 8, 1, 1]);
+    let mut add = |name: &str,
+                   operator: &str,
+                   attributes: Vec<(&str, tileheap_tensor::graph::Attribute)>,
+                   inputs: &[TensorId]| {
+        graph
+            .operator(name, operator, attributes, inputs)
+            .expect("inferred")[0]
+    };
+    let wide = add(
+        "wide",
+        "conv2d",
+        vec![("padding", vec![1, 1].into())],
+        &[x, w1, b1],
+    );
+    let active = add("active", "relu", vec![], &[wide]);
+    let narrow = add("narrow", "conv2d", vec![], &[active, w2]);
+    let y = add("y", "add", vec![], &[x, narrow]);
+    let mean = add("mean", "global_avg_pool2d", vec![], &[y]);
+    let flat = add("flat", "flatten", vec![], &[mean]);
+    graph.output(y);
+    graph.output(flat);
+    (graph.build().expect("a graph"), x, [y, flat])
+}
+
+/// What is drawn, and what is computed of it on the CPU.
+const SCENE: &str = "#version 460
+    layout(location = 0) out vec4 color;
+    void main() {
+        vec2 at = floor(gl_FragCoord.xy);
+        color = vec4(at.x / 16.0, at.y / 16.0 - 0.5, mod(at.x + at.y, 5.0) / 4.0 - 0.5, at.x * at.y / 256.0);
+    }";
+const SHOW: &str = "#version 460
+    #extension GL_EXT_samplerless_texture_functions : require
+    layout(set = 0, binding = 0) uniform texture2D filtered;
+    layout(location = 0) out vec4 color;
+    void main() { color = 2.0 * texelFetch(filtered, ivec2(gl_FragCoord.xy), 0); }";
+
+fn scene() -> Vec<f32> {
+    let channel = |of: fn(f32, f32) -> f32| {
+        (0..TEXELS as u32).map(move |index| of((index % SIDE) as f32, (index / SIDE) as f32))
+    };
+    channel(|x, _| x / 16.0)
+        .chain(channel(|_, y| y / 16.0 - 0.5))
+        .chain(channel(|x, y| (x + y) % 5.0 / 4.0 - 0.5))
+        .chain(channel(|x, y| x * y / 256.0))
+        .collect()
+}
+
+struct Described {
+    frame: Frame,
+    commands: CommandBufferId,
+    passes: NetworkPasses,
+    draw: PassId,
+    show: PassId,
+    copy: PassId,
+    filtered: ResourceId,
+    shown: ResourceId,
+    picture: ResourceId,
+    mean: ResourceId,
+}
+
+/// A renderer's passes around the network's.
+fn describe(
+    gpu: &Gpu,
+    graph: &Arc<Graph>,
+    layouts: &[Layout],
+    values: &BTreeMap<TensorId, Vec<f32>>,
+    x: TensorId,
+    [y, flat]: [TensorId; 2],
+) -> Described {
+    let format = vk::Format::R32G32B32A32_SFLOAT;
+    let mut frame = FrameBuilder::new("filtered", EXTENT);
+    let color = frame.image("scene", ImageDesc::new(format, EXTENT));
+    let filtered = frame.image("filtered", ImageDesc::new(format, EXTENT));
+    let shown = frame.image("shown", ImageDesc::new(format, EXTENT));
+    let host = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+    let picture = frame.resource("picture", BufferDesc::new(Bytes(TEXELS * 16)), host);
+    let mean = frame.resource("means", BufferDesc::new(Bytes(16)), host);
+    let queue = frame.queue("main", vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "all");
+    let draw = frame
+        .render_pass(commands, "draw")
+        .color(color, LoadOp::DontCare)
+        .id();
+    let desc = NetworkPassesDesc {
+        name: "filter".to_owned(),
+        graph,
+        layouts,
+        values,
+        bound: &[
+            (x, PassTensor::Itself(color)),
+            (y, PassTensor::Itself(filtered)),
+            (flat, PassTensor::Plain(mean)),
+        ],
+        decisions: &[],
+        kernels: KernelSet::new(),
+    };
+    let passes = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc)
+        .unwrap_or_else(|error| panic!("{error}"));
+    let show = frame
+        .render_pass(commands, "show")
+        .sampled(filtered)
+        .color(shown, LoadOp::DontCare)
+        .id();
+    let copy = frame
+        .transfer_pass(commands, "copy")
+        .transfer_source(shown)
+        .transfer_destination(picture)
+        .id();
+    Described {
+        frame: frame.build().unwrap_or_else(|error| panic!("{error}")),
+        commands,
+        passes,
+        draw,
+        show,
+        copy,
+        filtered,
+        shown,
+        picture,
+        mean,
+    }
+}
+
+/// The picture, texel by texel, and the means, of the last of three frames.
+fn render(gpu: &mut Gpu, described: &mut Described) -> (Vec<f32>, Vec<f32>, Vec<Option<MemoryKind>>) {
+    let plan = gpu
+        .tile()
+        .plan(&described.frame, &PlanOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let homes = described
+        .frame
+        .resource_ids()
+        .map(|id| plan.memory_of(id))
+        .collect();
+    let mut bound = gpu.tile().bind(&plan).unwrap_or_else(|error| panic!("{error}"));
+    let draw = gpu.fullscreen(bound.target(described.draw), &[], SCENE);
+    let sampled = vk::DescriptorType::SAMPLED_IMAGE;
+    let show = gpu.fullscreen(bound.target(described.show), &[sampled], SHOW);
+    let image = bound.image_in(described.show, described.filtered, Version::Current, Parity::Even);
+    let layout = bound.layout_in(described.show, described.filtered, Version::Current);
+    let show_set = gpu.set(&show, &[Binding::Image(sampled, image.view, layout)]);
+    let (picture, means) = (gpu.host_buffer(TEXELS * 16), gpu.host_buffer(16));
+    for _ in 0..3 {
+        let command_buffer = gpu.primaries(1)[0];
+        let buffers = [(described.picture, &picture), (described.mean, &means)].map(|(resource, host)| {
+            ImportedBuffer {
+                resource,
+                buffer: host.buffer,
+            }
+        });
+        let imports = Imports {
+            buffers: &buffers,
+            ..Imports::default()
+        };
+        // SAFETY: the buffers live until `finish`.
+        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
+        // SAFETY: new, and used once.
+        let mut commands = unsafe { recorder.record(command_buffer, described.commands) }.expect("recording");
+        let fullscreen =
+            |pipeline: &crate::gpu::Pipeline, set, pass: &tileheap::runtime::PassCommands<'_>| {
+                pipeline.bind(pass.device(), pass.command_buffer(), set);
+                // SAFETY: recording inside the render pass.
+                unsafe { pass.device().cmd_draw(pass.command_buffer(), 3, 1, 0, 0) };
+            };
+        commands
+            .pass(described.draw, |pass| fullscreen(&draw, None, pass))
+            .expect("drawn");
+        described
+            .passes
+            .record(&mut commands)
+            .unwrap_or_else(|error| panic!("{error}"));
+        commands
+            .pass(described.show, |pass| fullscreen(&show, Some(show_set), pass))
+            .expect("shown");
+        commands
+            .pass(described.copy, |pass| {
+                let (from, to) = (pass.image(described.shown), pass.buffer(described.picture));
+                let color = vk::ImageAspectFlags::COLOR;
+                crate::gpu::copy_to_buffer(
+                    pass.device(),
+                    pass.command_buffer(),
+                    from.handle,
+                    color,
+                    EXTENT,
+                    &to,
+                );
+            })
+            .expect("copied");
+        commands.finish().expect("recorded");
+        // SAFETY: the test has one thread.
+        let number = unsafe { recorder.submit() }.expect("submitted");
+        assert!(bound.wait(number, u64::MAX).expect("waited"));
+    }
+    // SAFETY: every frame was waited for.
+    unsafe { described.passes.forget() };
+    // SAFETY: every frame was waited for.
+    unsafe { bound.destroy() };
+    let floats = |words: Vec<u32>| words.into_iter().map(f32::from_bits).collect();
+    (floats(picture.words()), floats(means.words()), homes)
+}
+
+#[test]
+fn a_network_filters_a_renderers_image_in_its_frame() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let (graph, x, outputs) = graph();
+    let graph = Arc::new(graph);
+    let mut values = rig::values(&graph, &[]);
+    values.insert(x, scene());
+    let computed = reference::evaluate(&graph, &[], &values, &[]);
+    let layouts = rig::layouts(&graph, |tensor| match tensor.shape.rank() {
+        4 if tensor.name != "mean" => Stored::Images(Convention::Texture, Generation::Flat),
+        _ => Stored::Buffers,
+    });
+    let mut described = describe(&gpu, &graph, &layouts, &values, x, outputs);
+    // Bound twice: the second frame's objects may have the first one's handles.
+    for _ in 0..2 {
+        let (picture, means, homes) = render(&mut gpu, &mut described);
+        let texel = |channel: u64, at: u64| 2.0 * computed[&outputs[0]][(channel * TEXELS + at) as usize];
+        let expected: Vec<f64> = (0..TEXELS)
+            .flat_map(|at| (0..4).map(move |channel| texel(channel, at)))
+            .collect();
+        assert_close("the picture", &picture, &expected, 1e-5);
+        assert_close("the means", &means, &computed[&outputs[1]], 1e-5);
+        // What lies between the passes is as hot as anything in the frame: it is on chip where there is room for it.
+        let in_tile_memory = |names: &[&str]| {
+            let tensors = described.frame.resource_ids().zip(&homes).filter(|(id, _)| {
+                let name = &described.frame.resource(*id).name;
+                names.iter().any(|wanted| name.starts_with(wanted))
+            });
+            tensors
+                .filter(|(_, home)| **home == Some(MemoryKind::Tile))
+                .count()
+        };
+        let hot = in_tile_memory(&["filter/wide", "filter/active", "filter/narrow"]);
+        // An emulated heap may refuse the images' format: then it has the buffers.
+        let takes_images = described
+            .frame
+            .resource_ids()
+            .zip(&homes)
+            .any(|(id, home)| described.frame.resource(id).is_image() && *home == Some(MemoryKind::Tile));
+        match gpu.tile().profile().tile {
+            None => assert_eq!(in_tile_memory(&["filter/"]), 0, "{homes:?}"),
+            Some(_) if takes_images => assert_eq!(hot, 3, "{homes:?}"),
+            Some(_) => assert!(in_tile_memory(&["filter/"]) > 0, "{homes:?}"),
+        }
+    }
+    // SAFETY: every frame was waited for.
+    unsafe { described.passes.destroy() };
+    gpu.finish();
+}
+
+#[test]
+fn what_cannot_be_a_pass_is_named() {
+    let gpu = Gpu::new(Capabilities::empty());
+    let declare = |graph: &Arc<Graph>, tensors: &[TensorId]| {
+        let mut frame = FrameBuilder::new("refused", EXTENT);
+        let buffer = frame.buffer("buffer", BufferDesc::new(Bytes(64)));
+        let bound: Vec<_> = tensors
+            .iter()
+            .map(|&id| (id, PassTensor::Itself(buffer)))
+            .collect();
+        let queue = frame.queue("main", vk::QueueFlags::COMPUTE);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "all");
+        let layouts = rig::layouts(graph, |_| Stored::Buffers);
+        let values = rig::values(graph, &[]);
+        let desc = NetworkPassesDesc {
+            name: "refused".to_owned(),
+            graph,
+            layouts: &layouts,
+            values: &values,
+            bound: &bound,
+            decisions: &[],
+            kernels: KernelSet::new(),
+        };
+        let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
+        refused.expect_err("it cannot be declared").to_string()
+    };
+    let (unbound, ..) = graph();
+    let said = declare(&Arc::new(unbound), &[]);
+    assert!(
+        said.contains("`x`") && said.contains("no buffer is bound"),
+        "{said}"
+    );
+    gpu.finish();
+}

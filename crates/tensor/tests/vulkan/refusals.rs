@@ -1,0 +1,182 @@
+//! What a network refuses, and what it says.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::runtime::{Buffer, Capabilities};
+use tileheap_tensor::graph::Operator;
+use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, Run};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorId, TensorPlanOptions, plan};
+
+use crate::gpu::Gpu;
+use crate::rig::{self, Stored};
+
+/// `y = relu(x + w)`, `z = y * y`; inputs and outputs are the caller's.
+fn graph() -> (Graph, [TensorId; 4]) {
+    let mut graph = GraphBuilder::new("small");
+    let side = graph.symbol("side", 1, 8);
+    let shape = tileheap_tensor::Shape(vec![side.into(), 8.into()]);
+    let x = graph.input("x", ElementType::Float32, shape);
+    let w = graph.constant("w", ElementType::Float32, [1, 8]);
+    let sum = graph.operator("sum", "add", [], &[x, w]).expect("inferred")[0];
+    let y = graph.operator("y", "relu", [], &[sum]).expect("inferred")[0];
+    let z = graph.operator("z", "mul", [], &[y, y]).expect("inferred")[0];
+    graph.output(z);
+    (graph.build().expect("a graph"), [x, w, y, z])
+}
+
+fn bind(gpu: &Gpu, graph: &Graph, values: &BTreeMap<TensorId, Vec<f32>>) -> tileheap_tensor::Result<Network> {
+    let layouts = rig::layouts(graph, |_| Stored::Buffers);
+    let needs = tileheap_tensor::vulkan::measure_tensors(gpu.tile(), graph, &layouts)?;
+    let options = TensorPlanOptions {
+        plan_inputs: false,
+        plan_outputs: false,
+        ..TensorPlanOptions::default()
+    };
+    let plan = Arc::new(plan(graph, &layouts, &needs, &options)?);
+    Network::new(
+        gpu.tile(),
+        &Arc::new(graph.clone()),
+        &plan,
+        values,
+        KernelSet::new(),
+    )
+}
+
+/// What recording says.
+fn says(
+    gpu: &mut Gpu,
+    network: &mut Network,
+    symbols: &[u64],
+    bound: &[(TensorId, Buffer)],
+) -> Option<String> {
+    let commands = gpu.primaries(1)[0];
+    // SAFETY: new.
+    unsafe {
+        gpu.device()
+            .begin_command_buffer(commands, &vk::CommandBufferBeginInfo::default())
+    }
+    .expect("recording");
+    let run = Run {
+        symbols,
+        bound,
+        decisions: &[],
+    };
+    // SAFETY: recording; never submitted.
+    let recorded = unsafe { network.record(commands, &run) };
+    // SAFETY: recording.
+    unsafe { gpu.device().end_command_buffer(commands) }.expect("recorded");
+    recorded.err().map(|error| error.to_string())
+}
+
+#[test]
+fn what_is_not_given_or_does_not_fit_is_named() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let (graph, [x, w, y, z]) = graph();
+    let values = rig::values(&graph, &[8]);
+    let mut network = bind(&gpu, &graph, &values).unwrap_or_else(|error| panic!("{error}"));
+    let tile = gpu.tile().clone();
+    let host = |bytes| HostBuffer::new(&tile, bytes).expect("a buffer");
+    let (a, b, small) = (host(512), host(256), host(64));
+    let whole = a.buffer();
+    let mut check = |symbols: &[u64], bound: &[(TensorId, Buffer)], expected: Option<&[&str]>| {
+        let said = says(&mut gpu, &mut network, symbols, bound);
+        match (said, expected) {
+            (None, None) => {}
+            (Some(said), Some(words)) => {
+                assert!(
+                    words.iter().all(|word| said.contains(word)),
+                    "{said} without {words:?}"
+                );
+            }
+            (said, expected) => panic!("said {said:?}, {expected:?} expected"),
+        }
+    };
+    check(&[8], &[(x, whole), (z, b.buffer())], None);
+    check(&[8], &[(z, b.buffer())], Some(&["`x`", "no buffer is bound"]));
+    check(&[8], &[(x, whole)], Some(&["`z`", "no buffer is bound"]));
+    check(
+        &[8],
+        &[(x, small.buffer()), (z, b.buffer())],
+        Some(&["`x`", "256 B", "64 B"]),
+    );
+    check(
+        &[8],
+        &[(x, whole), (z, b.buffer()), (y, b.buffer())],
+        Some(&["`y`", "no input or output"]),
+    );
+    // A smaller shape fits in the smaller buffer; a larger one than the plan's is refused.
+    check(&[2], &[(x, small.buffer()), (z, b.buffer())], None);
+    check(&[9], &[(x, whole), (z, b.buffer())], Some(&["side", "9"]));
+    check(&[], &[(x, whole), (z, b.buffer())], Some(&["side"]));
+    // One buffer for both: `x` is read for the last time before `z` is written.
+    check(&[8], &[(x, whole), (z, whole)], None);
+    let mut short = values.clone();
+    short.insert(w, vec![0.0; 3]);
+    let said = bind(&gpu, &graph, &short).expect_err("too short").to_string();
+    assert!(
+        said.contains("`w`") && said.contains("8 elements") && said.contains('3'),
+        "{said}"
+    );
+    for host in [a, b, small] {
+        // SAFETY: nothing was submitted.
+        unsafe { host.destroy() };
+    }
+    // SAFETY: nothing was submitted.
+    unsafe { network.destroy() };
+    gpu.finish();
+}
+
+#[test]
+fn a_buffer_of_an_input_that_is_still_read_backs_no_output() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let mut graph = GraphBuilder::new("again");
+    let x = graph.input("x", ElementType::Float32, [4, 8]);
+    let y = graph.operator("y", "relu", [], &[x]).expect("inferred")[0];
+    let z = graph.operator("z", "add", [], &[x, y]).expect("inferred")[0];
+    graph.output(y);
+    graph.output(z);
+    let graph = graph.build().expect("a graph");
+    let mut network = bind(&gpu, &graph, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));
+    let tile = gpu.tile().clone();
+    let hosts = [128, 128].map(|bytes| HostBuffer::new(&tile, bytes).expect("a buffer"));
+    let [a, b] = [0, 1].map(|index: usize| hosts[index].buffer());
+    let said = says(&mut gpu, &mut network, &[], &[(x, a), (y, a), (z, b)]).expect("refused");
+    assert!(said.contains("`x`") && said.contains("`y`"), "{said}");
+    for host in hosts {
+        // SAFETY: nothing was submitted.
+        unsafe { host.destroy() };
+    }
+    // SAFETY: nothing was submitted.
+    unsafe { network.destroy() };
+    gpu.finish();
+}
+
+#[test]
+fn an_operator_without_a_kernel_is_named() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let mut graph = GraphBuilder::new("odd");
+    let x = graph.input("x", ElementType::Float32, [4, 8]);
+    let operator = Operator {
+        name: "cumulate".to_owned(),
+        ..Operator::default()
+    };
+    let made = vec![("y".to_owned(), ElementType::Float32, [4, 8].into())];
+    let y = graph.node("odd one", operator, &[x], made, vec![])[0];
+    graph.output(y);
+    let graph = graph.build().expect("a graph");
+    let mut network = bind(&gpu, &graph, &BTreeMap::new()).unwrap_or_else(|error| panic!("{error}"));
+    let tile = gpu.tile().clone();
+    let hosts = [128, 128].map(|bytes| HostBuffer::new(&tile, bytes).expect("a buffer"));
+    let bound = [(x, hosts[0].buffer()), (y, hosts[1].buffer())];
+    let said = says(&mut gpu, &mut network, &[], &bound).expect("refused");
+    assert!(said.contains("cumulate"), "{said}");
+    for host in hosts {
+        // SAFETY: nothing was submitted.
+        unsafe { host.destroy() };
+    }
+    // SAFETY: nothing was submitted.
+    unsafe { network.destroy() };
+    gpu.finish();
+}

@@ -1,0 +1,290 @@
+//! Loops and branches of networks as passes of a frame: as many rounds as were declared, each of passes of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ash::vk;
+use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Persistence, ResourceId};
+use tileheap::plan::PlanOptions;
+use tileheap::runtime::import::ImportedBuffer;
+use tileheap::runtime::{Capabilities, Imports};
+use tileheap_tensor::graph::{NodeId, NodeKind};
+use tileheap_tensor::layout::{Convention, Generation};
+use tileheap_tensor::plan::CarryRule;
+use tileheap_tensor::units::Bytes;
+use tileheap_tensor::vulkan::{
+    Decision, HostBuffer, KernelSet, NetworkPasses, NetworkPassesDesc, PassTensor,
+};
+use tileheap_tensor::{ElementType, Graph, GraphBuilder, Layout, TensorId};
+
+use crate::gpu::Gpu;
+use crate::loops::{network, recurrence};
+use crate::rig::{self, Stored, assert_close};
+use tileheap_baselines::tensor::reference::evaluate;
+
+const EXTENT: vk::Extent2D = vk::Extent2D {
+    width: 16,
+    height: 16,
+};
+
+fn count(graph: &Graph, id: TensorId) -> u64 {
+    graph.shape_at(id, &[]).expect("fixed").iter().product()
+}
+
+/// Runs two frames of nothing but the network; its outputs, and the names of the frame's passes.
+fn run_in_frame(
+    gpu: &mut Gpu,
+    graph: &Arc<Graph>,
+    layouts: &[Layout],
+    values: &BTreeMap<TensorId, Vec<f32>>,
+    decisions: &[(NodeId, Decision)],
+) -> (Vec<Vec<f32>>, Vec<String>) {
+    let tile = gpu.tile().clone();
+    let mut frame = FrameBuilder::new("rounds", EXTENT);
+    let mut hosts: Vec<(TensorId, ResourceId, HostBuffer)> = Vec::new();
+    for &id in graph.inputs().iter().chain(graph.outputs()) {
+        let size = count(graph, id) * 4;
+        let outside = Persistence::External(ExternalDesc::in_layout(vk::ImageLayout::UNDEFINED));
+        let name = format!("{} of the caller", graph.tensor(id).name);
+        let resource = frame.resource(name, BufferDesc::new(Bytes(size)), outside);
+        let mut host = HostBuffer::new(&tile, size).expect("a buffer");
+        if let Some(values) = values.get(&id) {
+            host.write_floats(values);
+        }
+        hosts.push((id, resource, host));
+    }
+    let bound: Vec<_> = hosts
+        .iter()
+        .map(|(id, resource, _)| (*id, PassTensor::Plain(*resource)))
+        .collect();
+    let queue = frame.queue("main", vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let all = frame.command_buffer(batch, "all");
+    let desc = NetworkPassesDesc {
+        name: "loop".to_owned(),
+        graph,
+        layouts,
+        values,
+        bound: &bound,
+        decisions,
+        kernels: KernelSet::new(),
+    };
+    let mut passes =
+        NetworkPasses::declare(&tile, &mut frame, all, desc).unwrap_or_else(|error| panic!("{error}"));
+    let frame = frame.build().unwrap_or_else(|error| panic!("{error}"));
+    let named = passes.passes().map(|pass| frame.pass(pass).name.clone());
+    let named = named.collect();
+    let plan = tile
+        .plan(&frame, &PlanOptions::default())
+        .unwrap_or_else(|error| panic!("{error}"));
+    let mut bound = tile.bind(&plan).unwrap_or_else(|error| panic!("{error}"));
+    let buffers: Vec<_> = hosts
+        .iter()
+        .map(|(_, resource, host)| ImportedBuffer {
+            resource: *resource,
+            buffer: host.buffer(),
+        })
+        .collect();
+    for _ in 0..2 {
+        let command_buffer = gpu.primaries(1)[0];
+        let imports = Imports {
+            buffers: &buffers,
+            ..Imports::default()
+        };
+        // SAFETY: the buffers live until the frame was waited for.
+        let recorder = unsafe { bound.begin(&imports) }.expect("a frame");
+        // SAFETY: new, and used once.
+        let mut commands = unsafe { recorder.record(command_buffer, all) }.expect("recording");
+        passes
+            .record(&mut commands)
+            .unwrap_or_else(|error| panic!("{error}"));
+        commands.finish().expect("recorded");
+        // SAFETY: the test has one thread.
+        let number = unsafe { recorder.submit() }.expect("submitted");
+        assert!(bound.wait(number, u64::MAX).expect("waited"));
+    }
+    // SAFETY: every frame was waited for.
+    unsafe { passes.destroy() };
+    // SAFETY: every frame was waited for.
+    unsafe { bound.destroy() };
+    let outputs = hosts[graph.inputs().len()..]
+        .iter()
+        .map(|(id, _, host)| host.read_floats()[..count(graph, *id) as usize].to_vec());
+    let outputs = outputs.collect();
+    for (_, _, host) in hosts {
+        // SAFETY: idle.
+        unsafe { host.destroy() };
+    }
+    (outputs, named)
+}
+
+fn the_node(graph: &Graph, is: fn(&NodeKind) -> bool) -> NodeId {
+    let found = graph.nodes().iter().position(|node| is(&node.kind));
+    NodeId(found.expect("a node of the kind") as u32)
+}
+
+#[test]
+fn a_loop_runs_the_rounds_that_were_declared() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let graph = Arc::new(recurrence());
+    let mut values = rig::values(&graph, &[]);
+    let w = graph.find("w").expect("a constant");
+    values.insert(w, values[&w].iter().map(|weight| weight / 8.0).collect());
+    let node = the_node(&graph, |kind| matches!(kind, NodeKind::Loop(_)));
+    for stored in [
+        Stored::Buffers,
+        Stored::Images(Convention::Texture, Generation::Flat),
+    ] {
+        let layouts = rig::layouts(&graph, |_| stored);
+        for rounds in [0, 1, 4] {
+            let expected = evaluate(&graph, &[], &values, &[(node, rounds)]);
+            let decisions = [(node, Decision::Rounds { rounds, exit: 0 })];
+            let (got, named) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
+            let what = format!("{rounds} rounds in {stored:?}");
+            assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
+            let sums: Vec<_> = named
+                .iter()
+                .filter(|name| name.starts_with("loop/sum"))
+                .cloned()
+                .collect();
+            let wanted: Vec<_> = (0..rounds).map(|round| format!("loop/sum [{round}]")).collect();
+            assert_eq!(sums, wanted, "{what}: {named:?}");
+        }
+    }
+    gpu.finish();
+}
+
+/// A loop in a loop, which begins with a constant, reads another as a parameter, and whose result is an output by itself.
+fn nested() -> Graph {
+    let mut graph = GraphBuilder::new("nested");
+    let x = graph.input("x", ElementType::Float32, [1, 8]);
+    let go_on = graph.input("go on", ElementType::Bool, [1]);
+    let zero = graph.constant("zero", ElementType::Float32, [1, 8]);
+    let step = graph.constant("step", ElementType::Float32, [1, 8]);
+    let left = graph
+        .repeat("outer", &[x, zero, step, go_on], |graph, outer| {
+            graph.leave_unless(outer[3], &[outer[1]]);
+            let inner = graph.repeat("inner", &outer[1..], |graph, inner| {
+                graph.leave_unless(inner[2], &[inner[0]]);
+                let more = graph.operator("more", "add", [], &[inner[0], inner[1]])?[0];
+                graph.carry(more, inner[0]);
+                Ok(())
+            })?[0];
+            let product = graph.operator("product", "mul", [], &[inner, outer[0]])?[0];
+            graph.carry(product, outer[1]);
+            Ok(())
+        })
+        .expect("a loop")[0];
+    graph.output(left);
+    graph.build().unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn loops_in_loops_begin_with_what_they_are_given() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let graph = Arc::new(nested());
+    let values = rig::values(&graph, &[]);
+    let loops: Vec<NodeId> = ["outer", "inner"]
+        .map(|name| {
+            let found = graph.nodes().iter().position(|node| node.name == name);
+            NodeId(found.expect("a loop") as u32)
+        })
+        .to_vec();
+    let layouts = rig::layouts(&graph, |_| Stored::Buffers);
+    for [outer, inner] in [[0, 3], [1, 0], [3, 2]] {
+        let expected = evaluate(&graph, &[], &values, &[(loops[0], outer), (loops[1], inner)]);
+        let decisions = [(loops[0], outer), (loops[1], inner)]
+            .map(|(node, rounds)| (node, Decision::Rounds { rounds, exit: 0 }));
+        let (got, named) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
+        let what = format!("{outer} times {inner} rounds");
+        assert_close(&what, &got[0], &expected[&graph.outputs()[0]], 1e-5);
+        let inside = named.iter().filter(|name| name.starts_with("loop/more")).count() as u64;
+        assert_eq!(inside, outer * inner, "{what}: {named:?}");
+        // And in memory of its own.
+        let mut apart = network(&gpu, &graph, Stored::Buffers, CarryRule::Avoid, &values);
+        let (got, _) = rig::run(&mut gpu, &mut apart, &values, &[], &decisions);
+        assert_close(
+            &format!("{what}, apart"),
+            &got[0],
+            &expected[&graph.outputs()[0]],
+            1e-5,
+        );
+        // SAFETY: the run was waited for.
+        unsafe { apart.destroy() };
+    }
+    gpu.finish();
+}
+
+#[test]
+fn a_branch_takes_the_arm_that_was_declared() {
+    let mut gpu = Gpu::new(Capabilities::empty());
+    let mut graph = GraphBuilder::new("branch");
+    let which = graph.input("which", ElementType::Int32, [1]);
+    let x = graph.input("x", ElementType::Float32, [2, 8]);
+    let y = graph
+        .branch("if", &[which, x], 2, |arm, index, inputs| {
+            let what = if index == 0 { "relu" } else { "tanh" };
+            Ok(vec![
+                arm.operator(&format!("arm {index}"), what, [], &inputs[1..])?[0],
+            ])
+        })
+        .expect("a branch")[0];
+    let z = graph.operator("z", "mul", [], &[y, y]).expect("inferred")[0];
+    graph.output(z);
+    let graph = Arc::new(graph.build().expect("a graph"));
+    let values = BTreeMap::from([(x, rig::noise(3, 16))]);
+    let node = the_node(&graph, |kind| matches!(kind, NodeKind::Branch(_)));
+    let layouts = rig::layouts(&graph, |_| Stored::Buffers);
+    for (arm, of) in [(0, (|x| x.max(0.0)) as fn(f64) -> f64), (1, f64::tanh)] {
+        let expected: Vec<f64> = values[&x].iter().map(|&x| of(x.into()).powi(2)).collect();
+        let decisions = [(node, Decision::Arm(arm))];
+        let (got, named) = run_in_frame(&mut gpu, &graph, &layouts, &values, &decisions);
+        assert_close(&format!("arm {arm}"), &got[0], &expected, 1e-5);
+        assert!(named.contains(&format!("loop/arm {arm}")), "{named:?}");
+        assert!(!named.contains(&format!("loop/arm {}", 1 - arm)), "{named:?}");
+    }
+    gpu.finish();
+}
+
+#[test]
+fn what_was_not_decided_is_named() {
+    let gpu = Gpu::new(Capabilities::empty());
+    let graph = Arc::new(recurrence());
+    let (values, layouts) = (
+        rig::values(&graph, &[]),
+        rig::layouts(&graph, |_| Stored::Buffers),
+    );
+    let mut frame = FrameBuilder::new("refused", EXTENT);
+    let image = frame.image("image", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
+    let bound: Vec<_> = graph
+        .inputs()
+        .iter()
+        .chain(graph.outputs())
+        .map(|&id| (id, PassTensor::Itself(image)))
+        .collect();
+    let queue = frame.queue("main", vk::QueueFlags::COMPUTE);
+    let submit = frame.submit(queue);
+    let batch = frame.batch(submit);
+    let commands = frame.command_buffer(batch, "all");
+    let node = the_node(&graph, |kind| matches!(kind, NodeKind::Loop(_)));
+    let missing_exit = [(node, Decision::Rounds { rounds: 2, exit: 1 })];
+    for decisions in [&[][..], &missing_exit] {
+        let desc = NetworkPassesDesc {
+            name: "refused".to_owned(),
+            graph: &graph,
+            layouts: &layouts,
+            values: &values,
+            bound: &bound,
+            decisions,
+            kernels: KernelSet::new(),
+        };
+        let refused = NetworkPasses::declare(gpu.tile(), &mut frame, commands, desc);
+        let said = refused.expect_err("it cannot be declared").to_string();
+        assert!(
+            said.contains("`rounds`") && said.contains("number of rounds"),
+            "{said}"
+        );
+    }
+    gpu.finish();
+}
