@@ -5,10 +5,12 @@ use crate::rows::{Better, Rows, Table, Unit};
 pub(crate) fn compare(rows: &mut Rows) {
     rows.table(Table {
         name: "allocator",
-        title: "A frame's transients in this machine's memory",
-        says: "Bytes of device memory that the transient images and buffers of a frame need with the sizes and alignments of this machine's \
-               driver, nothing in tile memory: gpu-allocator with everything kept for the frame, gpu-allocator told of the first and the last use of \
-               each (the highest end that it gave out in each of its blocks), and planned arenas.",
+        title: "A frame's resources in this machine's memory",
+        says: "Bytes of device memory for the images and buffers of a frame that share memory, with the sizes and alignments of this \
+               machine's driver and nothing in tile memory. All rows have the same resources with the same lifetimes: transients from first to \
+               last use, histories (two copies where the previous one is read) for the whole frame; externals and dedicated allocations \
+               are in none. gpu-allocator: the highest end that it gave out in each of its blocks, with every resource kept for the whole \
+               frame, and with each freed after its last use. The bound is the most bytes live in one pass, before any rounding.",
         unit: Unit::Bytes,
         better: Better::Lower,
     });
@@ -33,10 +35,11 @@ mod on_device {
     use gpu_allocator::vulkan::{
         Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
     };
-    use tileheap::frame::{Frame, Persistence, ResourceId, ResourceKind};
+    use tileheap::frame::{Frame, ResourceKind};
     use tileheap::measure::ResourceRequirements;
-    use tileheap::plan::{PlanOptions, Strategy, plan};
+    use tileheap::plan::{Home, Placement, PlanOptions, Strategy, plan};
     use tileheap::runtime::{Capabilities, Context, ContextDesc};
+    use tileheap::units::Span;
 
     use crate::planning::random;
     use crate::rows::{Rows, Side};
@@ -69,10 +72,23 @@ mod on_device {
             lazy: false,
             ..PlanOptions::default()
         };
-        let totals = plan(frame, &needs, tile.profile(), &options)?.totals;
-        let kept = with_allocator(context, frame, &needs.resources, false);
-        let freed = with_allocator(context, frame, &needs.resources, true);
-        rows.add(case, "bound", Side::Bound, Some(totals.arena_peak_live.0 as f64));
+        let plan = plan(frame, &needs, tile.profile(), &options)?;
+        let shared: Vec<&Placement> = plan
+            .placements
+            .iter()
+            .filter(|placement| placement.home == Home::Arena)
+            .collect();
+        let size = |placement: &Placement| needs.resources[placement.resource.index()].size.0;
+        let live = frame.pass_ids().map(|pass| {
+            let live = shared
+                .iter()
+                .filter(|placement| placement.span.contains(pass.step()));
+            live.map(|placement| size(placement)).sum::<u64>()
+        });
+        let bound = live.max().unwrap_or(0);
+        let kept = with_allocator(context, frame, &needs.resources, &shared, false);
+        let freed = with_allocator(context, frame, &needs.resources, &shared, true);
+        rows.add(case, "bound", Side::Bound, Some(bound as f64));
         rows.add(case, "gpu-allocator, all kept", Side::Baseline, Some(kept));
         rows.add(
             case,
@@ -84,13 +100,19 @@ mod on_device {
             case,
             "planned arenas",
             Side::Ours,
-            Some(totals.arena_bytes.0 as f64),
+            Some(plan.totals.arena_bytes.0 as f64),
         );
         Ok(())
     }
 
     /// The highest ends in all of the allocator's blocks, summed.
-    fn with_allocator(context: &Context, frame: &Frame, needs: &[ResourceRequirements], free: bool) -> f64 {
+    fn with_allocator(
+        context: &Context,
+        frame: &Frame,
+        needs: &[ResourceRequirements],
+        placements: &[&Placement],
+        free: bool,
+    ) -> f64 {
         let capabilities = context.tile().capabilities();
         let desc = AllocatorCreateDesc {
             instance: context.instance().clone(),
@@ -103,16 +125,14 @@ mod on_device {
         let mut allocator = Allocator::new(&desc).expect("an allocator");
         let ordinary = context.tile().profile().ordinary_type_bits();
         let mut ends = BTreeMap::new();
-        let mut live: Vec<(ResourceId, Allocation)> = Vec::new();
+        let mut live: Vec<(Span, Allocation)> = Vec::new();
         for pass in frame.pass_ids() {
-            for id in frame.resource_ids() {
-                let resource = frame.resource(id);
-                if resource.persistence != Persistence::Transient
-                    || frame.lifetime_of(id).first != pass.step()
-                {
-                    continue;
-                }
-                let needs = &needs[id.index()];
+            let begin = placements
+                .iter()
+                .filter(|placement| placement.span.first == pass.step());
+            for placement in begin {
+                let resource = frame.resource(placement.resource);
+                let needs = &needs[placement.resource.index()];
                 let allocation = allocator.allocate(&AllocationCreateDesc {
                     name: &resource.name,
                     requirements: ash::vk::MemoryRequirements {
@@ -129,11 +149,11 @@ mod on_device {
                 let block = unsafe { allocation.memory() }.as_raw();
                 let end = ends.entry(block).or_insert(0);
                 *end = (allocation.offset() + allocation.size()).max(*end);
-                live.push((id, allocation));
+                live.push((placement.span, allocation));
             }
             if free {
-                let is_over = |id: ResourceId| frame.lifetime_of(id).end.0 <= pass.step().0 + 1;
-                for (_, allocation) in live.extract_if(.., |(id, _)| is_over(*id)) {
+                let is_over = |span: Span| span.end.0 <= pass.step().0 + 1;
+                for (_, allocation) in live.extract_if(.., |(span, _)| is_over(*span)) {
                     allocator.free(allocation).expect("it was allocated there");
                 }
             }
