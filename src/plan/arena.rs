@@ -7,7 +7,11 @@ use crate::frame::{Frame, PassId, Persistence, ResourceId, Version};
 use crate::measure::{Dedicated, Requirements};
 use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Run, Span};
-use tileheap_pack::{self, Item, ProblemDesc};
+use std::ops::ControlFlow;
+use tileheap_pack::{self, Item, ProblemDesc, Steps};
+
+/// Steps of searching where the cheap rules miss the lower bound: a few milliseconds at most.
+const SEARCH: Steps = Steps(4096);
 
 /// Every placement, and the run of each resource.
 pub(super) struct Placed {
@@ -206,11 +210,15 @@ fn pack_arena(
         }
     }
     let problem = problem.build()?;
-    let strategy = match options.strategy {
-        Strategy::Fast => tileheap_pack::Strategy::FirstFitByBirth,
-        _ => tileheap_pack::Strategy::Quick,
+    let packing = match options.strategy {
+        Strategy::Fast => tileheap_pack::pack(&problem, tileheap_pack::Strategy::FirstFitByBirth),
+        _ => {
+            let mut watch = |_| ControlFlow::Continue(());
+            let auto = tileheap_pack::Strategy::Auto;
+            let answer = tileheap_pack::minimise(&problem, auto, SEARCH, &mut watch);
+            answer.packing.unwrap_or_default() // No item has a highest offset: there is one.
+        }
     };
-    let packing = tileheap_pack::pack(&problem, strategy);
     let memory_type = group[0].0;
     let heap = &profile.heaps[profile.memory_types[memory_type as usize].heap as usize];
     let limit = heap.size.min(profile.limits.max_allocation);
