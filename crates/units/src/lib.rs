@@ -9,6 +9,8 @@
 //! assert!(!Span::new(0, 3).overlaps(Span::new(3, 9))); // half-open: [0, 3) and [3, 9)
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod random;
 
 use std::fmt;
@@ -106,8 +108,7 @@ impl std::iter::Sum for Bytes {
     }
 }
 
-/// Prints digits in groups of three: `8,355,840 B`.
-/// Exactly; `{:#}` for people, with a unit and a tenth of it.
+/// Prints the exact number with digits in groups of three; `{:#}` rounds it to a tenth of a unit.
 ///
 /// ```
 /// # use tileheap_units::Bytes;
@@ -180,11 +181,11 @@ impl fmt::Display for Alignment {
 #[serde(transparent)]
 pub struct Step(pub u32);
 
-/// A stretch of steps, half-open: `[first, end)`. Empty when `first >= end`.
+/// A range of steps, half-open: `[first, end)`. Empty when `first >= end`.
 ///
 /// ```text
 /// step   0   1   2   3   4
-///            [first  end)        Span { first: 1, end: 3 } lives in steps 1 and 2
+///            [first  end)        Span { first: 1, end: 3 } has steps 1 and 2
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Span {
@@ -232,8 +233,8 @@ impl fmt::Display for Span {
 
 /// A run of consecutive elements in a flat table, half-open.
 ///
-/// Plans and frames keep one flat vector per kind of thing and refer into it by runs: a frame of hundreds of passes is
-/// then a handful of allocations.
+/// Plans and frames keep one flat vector per type and refer to it by runs: a frame of hundreds of passes is then a handful of
+/// allocations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Run {
     /// Index of the first element.
