@@ -1,33 +1,32 @@
-//! The allocation graph of a packing: who takes bytes over from whom.
+//! The allocation graph of a packing: which item reuses whose bytes.
 //!
 //! ```text
 //! offset                                  source ─4─► a ─4─► c ─4─► sink
 //!   7 ┤┌── b ──┐                          source ─3─► b ─3─► c ─3─► sink
 //!   4 ┤├── a ──┤┌───── c ─────┐
-//!   0 ┼┴───────┴┴─────────────┴──► steps  the source's weights are the buffer, 7; at every item as much comes as goes
+//!   0 ┼┴───────┴┴─────────────┴──► steps  the source's weights sum to the height, 7; at every item as much flows in as out
 //! ```
-//! Source: NNC's [article](crate::tensor#sources), "Basic Structure". The graph follows from a packing alone, whatever made it; of NNC's own
-//! rule it is the graph that the rule built.
+//! Source: NNC's article, "Basic Structure". The graph follows from a packing alone, however it was found.
 
 use super::byte_owners::ByteOwners;
 use super::check::sizes;
 use super::{Error, Packing, Problem, Result};
 use crate::units::Bytes;
 
-/// Bytes that go from one item to the next.
+/// Bytes that one item leaves to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AllocationEdge {
-    /// Who had them; `None` for the buffer before anyone (the dummy source).
+    /// The item that had them; `None` for the source.
     pub from: Option<u32>,
-    /// Who takes them; `None` for the buffer when all are gone (the dummy sink).
+    /// The item that reuses them; `None` for the sink.
     pub to: Option<u32>,
-    /// Where they begin.
+    /// Their offset.
     pub offset: Bytes,
-    /// How many: the edge's weight.
+    /// Their number: the edge's weight.
     pub size: Bytes,
 }
 
-/// Who takes bytes over from whom: an acyclic graph with a source and a sink. Items that take no bytes are not in it.
+/// Which item reuses whose bytes: an acyclic graph with a source and a sink. Items that take no bytes are not in it.
 ///
 /// ```
 /// use tileheap_pack::{AllocationGraph, Item, Problem, Strategy, pack};
@@ -44,9 +43,9 @@ pub struct AllocationEdge {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocationGraph {
-    /// By giver, taker and offset.
+    /// Sorted by ends and offset.
     pub edges: Vec<AllocationEdge>,
-    /// Bytes of the buffer.
+    /// Bytes of the block.
     pub height: Bytes,
 }
 
@@ -54,7 +53,7 @@ impl AllocationGraph {
     /// The graph of a packing. O(n²) at worst.
     ///
     /// # Errors
-    /// The packing is none of the problem's: see [`check`](super::check()).
+    /// The packing is not a valid packing of the problem: see [`check`](super::check()).
     pub fn of(problem: &Problem, packing: &Packing) -> Result<AllocationGraph> {
         super::check(problem, packing)?;
         let items = problem.items();
@@ -101,8 +100,8 @@ impl AllocationGraph {
         })
     }
 
-    /// Judges the flow: as many bytes come to every item as it has and as go from it, each edge leads from an item to a
-    /// later one, and the source's weights are the buffer.
+    /// Checks the flow: as many bytes flow into every item as it has and as flow out, each edge leads from an item to a
+    /// later one, and the source's weights sum to the height.
     ///
     /// # Errors
     /// The first item (`None`: source and sink) at which it does not hold.

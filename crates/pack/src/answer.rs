@@ -1,4 +1,4 @@
-//! What the engine answers, and how much it may look.
+//! Answers, verdicts and budgets.
 
 use std::ops::ControlFlow;
 
@@ -23,27 +23,27 @@ impl Default for Steps {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// No packing is lower, none exists, or no choice is weight more: whatever was asked.
+    /// The answer is proved: no packing is lower, none exists, or no selection has a greater weight.
     Proved,
     /// The best that was found within the steps.
     #[default]
     OutOfSteps,
-    /// The best that was found before the caller's callback had enough.
+    /// The best that was found before the callback ended the search.
     Interrupted,
 }
 
-/// Where a search is; shown to the caller now and then, who may end it.
+/// The progress of a search, as its callback sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Steps so far.
     pub steps: Steps,
-    /// The lowest height so far; for [`select`](super::select()) the greatest weight.
+    /// The lowest height so far; for [`select`](super::select()) the largest weight.
     pub best: Option<u64>,
-    /// What nothing can go below; for [`select`](super::select()) above.
+    /// The lower bound; for [`select`](super::select()) the upper bound.
     pub bound: u64,
 }
 
-/// A caller's callback: `Break` ends the search, and the answer says [`Verdict::Interrupted`].
+/// A caller's callback: `Break` ends the search, and the answer is [`Verdict::Interrupted`].
 pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// The answer of [`minimise`](super::minimise()) and [`fit`](super::fit()); by default, that nothing is known.
@@ -51,7 +51,7 @@ pub type Watch<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 pub struct Answer {
     /// The lowest packing that was found; none where upper bounds of offsets or a capacity were not met.
     pub packing: Option<Packing>,
-    /// What no packing goes below.
+    /// The lower bound of every packing.
     pub bound: Bytes,
     /// Proved: the packing is the lowest (of `minimise`), there is one (of `fit`), or there is none.
     pub verdict: Verdict,

@@ -1,4 +1,4 @@
-//! Placing in the order of births: only what is alive can be in the way, so that the free gaps are all there is to know.
+//! Placement in order of first use: only live units conflict, so that the free gaps are all the state there is.
 //!
 //! ```text
 //! offset
@@ -23,12 +23,12 @@ pub(super) struct ByBirth {
     /// Those that take bytes at some step, in the order of dying.
     deaths: Vec<u32>,
     gaps: Gaps,
-    /// What is in the way of a unit with conflicts.
+    /// Blocks that conflict with a unit.
     blocks: Vec<(u64, u64)>,
 }
 
 impl ByBirth {
-    /// Offsets of all units: in the order of births, at one step those that live longest first; last those without a life.
+    /// Offsets of all units: in order of first use, at one step the longest lifetime first; empty lifetimes last.
     pub(super) fn place(
         &mut self,
         problem: &Problem,
@@ -37,7 +37,7 @@ impl ByBirth {
         offsets: &mut Vec<u64>,
     ) {
         self.sort(problem);
-        // What is fixed, or wakes again, is in the way before it is born; a gap may lie outside an item's bounds.
+        // Fixed units and groups with gaps block bytes before their first use; a gap may lie outside an item's bounds.
         if problem.is_irregular() {
             in_order.place(problem, &self.births, fit, offsets);
         } else {
@@ -119,7 +119,7 @@ impl Gaps {
         self.gaps.push((0, u64::MAX));
     }
 
-    /// Takes bytes where the rule says; gives their offset.
+    /// Takes bytes by the rule; returns their offset.
     fn take(&mut self, fit: Fit, size: u64, alignment: Alignment) -> u64 {
         let fits = |&(index, &(start, end)): &(usize, &(u64, u64))| {
             let offset = gap::align_up(start, alignment)?;

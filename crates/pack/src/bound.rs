@@ -1,13 +1,13 @@
-//! What no packing can go below.
+//! The lower bound of every packing.
 
 use super::Problem;
 use super::by_step::is_dense;
 use super::gap::{ROOM, align_up};
 use crate::units::{Bytes, Span};
 
-/// The peak of the live set: no packing is lower.
+/// The peak of the live set, a lower bound of the height of every packing.
 ///
-/// The most bytes alive at one step, a group counted once; at least the end of every item at its fixed or lowest offset.
+/// The most bytes live at one step, a group counted once; at least the end of every item at its fixed or lowest offset.
 /// Alignment, conflicts and the gaps that fixed items leave do not count, so that the optimum may be higher.
 pub fn lower_bound(problem: &Problem) -> Bytes {
     Bounder::default().lower_bound(problem)
@@ -37,7 +37,7 @@ impl Bounder {
         let peak = if is_dense(end, units.len()) {
             self.changes.clear();
             self.changes.resize(end as usize + 1, 0);
-            self.each_life(problem, |bounder, span, size| {
+            self.each_lifetime(problem, |bounder, span, size| {
                 let (first, end) = (span.first.0 as usize, span.end.0 as usize);
                 bounder.changes[first] = bounder.changes[first].wrapping_add(size);
                 bounder.changes[end] = bounder.changes[end].wrapping_sub(size);
@@ -45,7 +45,7 @@ impl Bounder {
             peak(self.changes.iter().copied())
         } else {
             self.events.clear();
-            self.each_life(problem, |bounder, span, size| {
+            self.each_lifetime(problem, |bounder, span, size| {
                 bounder.events.push((span.first.0, size));
                 bounder.events.push((span.end.0, size.wrapping_neg()));
             });
@@ -59,8 +59,8 @@ impl Bounder {
         Bytes(peak.max(least))
     }
 
-    /// Calls `live` with every stretch in which a unit takes its bytes: for a group, the union of its members' lives.
-    fn each_life(&mut self, problem: &Problem, mut live: impl FnMut(&mut Bounder, Span, u64)) {
+    /// Calls `live` with every stretch in which a unit takes its bytes: for a group, the union of its members' lifetimes.
+    fn each_lifetime(&mut self, problem: &Problem, mut live: impl FnMut(&mut Bounder, Span, u64)) {
         for unit in &problem.units {
             if unit.hull.is_empty() {
                 continue;

@@ -1,6 +1,6 @@
-//! Bytes and who had them last.
+//! The last owner of every byte.
 
-/// Stretches of bytes, ascending and apart, each with its owner.
+/// Disjoint ranges of bytes, ascending, each with its owner.
 #[derive(Clone, Debug)]
 pub struct ByteOwners<T>(Vec<(u64, u64, T)>);
 
@@ -11,7 +11,7 @@ impl<T> Default for ByteOwners<T> {
 }
 
 impl<T: Copy> ByteOwners<T> {
-    /// Takes a stretch of bytes over; adds to `lost` what of it somebody had.
+    /// Makes `owner` the owner of `[first, end)`; appends the parts that had another owner to `lost`.
     pub fn take(&mut self, first: u64, end: u64, owner: T, lost: &mut Vec<(u64, u64, T)>) {
         let from = self.0.partition_point(|&(_, before, _)| before <= first);
         let until = from + self.0[from..].partition_point(|&(after, _, _)| after < end);

@@ -1,15 +1,15 @@
-//! The judge: a slow check of a packing that shares nothing with those who make them.
+//! The checker: slow, and it shares no code with the strategies.
 
 use super::{Error, Item, Packing, Problem, Result};
 use crate::units::{Alignment, Bytes};
 
-/// Accepts or refuses a packing, by looking at every pair of items: O(n²).
+/// Checks a packing, every pair of items: O(n²).
 ///
-/// A group takes its largest size, at one offset, while any of its members lives. The capacity is not judged: a packing that
-/// passes it is a right answer to a problem that may have no other.
+/// A group takes its largest size, at one offset, while any of its members is live. The capacity is not checked: see
+/// [`Packing::fits`].
 ///
 /// # Errors
-/// The first thing that is wrong, with the items by index.
+/// The first violation, with the items by index.
 pub fn check(problem: &Problem, packing: &Packing) -> Result<()> {
     let items = problem.items();
     let offsets = &packing.offsets;

@@ -1,4 +1,4 @@
-//! Hill climbing: what makes the peak trades places in the order with what is under it, and everything is placed anew.
+//! Hill climbing: a unit at the peak and one below it are swapped in the order, and everything is placed again.
 //!
 //! Source: the rule of TVM's USMP `hill_climb` and Arm Vela's allocator; a fixed series of chances in place of theirs.
 
@@ -18,7 +18,7 @@ pub(super) struct Climb {
 }
 
 impl Climb {
-    /// Starts from `order`; calls `found` with offsets whenever they are lower than all before. `go_on` is asked
+    /// Starts from `order`; calls `found` with offsets whenever they are lower than all before. `go_on` is called
     /// before each try.
     ///
     /// Complexity: each try places everything anew.

@@ -1,17 +1,17 @@
-//! What can be wrong with a problem or with a packing.
+//! Errors of problems and packings.
 
 use crate::units::{Alignment, Bytes, Span};
 
 /// What the functions of this crate return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with a packing problem, or with a packing that was judged.
+/// An invalid packing problem, or an invalid packing.
 ///
 /// Items are named by their index in the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A conflict names an item that is not there.
+    /// A conflict names an item that does not exist.
     #[error("conflict ({a}, {b}): the problem has {items} items")]
     UnknownItem {
         /// First of the pair.
@@ -54,7 +54,7 @@ pub enum Error {
         group: Alignment,
     },
     /// An offset is not a multiple of the alignment (of a group: of the least common multiple).
-    #[error("item {item} is at {offset}, which is no multiple of {alignment}")]
+    #[error("item {item} is at {offset}, which is not a multiple of {alignment}")]
     Misaligned {
         /// The item.
         item: u32,
@@ -76,7 +76,7 @@ pub enum Error {
         alignment: Alignment,
     },
     /// Two items are fixed at the same bytes and must not share them.
-    #[error("items {a} and {b} are fixed at bytes that both take and must not share")]
+    #[error("items {a} and {b} conflict and are fixed at overlapping bytes")]
     FixedCollision {
         /// The lower index.
         a: u32,
@@ -145,16 +145,16 @@ pub enum Error {
         /// Where `b` was placed.
         b_offset: Bytes,
     },
-    /// Two items that live at the same time share bytes.
-    #[error("items {a} {a_span} and {b} {b_span} live together and share bytes from {offset} to {end}")]
+    /// Two items with overlapping lifetimes share bytes.
+    #[error("items {a} {a_span} and {b} {b_span} overlap in time and share bytes from {offset} to {end}")]
     Overlap {
         /// The lower index.
         a: u32,
         /// The higher index.
         b: u32,
-        /// Life of `a`.
+        /// Lifetime of `a`.
         a_span: Span,
-        /// Life of `b`.
+        /// Lifetime of `b`.
         b_span: Span,
         /// First byte that both take.
         offset: Bytes,
@@ -174,21 +174,21 @@ pub enum Error {
         end: Bytes,
     },
     /// A height that is not the end of the highest item.
-    #[error("the packing claims a height of {claimed}; its highest item ends at {end}")]
+    #[error("the packing has a height of {claimed}, but its highest item ends at {end}")]
     WrongHeight {
-        /// What the packing says.
+        /// The packing's own height.
         claimed: Bytes,
         /// Where its highest item ends.
         end: Bytes,
     },
-    /// An allocation graph that loses bytes or makes them.
-    #[error("allocation graph: {} has {size}, {into} come and {out} go", whose(*.item))]
+    /// An allocation graph that does not conserve bytes.
+    #[error("allocation graph: {} has {size}, but {into} flow in and {out} flow out", whose(*.item))]
     Flow {
         /// The item; `None` for the buffer itself, its source and its sink.
         item: Option<u32>,
-        /// Bytes that come to it (to the sink).
+        /// Bytes that flow in (into the sink).
         into: Bytes,
-        /// Bytes that go from it (from the source).
+        /// Bytes that flow out (of the source).
         out: Bytes,
         /// Bytes that it has.
         size: Bytes,
@@ -204,7 +204,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The item that the fault is about, or the first of two.
+    /// The item that the error is about, or the first of two.
     pub fn item(&self) -> Option<u32> {
         match *self {
             Error::UnknownItem { .. }

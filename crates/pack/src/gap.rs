@@ -1,4 +1,4 @@
-//! The two rules by which an offset is chosen among blocks that are in the way.
+//! First fit and best fit: the offset that an item takes between blocks that conflict with it.
 
 use crate::units::Alignment;
 

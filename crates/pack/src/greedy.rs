@@ -10,11 +10,11 @@ pub(super) struct Greedy {
     order: Vec<u32>,
     /// What is sorted by.
     keys: Vec<u128>,
-    /// Units by first step; those that live at no step left out.
+    /// Units by first step; those with empty spans left out.
     births: Vec<u32>,
     /// Last steps and sizes of the same, by last step.
     deaths: Vec<(u32, u64)>,
-    /// Live bytes of each step at which something is born, and how many units are born up to it.
+    /// Live bytes of each step at which a unit is first used, and how many units are first used up to it.
     steps: Vec<(Reverse<u128>, u32)>,
     /// Over `births`, a binary tree of the last steps of those that are not yet in the order.
     latest: Latest,
@@ -39,8 +39,8 @@ impl Greedy {
         &self.order
     }
 
-    /// The step with the most live bytes first; of those alive there, the largest first. A group counts from its first
-    /// birth to its last death.
+    /// The step with the most live bytes first; of the units live there, the largest first. A group counts from its
+    /// first use to its last.
     ///
     /// Source: Greedy by Breadth, as above.
     pub(super) fn by_breadth(&mut self, problem: &Problem) -> &[u32] {
@@ -66,7 +66,7 @@ impl Greedy {
             }
             self.order[from..].sort_unstable_by_key(|&index| (Reverse(units[index as usize].size), index));
         }
-        // Those that never live come last.
+        // Units with empty spans come last.
         self.order
             .extend((0..units.len() as u32).filter(|&index| units[index as usize].hull.is_empty()));
         &self.order
@@ -152,7 +152,7 @@ mod tests {
     use crate::units::SplitMix64;
     use crate::units::{Alignment, Bytes, Span, Step};
 
-    /// The rule as it is written down: for every step by live bytes, whoever lives there and has no place yet.
+    /// The rule as it is written down: for every step by live bytes, the live units that are not placed yet.
     fn breadth_as_defined(items: &[Item]) -> Vec<u32> {
         let live = |step| {
             items

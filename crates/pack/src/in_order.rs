@@ -1,4 +1,4 @@
-//! Placing in any order, whatever is fixed, grouped, bounded or in conflict.
+//! Placement in a given order, with fixed offsets, groups, bounds and conflicts.
 
 use super::gap::{self, Fit, UNPLACED};
 use super::timetable::{MANY, Timetable};
@@ -8,11 +8,11 @@ use crate::units::Bytes;
 /// Scratch memory of placing in order.
 #[derive(Debug, Default)]
 pub(super) struct InOrder {
-    /// Every life that is placed.
+    /// Every lifetime that is placed.
     shelf: Shelf,
-    /// The same where lives are many.
+    /// The same where there are many.
     timetable: Timetable,
-    /// What is in the way of a group, or of a unit with conflicts or a lowest offset.
+    /// Blocks that constrain a group, or of a unit with conflicts or a lowest offset.
     blocks: Vec<(u64, u64)>,
 }
 
@@ -91,7 +91,7 @@ impl InOrder {
         self.enter(problem, index, offset);
     }
 
-    /// Enters every life of a unit.
+    /// Enters every span of a unit.
     fn enter(&mut self, problem: &Problem, index: u32, offset: u64) {
         let unit = &problem.units[index as usize];
         for span in problem.spans(unit) {

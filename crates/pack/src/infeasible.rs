@@ -1,7 +1,7 @@
-//! Why nothing fits: few items that cannot be packed together.
+//! Why nothing fits: a small set of items that cannot be packed together.
 //!
 //! ```text
-//! capacity ┄┄┄┄┄┄┄┄┄┄┄┄┄┄        more bytes alive at one step than there are: the fewest of them that are too many.
+//! capacity ┄┄┄┄┄┄┄┄┄┄┄┄┄┄        more bytes live at one step than the capacity: the fewest items that exceed it.
 //!   ├── b ──┤├── c ──┤           Otherwise ever smaller stretches of a list are left out, as long as what is left stays
 //!   ├────── a ───────┤  …        impossible; from lists in several orders the smallest that is left is the answer.
 //! ```
@@ -90,7 +90,7 @@ impl InfeasibleSubset {
             all.extend(model.pieces.iter().map(|piece| piece.unit));
             return false;
         }
-        // Without the smallest they stand on each other within the capacity, if nothing else is asked of them.
+        // Without the smallest they fit, stacked, if they have no other constraints.
         let plain = |&unit: &u32| {
             let unit = &problem.units[unit as usize];
             unit.alignment == Alignment::ONE && unit.bounds() == (0, u64::MAX)
@@ -132,7 +132,7 @@ impl InfeasibleSubset {
         Conflict { items, minimal }
     }
 
-    /// Leaves out ever smaller stretches of a list, as long as what is `left` stays impossible; says whether it is certain that
+    /// Leaves out ever smaller stretches of a list, as long as what is `left` stays impossible; returns whether it is certain that
     /// nothing more can be left out.
     fn leave_out(
         &mut self,

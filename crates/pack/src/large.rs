@@ -54,7 +54,7 @@ impl Large {
             if size(by_size[cut]).saturating_mul(LARGER) > size(by_size[cut - 1]) {
                 continue;
             }
-            // What is fixed is in the way however small it is.
+            // Fixed units block bytes however small they are.
             let is_fixed = |&&index: &&u32| problem.units[index as usize].fixed.is_some();
             first.clear();
             first.extend_from_slice(&by_size[..cut]);

@@ -1,30 +1,32 @@
-//! The placement engine: lives, sizes and alignments in, offsets out.
+//! Packs lifetimes and sizes into memory: items in, offsets out.
 //!
 //! ```text
 //! offset                                  items: span × size
 //!   7 ┤┌── b ──┐                          a [0, 3) × 4     b [0, 3) × 3
 //!   4 ┤├── a ──┤┌───── c ─────┐           c [3, 9) × 7
-//!   0 ┼┴───────┴┴─────────────┴──► steps  height 7 = the peak of the live set: nothing can be lower
+//!   0 ┼┴───────┴┴─────────────┴──► steps  height 7, the peak of the live set: the lower bound
 //! ```
-//! A [`ProblemDesc`] is validated into a [`Problem`]: lives, sizes, alignments, fixed offsets, bounds of offsets, groups that
-//! share one offset, pairs that must not share bytes, a capacity. Asked of it are
-//! - [`minimise`]: the smallest block;
-//! - [`fit`]: a packing within the capacity, or the proof that there is none, with the items that make it impossible;
-//! - [`select`]: what to keep in a block that is too small for all, so that it is weight most; [`spread`], the same over several
-//!   memories in order of preference;
-//! - [`pack()`]: what one [`Strategy`] finds; a [`Packer`] keeps the memory of all of these for the next problem.
+//! A [`ProblemDesc`] is validated into a [`Problem`]: lifetimes, sizes, alignments, fixed offsets, bounds of offsets, groups that
+//! share one offset, pairs that must not share bytes, a capacity. For a problem,
+//! - [`minimise`] finds the smallest block;
+//! - [`fit`] finds a packing within the capacity, or proves that there is none and names the items that cause it;
+//! - [`select`] keeps the items of largest weight in a block that is too small for all; [`spread`] does so over several memories
+//!   in order of preference;
+//! - [`pack()`] runs one strategy, a built-in [`Strategy`] or your own [`PackingStrategy`].
 //!
-//! Each answer has a bound and a [`Verdict`]. [`lower_bound`] says what no packing can go below; [`check`] judges one without
-//! knowing how it was made; an [`AllocationGraph`] says who takes bytes over from whom. A [`Shelf`] is for planners that decide item by item whether something is placed at all.
+//! A [`Packer`] has the same functions and reuses its memory for the next problem. Each answer has a bound and a [`Verdict`].
+//! [`lower_bound`] is the peak of the live set; [`check`] judges a packing independently of how it was found; an
+//! [`AllocationGraph`] tells which item reuses whose bytes. A [`Shelf`] is for planners that decide item by item whether to place
+//! one at all, and [`relaxation`] for searches of your own.
 //!
-//! The same problem and budget of [`Steps`] give the same answer on every machine: nothing looks at a clock. A caller that has
-//! to, ends a search by its callback, and the answer says so.
+//! The same problem and budget of [`Steps`] give the same answer on every machine: no clock is read. A caller that needs a time
+//! limit ends a search through its callback.
 //!
-//! Not done: the exact search does not propagate what must lie above or below what (edge finding), and takes no models of more
-//! than a million places of items in columns; parts that share no step are searched apart, so that this is about one part. Of
-//! items that cannot be packed together few are named, none of which can be left out, but fewer may do. The spread over several
-//! memories decides one memory after another. Where thousands of items of all sizes are on offer, a selection may be a percent or
-//! two below the best, and takes a second: on the training step of an LSTM in 0.25 MiB, 0.988 of it.
+//! # Limits
+//! It plans and does not allocate at run time. The exact search does no edge finding, and takes no models of more than a million
+//! places of items in columns; parts that share no step are searched apart, so that this limits one part. An infeasible subset is
+//! minimal, but a smaller one may exist. [`spread`] decides one memory after another. With thousands of items of all sizes, a
+//! selection may be a percent or two below the optimum and take a second: on the training step of an LSTM in 0.25 MiB, 0.988 of it.
 //!
 //! ```
 //! use tileheap_pack::{Item, Problem, Strategy, lower_bound, pack};

@@ -185,7 +185,7 @@ impl Packer {
         }
     }
 
-    /// The same for so few units that nobody counts what a rule takes, those first that reach the bound most often.
+    /// The same for few units, whose cost is not counted: first the rules that reach the bound most often.
     fn try_cheap_for_few(&mut self, problem: &Problem, search: &mut SearchState<'_>) {
         let cheaper = if is_odd(problem) {
             1
@@ -203,7 +203,7 @@ impl Packer {
         }
     }
 
-    /// Steps that placing everything in order counts for: what lives at the same time is looked at, half of it placed.
+    /// Steps to charge for placing everything in order: units with overlapping lifetimes are scanned, half of them placed.
     fn work_in_order(&mut self, problem: &Problem) -> u64 {
         let counts = self.rules.conflicts.count(problem);
         let others = counts.iter().map(|&others| u64::from(others));
@@ -358,7 +358,7 @@ impl Packer {
     }
 }
 
-/// Whether something else than others may hold items up, or others that live at other times.
+/// Whether alignments, bounds or conflicts beyond overlapping lifetimes may raise items.
 fn is_odd(problem: &Problem) -> bool {
     problem.is_irregular() || !problem.conflicts().is_empty() || is_padded(problem)
 }

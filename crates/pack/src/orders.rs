@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::Problem;
 
-/// Most bytes times steps first; of equals the earliest born. A group counts from its first birth to its last death.
+/// Most bytes times steps first; of equals the first used. A group counts from its first use to its last.
 pub(super) fn by_area(problem: &Problem, order: &mut Vec<u32>) {
     order.clear();
     order.extend(0..problem.units.len() as u32);
@@ -24,9 +24,9 @@ pub(super) struct Conflicts {
 }
 
 impl Conflicts {
-    /// Those in the way of the most others first; of equals the earliest born, of those the one declared first.
+    /// Most conflicts first; of equals the first used, of those the one declared first.
     ///
-    /// Others are counted by life, from a group's first birth to its last death, and by declared conflict. O(n log n). Source:
+    /// Overlapping lifetimes, of a group from its first use to its last, and declared conflicts count. O(n log n). Source:
     /// TVM's USMP `greedy_by_conflicts`, which breaks ties by size: on IOPDDL S_1 that and this reach the same height.
     pub(super) fn order(&mut self, problem: &Problem, order: &mut Vec<u32>) {
         self.count(problem);

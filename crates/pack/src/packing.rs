@@ -1,4 +1,4 @@
-//! Where everything is.
+//! Packings.
 
 use serde::{Deserialize, Serialize};
 

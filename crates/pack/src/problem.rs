@@ -6,29 +6,29 @@ use super::error::Result;
 use super::gap::UNPLACED;
 use crate::units::{Alignment, Bytes, Run, Span};
 
-/// Something that needs bytes for a while.
+/// A resource to place: a size, an alignment and a lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Item {
-    /// When it lives. An item with an empty span gets an offset, and never stands in another's way because of its life. A life
-    /// with gaps is a group of items, one for each span: see [`Item::together`].
+    /// Its lifetime. An item with an empty span gets an offset and conflicts with none by time. A lifetime with gaps is a group of
+    /// items, one for each span: see [`Item::together`].
     pub span: Span,
-    /// How many bytes it takes; 0 is allowed, takes none and is in nobody's way.
+    /// Its size; an item of 0 bytes conflicts with none.
     pub size: Bytes,
     /// Its offset is a multiple of this.
     pub alignment: Alignment,
-    /// Where it has to be.
+    /// Its offset, where that is given.
     pub fixed: Option<Bytes>,
     /// The lowest offset it may have.
     #[serde(default)]
     pub lowest: Bytes,
-    /// The highest offset it may have. Like a capacity, cheap strategies aim at it and [`Packing::fits`] says whether they
-    /// kept it; the answers of [`fit`](super::fit()) and [`minimise`](super::minimise()) keep it.
+    /// The highest offset it may have. Like a capacity, cheap strategies aim at it and [`Packing::fits`] tells whether they
+    /// met it; the answers of [`fit`](super::fit()) and [`minimise`](super::minimise()) keep it.
     ///
     /// [`Packing::fits`]: super::Packing::fits
     #[serde(default)]
     pub highest: Option<Bytes>,
     /// Items of one group share one offset. The group takes its largest size, aligned to the least common multiple,
-    /// while any of its members lives.
+    /// while any of its members is live.
     pub together: Option<u32>,
 }
 
@@ -67,9 +67,9 @@ impl Item {
 pub struct ProblemDesc {
     /// The items; everything else names them by index.
     pub items: Vec<Item>,
-    /// Pairs that must not share bytes, whatever their lives. Repetition and order do not matter.
+    /// Pairs that must not share bytes, whatever their lifetimes. Repetition and order do not matter.
     pub conflicts: Vec<(u32, u32)>,
-    /// The bytes that are there. Strategies do not look at it: see [`Packing::fits`](super::Packing::fits).
+    /// The size of the memory. Strategies ignore it: see [`Packing::fits`](super::Packing::fits).
     pub capacity: Option<Bytes>,
 }
 
@@ -82,14 +82,14 @@ impl ProblemDesc {
         }
     }
 
-    /// Adds a pair that must not share bytes, whatever their lives.
+    /// Adds a pair that must not share bytes, whatever their lifetimes.
     #[must_use]
     pub fn conflict(mut self, a: u32, b: u32) -> ProblemDesc {
         self.conflicts.push((a, b));
         self
     }
 
-    /// States the bytes that are there.
+    /// Sets the size of the memory.
     #[must_use]
     pub fn capacity(mut self, capacity: Bytes) -> ProblemDesc {
         self.capacity = Some(capacity);
@@ -99,7 +99,7 @@ impl ProblemDesc {
     /// Validates the problem.
     ///
     /// # Errors
-    /// A conflict names an item that is not there or a pair that shares one offset; a fixed offset is misaligned, differs
+    /// A conflict names an item that does not exist or a pair that shares one offset; a fixed offset is misaligned, differs
     /// within a group or collides with another; no aligned offset lies within an item's bounds; the sizes and alignments
     /// together pass 2^64 - 1.
     pub fn build(self) -> Result<Problem> {
@@ -129,7 +129,7 @@ pub(super) struct Unit {
     /// The lowest and the highest offset.
     pub(super) low: u64,
     pub(super) high: Option<u64>,
-    /// From the first birth to the last death; a group may be dead in between.
+    /// From the first use to the last; a group may have gaps in between.
     pub(super) hull: Span,
     /// Its items: a run of `Problem::members`.
     pub(super) members: Run,
@@ -138,7 +138,7 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Whether it is ever in the way of anything because of its life.
+    /// Whether it takes bytes at some step.
     pub(super) fn takes_bytes(&self) -> bool {
         self.size > 0 && !self.hull.is_empty()
     }
@@ -171,12 +171,12 @@ impl Problem {
         &self.desc.items
     }
 
-    /// Pairs that must not share bytes whatever their lives, as they were given.
+    /// Pairs that must not share bytes whatever their lifetimes, as they were given.
     pub fn conflicts(&self) -> &[(u32, u32)] {
         &self.desc.conflicts
     }
 
-    /// The bytes that are there, if that was said.
+    /// The size of the memory, if given.
     pub fn capacity(&self) -> Option<Bytes> {
         self.desc.capacity
     }
@@ -186,7 +186,7 @@ impl Problem {
         self.desc
     }
 
-    /// The lives of a unit's items.
+    /// The spans of a unit's items.
     pub(super) fn spans(&self, unit: &Unit) -> impl Iterator<Item = Span> {
         let members = unit.members.of(&self.members).iter();
         members.map(|&item| self.desc.items[item as usize].span)
@@ -199,7 +199,7 @@ impl Problem {
         part
     }
 
-    /// As [`Problem::part`], with the memory of another part. Nothing is asked: a part of a sound problem is sound.
+    /// As [`Problem::part`], with the memory of another part. It is not validated: a part of a valid problem is valid.
     pub(super) fn part_into(&self, units: &[u32], capacity: Option<u64>, part: &mut Problem) {
         let Problem {
             desc,
@@ -288,8 +288,7 @@ impl Problem {
                 .any(|span| self.spans(second).any(|other| span.overlaps(other)))
     }
 
-    /// Whether something is in the way of others before it is born (it is fixed, or lives again after a pause), or cannot be
-    /// everywhere.
+    /// Whether some unit is fixed, bounded, or a group with gaps.
     pub(super) fn is_irregular(&self) -> bool {
         self.irregular
     }

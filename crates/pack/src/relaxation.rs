@@ -3,7 +3,7 @@
 //! For searches of your own that weigh more than weights. A column is a step, or a set of steps at which the same candidates are
 //! live; its load is the sum of the sizes of the chosen candidates that span it. Prices and losses are scaled by [`SCALE`].
 
-use super::select::choice::{Choice, Offer};
+use super::select::choice::{LoadSearch, Offer};
 use super::select::prices::{Arc, Prices, SCALE_BITS};
 
 /// Prices and losses are in this fraction of a unit of weight.
@@ -84,8 +84,8 @@ impl Loads<'_> {
         };
         let offers: Vec<Offer> = self.candidates.iter().map(offer).collect();
         let columns = self.prices.len();
-        let width = Choice::width(&offers, columns, budget);
-        let mut choice = Choice::default();
+        let width = LoadSearch::width(&offers, columns, budget);
+        let mut choice = LoadSearch::default();
         // The allowed loss grows until something is found: with good prices that is soon, and few states are kept.
         let mut allowed = (most >> 12).max(1);
         loop {

@@ -1,16 +1,16 @@
-//! Placing one thing after another, in any order of births.
+//! Placement of one item after another, in any order.
 
 use std::ops::Range;
 
 use super::gap;
 use crate::units::{Alignment, Bytes, Span};
 
-/// Bytes and lives that are taken so far, for planners that decide item by item whether something is placed at all.
+/// The items placed so far, for planners that decide item by item whether to place one at all.
 ///
 /// ```text
 /// offset
 ///   8 ┤         ┌── b ──┐            lowest_fit([0, 2), 3) is 5: above a
-///   5 ┤┌─ a ─┐  └───────┘            lowest_fit([4, 9), 3) is 0: a is dead
+///   5 ┤┌─ a ─┐  └───────┘            lowest_fit([4, 9), 3) is 0: a has ended
 ///   0 ┼┴─────┴──────────────► steps  lowest_fit([2, 5), 4) is 8: between a and b are only 0 bytes
 /// ```
 ///
@@ -28,11 +28,11 @@ use crate::units::{Alignment, Bytes, Span};
 pub struct Shelf {
     capacity: Option<u64>,
     /// By ascending offset; equals in the order of placing.
-    slots: Vec<Slot>,
+    placed: Vec<Placed>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct Placed {
     id: u32,
     span: Span,
     offset: u64,
@@ -44,7 +44,7 @@ impl Shelf {
     pub fn with_capacity(capacity: Option<Bytes>) -> Shelf {
         Shelf {
             capacity: capacity.map(|bytes| bytes.0),
-            slots: Vec::new(),
+            placed: Vec::new(),
         }
     }
 
@@ -59,60 +59,60 @@ impl Shelf {
         self.below_capacity(offset, size)
     }
 
-    /// The offset of the smallest gap that is free during `span`, between things that are placed or below the lowest;
+    /// The offset of the smallest gap that is free during `span`, between placed items or below the lowest;
     /// above all of them if no gap takes it; `None` if that is past the capacity.
     pub fn best_fit(&self, span: Span, size: Bytes, alignment: Alignment) -> Option<Bytes> {
         let offset = gap::tightest(self.blocks(span), size.0, alignment)?;
         self.below_capacity(offset, size)
     }
 
-    /// Takes `size` bytes at `offset` during `span` for `id`. Nothing is asked: what a caller knows to be right may overlap.
+    /// Places `id` at `offset` during `span`. Overlaps are not checked.
     pub fn place(&mut self, id: u32, span: Span, offset: Bytes, size: Bytes) {
         if span.is_empty() || size == Bytes::ZERO {
             return;
         }
-        let slot = Slot {
+        let one = Placed {
             id,
             span,
             offset: offset.0,
             end: offset.0 + size.0,
         };
-        let position = self.slots.partition_point(|other| other.offset <= slot.offset);
-        self.slots.insert(position, slot);
+        let position = self.placed.partition_point(|other| other.offset <= one.offset);
+        self.placed.insert(position, one);
     }
 
-    /// Who takes bytes of `range` during `span`, by ascending offset.
+    /// The ids placed in bytes of `range` during `span`, by ascending offset.
     pub fn overlapping(&self, span: Span, range: Range<Bytes>) -> impl Iterator<Item = u32> {
-        self.slots
+        self.placed
             .iter()
-            .take_while(move |slot| slot.offset < range.end.0)
-            .filter(move |slot| slot.end > range.start.0 && slot.span.overlaps(span))
-            .map(|slot| slot.id)
+            .take_while(move |one| one.offset < range.end.0)
+            .filter(move |one| one.end > range.start.0 && one.span.overlaps(span))
+            .map(|one| one.id)
     }
 
-    /// The end of the highest thing that is placed.
+    /// The end of the highest item.
     pub fn height(&self) -> Bytes {
-        Bytes(self.slots.iter().map(|slot| slot.end).max().unwrap_or(0))
+        Bytes(self.placed.iter().map(|one| one.end).max().unwrap_or(0))
     }
 
-    /// Takes everything off; memory is kept.
+    /// Removes every item; memory is kept.
     pub fn clear(&mut self) {
-        self.slots.clear();
+        self.placed.clear();
     }
 
-    /// What is taken during `span`, by ascending offset as `[offset, end)`.
+    /// The blocks placed during `span`, by ascending offset as `[offset, end)`.
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
-        // No slot's span is empty, and nothing overlaps an empty one: two comparisons do.
+        // No one's span is empty, and nothing overlaps an empty one: two comparisons do.
         let Span { first, end } = if span.is_empty() {
             Span::new(u32::MAX, 0)
         } else {
             span
         };
         let alive = self
-            .slots
+            .placed
             .iter()
-            .filter(move |slot| slot.span.first < end && first < slot.span.end);
-        alive.map(|slot| (slot.offset, slot.end))
+            .filter(move |one| one.span.first < end && first < one.span.end);
+        alive.map(|one| (one.offset, one.end))
     }
 
     fn below_capacity(&self, offset: u64, size: Bytes) -> Option<Bytes> {

@@ -1,4 +1,4 @@
-//! At most 64 units, whatever is asked of them: who is in whose way fits in one word each, and the search is exact.
+//! Exact search for at most 64 units; conflicts are bit masks.
 //!
 //! ```text
 //! floor of d ┄┄┄┄┄┌────┐           everything is pushed down, so that whatever starts lowest starts on its floor: on the end of
@@ -33,8 +33,8 @@ const POLL_EVERY: u64 = 1024;
 pub(super) struct Small {
     pieces: Vec<Piece>,
     /// By birth.
-    lives: Vec<Life>,
-    alive: Vec<Life>,
+    lifetimes: Vec<Lifetime>,
+    live_now: Vec<Lifetime>,
     cliques: Vec<u64>,
     /// Floors of each piece: as they are at first, and then a row for each decision under way.
     floors: Vec<u64>,
@@ -67,7 +67,7 @@ struct Piece {
 
 /// A stretch of steps in which a piece takes bytes.
 #[derive(Clone, Copy, Debug)]
-struct Life {
+struct Lifetime {
     span: Span,
     /// One bit.
     piece: u64,
@@ -119,15 +119,15 @@ impl Small {
         true
     }
 
-    /// Who is in whose way, and the cliques of that.
+    /// Finds the conflicts and their cliques.
     fn prepare(&mut self, problem: &Problem) {
         self.pieces.clear();
-        self.lives.clear();
+        self.lifetimes.clear();
         for (index, unit) in problem.units.iter().enumerate() {
             if unit.size > 0 && (!unit.hull.is_empty() || !unit.rivals.is_empty()) {
                 let spans = problem.spans(unit).filter(|span| !span.is_empty());
                 let piece = 1 << self.pieces.len();
-                self.lives.extend(spans.map(|span| Life { span, piece }));
+                self.lifetimes.extend(spans.map(|span| Lifetime { span, piece }));
                 self.pieces.push(Piece {
                     unit: index as u32,
                     size: unit.size,
@@ -139,8 +139,8 @@ impl Small {
             }
         }
         self.find_live_sets();
-        // Lives with gaps, and what is declared: more than those of a live set may be in each other's way.
-        if !problem.rivals.is_empty() || self.lives.len() > self.pieces.len() {
+        // Lifetimes with gaps and declared conflicts: more units than those of a live set may conflict.
+        if !problem.rivals.is_empty() || self.lifetimes.len() > self.pieces.len() {
             self.add_conflicts(problem);
         }
         let pieces = &self.pieces;
@@ -162,17 +162,17 @@ impl Small {
             .extend((known..pieces.len()).map(|fact| Table::word(fact as u64)));
     }
 
-    /// Those alive at one step are in each other's way: the largest such sets, each at the last birth before a death.
+    /// Units live at one step conflict: the largest such sets, each at the last first use before an end.
     fn find_live_sets(&mut self) {
         let Small {
             pieces,
-            lives,
-            alive,
+            lifetimes,
+            live_now,
             cliques,
             ..
         } = self;
-        lives.sort_unstable_by_key(|life| life.span.first);
-        alive.clear();
+        lifetimes.sort_unstable_by_key(|lifetime| lifetime.span.first);
+        live_now.clear();
         cliques.clear();
         let (mut live, mut grew) = (0u64, false);
         let mut add = |live: u64, grew: bool| {
@@ -181,22 +181,22 @@ impl Small {
             }
         };
         let mut next_death = Step(u32::MAX);
-        for life in lives.iter() {
-            if next_death <= life.span.first {
+        for lifetime in lifetimes.iter() {
+            if next_death <= lifetime.span.first {
                 add(live, grew);
                 grew = false;
-                alive.retain(|other| other.span.end > life.span.first);
-                live = alive.iter().fold(0, |live, other| live | other.piece);
-                let deaths = alive.iter().map(|other| other.span.end);
+                live_now.retain(|other| other.span.end > lifetime.span.first);
+                live = live_now.iter().fold(0, |live, other| live | other.piece);
+                let deaths = live_now.iter().map(|other| other.span.end);
                 next_death = deaths.min().unwrap_or(Step(u32::MAX));
             }
-            next_death = next_death.min(life.span.end);
-            let piece = life.piece.trailing_zeros() as usize;
+            next_death = next_death.min(lifetime.span.end);
+            let piece = lifetime.piece.trailing_zeros() as usize;
             pieces[piece].rivals |= live;
-            each(live).for_each(|other| pieces[other].rivals |= life.piece);
-            grew |= live & life.piece == 0;
-            live |= life.piece;
-            alive.push(*life);
+            each(live).for_each(|other| pieces[other].rivals |= lifetime.piece);
+            grew |= live & lifetime.piece == 0;
+            live |= lifetime.piece;
+            live_now.push(*lifetime);
         }
         add(live, grew);
         // Spans of one group may meet.
@@ -205,7 +205,7 @@ impl Small {
         }
     }
 
-    /// Takes account of declared conflicts and lives with gaps: who is in the way of all of a clique joins it; every piece, and pairs
+    /// Adds declared conflicts and lifetimes with gaps: a piece that conflicts with all of a clique joins it; every piece, and pairs
     /// that no clique has, get one.
     fn add_conflicts(&mut self, problem: &Problem) {
         for a in 0..self.pieces.len() {
@@ -236,7 +236,7 @@ impl Small {
         }
     }
 
-    /// A clique with the largest of those that are in the way of all its members, and so on.
+    /// A clique with the largest piece that conflicts with all its members, and so on.
     fn extended(&self, mut clique: u64) -> u64 {
         let mut common = each(clique).fold(u64::MAX, |common, piece| common & self.pieces[piece].rivals);
         while common != 0 {
@@ -475,7 +475,7 @@ impl Small {
         }
     }
 
-    /// The end of a clique's members, one above the other, always next who starts lowest.
+    /// The end of a clique's members, one above the other, the lowest start next.
     fn pile(&self, clique: u64, row: usize) -> u64 {
         let floors = &self.floors[row * self.pieces.len()..];
         let (mut left, mut end) = (clique, 0u64);
@@ -553,7 +553,7 @@ impl Small {
         })
     }
 
-    /// Offsets of all units; those that are in nobody's way are as low as they may be.
+    /// Offsets of all units; those without conflicts are as low as they may be.
     fn write(&self, problem: &Problem, offsets: &mut Vec<u64>) {
         offsets.clear();
         offsets.extend(problem.units.iter().map(|unit| {

@@ -1,4 +1,4 @@
-//! Several memories, in order of preference: what the first has no room for spills into the next.
+//! Several memories in order of preference: items that do not fit in the first spill into the next.
 
 use std::ops::ControlFlow;
 
@@ -6,10 +6,10 @@ use super::answer::{Progress, Steps, Verdict, Watch};
 use super::{Packer, Problem, Strategy};
 use crate::units::Bytes;
 
-/// Where everything went.
+/// The memory and the offset of every item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spread {
-    /// For each item its memory and the offset in it; none for what fits nowhere.
+    /// For each item its memory and the offset in it; none for items that fit nowhere.
     pub places: Vec<Option<(usize, Bytes)>>,
     /// The end of the highest item of each memory.
     pub heights: Vec<Bytes>,
@@ -20,8 +20,8 @@ pub struct Spread {
     pub steps: Steps,
 }
 
-/// Gives each memory in turn what is weight most together of what is left; one without a capacity takes all of it, as low as it
-/// can. The problem's own capacity is not looked at.
+/// Selects for each memory, in order, the items of largest total weight of those that are left; a memory without a capacity takes
+/// all of them, packed as low as possible. The problem's own capacity is ignored.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -108,7 +108,7 @@ mod tests {
     use crate::units::{Alignment, Span};
 
     /// ```text
-    /// fast, 4 B   ┌ 0 ┐┌── 2 ──┐       1 is weight less and lives with both
+    /// fast, 4 B   ┌ 0 ┐┌── 2 ──┐       1 weighs less and overlaps both
     /// slow        ├─── 1 ──────┤
     /// ```
     #[test]

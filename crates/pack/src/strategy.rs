@@ -122,7 +122,7 @@ impl<S: PackingStrategy + ?Sized> PackingStrategy for &S {
 
 /// Finds an offset for every item.
 ///
-/// The capacity is ignored: a packing that exceeds it says so by its height, see [`Packing::fits`].
+/// The capacity is ignored: compare its height, or see [`Packing::fits`].
 pub fn pack(problem: &Problem, strategy: impl PackingStrategy) -> Packing {
     Packer::default().pack(problem, strategy)
 }

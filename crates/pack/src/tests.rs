@@ -80,14 +80,14 @@ fn alignment_opens_gaps() {
 
 #[test]
 fn fixed_items_stay_and_the_others_give_way() {
-    // The fixed item is born last; whoever lives with it has to leave its bytes alone before.
+    // The fixed item is used last; items that overlap it must avoid its bytes from the start.
     let items = vec![item(0, 4, 3), item(0, 2, 4), fixed(2, 4, 4, 0)];
     assert_eq!(heights(ProblemDesc::new(items)), [7; 11]);
 }
 
 /// ```text
 ///   5 ┤     ┌─ b ─┐
-///   4 ┤┌ g ┐└─────┘┌ g ┐     b lives while the group does not; c lives with its second member
+///   4 ┤┌ g ┐└─────┘┌ g ┐     b's lifetime is in the group's gap; c overlaps its second member
 ///   0 ┼┴───┴──────┬┴───┤
 ///                 └ c ─┘
 /// ```

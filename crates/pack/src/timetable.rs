@@ -7,13 +7,13 @@
 //! level 0   ├────────────────────── everything ──────────────────────── …
 //! ```
 //! A query looks through one list, at the finest level that has a bucket for its span. While little is placed, there is
-//! only level 0: below a thousand slots, looking through all of them is the fastest.
+//! only level 0: below a thousand blocks, looking through all of them is the fastest.
 
 use crate::units::Span;
 
 /// Bytes that are taken during a span.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct Block {
     /// Never empty.
     span: Span,
     offset: u64,
@@ -24,8 +24,8 @@ struct Slot {
 pub(super) const MANY: usize = 1024;
 /// A half of each finer level: this many go into the timeline.
 const FINER: [u32; 4] = [8, 64, 512, 4096];
-/// The finest level's half is at least the average life over this, so that a slot is in few buckets. Measured on the 28,526
-/// items of IOPDDL S_1, of which three quarters live for less than 10 of 44,681 steps: greedy by size takes 440 ms with one
+/// The finest level's half is at least the average lifetime over this, so that a block is in few buckets. Measured on the 28,526
+/// items of IOPDDL S_1, of which three quarters are live for less than 10 of 44,681 steps: greedy by size takes 440 ms with one
 /// list, 120 ms with levels.
 const BUCKETS_PER_LIFE: u32 = 16;
 
@@ -45,7 +45,7 @@ impl Default for Timetable {
 }
 
 impl Timetable {
-    /// Forgets everything, and makes ready for lives up to `horizon` that last `average` steps and at most `longest`.
+    /// Forgets everything, and makes ready for lifetimes up to `horizon` that last `average` steps and at most `longest`.
     pub(super) fn clear(&mut self, horizon: u32, average: u32, longest: u32) {
         self.levels.clear();
         self.levels.push(Level::new(u32::MAX));
@@ -56,7 +56,7 @@ impl Timetable {
             {
                 break;
             }
-            // A level that no life is too long for makes all coarser ones idle.
+            // A level that no lifetime is too long for makes all coarser ones idle.
             if half >= longest {
                 self.levels.clear();
             }
@@ -68,13 +68,13 @@ impl Timetable {
         if span.is_empty() || size == 0 {
             return;
         }
-        let slot = Slot {
+        let block = Block {
             span,
             offset,
             end: offset + size,
         };
         for level in &mut self.levels {
-            level.insert(slot);
+            level.insert(block);
         }
     }
 
@@ -82,20 +82,20 @@ impl Timetable {
     pub(super) fn blocks(&self, span: Span) -> impl Iterator<Item = (u64, u64)> {
         let level = self.levels.iter().rev().find(|level| span.len() <= level.half);
         let bucket = level.and_then(|level| level.buckets.get((span.first.0 / level.half) as usize));
-        // No slot's span is empty, and an empty one overlaps nothing: two comparisons do.
+        // No block's span is empty, and an empty one overlaps nothing: two comparisons do.
         let Span { first, end } = if span.is_empty() {
             Span::new(u32::MAX, 0)
         } else {
             span
         };
         let chunks = bucket.map_or(&[][..], |bucket| &bucket.chunks);
-        let slots = chunks.iter().flatten();
-        let alive = slots.filter(move |slot| slot.span.first < end && first < slot.span.end);
-        alive.map(|slot| (slot.offset, slot.end))
+        let blocks = chunks.iter().flatten();
+        let alive = blocks.filter(move |block| block.span.first < end && first < block.span.end);
+        alive.map(|block| (block.offset, block.end))
     }
 }
 
-/// Lists of the slots that meet stretches of time.
+/// Lists of the blocks that meet stretches of time.
 #[derive(Clone, Debug)]
 struct Level {
     /// Bucket `i` is about the steps `[i * half, (i + 2) * half)`.
@@ -111,14 +111,14 @@ impl Level {
         }
     }
 
-    fn insert(&mut self, slot: Slot) {
-        let first = (slot.span.first.0 / self.half).saturating_sub(1) as usize;
-        let last = ((slot.span.end.0 - 1) / self.half) as usize;
+    fn insert(&mut self, block: Block) {
+        let first = (block.span.first.0 / self.half).saturating_sub(1) as usize;
+        let last = ((block.span.end.0 - 1) / self.half) as usize;
         if self.buckets.len() <= last {
             self.buckets.resize_with(last + 1, ByOffset::default);
         }
         for bucket in &mut self.buckets[first..=last] {
-            bucket.insert(slot);
+            bucket.insert(block);
         }
     }
 }
@@ -126,22 +126,23 @@ impl Level {
 /// Slots by ascending offset, in chunks, so that an insertion moves few.
 #[derive(Clone, Debug, Default)]
 struct ByOffset {
-    chunks: Vec<Vec<Slot>>,
+    chunks: Vec<Vec<Block>>,
 }
 
-/// A chunk of this many slots is cut in two.
+/// A chunk of this many blocks is cut in two.
 const CHUNK: usize = 128;
 
 impl ByOffset {
-    fn insert(&mut self, slot: Slot) {
+    fn insert(&mut self, block: Block) {
         if self.chunks.is_empty() {
             self.chunks.push(Vec::new());
         }
-        let starts_below = |chunk: &Vec<Slot>| chunk.first().is_some_and(|first| first.offset <= slot.offset);
+        let starts_below =
+            |chunk: &Vec<Block>| chunk.first().is_some_and(|first| first.offset <= block.offset);
         let index = self.chunks.partition_point(starts_below).saturating_sub(1);
         let chunk = &mut self.chunks[index];
-        let position = chunk.partition_point(|other| other.offset <= slot.offset);
-        chunk.insert(position, slot);
+        let position = chunk.partition_point(|other| other.offset <= block.offset);
+        chunk.insert(position, block);
         if chunk.len() == CHUNK {
             let upper = chunk.split_off(CHUNK / 2);
             self.chunks.insert(index + 1, upper);
@@ -154,13 +155,13 @@ mod tests {
     use super::*;
     use crate::units::SplitMix64;
 
-    /// On a long timeline of short, long and all kinds of lives, every level answers as looking at everything does.
+    /// On a long timeline of short, long and mixed lifetimes, every level answers as looking at everything does.
     #[test]
     fn finer_levels_answer_as_the_coarsest() {
         let mut random = SplitMix64::new(1);
         let mut table = Timetable::default();
         table.clear(80_000, 200, 80_000);
-        let mut all: Vec<Slot> = Vec::new();
+        let mut all: Vec<Block> = Vec::new();
         let span = |random: &mut SplitMix64| {
             let first = random.below(50_000) as u32;
             let reach = random.pick(&[1, 10, 1000, 30_000]);
@@ -168,17 +169,17 @@ mod tests {
         };
         for round in 0..3000 {
             let offset = random.below(100_000);
-            let slot = Slot {
+            let block = Block {
                 span: span(&mut random),
                 offset,
                 end: offset + 1 + round,
             };
-            table.insert(slot.span, offset, 1 + round);
-            all.push(slot);
+            table.insert(block.span, offset, 1 + round);
+            all.push(block);
             if round % 7 == 0 {
                 let query = span(&mut random);
-                let expected = all.iter().filter(|slot| slot.span.overlaps(query));
-                let mut expected: Vec<(u64, u64)> = expected.map(|slot| (slot.offset, slot.end)).collect();
+                let expected = all.iter().filter(|block| block.span.overlaps(query));
+                let mut expected: Vec<(u64, u64)> = expected.map(|block| (block.offset, block.end)).collect();
                 expected.sort_by_key(|&(offset, _)| offset);
                 assert_eq!(table.blocks(query).collect::<Vec<_>>(), expected, "{query}");
             }

@@ -28,7 +28,7 @@ pub(crate) enum Focus {
 
 /// A column to decide.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct Decision {
     pub(crate) column: u32,
     pub(crate) floor: u64,
 }
@@ -44,7 +44,7 @@ pub(crate) fn choose(
     mirrored: bool,
     valleys: bool,
     twins: bool,
-) -> Choice {
+) -> Decision {
     let mut best: Option<((u64, u64), usize)> = None;
     let mut consider = |column: usize| {
         let floor = state.floors[column];
@@ -83,7 +83,7 @@ pub(crate) fn choose(
             .for_each(consider);
     }
     let (_, column) = best.expect("a part with pieces to place has a lowest column");
-    Choice {
+    Decision {
         column: column as u32,
         floor: state.floors[column],
     }
@@ -120,7 +120,7 @@ fn each_valley(
 /// bears it there or its bounds hold it up, or it stands on top of a piece beside the column.
 ///
 /// Complexity: the pieces of all columns beside it.
-pub(crate) fn raised(model: &Model, state: &State, choice: Choice, scratch: &mut Scratch) -> u64 {
+pub(crate) fn raised(model: &Model, state: &State, choice: Decision, scratch: &mut Scratch) -> u64 {
     let holders = model.column_runs[choice.column as usize].of(&model.holders);
     scratch.prepare(model);
     for &piece in holders {

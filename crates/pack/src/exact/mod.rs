@@ -2,7 +2,7 @@
 //!
 //! Depth first over packings that are pushed down as far as they go, built from below. One decision takes a column of a
 //! *valley* of the floors and tries each piece that may start there, then to leave bytes unused. What makes it short:
-//! - only largest sets of overlapping lives are columns, and a branch ends where a column's floor and load pass the capacity;
+//! - only largest sets of overlapping lifetimes are columns, and a branch ends where a column's floor and load pass the capacity;
 //! - unused bytes are paid from a column's slack, and tight columns have next to none: they are decided first;
 //! - parts that nothing ties together any longer are solved apart, and if one fails, the decision that made it has failed;
 //! - of pieces that are the same, only the next is tried; what was searched in vain is kept in a table of fixed size;
@@ -51,7 +51,7 @@ impl Exact {
 
     /// Looks for offsets of all pieces within `capacity`, at most `budget` steps long; gives the steps used.
     ///
-    /// `poll` is told the steps so far, and says whether to go on.
+    /// `poll` gets the steps so far, and returns whether to continue.
     pub(super) fn fit(
         &mut self,
         capacity: u64,

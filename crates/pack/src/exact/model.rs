@@ -1,7 +1,7 @@
 //! What the exact search works on: pieces that stand in columns.
 //!
 //! ```text
-//! steps    0 1 2 3 4 5 6 7 8          a column is a largest set of lives that overlap at one step; whatever
+//! steps    0 1 2 3 4 5 6 7 8          a column is a largest set of lifetimes that overlap at one step; whatever
 //! a        ■ ■ ■                      happens between two of them changes nothing:
 //! b          ■ ■ ■ ■                    column 0: a b      column 1: b c      column 2: c d
 //! c                ■ ■ ■ ■            and one more column for each pair in conflict
@@ -30,7 +30,7 @@ pub(crate) struct Model {
     pub(crate) grain: u64,
     /// Units that take part.
     units: Vec<u32>,
-    lives: Vec<Life>,
+    lifetimes: Vec<Lifetime>,
     events: Vec<(u32, bool, u32)>,
     /// Pieces and the columns that stand for their conflicts.
     conflicts: Vec<(u32, u32)>,
@@ -39,9 +39,9 @@ pub(crate) struct Model {
     draft: Vec<u32>,
 }
 
-/// A life of a piece, from its first column to the one after its last.
+/// A span of a piece, from its first column to the one after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Life {
+struct Lifetime {
     piece: u32,
     first: u32,
     end: u32,
@@ -88,15 +88,15 @@ impl Model {
         self.columns.clear();
         self.in_a_row = true;
         self.row_width = 0;
-        let mut lives = self.lives.iter().peekable();
+        let mut lifetimes = self.lifetimes.iter().peekable();
         for (index, &unit) in self.units.iter().enumerate() {
             let from = self.columns.len() as u32;
-            // Members of a group may live at the same time.
+            // Members of a group may overlap in time.
             let mut reached = 0;
-            while let Some(life) = lives.next_if(|life| life.piece == index as u32) {
-                self.columns.extend(life.first.max(reached)..life.end);
-                reached = reached.max(life.end);
-                self.row_width = self.row_width.max(life.end);
+            while let Some(lifetime) = lifetimes.next_if(|lifetime| lifetime.piece == index as u32) {
+                self.columns.extend(lifetime.first.max(reached)..lifetime.end);
+                reached = reached.max(lifetime.end);
+                self.row_width = self.row_width.max(lifetime.end);
             }
             let of = problem.units[unit as usize];
             let (low, high) = of.bounds();
@@ -134,18 +134,18 @@ impl Model {
         self.row_width as usize
     }
 
-    /// The columns of every life, ascending by piece and column.
+    /// The columns of every lifetime, ascending by piece and column.
     fn sweep(&mut self, problem: &Problem) {
         // A death at a step comes before the births there.
         self.events.clear();
-        self.lives.clear();
+        self.lifetimes.clear();
         for (index, &unit) in self.units.iter().enumerate() {
             for span in problem.spans(&problem.units[unit as usize]) {
                 if !span.is_empty() {
-                    let life = self.lives.len() as u32;
+                    let lifetime = self.lifetimes.len() as u32;
                     self.events
-                        .extend([(span.first.0, true, life), (span.end.0, false, life)]);
-                    self.lives.push(Life {
+                        .extend([(span.first.0, true, lifetime), (span.end.0, false, lifetime)]);
+                    self.lifetimes.push(Lifetime {
                         piece: index as u32,
                         first: 0,
                         end: 0,
@@ -155,18 +155,18 @@ impl Model {
         }
         self.events.sort_unstable();
         let (mut column, mut grew) = (0, false);
-        for &(_, birth, life) in &self.events {
-            let life = &mut self.lives[life as usize];
+        for &(_, birth, lifetime) in &self.events {
+            let lifetime = &mut self.lifetimes[lifetime as usize];
             if birth {
-                life.first = column;
+                lifetime.first = column;
                 grew = true;
             } else {
                 column += u32::from(grew);
                 grew = false;
-                life.end = column;
+                lifetime.end = column;
             }
         }
-        self.lives.sort_unstable();
+        self.lifetimes.sort_unstable();
     }
 
     /// A column for each pair in conflict that does not share one already.
@@ -213,7 +213,7 @@ impl Model {
         std::mem::swap(&mut self.columns, &mut self.draft);
     }
 
-    /// Who stands in each column, and who begins there.
+    /// The pieces of each column, and those that begin there.
     fn index(&mut self) {
         let width = self.columns.iter().max().map_or(0, |&last| last as usize + 1);
         let counts = &mut self.draft;

@@ -1,6 +1,6 @@
 //! The search itself: depth first, without recursion, part by part where nothing crosses.
 
-use super::branch::{Choice, Focus, Scratch, choose, raised};
+use super::branch::{Decision, Focus, Scratch, choose, raised};
 use super::model::{Model, NONE};
 use super::state::{DeadEnd, Mark, PLACED, State};
 use super::table::Table;
@@ -58,7 +58,7 @@ struct Frame {
     candidates_first: u32,
     next: u32,
     candidates_end: u32,
-    choice: Choice,
+    choice: Decision,
     mark: Mark,
     key: u128,
     tried_skip: bool,
@@ -91,7 +91,7 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    /// Looks for a packing within `capacity` until `limit` steps are done; `poll` is asked now and then whether to go on.
+    /// Looks for a packing within `capacity` until `limit` steps are done; `poll` is called now and then and returns whether to continue.
     pub(crate) fn run(
         &mut self,
         model: &Model,

@@ -1,6 +1,6 @@
 //! Branch and bound by loads, on what the relaxation divides: where prices alone leave a wide gap.
 //!
-//! Of lives that take more than half of the block only one can be there at a time, of those above a third two, but the relaxation
+//! Of items larger than half of the block only one fits at a time, of those above a third two, but the relaxation
 //! takes parts of many: its bound is far off, and too many states of the choice by loads stay. With a few of them decided, the prices
 //! of the rest are good ones again.
 

@@ -1,7 +1,7 @@
-//! The choice by loads alone: column after column, every set of chosen lives that may still be best.
+//! The choice by loads alone: column after column, every set of chosen items that may still be best.
 //!
 //! Prices turn a choice's weight into the bound minus its *losses*, none negative: an item chosen below its price, an item left
-//! out above it, a byte of a priced column that nobody takes. A state is how many bytes of what is chosen live on until when;
+//! out above it, an unused byte of a priced column. A state is how many bytes of the chosen items stay live until when;
 //! of equal states the one with the least loss stays, a state that another one beats in weight and at every later step goes,
 //! and so does whatever has lost more than is allowed. With good prices few states stay.
 
@@ -42,12 +42,12 @@ struct Taken {
 }
 
 const NOTHING: u32 = u32::MAX;
-/// So many of the best states are asked whether they beat another one.
+/// How many of the best states are compared with another one.
 const JUDGES: usize = 250;
 
 /// The memory of the passes.
 #[derive(Debug, Default)]
-pub(crate) struct Choice {
+pub(crate) struct LoadSearch {
     states: Vec<State>,
     /// For each state, the bytes of each class: of chosen items that die at one column.
     bytes: Vec<u64>,
@@ -64,7 +64,7 @@ pub(crate) struct Choice {
 /// Words of states that count for a step.
 const WORDS_PER_STEP: u64 = 1000;
 
-impl Choice {
+impl LoadSearch {
     /// The states for a column that a budget of steps allows for.
     pub(crate) fn width(offers: &[Offer], columns: usize, budget: u64) -> usize {
         let (_, classes) = classes(offers, columns);
@@ -74,7 +74,7 @@ impl Choice {
 
     /// The choice with the least loss, if it is at most `allowed`; at most `width` states are kept for each column.
     ///
-    /// What is weight less than `coarse` is taken if that is above its price and it fits, and not otherwise: where it is much,
+    /// An item with a weight below `coarse` is taken if that is above its price and it fits, and not otherwise: where it is much,
     /// it would drown the choices that matter.
     pub(crate) fn pass(
         &mut self,
@@ -101,7 +101,7 @@ impl Choice {
         )
     }
 
-    /// As [`Choice::pass`]; `column_loss` says of a column and a load what is lost there, and how much of it is cost, which takes away
+    /// As [`LoadSearch::pass`]; `column_loss` gives the loss of a column at a load, and how much of it is a cost, which is subtracted
     /// from the weight. Cost never falls as the load grows. `None` for nothing, whatever the load.
     pub(crate) fn pass_with_costs(
         &mut self,
@@ -247,7 +247,7 @@ impl Choice {
     }
 
     /// Of equal states keeps the one with the least loss, drops what others beat, and keeps the `width` with the least loss
-    /// of the rest; says whether none was dropped for that.
+    /// of the rest; returns whether none was dropped for that.
     fn merge(&mut self, classes: usize, deaths: &[u32], column: u32, width: usize) -> bool {
         let (states, bytes) = (&self.states, &self.bytes);
         let of = |index: u32| &bytes[index as usize * classes..(index as usize + 1) * classes];
@@ -307,10 +307,10 @@ impl Choice {
     }
 }
 
-/// A class for each item, shared by those that die at the same column and by none that live together and do not; and the
+/// A class for each item, shared by items that end at the same column and by no overlapping items that do not; and the
 /// number of classes.
 fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
-    // The first birth of those that die at each column.
+    // The first column of the items that end at each column.
     let mut births: Vec<u32> = vec![u32::MAX; columns + 1];
     for offer in offers {
         let birth = &mut births[offer.arc.end as usize];

@@ -1,6 +1,6 @@
-//! Residency: which items get bytes of a block that is too small for all, and where.
+//! Selection: which items are placed in a block that is too small for all, and at which offsets.
 //!
-//! 1. [`prices`]: what a byte is weight at each step, from the linear relaxation by loads, and the bound that follows;
+//! 1. [`prices`]: the price of a byte at each step, from the linear relaxation by loads, and the bound that follows;
 //! 2. [`choice`]: the best choice by loads alone, from the prices; where they leave too much open, [`branch`];
 //! 3. placement of what was chosen, by the exact search; where that fails, other choices of the same weight, then of a little
 //!    less capacity, and whatever fits in what is left.
@@ -22,7 +22,7 @@ use super::gap::UNPLACED;
 use super::search_state::SearchState;
 use super::{Packer, Problem};
 use crate::units::Bytes;
-use choice::Choice;
+use choice::LoadSearch;
 use placement::Placement;
 use task::Task;
 
@@ -35,7 +35,7 @@ pub struct Selection {
     pub offsets: Vec<Option<Bytes>>,
     /// The weight of what was chosen.
     pub weight: u64,
-    /// What no choice is weight more than.
+    /// An upper bound of the weight of any selection.
     pub bound: u64,
     /// The end of the highest item chosen.
     pub height: Bytes,
@@ -45,9 +45,9 @@ pub struct Selection {
     pub steps: Steps,
 }
 
-/// Chooses items to place within the problem's capacity, so that their weight together is as great as it can be.
+/// Chooses items to place within the problem's capacity, so that the sum of their weights is as large as possible.
 ///
-/// A group is chosen or not as one, and is weight what its items are weight together. `watch` sees weights, not heights.
+/// A group is chosen as one, with the sum of its items' weights. `watch` sees weights, not heights.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -120,7 +120,7 @@ impl Packer {
             let chosen = if tries == 0 {
                 self.selector.choose_first(&mut task, search.budget, &mut bound)
             } else {
-                let width = Choice::width(&task.offers, task.columns, search.budget / 4);
+                let width = LoadSearch::width(&task.offers, task.columns, search.budget / 4);
                 task.choose(&mut self.selector.choice, tries, squeeze, width)
             };
             search.steps += std::mem::take(&mut self.selector.choice.steps);

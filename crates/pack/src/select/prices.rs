@@ -1,4 +1,4 @@
-//! What a byte of each column is weight: the dual of the choice by loads alone.
+//! The price of a byte in each column: the dual of the choice by loads alone.
 //!
 //! ```text
 //! column      0     1     2     3          items are arcs over the columns they stand in, as wide as they are large; the

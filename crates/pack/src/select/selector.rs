@@ -1,7 +1,7 @@
 //! The choice by loads: with few states and with more, with other prices, by branches.
 
 use super::branch::Branch;
-use super::choice::{Choice, Chosen};
+use super::choice::{Chosen, LoadSearch};
 use super::prices::{Prices, SCALE_BITS};
 use super::task::Task;
 
@@ -12,19 +12,19 @@ const MOST_BRANCHED: usize = 1000;
 #[derive(Debug, Default)]
 pub(crate) struct Selector {
     prices: Prices,
-    pub(super) choice: Choice,
+    pub(super) choice: LoadSearch,
 }
 
 impl Selector {
     /// The best choice by loads: with few states and then more, and with other prices, of which there may be several that are
-    /// equally good but keep different states; then by branches; what is weight little left to its price if nothing else ends.
+    /// equally good but keep different states; then by branches; if nothing else ends, items of small weight are decided by their price alone.
     pub(super) fn choose_first(
         &mut self,
         task: &mut Task<'_>,
         budget: u64,
         bound: &mut u64,
     ) -> Option<Chosen> {
-        let width = Choice::width(&task.offers, task.columns, budget / 4);
+        let width = LoadSearch::width(&task.offers, task.columns, budget / 4);
         let mut best: Option<Chosen> = None;
         let keep = |best: &mut Option<Chosen>, task: &Task<'_>, found: Option<Chosen>| {
             let found = found?;

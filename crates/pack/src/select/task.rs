@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::choice::{Choice, Chosen, Offer};
+use super::choice::{Chosen, LoadSearch, Offer};
 use super::prices::{Arc, Prices, SCALE_BITS};
 use crate::exact::{Model, gcd, mix};
 use crate::gap::align_up;
@@ -27,7 +27,7 @@ pub(super) struct Task<'a> {
     pub(super) rent: i128,
     /// What all weights on offer are multiples of.
     pub(super) common_weight: u64,
-    /// Some group lives, pauses and lives again: the choice counts the pause as life, and proves nothing.
+    /// Some group has a gap in its lifetime: the choice counts the gap as live, and proves nothing.
     pub(super) pauses: bool,
     pub(super) problem: &'a Problem,
 }
@@ -163,7 +163,7 @@ impl<'a> Task<'a> {
         own
     }
 
-    /// More than everything on offer is weight, and a multiple of what all weights are multiples of.
+    /// More than the weight of everything on offer, and a multiple of what all weights are multiples of.
     pub(super) fn pin(&self) -> i128 {
         let total = self
             .units
@@ -175,7 +175,7 @@ impl<'a> Task<'a> {
     /// The best choice by loads, with ties broken by chance `number`, in a capacity smaller by so many 64ths.
     pub(super) fn choose(
         &mut self,
-        choice: &mut Choice,
+        choice: &mut LoadSearch,
         number: u64,
         squeeze: u64,
         width: usize,
