@@ -37,7 +37,7 @@ mod on_device {
     };
     use tileheap::frame::{Frame, ResourceKind};
     use tileheap::measure::ResourceRequirements;
-    use tileheap::plan::{Home, Placement, PlanOptions, Strategy, plan};
+    use tileheap::plan::{MemoryKind, Placement, PlanOptions, Strategy, plan};
     use tileheap::runtime::{Capabilities, Context, ContextDesc};
     use tileheap::units::Span;
 
@@ -76,7 +76,7 @@ mod on_device {
         let shared: Vec<&Placement> = plan
             .placements
             .iter()
-            .filter(|placement| placement.home == Home::Arena)
+            .filter(|placement| placement.memory == MemoryKind::Arena)
             .collect();
         let size = |placement: &Placement| needs.resources[placement.resource.index()].size.0;
         let live = frame.pass_ids().map(|pass| {
