@@ -415,7 +415,7 @@ mod tests {
         let places = vec![BoundResource::Missing; plan.placements.len()];
         let barriers = Barriers::new(&plan, &places, &queues, true);
         let Structs::Two(two) = &barriers.structs else {
-            panic!("asked for the newer structs");
+            panic!("created for synchronization2");
         };
         let of_batch = |batch: &Batch| {
             let images = batch.images.of(&two.images).iter();

@@ -267,7 +267,7 @@ impl<'a> Work<'a> {
 
     fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
         let functions = self.state.functions.buffer_device_address.as_ref();
-        let functions = functions.expect("asked for before the buffer was created");
+        let functions = functions.expect("checked before the buffer was created");
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
         let device = self.state.device.handle();
         // SAFETY: the feature is on; the buffer has the usage and memory with the flag.

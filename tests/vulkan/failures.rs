@@ -116,7 +116,7 @@ fn names(text: &str, function: &str) -> bool {
     text.split(|one| !letter(one)).any(|word| word == function)
 }
 
-/// One life of the runtime with a failure asked for beforehand; `None` if it never came.
+/// One run of the runtime with an injected failure; `None` if the call never came.
 fn live_with_failure(rig: &Rig) -> Option<Taken> {
     let outcome = live(rig);
     let Some((function, result)) = failed(rig) else {
@@ -127,7 +127,7 @@ fn live_with_failure(rig: &Rig) -> Option<Taken> {
     match outcome {
         // Names are for debuggers alone.
         Ok(()) if function == "vkSetDebugUtilsObjectNameEXT" => {}
-        Ok(()) => wrong.push("nobody noticed".to_owned()),
+        Ok(()) => wrong.push("the failure is not reported".to_owned()),
         Err(error) => {
             let text = error.to_string();
             if !names(&text, function) || !text.contains(&format!("{result:?}")) {

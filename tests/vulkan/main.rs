@@ -4,6 +4,11 @@
 
 mod calls;
 mod failures;
+mod recording_allocates_nothing;
 mod runtime;
 mod testbed;
 mod tile_path;
+
+/// Counts each thread's allocations; those of the fake driver do not count.
+#[global_allocator]
+static ALLOCATOR: tileheap_testkit::counting::Counting = tileheap_testkit::counting::Counting;

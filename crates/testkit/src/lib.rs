@@ -1,4 +1,15 @@
-//! What the tests share: a fake driver, a device to test on, shaders, data, skips.
+//! What the tests of this project share. Not published.
+//!
+//! - [`counting`]: an allocator that counts what a thread allocates.
+//! - `fake_driver`: a Vulkan driver that tracks objects and records calls, without a GPU.
+//! - [`glsl`]: GLSL to SPIR-V.
+//! - `gpu`: a real device, command buffers, buffers to read back.
+//! - [`places`]: the positions of the parts of the overlay of `examples/deferred`.
+//! - `runtime_rig`: the runtime on the fake driver, with a small deferred frame.
+//! - `spirv`: SPIR-V assembled by hand.
+//! - `validation`: contexts whose validation messages fail the test.
+//!
+//! [`data`] and [`shared`] find data, [`skip`] lists a test as skipped, [`example`] runs an example, [`emulate`] enables the emulator.
 #![allow(missing_docs)] // For this project's tests alone.
 
 pub mod counting;

@@ -1,4 +1,4 @@
-//! Where the parts of the overlay of `examples/deferred` are, as `--log` prints it.
+//! The positions of the parts of the overlay of `examples/deferred`, as `--log` prints them.
 
 /// Where a part of the overlay is.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub fn named<'a>(places: &'a [Place], name: &str) -> &'a Place {
 /// The tallest block on the map of a resource that is not the first in the list, which is chosen from the start.
 ///
 /// # Panics
-/// If nobody lives there.
+/// If no resource is resident.
 pub fn tallest(places: &[Place]) -> String {
     let first = places.iter().find_map(|place| place.name.strip_prefix("row "));
     let blocks = places

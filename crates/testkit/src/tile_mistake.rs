@@ -1,14 +1,19 @@
 //! One deliberate mistake with tile memory: a dispatch that writes to a tile buffer while nothing is bound.
 
 use crate::glsl::Stage as ShaderStage;
+use std::ffi::CStr;
+
 use ash::vk;
 use tileheap::ffi::{self, tile_memory_heap};
 use tileheap::runtime::Context;
 
 use crate::glsl;
 
+/// The name of the object that every deliberate message is about; readers of the layer's log let these through.
+pub(crate) const DELIBERATE_NAME: &CStr = c"deliberate mistake";
+
 /// What it earns: one message of core validation, and one of the emulator, which is below and hears of it later.
-pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdDispatch-commandBuffer-10746", "TILEHEAP-wrong-object"];
+pub(crate) const DELIBERATE: [&str; 2] = ["VUID-vkCmdDispatch-commandBuffer-10746", "TILEHEAP-wrong-object"];
 
 /// Makes the mistake. Nothing is submitted.
 ///
@@ -33,7 +38,7 @@ pub fn make(context: &Context) {
         .memory_type_index(heap.memory_type);
     // SAFETY: the type is the tile heap's.
     let memory = unsafe { device.allocate_memory(&info, None) }.expect("tile memory");
-    // SAFETY: both are new, and the size is what the buffer asked for.
+    // SAFETY: both are new, and the size is what the buffer requires.
     unsafe { device.bind_buffer_memory(buffer, memory, 0) }.expect("tile memory binds to a buffer");
 
     let shader = "layout(local_size_x = 1) in; layout(set = 0, binding = 0) writeonly buffer B { uint b[]; };
@@ -98,7 +103,7 @@ pub fn make(context: &Context) {
     let utils = ash::ext::debug_utils::Device::new(context.instance(), device);
     let name = vk::DebugUtilsObjectNameInfoEXT::default()
         .object_handle(commands)
-        .object_name(crate::validation::DELIBERATE_NAME);
+        .object_name(DELIBERATE_NAME);
     // SAFETY: the command buffer is the device's.
     unsafe { utils.set_debug_utils_object_name(&name) }.expect("a name for a command buffer");
     // SAFETY: new.

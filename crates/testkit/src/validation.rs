@@ -2,8 +2,6 @@
 //!
 //! A run is validated where `TILEHEAP_VALIDATE=1`, as `scripts/run-in-testbed.sh` sets it.
 
-use std::ffi::CStr;
-
 use ash::vk;
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Capabilities, Context, ContextDesc};
@@ -15,9 +13,6 @@ pub const OLDEST_LAYER: u32 = vk::make_api_version(0, 1, 4, 341);
 
 /// The messages that [`make_mistakes`] earns: one of core validation, one of synchronization validation.
 pub const DELIBERATE: [&str; 2] = ["VUID-vkCmdFillBuffer-size-00028", "SYNC-HAZARD-WRITE-AFTER-WRITE"];
-
-/// The name of the object that both messages are about; whoever reads the layer's log lets these through.
-pub const DELIBERATE_NAME: &CStr = c"deliberate mistake";
 
 /// A context that is validated where the run is, and then has proven that it hears of mistakes: they are its first
 /// messages. One without `VK_EXT_debug_utils` hears nothing; what happens there only the layer's own log tells.
@@ -142,7 +137,7 @@ pub unsafe fn make_mistakes(
     let utils = ash::ext::debug_utils::Device::new(instance, device);
     let name = vk::DebugUtilsObjectNameInfoEXT::default()
         .object_handle(buffer)
-        .object_name(DELIBERATE_NAME);
+        .object_name(tile_mistake::DELIBERATE_NAME);
     // SAFETY: `buffer` is `device`'s.
     unsafe { utils.set_debug_utils_object_name(&name) }.expect("a name for a buffer");
     // SAFETY: `buffer` is `device`'s.
@@ -163,7 +158,7 @@ pub unsafe fn make_mistakes(
         .memory_type_index(memory_type);
     // SAFETY: the type is one of the device's.
     let memory = unsafe { device.allocate_memory(&desc, None) }.expect("memory for a buffer");
-    // SAFETY: both new; size, alignment and type are what the buffer asked for.
+    // SAFETY: both new; size, alignment and type are what the buffer requires.
     unsafe { device.bind_buffer_memory(buffer, memory, 0) }.expect("memory binds to a buffer");
 
     let desc = vk::CommandPoolCreateInfo::default().queue_family_index(family);

@@ -24,7 +24,7 @@ pub(crate) const EXTENT: vk::Extent2D = vk::Extent2D {
 /// albedo, depth     ├────────────────────────────────────┤
 /// ```
 pub(crate) fn frame() -> Frame {
-    let mut frame = FrameBuilder::new("books", EXTENT);
+    let mut frame = FrameBuilder::new("calls", EXTENT);
     let albedo = frame.image("albedo", ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT));
     let depth = frame.image("depth", ImageDesc::new(vk::Format::D32_SFLOAT, EXTENT));
     let list = frame.buffer("list", BufferDesc::new(Bytes(65_536)));
@@ -118,7 +118,7 @@ impl Rig {
         tile.bind(&tile.plan(frame, &PlanOptions::default())?)
     }
 
-    /// Destroys the context; the books must balance.
+    /// Destroys the context; nothing may be left.
     pub(crate) fn finish(mut self) {
         if let Some(context) = self.context.take() {
             context.destroy();
@@ -130,7 +130,7 @@ impl Rig {
 
 pub(crate) fn context(driver: &FakeDriver) -> tileheap::Result<Context> {
     let desc = ContextDesc {
-        application: "books".to_owned(),
+        application: "calls".to_owned(),
         ..ContextDesc::default()
     };
     Context::on(driver.entry(), &desc)

@@ -81,7 +81,7 @@ fn the_old_size_retires_when_its_frames_are_complete() {
             // SAFETY: the test has one thread.
             let number = unsafe { recorder.submit() }.expect("submitted");
             if side == 4 {
-                // Nobody waits for this one before it is given up.
+                // This one is retired without a wait.
                 bound.retire();
             } else {
                 assert!(bound.wait(number, u64::MAX).expect("waited"));

@@ -1,4 +1,4 @@
-//! What the driver offers.
+//! The capabilities of the driver.
 
 use std::ffi::CStr;
 

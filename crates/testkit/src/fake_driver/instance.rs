@@ -152,7 +152,7 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceProperties2(
     }
     if let Some(driver) = chained_mut!(out.p_next => vk::PhysicalDeviceDriverProperties<'_>) {
         write_name(&mut driver.driver_name, c"fake");
-        write_name(&mut driver.driver_info, c"keeps books");
+        write_name(&mut driver.driver_info, c"tracks objects");
     }
     if let Some(tile) = chained_mut!(out.p_next => ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>)
         && config.tile.extension
@@ -172,7 +172,7 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceToolProperties(
         return error;
     }
     let mut debugger = vk::PhysicalDeviceToolProperties::default();
-    write_name(&mut debugger.name, c"keeper of books");
+    write_name(&mut debugger.name, c"fake debugger");
     let mut emulator = vk::PhysicalDeviceToolProperties::default();
     write_name(&mut emulator.name, c"fake emulator");
     write_name(&mut emulator.version, c"1.2");

@@ -1,4 +1,4 @@
-//! What the driver writes down.
+//! The calls and commands that the driver records.
 
 use ash::vk;
 use ash::vk::Handle;

@@ -51,7 +51,7 @@ fn tile_can_hold_buffer(config: &Config, buffer: &BufferFacts) -> bool {
     buffer.usage.contains(ffi::BUFFER_USAGE_TILE_MEMORY_BIT_QCOM) && allowed.contains(buffer.usage)
 }
 
-/// Every type for every resource, tile types for those that asked for tile memory or not: a picker has to know better.
+/// Every type for every resource, tile types even without the tile usage bit: the caller has to choose.
 fn types(config: &Config, lazy: bool) -> u32 {
     let memory = config.memory();
     let kinds = memory.memory_types_as_slice().iter().enumerate();

@@ -1,4 +1,4 @@
-//! A Vulkan driver that only keeps books: for error paths, leaks, order and exact call sequences, without a GPU.
+//! A Vulkan driver that only tracks objects and records calls: for error paths, leaks, order and exact call sequences, without a GPU.
 //!
 //! ```text
 //! FakeDriver::new(Config) ──entry()──► ash::Entry ──► ash::Instance ──► ash::Device     what the tested code uses

@@ -4,7 +4,7 @@ use ash::vk;
 use ash::vk::Handle;
 use tileheap::ffi;
 
-use super::journal::{Attachment, Barrier, Call, Command, Object, Touched};
+use super::journal::{Barrier, Call, Command, Object, Touched};
 use super::pointers::{borrow, chained, slice, text};
 use super::records::{Detail, Recording, Stage};
 use super::state::{Entered, enter};

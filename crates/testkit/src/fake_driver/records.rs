@@ -1,4 +1,4 @@
-//! What the driver knows of each object.
+//! The state of each object.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;

@@ -251,7 +251,7 @@ pub(super) unsafe extern "system" fn vkCmdExecuteCommands(
         Command::Execute(secondaries.to_vec()),
     );
     if let Some(recording) = call.recording(command_buffer) {
-        // The specification does not say that a binding survives: whoever needs one binds again.
+        // The specification does not say that a binding survives: so callers bind again.
         recording.active = None;
     }
 }

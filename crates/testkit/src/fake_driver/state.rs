@@ -1,4 +1,4 @@
-//! The driver's books: objects, failures asked for, violations found.
+//! The driver's state: objects, injected failures, violations found.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use super::config::Config;
 use super::journal::{Call, Command, Object};
 use super::records::{BufferFacts, Detail, Enabled, ImageFacts, Memory, Pending, Record, Recording, Stage};
 
-/// One driver. Leaked: a handle that outlives its test still finds the books.
+/// One driver. Leaked: a handle that outlives its test still finds its driver.
 pub(super) struct Driver {
     pub(super) config: Config,
     /// Above every handle of this driver.
@@ -93,7 +93,7 @@ impl Drop for Inside {
     }
 }
 
-/// A call under way: the driver of the handle it was made with, its books locked.
+/// A call under way: the driver of the handle it was made with, its state locked.
 pub(super) struct Entered {
     // Unlocks before the thread is outside again.
     state: MutexGuard<'static, State>,
@@ -122,7 +122,7 @@ pub(super) fn enter<T: Handle + Copy>(handle: T, function: &'static str) -> Ente
     let inside = Inside::enter();
     let raw = handle.as_raw();
     let Some(driver) = driver_of(raw) else {
-        // No books to write it in, and no way to unwind through the caller.
+        // No driver to record it in, and no way to unwind through the caller.
         eprintln!("{function} was called with {raw:#x}, which no fake driver made");
         std::process::abort();
     };

@@ -10,7 +10,7 @@ use ash::vk::Handle;
 use fake_driver::{Call, Command, Config, FakeDriver, Object, Tile, Touched};
 use tileheap::ffi::{self, tile_memory_heap};
 
-/// The driver's own books do not count.
+/// The driver's own allocations do not count.
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
@@ -22,9 +22,9 @@ macro_rules! vulkan {
     }};
 }
 
-mod books;
 mod chain;
 mod commands;
+mod objects;
 
 /// A device with everything enabled that its driver offers.
 struct Rig {

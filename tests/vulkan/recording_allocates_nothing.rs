@@ -1,18 +1,9 @@
-//! Recording and submitting a planned frame allocates nothing on the heap after the first frames. A program of its own: it replaces
-//! the global allocator.
+//! Recording and submitting a planned frame allocates nothing on the heap after the first frames.
 
 use tileheap_testkit::counting;
-use tileheap_testkit::fake_driver;
-#[path = "vulkan/calls/rig.rs"]
-#[allow(dead_code)]
-mod rig;
+use tileheap_testkit::fake_driver::Config;
 
-use fake_driver::Config;
-use rig::{Outside, Pool, Rig, frame, run};
-
-/// The driver's own books do not count.
-#[global_allocator]
-static ALLOCATOR: counting::Counting = counting::Counting;
+use super::calls::rig::{Outside, Pool, Rig, frame, run};
 
 /// Allocations of one frame, from `begin` to the wait after its submission.
 fn allocations(config: Config) -> Vec<usize> {
