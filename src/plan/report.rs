@@ -278,7 +278,7 @@ impl Plan {
                 "of live bytes",
             );
             row(
-                "… with one object for overlapping lifetimes",
+                "… without ladders",
                 totals.reserved_bytes_by_runs,
                 percent(totals.reserved_bytes_by_runs, live),
                 "of live bytes",

@@ -218,7 +218,7 @@ fn facts(plan: &Value) -> Vec<(String, String)> {
     let strategy = text(&plan["options"]["strategy"]);
     let found = &plan["optimality"];
     let how = match found["proved"].as_bool() {
-        Some(true) => format!("{strategy}, proved optimal"),
+        Some(true) => format!("{strategy} (proved)"),
         Some(false) => format!(
             "{strategy}, at least {} of the optimum",
             percent(bytes(&found["value"]), bytes(&found["upper_bound"]))
