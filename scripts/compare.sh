@@ -3,8 +3,8 @@
 # and writes a page: index.html, index.md and rows.json in FOLDER (target/compare).
 #
 # Tables: planning, on-chip, arenas, allocator, tensors, cache; all of them without one. --quick takes fewer cases, fewer runs and
-# the debug build: its counts are right, its times are not those of a release. Data in ../shared is used where it is there, and
-# listed as skipped where not; so is the driver.
+# the debug build: its counts are right, its times are not those of a release. Files of others in ../shared are used where they
+# are there, and listed as skipped where not; so is the driver.
 set -euo pipefail
 
 usage() { sed -n '2,/^set /{/^set /!s/^# \{0,1\}//p}' "${BASH_SOURCE[0]}"; }

@@ -13,5 +13,6 @@ if ! cargo fuzz --version >/dev/null 2>&1; then
     say "Installing cargo-fuzz into $tools"
     cargo install --debug --quiet --locked --root "$tools" cargo-fuzz
 fi
+cd "$root/crates/pack"
 cargo fmt --check --manifest-path fuzz/Cargo.toml
 cargo fuzz run --sanitizer none --codegen-units 16 pack_problem -- -max_total_time="${1:-60}" -print_final_stats=1

@@ -27,8 +27,10 @@ const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 7] = [
     ("auto", Side::Ours, &Strategy::Auto),
 ];
 
-/// Instances beside the checkout; the first few serve when quick.
-const TABLES: [&str; 9] = [
+/// Our own instances, and those of others; the first few serve when quick.
+const TABLES: [&str; 11] = [
+    "pack/guillotine-60.1000.csv",
+    "pack/pinwheel-60.1000.csv",
     "planning/somas_resnet50.csv",
     "models/gpt2s_prefill128.fp16.csv",
     "planning/A.1048576.csv",
@@ -57,9 +59,9 @@ pub(crate) fn compare(rows: &mut Rows) {
             &problem,
         );
     }
-    let count = if rows.quick { 2 } else { TABLES.len() };
+    let count = if rows.quick { 4 } else { TABLES.len() };
     for path in &TABLES[..count] {
-        let Some((_, text)) = rows.shared(path) else {
+        let Some((_, text)) = rows.data(path) else {
             continue;
         };
         let items = text.lines().skip(1).map(|line| {

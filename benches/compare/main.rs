@@ -4,8 +4,8 @@
 //! bash scripts/compare.sh                 # builds, says on which machine, and names the page
 //! cargo bench --bench compare -- [--quick] [--output FOLDER] [TABLE]...
 //! ```
-//! Every number on the page is measured or counted by this run. Without `../shared` synthetic frames and networks built here are
-//! compared, and what is left out is listed. Without `--output` the rows go to standard output, one JSON object a line.
+//! Every number on the page is measured or counted by this run. Without `../shared`, only the files of others are
+//! left out, and listed. Without `--output` the rows go to standard output, one JSON object a line.
 
 mod allocator;
 mod arenas;

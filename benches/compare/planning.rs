@@ -76,7 +76,7 @@ fn published(rows: &mut Rows, heaps: &[u64]) -> Vec<Case> {
         if missing.contains(&name) {
             continue;
         }
-        let Some((_, text)) = rows.shared(&format!("frames/{name}.json")) else {
+        let Some((_, text)) = rows.data(&format!("frames/{name}.json")) else {
             missing.push(name);
             continue;
         };

@@ -105,9 +105,14 @@ impl Rows {
         self.skipped.push(skipped);
     }
 
-    /// A file of the data that lies beside the checkout; where it is not there, listed as skipped.
-    pub(crate) fn shared(&mut self, path: &str) -> Option<(PathBuf, String)> {
-        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared").join(path);
+    /// A file of `tests/data`, or of the data of others beside the checkout; where neither has it, listed as skipped.
+    pub(crate) fn data(&mut self, path: &str) -> Option<(PathBuf, String)> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let own = root.join("tests/data").join(path);
+        if let Ok(text) = std::fs::read_to_string(&own) {
+            return Some((own, text));
+        }
+        let file = root.join("../shared").join(path);
         match std::fs::read_to_string(&file) {
             Ok(text) => Some((file, text)),
             Err(error) => {
