@@ -1,7 +1,10 @@
 //! The builder of a frame: things are declared in submission order, each under an id.
 
+use std::sync::Arc;
+
 use ash::vk;
 
+use super::tables::Tables;
 use super::validate::finish;
 use super::*;
 use crate::units::{Bytes, Run};
@@ -252,6 +255,13 @@ impl FrameBuilder {
         if !in_order && self.fault.is_none() {
             self.fault = Some(FrameError::OutOfOrder { what: what() });
         }
+    }
+}
+
+impl Frame {
+    /// The description back as a builder, to change and build again (another size, say).
+    pub fn to_builder(&self) -> FrameBuilder {
+        FrameBuilder::from_tables((*self.tables).clone())
     }
 }
 

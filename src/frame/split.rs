@@ -14,9 +14,10 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::builder::FrameBuilder;
+use super::tables::Tables;
 use super::{
     Access, AccessKind, Contents, Frame, LoadOp, Pass, PassId, PassKind, Persistence, Resource, ResourceId,
-    ResourceKind, Tables, TileConstraint, Version,
+    ResourceKind, TileConstraint, Version,
 };
 use crate::units::{Bytes, Run};
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::{MemoryKind, NotTile, PlacementReason, Plan, PlanError, model, plan, split};
+use super::{MemoryKind, NotTile, PlacementReason, Plan, PlanError, model, plan};
 use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
 use crate::measure::Requirements;
 use crate::profile::TileRequirements;
@@ -392,7 +392,7 @@ impl Trial<'_> {
 
     /// Stored after one of its passes, the best of them.
     fn stored(&self) -> crate::Result<Vec<Change>> {
-        if split::is_asked(&self.plan.options) {
+        if self.plan.options.splits() {
             // All of them were weighed.
             return Ok(Vec::new());
         }

@@ -224,3 +224,14 @@ impl Uses<'_> {
         self.indices.iter().map(move |&index| &accesses[index as usize])
     }
 }
+
+/// Whether the resource is one of which a stretch is in tile memory, and that could be there as a whole but for the room.
+pub(super) fn could_be_whole(frame: &Frame, rulings: &[Ruling], timeline: &Timeline, id: ResourceId) -> bool {
+    let Ruling::Ordinary(NotTile::Stored { pass }) = rulings[id.index()] else {
+        return false;
+    };
+    let from = frame.accesses_of(pass)[0].resource;
+    let place = |pass: PassId| (timeline.window_of(pass), timeline.queue_of(pass));
+    let last = frame.lifetime_of(id).end.0.saturating_sub(1);
+    matches!(rulings[from.index()], Ruling::Tile(_)) && place(pass) == place(PassId(last))
+}

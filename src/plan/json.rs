@@ -31,25 +31,15 @@
 //! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring.
 
 mod alone;
+mod error;
 mod form;
 mod read;
 mod write;
 
+pub use error::PlanJsonError;
+
 use super::Plan;
 use crate::frame::Frame;
-
-/// The value of the field `format`.
-pub(super) const FORMAT: &str = "tileheap-plan";
-/// The version that is read and written.
-pub(super) const VERSION: u64 = 2;
-
-/// Why a text is no plan for a frame.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("plan JSON: {what}")]
-pub struct PlanJsonError {
-    /// The place, what stands there, and what was expected.
-    pub what: String,
-}
 
 impl Plan {
     /// The plan as indented JSON; [`Plan::from_json`] gives the same plan back.

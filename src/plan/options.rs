@@ -86,6 +86,11 @@ pub struct PlanOptions {
 }
 
 impl PlanOptions {
+    /// Whether these options let the search split lifetimes.
+    pub(super) fn splits(&self) -> bool {
+        self.split && self.strategy == Strategy::Optimal && self.aliasing
+    }
+
     /// The tile heap of a device, as large as these options let it be; `None` where there is none.
     pub fn tile_heap(&self, profile: &DeviceProfile) -> Option<TileHeap> {
         let heap = profile.tile?;

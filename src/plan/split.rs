@@ -12,40 +12,13 @@
 
 use std::sync::Arc;
 
-use super::eligible::{self, Ruling};
-use super::make::make_whole;
+use super::eligible;
 use super::timeline::Timeline;
-use super::{MemoryKind, NotTile, Optimality, Plan, PlanOptions, Strategy, residency};
+use super::whole::make_whole;
+use super::{MemoryKind, Optimality, Plan, Split, Store, residency};
 use crate::frame::{Contents, Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
-
-/// What a plan with split lives was made from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Split {
-    /// The frame as it was described.
-    pub frame: Frame,
-    /// What its resources need.
-    pub requirements: Arc<Requirements>,
-    /// The stores that [`Plan::frame`] has and that one has not, in the order of the passes.
-    pub stores: Vec<Store>,
-}
-
-/// A pass that ends a stretch in tile memory: recorded by the runtime, not by the caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Store {
-    /// The pass, in [`Plan::frame`].
-    pub pass: PassId,
-    /// What lives in tile memory: a resource that [`Plan::frame`] alone has.
-    pub from: ResourceId,
-    /// The resource that was described, from then on in ordinary memory.
-    pub to: ResourceId,
-}
-
-/// Whether lives are split at all under these options: the search decides it.
-pub(super) fn is_asked(options: &PlanOptions) -> bool {
-    options.split && options.strategy == Strategy::Optimal && options.aliasing
-}
 
 /// The plan of `whole`'s frame in which lives are split where that is worth more; `whole` itself where it is not.
 pub(super) fn improve(whole: Plan) -> crate::Result<Plan> {
@@ -241,15 +214,4 @@ impl Plan {
     fn stored_behind(&self, store: &Store) -> PassId {
         self.pass_of(self.described_pass(store.pass))
     }
-}
-
-/// Whether the resource is one of which a stretch is in tile memory, and that could be there as a whole but for the room.
-pub(super) fn could_be_whole(frame: &Frame, rulings: &[Ruling], timeline: &Timeline, id: ResourceId) -> bool {
-    let Ruling::Ordinary(NotTile::Stored { pass }) = rulings[id.index()] else {
-        return false;
-    };
-    let from = frame.accesses_of(pass)[0].resource;
-    let place = |pass: PassId| (timeline.window_of(pass), timeline.queue_of(pass));
-    let last = frame.lifetime_of(id).end.0.saturating_sub(1);
-    matches!(rulings[from.index()], Ruling::Tile(_)) && place(pass) == place(PassId(last))
 }

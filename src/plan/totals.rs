@@ -2,9 +2,8 @@
 
 use super::arena::Placed;
 use super::barrier::Barriers;
-use super::eligible::{Ruling, eligible_traffic};
+use super::eligible::{Ruling, could_be_whole, eligible_traffic};
 use super::residency::{Residency, Resident};
-use super::split::could_be_whole;
 use super::timeline::Timeline;
 use super::{
     MemoryKind, NotTile, Object, PassPlan, Placement, PlacementReason, PlanOptions, ResourcePlan, Strategy,

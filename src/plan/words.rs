@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use super::{Ladder, NotTile, PlacementReason, Plan, Strategy, WindowRule, split};
+use super::{Ladder, NotTile, PlacementReason, Plan, Strategy, WindowRule};
 use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
 use crate::measure::Dedicated;
 use crate::units::Run;
@@ -117,7 +117,7 @@ impl Plan {
                 | NotTile::History
         );
         match self.frame.splits(resource) {
-            Err(obstacle) if long && split::is_asked(&self.options) => {
+            Err(obstacle) if long && self.options.splits() => {
                 format!("{text}; its lifetime cannot be split: {obstacle}")
             }
             _ => text,

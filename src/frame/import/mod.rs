@@ -52,6 +52,7 @@
 //! depth.
 
 mod document;
+mod error;
 mod formats;
 mod passes;
 mod resources;
@@ -61,6 +62,8 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ash::vk;
+
+pub use error::ImportError;
 
 use super::json::{self, Dialect, dialect};
 use super::validate::{LONGEST_NAME, check_name};
@@ -77,32 +80,6 @@ pub struct Imported {
     pub raw_texel_bytes: Vec<u32>,
     /// What was guessed or ignored, in words.
     pub notes: Vec<String>,
-}
-
-/// Something in a loose description that means nothing, or contradicts itself.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: {problem}")]
-pub struct ImportError {
-    /// The resource or pass.
-    pub what: String,
-    /// What is wrong with it.
-    pub problem: String,
-}
-
-impl ImportError {
-    fn of_resource(name: &str, problem: impl Into<String>) -> ImportError {
-        ImportError {
-            what: format!("resource `{name}`"),
-            problem: problem.into(),
-        }
-    }
-
-    fn of_pass(name: &str, problem: impl Into<String>) -> ImportError {
-        ImportError {
-            what: format!("pass `{name}`"),
-            problem: problem.into(),
-        }
-    }
 }
 
 /// Imports a loose description; see the [module](self) documentation.

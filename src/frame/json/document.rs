@@ -6,6 +6,11 @@ use serde::{Deserialize, Serialize};
 use super::super::names;
 use super::super::{AccessKind, ClearValue, Contents, LoadOp, PassKind, TileConstraint, Version};
 
+/// The value of the field `format`.
+pub const FORMAT: &str = "tileheap-frame";
+/// The version that is read and written.
+pub const VERSION: u64 = 2;
+
 /// Whether a field has its default and need not be written.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()

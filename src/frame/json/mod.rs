@@ -27,17 +27,14 @@
 //! refused, with its path. Reading back what was written gives an equal frame.
 
 mod document;
+mod error;
 mod read;
 mod write;
 
-pub use read::JsonError;
+pub use document::{FORMAT, VERSION};
+pub use error::JsonError;
 pub(super) use read::{Dialect, dialect, document};
 pub use tileheap_json::JsonSyntaxError;
-
-/// The value of the field `format`.
-pub const FORMAT: &str = "tileheap-frame";
-/// The version that is read and written.
-pub const VERSION: u64 = 2;
 
 use super::Frame;
 

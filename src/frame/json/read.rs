@@ -7,43 +7,15 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::document as doc;
-use super::{FORMAT, VERSION};
+use super::document::{FORMAT, VERSION};
+use super::error::JsonError;
 use crate::frame::names::shortened;
 use crate::frame::{
     BatchId, BufferDesc, CommandBufferId, Extent, ExternalDesc, Frame, FrameBuilder, FrameError, ImageDesc,
     Persistence, QueueId, ResourceId, ResourceState, SemaphoreId, Version,
 };
 use crate::units::Bytes;
-use tileheap_json::{JsonSyntaxError, parse, written_by};
-
-/// Why a text is no description of a frame.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum JsonError {
-    /// Not JSON, or not what is expected at this place.
-    #[error("frame JSON, {0}")]
-    Syntax(#[from] JsonSyntaxError),
-    /// JSON of something else.
-    #[error("frame JSON has format `{found}`, and only `tileheap-frame` can be read")]
-    Format {
-        /// What the file says.
-        found: String,
-    },
-    /// A version that is not known.
-    #[error("frame JSON: {}this tileheap reads version {VERSION}", written_by(*.found))]
-    Version {
-        /// What the file says.
-        found: u64,
-    },
-    /// Well-formed, and still no description.
-    #[error("frame JSON, {path}: {problem}")]
-    Field {
-        /// What the problem concerns.
-        path: String,
-        /// What is wrong.
-        problem: String,
-    },
-}
+use tileheap_json::parse;
 
 /// Parses into any type of document of a frame.
 pub(in crate::frame) fn document<T: DeserializeOwned>(text: &str) -> Result<T, FrameError> {

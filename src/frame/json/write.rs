@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::document as doc;
-use super::{FORMAT, VERSION};
+use super::document::{FORMAT, VERSION};
 use crate::frame::{
     Access, BatchId, Extent, Frame, PassId, Persistence, ResourceKind, ResourceState, SemaphoreOp,
 };

@@ -2,6 +2,7 @@
 
 use ash::vk;
 
+use super::super::tables::Tables;
 use super::super::*;
 
 /// O(accesses): per resource, the scratch remembers the last pass that had it as something.

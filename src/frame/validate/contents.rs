@@ -2,7 +2,9 @@
 
 use ash::vk;
 
+use super::super::tables::Tables;
 use super::super::*;
+use crate::units::{Run, Span, Step};
 
 pub(super) fn derive_uses(tables: &mut Tables) {
     let mut counts = vec![0u32; tables.resources.len() + 1];

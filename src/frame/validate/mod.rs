@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use ash::vk;
 
 use super::names::shortened;
+use super::tables::Tables;
 use super::*;
 use crate::units::Bytes;
 
@@ -253,9 +254,4 @@ fn check_references(tables: &Tables) -> Result<(), FrameError> {
         }
     }
     Ok(())
-}
-
-fn queue_of(tables: &Tables, pass: &Pass) -> QueueId {
-    let batch = tables.command_buffers[pass.command_buffer.index()].batch;
-    tables.submits[tables.batches[batch.index()].submit.index()].queue
 }

@@ -2,12 +2,12 @@
 
 use ash::vk;
 
+use super::super::tables::Tables;
 use super::super::*;
-use super::queue_of;
 
 pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameError> {
     for pass in &tables.passes {
-        let queue = &tables.queues[queue_of(tables, pass).index()];
+        let queue = &tables.queues[tables.queue_of(pass).index()];
         // Graphics and compute queues can always transfer; their transfer bit is optional.
         let transfers = vk::QueueFlags::TRANSFER | vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
         let (needs, fits) = match pass.kind {
@@ -116,7 +116,7 @@ pub(super) fn check_order(tables: &Tables) -> Result<(), FrameError> {
         let mut last: Vec<(QueueId, Version, PassId)> = Vec::new();
         for &use_index in tables.uses_of[index].of(&tables.uses) {
             let access = &tables.accesses[use_index as usize];
-            let queue = queue_of(tables, &tables.passes[access.pass.index()]);
+            let queue = tables.queue_of(&tables.passes[access.pass.index()]);
             let before = &tables.before[batch_of(access.pass)];
             for &(other_queue, version, pass) in &last {
                 let earlier = batch_of(pass);

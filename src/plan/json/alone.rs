@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::form::{Document, Pass, Placement, Resource};
+use super::error::PlanJsonError;
+use super::form::{Document, FORMAT, Pass, Placement, Resource, VERSION};
 use super::read::{check_numbers, fault};
-use super::{FORMAT, PlanJsonError, VERSION};
 use tileheap_json::clip;
 
 pub(super) fn check(text: &str) -> crate::Result<()> {

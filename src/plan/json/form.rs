@@ -9,6 +9,11 @@ use crate::plan::{BarrierCause, Ladder, MemoryKind, Strategy, Totals, TransferHa
 use crate::units::{Alignment, Bytes, Step};
 use tileheap_device::profile::DeviceProfile;
 
+/// The value of the field `format`.
+pub(super) const FORMAT: &str = "tileheap-plan";
+/// The version that is read and written.
+pub(super) const VERSION: u64 = 2;
+
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Document {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::form::{self, Document};
-use super::{FORMAT, PlanJsonError, VERSION, write};
+use super::error::PlanJsonError;
+use super::form::{self, Document, FORMAT, VERSION};
+use super::write;
 use crate::frame::{Frame, PassId, QueueId, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
 use crate::plan::split::with_stores;

@@ -1,7 +1,6 @@
 //! From a plan to its document.
 
-use super::form::{self, Document};
-use super::{FORMAT, VERSION};
+use super::form::{self, Document, FORMAT, VERSION};
 use crate::frame::{PassId, QueueId, ResourceId};
 use crate::plan::{Barrier, NotTile, PlacementReason, Plan, Store};
 use crate::units::{Bytes, Step};

@@ -16,6 +16,7 @@ mod candidate;
 mod first_come;
 mod greedy;
 mod problem;
+mod resident;
 mod search;
 mod settle;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use self::candidate::{Candidate, Order, PINNED, candidates, stretches};
 use self::first_come::{first_come, place_apart};
 use self::greedy::{as_before, best_of_orders, in_one_order, resident};
 use self::problem::Problem;
+pub(super) use self::resident::{Residency, Resident};
 use self::search::{Choice, choice_at, choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
@@ -39,31 +41,6 @@ use crate::measure::Requirements;
 use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack;
-
-/// Who lives in tile memory and what is bound.
-pub(super) struct Residency {
-    /// The residents.
-    pub(super) residents: Vec<Resident>,
-    /// Tile memory objects, one per size that is bound.
-    pub(super) objects: Vec<Object>,
-    /// Per pass, the object bound.
-    pub(super) bound: Vec<Option<ObjectId>>,
-    /// Bytes reserved, summed over the passes, if one object served each connected run of lives.
-    pub(super) reserved_by_runs: Bytes,
-    /// How good it is, where that was searched.
-    pub(super) optimality: Option<Optimality>,
-}
-
-/// A resource in tile memory.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Resident {
-    pub(super) resource: ResourceId,
-    pub(super) offset: Bytes,
-    pub(super) size: Bytes,
-    pub(super) span: Span,
-    /// Of a stretch of a life, the pass behind which it is stored.
-    pub(super) stored: Option<PassId>,
-}
 
 /// Stretches of lives that are worth a store each.
 pub(super) struct Stretches {

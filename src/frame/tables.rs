@@ -1,0 +1,290 @@
+//! The flat tables of a frame, indexed by its ids.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::access::Access;
+use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
+use super::resource::Resource;
+use crate::units::{Run, Span};
+
+/// A queue by name and capabilities; the runtime maps it to a `vk::Queue`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queue {
+    /// Unique in the frame.
+    pub name: String,
+    /// What the frame needs the queue to be capable of.
+    pub capabilities: vk::QueueFlags,
+}
+
+/// A semaphore by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Semaphore {
+    /// Unique in the frame.
+    pub name: String,
+    /// Signalled or waited for outside the frame too (swapchain acquire and present); the caller hands it in.
+    pub external: bool,
+}
+
+/// A wait for, or a signal of, a semaphore by a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SemaphoreOp {
+    /// The semaphore.
+    pub semaphore: SemaphoreId,
+    /// The stages that wait, or whose completion is signalled.
+    pub stages: vk::PipelineStageFlags2,
+}
+
+/// One queue submission call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submit {
+    /// Where it goes.
+    pub queue: QueueId,
+    /// Its batches.
+    pub batches: Run,
+}
+
+/// Command buffers submitted together: the shortest stretch over which tile memory keeps its contents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// The submit it belongs to.
+    pub submit: SubmitId,
+    /// Semaphores it waits for.
+    pub waits: Vec<SemaphoreOp>,
+    /// Semaphores it signals.
+    pub signals: Vec<SemaphoreOp>,
+    /// Its command buffers.
+    pub command_buffers: Run,
+}
+
+/// A primary command buffer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CommandBuffer {
+    /// Unique in the frame.
+    pub name: String,
+    /// The batch it belongs to.
+    pub batch: BatchId,
+    /// Its passes.
+    pub passes: Run,
+}
+
+/// What kind of commands a pass records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassKind {
+    /// Draws, inside one render pass instance.
+    Render,
+    /// Dispatches and other action commands outside a render pass.
+    Compute,
+    /// Copies, blits, fills, clears.
+    Transfer,
+}
+
+/// Where the commands of a pass come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Contents {
+    /// In the primary command buffer.
+    #[default]
+    Inline,
+    /// In secondary command buffers; render passes alone.
+    Secondary,
+    /// The runtime records them: the pass copies one resource into another one that is made alike. See [`Frame::split`].
+    Store,
+}
+
+/// A pass: the unit whose accesses are declared.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pass {
+    /// Unique in the frame.
+    pub name: String,
+    /// The command buffer that records it.
+    pub command_buffer: CommandBufferId,
+    /// Render, compute or transfer.
+    pub kind: PassKind,
+    /// Inline or secondary.
+    pub contents: Contents,
+    /// A render pass with tile shading (`VK_QCOM_tile_shading`).
+    pub tile_shading: bool,
+    /// Its accesses, in declaration order.
+    pub accesses: Run,
+    /// For a render pass: the area every attachment covers (the base extent where there is no attachment).
+    pub area: vk::Extent2D,
+    /// For a render pass: layers that every attachment has.
+    pub layers: u32,
+}
+
+/// A validated frame.
+///
+/// Cloning shares the description.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub(super) tables: Arc<Tables>,
+}
+
+impl PartialEq for Frame {
+    fn eq(&self, other: &Frame) -> bool {
+        Arc::ptr_eq(&self.tables, &other.tables) || self.tables == other.tables
+    }
+}
+
+/// The flat tables behind a [`Frame`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Tables {
+    pub(super) name: String,
+    pub(super) base_extent: vk::Extent2D,
+    pub(super) queues: Vec<Queue>,
+    pub(super) semaphores: Vec<Semaphore>,
+    pub(super) submits: Vec<Submit>,
+    pub(super) batches: Vec<Batch>,
+    pub(super) command_buffers: Vec<CommandBuffer>,
+    pub(super) passes: Vec<Pass>,
+    pub(super) accesses: Vec<Access>,
+    pub(super) resources: Vec<Resource>,
+    /// Per resource, indices into `accesses` in timeline order.
+    pub(super) uses: Vec<u32>,
+    /// Per resource, its run in `uses`.
+    pub(super) uses_of: Vec<Run>,
+    /// Per resource, from its first to after its last use.
+    pub(super) lifetimes: Vec<Span>,
+    /// Per batch, the batches that finish before it starts; empty where one queue orders everything.
+    pub(super) before: Vec<Vec<u64>>,
+}
+
+impl Tables {
+    pub(super) fn queue_of(&self, pass: &Pass) -> QueueId {
+        let batch = self.command_buffers[pass.command_buffer.index()].batch;
+        self.submits[self.batches[batch.index()].submit.index()].queue
+    }
+}
+
+impl Frame {
+    /// The frame's name.
+    pub fn name(&self) -> &str {
+        &self.tables.name
+    }
+
+    /// The size that scaled images are a fraction of, in texels.
+    pub fn base_extent(&self) -> vk::Extent2D {
+        self.tables.base_extent
+    }
+
+    /// Every queue.
+    pub fn queues(&self) -> &[Queue] {
+        &self.tables.queues
+    }
+
+    /// Every semaphore.
+    pub fn semaphores(&self) -> &[Semaphore] {
+        &self.tables.semaphores
+    }
+
+    /// Every submit, in submission order.
+    pub fn submits(&self) -> &[Submit] {
+        &self.tables.submits
+    }
+
+    /// Every batch, in submission order.
+    pub fn batches(&self) -> &[Batch] {
+        &self.tables.batches
+    }
+
+    /// Every command buffer, in submission order.
+    pub fn command_buffers(&self) -> &[CommandBuffer] {
+        &self.tables.command_buffers
+    }
+
+    /// Every pass, in submission order: the timeline.
+    pub fn passes(&self) -> &[Pass] {
+        &self.tables.passes
+    }
+
+    /// Every access, ordered by pass.
+    pub fn accesses(&self) -> &[Access] {
+        &self.tables.accesses
+    }
+
+    /// Every resource.
+    pub fn resources(&self) -> &[Resource] {
+        &self.tables.resources
+    }
+
+    /// One resource.
+    pub fn resource(&self, id: ResourceId) -> &Resource {
+        &self.tables.resources[id.index()]
+    }
+
+    /// One pass.
+    pub fn pass(&self, id: PassId) -> &Pass {
+        &self.tables.passes[id.index()]
+    }
+
+    /// The accesses of one pass.
+    pub fn accesses_of(&self, pass: PassId) -> &[Access] {
+        self.tables.passes[pass.index()]
+            .accesses
+            .of(&self.tables.accesses)
+    }
+
+    /// Indices into [`Frame::accesses`] of every use of `resource`, in timeline order.
+    pub fn uses_of(&self, resource: ResourceId) -> &[u32] {
+        self.tables.uses_of[resource.index()].of(&self.tables.uses)
+    }
+
+    /// From the first to after the last use of `resource`; empty if nothing uses it.
+    pub fn lifetime_of(&self, resource: ResourceId) -> Span {
+        self.tables.lifetimes[resource.index()]
+    }
+
+    /// The batch that a pass belongs to.
+    pub fn batch_of(&self, pass: PassId) -> BatchId {
+        self.tables.command_buffers[self.tables.passes[pass.index()].command_buffer.index()].batch
+    }
+
+    /// The submit that a pass belongs to.
+    pub fn submit_of(&self, pass: PassId) -> SubmitId {
+        self.tables.batches[self.batch_of(pass).index()].submit
+    }
+
+    /// The queue that runs a pass.
+    pub fn queue_of(&self, pass: PassId) -> QueueId {
+        self.tables.submits[self.submit_of(pass).index()].queue
+    }
+
+    /// Whether every command of pass `a` can be waited for by pass `b`: they run on one queue in this order (a barrier
+    /// then suffices), or semaphores lead from `a`'s batch to `b`'s.
+    pub fn happens_before(&self, a: PassId, b: PassId) -> bool {
+        if self.queue_of(a) == self.queue_of(b) {
+            return a < b;
+        }
+        let (a, b) = (self.batch_of(a).index(), self.batch_of(b).index());
+        self.tables.before[b][a / 64] >> (a % 64) & 1 == 1
+    }
+
+    /// The pass of this name.
+    pub fn pass_named(&self, name: &str) -> Option<PassId> {
+        let index = self.tables.passes.iter().position(|pass| pass.name == name)?;
+        Some(PassId(index as u32))
+    }
+
+    /// The resource of this name.
+    pub fn resource_named(&self, name: &str) -> Option<ResourceId> {
+        let index = self
+            .tables
+            .resources
+            .iter()
+            .position(|resource| resource.name == name)?;
+        Some(ResourceId(index as u32))
+    }
+
+    /// The ids of all resources.
+    pub fn resource_ids(&self) -> impl ExactSizeIterator<Item = ResourceId> + use<> {
+        (0..self.tables.resources.len() as u32).map(ResourceId)
+    }
+
+    /// The ids of all passes, in submission order.
+    pub fn pass_ids(&self) -> impl ExactSizeIterator<Item = PassId> + use<> {
+        (0..self.tables.passes.len() as u32).map(PassId)
+    }
+}

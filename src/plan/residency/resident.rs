@@ -1,0 +1,30 @@
+//! The residents of tile memory.
+
+use crate::frame::{PassId, ResourceId};
+use crate::plan::{Object, ObjectId, Optimality};
+use crate::units::{Bytes, Span};
+
+/// The residents of tile memory and the memory bound for them.
+pub(in crate::plan) struct Residency {
+    /// The residents.
+    pub(in crate::plan) residents: Vec<Resident>,
+    /// Tile memory objects, one per size that is bound.
+    pub(in crate::plan) objects: Vec<Object>,
+    /// Per pass, the object bound.
+    pub(in crate::plan) bound: Vec<Option<ObjectId>>,
+    /// Bytes reserved, summed over the passes, if one object served each connected run of lives.
+    pub(in crate::plan) reserved_by_runs: Bytes,
+    /// How good it is, where that was searched.
+    pub(in crate::plan) optimality: Option<Optimality>,
+}
+
+/// A resource in tile memory.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::plan) struct Resident {
+    pub(in crate::plan) resource: ResourceId,
+    pub(in crate::plan) offset: Bytes,
+    pub(in crate::plan) size: Bytes,
+    pub(in crate::plan) span: Span,
+    /// Of a stretch of a life, the pass behind which it is stored.
+    pub(in crate::plan) stored: Option<PassId>,
+}

@@ -1,0 +1,448 @@
+//! A plan and its tables.
+
+use std::sync::Arc;
+
+use ash::vk;
+
+use super::model;
+use super::options::PlanOptions;
+use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
+use crate::measure::Requirements;
+use crate::profile::DeviceProfile;
+use crate::units::{Bytes, Run, Span};
+
+/// Where everything in a frame lives, which memory is bound when, and every barrier.
+///
+/// The flat tables refer to each other by index; `passes`, `accesses` and `resources` run parallel to the frame's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The frame that is planned: as it was described, and with the stores of lives that are split.
+    pub frame: Frame,
+    /// What it was made from, where lives are split.
+    pub split: Option<Split>,
+    /// The device it is planned for.
+    pub profile: Arc<DeviceProfile>,
+    /// What the resources need there.
+    pub requirements: Arc<Requirements>,
+    /// How it was asked for.
+    pub options: PlanOptions,
+    /// Per resource of the frame, where it lives and why.
+    pub resources: Vec<ResourcePlan>,
+    /// Every stay of a resource in memory.
+    pub placements: Vec<Placement>,
+    /// Every memory object.
+    pub objects: Vec<Object>,
+    /// Per pass of the frame, what is bound and which barriers surround it.
+    pub passes: Vec<PassPlan>,
+    /// Per access of the frame, what it uses and how.
+    pub accesses: Vec<AccessPlan>,
+    /// Every barrier; passes refer to runs of this table.
+    pub barriers: Vec<Barrier>,
+    /// Residents that kept others out; [`NotTile::NoRoom`] refers to runs of this table.
+    pub conflicts: Vec<ResourceId>,
+    /// How good the choice of residents is; `None` where the strategy does not search.
+    pub optimality: Option<Optimality>,
+    /// Sums over the frame.
+    pub totals: Totals,
+}
+
+/// How good a choice of residents is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Optimality {
+    /// Bytes of traffic that it saves a frame, less what stores write, and less the harm of what it reserves.
+    pub value: i64,
+    /// No choice has a higher value.
+    pub upper_bound: i64,
+    /// Of the choices of this value, none reserves fewer bytes, summed over the passes.
+    pub least_reserved: bool,
+    /// Branches of the search.
+    pub steps: u64,
+}
+
+impl Optimality {
+    /// Whether no choice is better.
+    pub fn is_proved(&self) -> bool {
+        self.value >= self.upper_bound
+    }
+}
+
+/// The kind of memory a resource lives in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryKind {
+    /// A lazily allocated attachment that lives inside one render pass.
+    Lazy,
+    /// An offset in the tile heap.
+    Tile,
+    /// An offset in a planned block of ordinary memory.
+    Arena,
+    /// An allocation of its own, or the caller's.
+    Dedicated,
+}
+
+/// One memory object (`VkDeviceMemory`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// What it is for: placements in it have this home.
+    pub memory: MemoryKind,
+    /// Its memory type.
+    pub memory_type: u32,
+    /// Its size in bytes. A tile object covers `[0, size)` of the tile heap, as all of them do.
+    pub size: Bytes,
+}
+
+macro_rules! plan_ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// The id of the thing at this position, for plans made by other planners.
+            pub const fn new(index: u32) -> $name {
+                $name(index)
+            }
+
+            /// Position in the plan's table of such things.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+        }
+    )*};
+}
+
+plan_ids! {
+    /// A placement of a plan.
+    PlacementId;
+    /// A memory object of a plan.
+    ObjectId;
+}
+
+/// One stay of a resource in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Who lives here.
+    pub resource: ResourceId,
+    /// Kind of memory.
+    pub memory: MemoryKind,
+    /// The memory object; `None` for external resources, whose memory is the caller's.
+    pub object: Option<ObjectId>,
+    /// Offset in the object.
+    pub offset: Bytes,
+    /// Size there.
+    pub size: Bytes,
+    /// The steps in which the bytes are taken. A history resource holds its bytes always: the whole frame. Aliases of one
+    /// resident, one per memory object, all have its life.
+    pub span: Span,
+}
+
+/// Where a resource lives, and why there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResourcePlan {
+    /// Its placements: none if nothing uses it, two for a history resource of which the previous version is read, one per
+    /// memory object that is bound where a tile resident is used, that of its first use first.
+    ///
+    /// Of a history pair, the first is the current version in even frames and the previous one in odd frames.
+    pub placements: Run,
+    /// Why it lives there.
+    pub reason: PlacementReason,
+}
+
+/// Why a resource lives where it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlacementReason {
+    /// No pass uses it: it gets no memory.
+    Unused,
+    /// One render pass alone uses it, as an attachment whose contents nobody needs afterwards.
+    Lazy {
+        /// The pass.
+        pass: PassId,
+    },
+    /// It earned its place in tile memory.
+    Tile {
+        /// Bytes per frame that do not cross the memory bus.
+        savings: Bytes,
+    },
+    /// Shares a block of ordinary memory.
+    Arena(NotTile),
+    /// The driver asks for an allocation of its own.
+    Dedicated(NotTile),
+    /// The caller owns it.
+    External,
+}
+
+/// What kept a resource out of tile memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotTile {
+    /// The device has no tile heap (or the strategy leaves it alone).
+    NoTileHeap,
+    /// The next frame reads it, and tile contents die with the batch.
+    History,
+    /// Used in two discard windows.
+    CrossesWindows {
+        /// Last pass that uses it in the first window.
+        last: PassId,
+        /// First pass that uses it in another.
+        next: PassId,
+    },
+    /// Used on two queues, each of which has tile contents of its own.
+    CrossesQueues {
+        /// Last pass on the first queue.
+        last: PassId,
+        /// First pass on another.
+        next: PassId,
+    },
+    /// Copied: not allowed on tile images, and on tile buffers only with `tileBufferTransfers`.
+    Transfer {
+        /// The first pass that copies it.
+        pass: PassId,
+    },
+    /// A resolve target must not be tile memory (VUID-VkRenderingAttachmentInfo-resolveImageView-10728).
+    ResolveTarget {
+        /// The pass that resolves into it.
+        pass: PassId,
+    },
+    /// It was in tile memory until this pass stored it.
+    Stored {
+        /// The pass, which the runtime records.
+        pass: PassId,
+    },
+    /// A buffer use outside the permitted set (VUID-VkBufferCreateInfo-usage-10764).
+    BufferUse {
+        /// The first pass that uses it so.
+        pass: PassId,
+        /// The use.
+        kind: AccessKind,
+    },
+    /// One render pass alone uses it, as an attachment: the driver's own binning keeps it on chip already, and the device
+    /// has no lazily allocated memory that would spare its bytes.
+    OnePass {
+        /// The pass.
+        pass: PassId,
+    },
+    /// Usage declared beyond the accesses is outside the permitted set.
+    DeclaredUsage,
+    /// The driver reports no tile requirement for it, or requires an allocation of its own.
+    Refused,
+    /// Larger than the whole heap.
+    TooLarge {
+        /// Its size in tile memory.
+        size: Bytes,
+        /// The heap's size.
+        heap: Bytes,
+    },
+    /// There is room, but what would have to be reserved for it harms more than it saves; see [`model`].
+    CostExceedsSavings {
+        /// What it would have been worth, in bytes per frame.
+        savings: Bytes,
+        /// The harm in its passes, if it lay in the lowest room there is.
+        binning_cost: Bytes,
+    },
+    /// The frame asks for ordinary memory ([`TileConstraint::Excluded`](crate::frame::TileConstraint::Excluded)), and nothing else keeps it out.
+    Excluded {
+        /// What it would have been worth, in bytes per frame.
+        savings: Bytes,
+    },
+    /// Residents worth more were there.
+    NoRoom {
+        /// What it would have been worth, in bytes per frame.
+        savings: Bytes,
+        /// The residents alive with it: a run of [`Plan::collisions`].
+        conflicts: Run,
+    },
+}
+
+/// One pass of the timeline, as planned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PassPlan {
+    /// The tile memory object that is bound while the pass runs.
+    pub bound_object: Option<ObjectId>,
+    /// Bytes of tile residents alive in the pass, of its own queue.
+    pub live_tile: Bytes,
+    /// Barriers before the pass: a run of [`Plan::barriers`].
+    pub before: Run,
+    /// Barriers after the pass: releases to other queue families, and exits of external resources.
+    pub after: Run,
+}
+
+/// One access, as planned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessPlan {
+    /// The placement it uses (of a history pair, the one of even frames).
+    pub placement: PlacementId,
+    /// The image's layout during the pass; `UNDEFINED` for buffers.
+    pub layout: vk::ImageLayout,
+    /// For attachments.
+    pub load_op: vk::AttachmentLoadOp,
+    /// For attachments.
+    pub store_op: vk::AttachmentStoreOp,
+}
+
+/// A dependency of one resource, recorded before or after a pass together with the others there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Barrier {
+    /// The resource.
+    pub resource: ResourceId,
+    /// The placement (of a history pair, the one of even frames).
+    pub placement: PlacementId,
+    /// Why it is there.
+    pub cause: BarrierCause,
+    /// Stages that must have finished.
+    pub src_stages: vk::PipelineStageFlags2,
+    /// Their accesses, made available.
+    pub src_access: vk::AccessFlags2,
+    /// Stages that wait.
+    pub dst_stages: vk::PipelineStageFlags2,
+    /// Their accesses, for which memory is made visible.
+    pub dst_access: vk::AccessFlags2,
+    /// Layout before; `UNDEFINED` discards the contents.
+    pub old_layout: vk::ImageLayout,
+    /// Layout after.
+    pub new_layout: vk::ImageLayout,
+    /// The other half of a transfer between queues; nothing but an ordinary barrier where both have one family.
+    pub transfer: Option<QueueTransfer>,
+}
+
+/// Why a barrier is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BarrierCause {
+    /// A write before, or a write to come, or a change of layout.
+    Hazard,
+    /// First use of bytes that another resource held, in this frame or the one before: also a memory barrier.
+    Aliasing,
+    /// A hazard, or the first use since the frame before, of a resident with an image in several memory objects: also a memory
+    /// barrier, since the other use may have been another image's.
+    Ladder,
+    /// First use of its own bytes since the frame before.
+    NextFrame,
+    /// An external resource comes in.
+    Entry,
+    /// An external resource goes out.
+    Exit,
+}
+
+/// One half of a queue family ownership transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueTransfer {
+    /// The queue that used the resource.
+    pub from: QueueId,
+    /// The queue that will.
+    pub to: QueueId,
+    /// Which half this is.
+    pub half: TransferHalf,
+}
+
+/// The halves of a queue family ownership transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferHalf {
+    /// Recorded on the queue that used the resource; left out where both queues have one family.
+    Release,
+    /// Recorded on the queue that will use it.
+    Acquire,
+}
+
+fn is_zero(bytes: &Bytes) -> bool {
+    *bytes == Bytes::ZERO
+}
+
+/// Sums over a frame.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Totals {
+    /// Access count times tile size, over every resource that the rules admit to tile memory, whether it fits or not.
+    ///
+    /// Attachments of one render pass do not count, since binning keeps their bytes on chip as it is; nor does anything
+    /// where the strategy leaves tile memory alone.
+    pub eligible_bytes: Bytes,
+    /// Access count times size, over the residents of tile memory, less what stores write.
+    pub on_chip_bytes: Bytes,
+    /// What the stores of split lives write to ordinary memory. What they read does not count: without them, nobody would.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stored_bytes: Bytes,
+    /// Bytes of all arenas.
+    pub arena_bytes: Bytes,
+    /// Bytes of the arenas' contents if nothing were aliased.
+    pub arena_bytes_without_aliasing: Bytes,
+    /// The most bytes alive at once in each arena, summed over the arenas: no packing can need less.
+    pub arena_peak_live: Bytes,
+    /// The most bytes alive at once in tile memory.
+    pub tile_peak_live: Bytes,
+    /// The largest tile object.
+    pub tile_bytes: Bytes,
+    /// Tile memory bound, summed over the passes.
+    pub reserved_bytes: Bytes,
+    /// The same if each connected run of lives had one object, as large as its highest end.
+    pub reserved_bytes_by_runs: Bytes,
+    /// Bytes of tile residents alive, summed over the passes.
+    pub live_bytes: Bytes,
+}
+
+impl Plan {
+    /// The placements of a resource: none if nothing uses it, two for a history pair.
+    pub fn placements_of(&self, resource: ResourceId) -> &[Placement] {
+        self.resources[resource.index()].placements.of(&self.placements)
+    }
+
+    /// The kind of memory a resource lives in; `None` if nothing uses it.
+    pub fn memory_of(&self, resource: ResourceId) -> Option<MemoryKind> {
+        self.placements_of(resource)
+            .first()
+            .map(|placement| placement.memory)
+    }
+
+    /// The harm of what is bound, in bytes of traffic a frame, as [`model`] has it, summed over the passes.
+    ///
+    /// Worked out when asked for: it takes a microsecond a pass.
+    pub fn binning_cost(&self) -> Bytes {
+        let passes = self.frame.pass_ids().zip(&self.passes);
+        let binning_costs = passes.filter_map(|(id, pass)| {
+            let reserved = self.objects.get(pass.bound_object?.index())?.size;
+            Some(model::binning_cost_in_pass(
+                &self.frame,
+                &self.profile,
+                id,
+                reserved,
+                self.options.bin_cost,
+            ))
+        });
+        binning_costs.sum()
+    }
+
+    /// The barriers recorded before a pass.
+    pub fn barriers_before(&self, pass: PassId) -> &[Barrier] {
+        self.passes[pass.index()].before.of(&self.barriers)
+    }
+
+    /// The barriers recorded after a pass.
+    pub fn barriers_after(&self, pass: PassId) -> &[Barrier] {
+        self.passes[pass.index()].after.of(&self.barriers)
+    }
+
+    /// The accesses of a pass, parallel to [`Frame::accesses_of`].
+    pub fn accesses_of(&self, pass: PassId) -> &[AccessPlan] {
+        self.frame.pass(pass).accesses.of(&self.accesses)
+    }
+}
+
+/// What a plan with split lives was made from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Split {
+    /// The frame as it was described.
+    pub frame: Frame,
+    /// What its resources need.
+    pub requirements: Arc<Requirements>,
+    /// The stores that [`Plan::frame`] has and that one has not, in the order of the passes.
+    pub stores: Vec<Store>,
+}
+
+/// A pass that ends a stretch in tile memory: recorded by the runtime, not by the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Store {
+    /// The pass, in [`Plan::frame`].
+    pub pass: PassId,
+    /// What lives in tile memory: a resource that [`Plan::frame`] alone has.
+    pub from: ResourceId,
+    /// The resource that was described, from then on in ordinary memory.
+    pub to: ResourceId,
+}
