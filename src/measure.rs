@@ -86,7 +86,7 @@ const LARGEST_RESOURCE: Bytes = Bytes::mib(1 << 20);
 /// assert_eq!(needs.resources[0].tile.unwrap().size.0, 552_960);
 /// # Ok::<(), tileheap::Error>(())
 /// ```
-pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> crate::Result<Requirements> {
+pub fn estimate(frame: &Frame, profile: &DeviceProfile) -> Result<Requirements, DeviceError> {
     let estimate_one = |resource: &Resource| {
         let (size, alignment) = match &resource.kind {
             ResourceKind::Image { .. } => (ordinary_image_bytes(&image_info(resource)), IMAGE_ALIGNMENT),
@@ -132,7 +132,7 @@ pub fn raw(
     profile: &DeviceProfile,
     tile_claims: &[Option<bool>],
     texel_bytes: &[u32],
-) -> crate::Result<Requirements> {
+) -> Result<Requirements, DeviceError> {
     const ALIGNMENT: Alignment = Alignment::new(256).unwrap();
     let raw_one = |(index, resource): (usize, &Resource)| {
         let size = match &resource.kind {

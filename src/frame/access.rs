@@ -3,8 +3,20 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::{PassId, PassKind, ResourceId};
+use super::{PassId, ResourceId};
 use crate::units::Bytes;
+
+/// What kind of commands a pass records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassKind {
+    /// Draws, inside one render pass instance.
+    Render,
+    /// Dispatches and other action commands outside a render pass.
+    Compute,
+    /// Copies, blits, fills, clears.
+    Transfer,
+}
 
 /// The way in which a pass uses a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

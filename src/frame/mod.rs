@@ -22,12 +22,13 @@ mod resource;
 #[cfg(feature = "reflect")]
 pub mod shaders;
 mod split;
+mod store;
 mod synthetic;
 mod tables;
 mod validate;
 mod weights;
 
-pub use access::{Access, AccessKind, ClearValue, LoadOp, Version};
+pub use access::{Access, AccessKind, ClearValue, LoadOp, PassKind, Version};
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::FrameError;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
@@ -36,10 +37,8 @@ pub use resource::{
     TileConstraint,
 };
 #[cfg(feature = "runtime")]
-pub(crate) use split::{Texels, texels_of};
+pub(crate) use store::{Texels, texels_of};
 pub use synthetic::{SyntheticDesc, synthetic};
-pub use tables::{
-    Batch, CommandBuffer, Contents, Frame, Pass, PassKind, Queue, Semaphore, SemaphoreOp, Submit,
-};
+pub use tables::{Batch, CommandBuffer, Contents, Frame, Pass, Queue, Semaphore, SemaphoreOp, Submit};
 pub use tileheap_device::{TexelBlock, aspects, names, texel_block};
 pub use weights::{Weight, Weights};

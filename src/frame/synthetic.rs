@@ -49,6 +49,7 @@ pub fn synthetic(seed: u64, desc: SyntheticDesc) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::{Span, Step};
 
     #[test]
     fn frames_are_valid_and_of_the_wanted_size() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::access::Access;
+use super::access::{Access, PassKind};
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 use super::resource::Resource;
 use crate::units::{Run, Span};
@@ -67,18 +67,6 @@ pub struct CommandBuffer {
     pub batch: BatchId,
     /// Its passes.
     pub passes: Run,
-}
-
-/// What kind of commands a pass records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PassKind {
-    /// Draws, inside one render pass instance.
-    Render,
-    /// Dispatches and other action commands outside a render pass.
-    Compute,
-    /// Copies, blits, fills, clears.
-    Transfer,
 }
 
 /// Where the commands of a pass come from.

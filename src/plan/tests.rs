@@ -5,12 +5,15 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::*;
-use crate::frame::{BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
-use crate::measure::{Dedicated, ResourceRequirements};
-use crate::profile::{
-    Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap, TileRequirements,
+use crate::frame::{
+    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ResourceId,
 };
-use crate::units::{Alignment, Step};
+use crate::measure::{Dedicated, Requirements, ResourceRequirements};
+use crate::profile::{
+    DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
+    TileRequirements,
+};
+use crate::units::{Alignment, Bytes, Span, Step};
 
 const CLEAR: LoadOp = LoadOp::Clear(ClearValue::ZERO);
 const EXTENT: vk::Extent2D = vk::Extent2D {

@@ -18,7 +18,7 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
         }
         let accesses = pass.accesses.of(&tables.accesses);
         if pass.contents == Contents::Store
-            && let Err(why) = split::check_store(tables, pass.kind, accesses)
+            && let Err(why) = store::check_store(tables, pass.kind, accesses)
         {
             return Err(FrameError::StoreContents {
                 pass: pass.name.clone(),

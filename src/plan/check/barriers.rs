@@ -2,100 +2,11 @@
 
 use ash::vk;
 
-use super::Judge;
+use super::judge::Judge;
+use super::replay_errors::BarrierError;
 use super::scopes::{unmade, unsupported};
 use crate::frame::{PassId, QueueId};
 use crate::plan::{Barrier, TransferHalf};
-
-/// A barrier that Vulkan does not allow.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BarrierError {
-    /// A stage that the queue does not have (VUID-vkCmdPipelineBarrier2-srcStageMask-09675, -dstStageMask-09676).
-    #[error(
-        "a barrier of `{resource}` at pass `{pass}` names stage {stage:?}, which queue `{queue}` does not have (VUID-vkCmdPipelineBarrier2-srcStageMask-09675)"
-    )]
-    Stage {
-        /// The resource.
-        resource: String,
-        /// The pass.
-        pass: String,
-        /// The stage.
-        stage: vk::PipelineStageFlags2,
-        /// The queue.
-        queue: String,
-    },
-    /// An access that none of the named stages makes (VUID-VkImageMemoryBarrier2-srcAccessMask-03900 and so on).
-    #[error(
-        "a barrier of `{resource}` at pass `{pass}` names access {access:?}, which no stage of {stages:?} makes (VUID-VkImageMemoryBarrier2-srcAccessMask-03900 and following)"
-    )]
-    Access {
-        /// The resource.
-        resource: String,
-        /// The pass.
-        pass: String,
-        /// The access.
-        access: vk::AccessFlags2,
-        /// The stages.
-        stages: vk::PipelineStageFlags2,
-    },
-    /// A transition to no layout (VUID-VkImageMemoryBarrier2-newLayout-01198).
-    #[error(
-        "a barrier of image `{resource}` at pass `{pass}` has new layout {layout:?} (VUID-VkImageMemoryBarrier2-newLayout-01198)"
-    )]
-    NewLayout {
-        /// The image.
-        resource: String,
-        /// The pass.
-        pass: String,
-        /// The layout.
-        layout: vk::ImageLayout,
-    },
-    /// A buffer with a layout.
-    #[error("a barrier of buffer `{resource}` at pass `{pass}` names a layout: buffers have UNDEFINED")]
-    BufferLayout {
-        /// The buffer.
-        resource: String,
-        /// The pass.
-        pass: String,
-    },
-    /// Two transitions of one image in one dependency, which are in no order.
-    #[error("two barriers at pass `{pass}` change the layout or owner of `{resource}` at once")]
-    TwoTransitions {
-        /// The resource.
-        resource: String,
-        /// The pass.
-        pass: String,
-    },
-    /// One half of a queue transfer on the wrong queue.
-    #[error(
-        "the {half:?} of `{resource}` at pass `{pass}` is recorded on queue `{queue}` and belongs on `{belongs}`"
-    )]
-    TransferQueue {
-        /// The resource.
-        resource: String,
-        /// The pass.
-        pass: String,
-        /// Which half.
-        half: TransferHalf,
-        /// Where it is recorded.
-        queue: String,
-        /// Where it belongs.
-        belongs: String,
-    },
-    /// A transfer from a queue to itself.
-    #[error("the {half:?} of `{resource}` at pass `{pass}` transfers from queue `{queue}` to itself")]
-    TransferToItself {
-        /// The resource.
-        resource: String,
-        /// The pass.
-        pass: String,
-        /// Which half.
-        half: TransferHalf,
-        /// The queue.
-        queue: String,
-    },
-}
 
 pub(super) fn check(judge: &mut Judge<'_>) {
     let plan = judge.plan;

@@ -1,85 +1,11 @@
 //! Contents: what the bytes of every placement hold, step by step.
 
-use super::Judge;
+use super::judge::Judge;
+use super::replay_errors::{ContentsError, ContentsLoss};
 use super::sites::{Site, Space};
 use crate::frame::{PassId, QueueId};
 use crate::plan::Plan;
 use crate::units::Bytes;
-
-/// Contents that are needed and gone.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ContentsError {
-    /// A pass needs what a resource held.
-    #[error("pass `{pass}` needs the contents of `{resource}`: {loss}")]
-    Lost {
-        /// The pass.
-        pass: String,
-        /// The resource.
-        resource: String,
-        /// Where they went.
-        loss: ContentsLoss,
-    },
-    /// The caller gets an external resource back without its contents.
-    #[error("external `{resource}` leaves the frame without its contents: {loss}")]
-    Exit {
-        /// The resource.
-        resource: String,
-        /// Where they went.
-        loss: ContentsLoss,
-    },
-}
-
-/// What made contents undefined.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ContentsLoss {
-    /// Nothing wrote them.
-    #[error("nothing wrote them")]
-    NeverWritten,
-    /// The batch or submit ended, and tile memory forgets.
-    #[error("they were in tile memory when the discard window ended after pass `{last}`")]
-    WindowEnded {
-        /// The window's last pass.
-        last: String,
-    },
-    /// An action command with nothing bound discards all tile contents.
-    #[error("pass `{pass}` ran with no tile memory bound")]
-    Unbound {
-        /// The pass.
-        pass: String,
-    },
-    /// An action command discards what is above the bound object.
-    #[error("pass `{pass}` ran with {bound} of tile memory bound, and they reach to {end}")]
-    BoundTooSmall {
-        /// The pass.
-        pass: String,
-        /// Size of the bound object.
-        bound: Bytes,
-        /// Where the contents end.
-        end: Bytes,
-    },
-    /// Another resource wrote, or was initialised in, the same bytes.
-    #[error("`{by}` took their bytes at pass `{pass}`")]
-    Overwritten {
-        /// The other resource.
-        by: String,
-        /// The pass.
-        pass: String,
-    },
-    /// A barrier with old layout `UNDEFINED` discards them.
-    #[error("a barrier at pass `{pass}` discards them: its old layout is UNDEFINED")]
-    Discarded {
-        /// The pass.
-        pass: String,
-    },
-    /// The attachment's store operation drops them.
-    #[error("pass `{pass}` does not store them")]
-    NotStored {
-        /// The pass.
-        pass: String,
-    },
-}
 
 /// What every placement holds.
 pub(super) struct Contents {

@@ -16,110 +16,13 @@
 
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
-use super::Judge;
+use super::judge::Judge;
 use super::records::{By, Conflicts, Dependency, DependencyKind, Reach, Record};
+use super::replay_errors::{HazardAccess, HazardError, MissingDependency};
 use super::scopes::{Scope, WRITES, each, made_at};
 use super::sites::{Site, Space};
 use crate::frame::{PassId, QueueId, ResourceState, SemaphoreId};
 use crate::units::{Alignment, Bytes};
-
-/// Two uses of the same bytes, of which at least one writes, with too little between them.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{second} at bytes [{}, {}) after {first}{}: {missing}", .bytes.0, .bytes.1, when(*.around))]
-#[non_exhaustive]
-pub struct HazardError {
-    /// The earlier use.
-    pub first: HazardAccess,
-    /// The later use.
-    pub second: HazardAccess,
-    /// Whether the earlier use was in the frame before.
-    pub around: bool,
-    /// The bytes of the later use, `[first, end)` in its object or the tile heap.
-    pub bytes: (Bytes, Bytes),
-    /// What is missing.
-    pub missing: MissingDependency,
-}
-
-fn when(around: bool) -> &'static str {
-    if around { " in the frame before" } else { "" }
-}
-
-/// A use of a resource.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum HazardAccess {
-    /// A pass reads it.
-    #[error("pass `{pass}` reads `{resource}`")]
-    Read {
-        /// The pass.
-        pass: Box<str>,
-        /// The resource.
-        resource: Box<str>,
-    },
-    /// A pass writes it.
-    #[error("pass `{pass}` writes `{resource}`")]
-    Write {
-        /// The pass.
-        pass: Box<str>,
-        /// The resource.
-        resource: Box<str>,
-    },
-    /// A barrier changes its layout or owner, which writes.
-    #[error("a barrier at pass `{pass}` changes the layout or owner of `{resource}`")]
-    Transition {
-        /// The pass.
-        pass: Box<str>,
-        /// The resource.
-        resource: Box<str>,
-    },
-    /// The caller used it before the frame.
-    #[error("`{resource}` enters the frame")]
-    Entry {
-        /// The resource.
-        resource: Box<str>,
-    },
-    /// The caller uses it after the frame.
-    #[error("`{resource}` leaves the frame")]
-    Exit {
-        /// The resource.
-        resource: Box<str>,
-    },
-}
-
-impl HazardAccess {
-    /// The resource.
-    pub fn resource(&self) -> &str {
-        match self {
-            HazardAccess::Read { resource, .. }
-            | HazardAccess::Write { resource, .. }
-            | HazardAccess::Transition { resource, .. }
-            | HazardAccess::Entry { resource }
-            | HazardAccess::Exit { resource } => resource,
-        }
-    }
-
-    /// The pass; `None` for the caller's uses.
-    pub fn pass(&self) -> Option<&str> {
-        match self {
-            HazardAccess::Read { pass, .. }
-            | HazardAccess::Write { pass, .. }
-            | HazardAccess::Transition { pass, .. } => Some(pass),
-            HazardAccess::Entry { .. } | HazardAccess::Exit { .. } => None,
-        }
-    }
-}
-
-/// What is missing between two uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MissingDependency {
-    /// Nothing makes the later use wait.
-    #[error("no chain of barriers makes it wait")]
-    Execution,
-    /// It waits, but what was written is not made available or visible to it.
-    #[error("it waits, but what was written is not made visible to it")]
-    Memory,
-}
 
 /// A use of a placement by a pass.
 pub(super) struct Use {

@@ -22,67 +22,31 @@
 mod barriers;
 mod bytes;
 mod contents;
+mod error;
 mod hazards;
+mod judge;
 mod layouts;
 mod operations;
 mod records;
 mod replay;
+mod replay_errors;
 mod residence;
 mod scopes;
 mod sites;
 mod split;
 mod structure;
+mod table_errors;
 mod totals;
 
-pub use barriers::BarrierError;
-pub use bytes::BytesError;
-pub use contents::{ContentsError, ContentsLoss};
-pub use hazards::{HazardAccess, HazardError, MissingDependency};
-pub use layouts::LayoutError;
-pub use operations::OperationError;
-pub use residence::{ResidenceError, TileRule};
-pub use split::SplitError;
-pub use structure::StructureError;
-pub use totals::TotalError;
+pub use error::CheckError;
+pub use replay_errors::{
+    BarrierError, ContentsError, ContentsLoss, HazardAccess, HazardError, LayoutError, MissingDependency,
+    OperationError,
+};
+pub use table_errors::{BytesError, ResidenceError, SplitError, StructureError, TileRule, TotalError};
 
+use self::judge::Judge;
 use super::Plan;
-use crate::frame::{PassId, ResourceId};
-
-/// What is wrong with a plan, by the kind of rule it breaks.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum CheckError {
-    /// The tables do not refer to each other soundly.
-    #[error(transparent)]
-    Structure(#[from] StructureError),
-    /// A life that is split as it must not be.
-    #[error(transparent)]
-    Split(#[from] SplitError),
-    /// Memory objects, offsets and sizes.
-    #[error(transparent)]
-    Bytes(#[from] BytesError),
-    /// Something lives where it must not.
-    #[error(transparent)]
-    Residence(#[from] ResidenceError),
-    /// Contents are needed and gone, or cannot be reached.
-    #[error(transparent)]
-    Contents(#[from] ContentsError),
-    /// A barrier that Vulkan does not allow.
-    #[error(transparent)]
-    Barrier(#[from] BarrierError),
-    /// An image is in another layout, or with another queue, than is said.
-    #[error(transparent)]
-    Layout(#[from] LayoutError),
-    /// Two uses of the same bytes with too little between them.
-    #[error(transparent)]
-    Hazard(#[from] HazardError),
-    /// Load and store operations.
-    #[error(transparent)]
-    Operation(#[from] OperationError),
-    /// A sum that is not the sum.
-    #[error(transparent)]
-    Total(#[from] TotalError),
-}
 
 impl Plan {
     /// Judges the plan by the rules of the specification, without knowing how it was made.
@@ -137,34 +101,5 @@ impl Plan {
         totals::check(&mut judge);
         replay::run(&mut judge);
         judge.faults
-    }
-}
-
-/// The plan being judged, and what was found so far.
-struct Judge<'a> {
-    plan: &'a Plan,
-    faults: Vec<CheckError>,
-}
-
-impl Judge<'_> {
-    /// Adds a fault, once: the second frame of the replay meets most faults of the first again.
-    fn report(&mut self, fault: impl Into<CheckError>) {
-        let fault = fault.into();
-        if !self.faults.contains(&fault) {
-            self.faults.push(fault);
-        }
-    }
-
-    fn resource(&self, id: ResourceId) -> String {
-        self.plan.frame.resource(id).name.clone()
-    }
-
-    fn pass(&self, id: PassId) -> String {
-        self.plan.frame.pass(id).name.clone()
-    }
-
-    /// The name of the resource of a placement.
-    fn resident(&self, placement: usize) -> String {
-        self.resource(self.plan.placements[placement].resource)
     }
 }

@@ -3,40 +3,11 @@
 
 use ash::vk;
 
-use super::Judge;
+use super::judge::Judge;
+use super::replay_errors::OperationError;
 use crate::frame::{Access, AccessKind, LoadOp};
 use crate::plan::{AccessPlan, Plan};
 use crate::profile::Features;
-
-/// A load or store operation that does something else than the frame asks for.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum OperationError {
-    /// A load operation against the access's declaration.
-    #[error("pass `{pass}` loads attachment `{resource}` with {op:?}, and its declaration needs {needs}")]
-    Load {
-        /// The pass.
-        pass: String,
-        /// The attachment.
-        resource: String,
-        /// The operation.
-        op: vk::AttachmentLoadOp,
-        /// What it must be.
-        needs: &'static str,
-    },
-    /// A store operation that the device does not have.
-    #[error("pass `{pass}` stores attachment `{resource}` with {op:?}: {why}")]
-    Store {
-        /// The pass.
-        pass: String,
-        /// The attachment.
-        resource: String,
-        /// The operation.
-        op: vk::AttachmentStoreOp,
-        /// What is wrong with it.
-        why: &'static str,
-    },
-}
 
 /// Whether load operations do what is declared. Whether enough is stored, the replay finds out.
 pub(super) fn check(judge: &mut Judge<'_>) {

@@ -1,12 +1,13 @@
 //! The replay: two frames in a row, step by step.
 
-use super::Judge;
 use super::barriers::is_transition;
-use super::contents::{Contents, ContentsError, ContentsLoss};
+use super::contents::Contents;
 use super::hazards::{Hazards, Use};
+use super::judge::Judge;
 use super::layouts::{Layouts, check_fit};
 use super::operations::{Effect, effect};
 use super::records::{Dependency, DependencyKind};
+use super::replay_errors::{ContentsError, ContentsLoss};
 use super::residence::window_of;
 use super::scopes::Scope;
 use super::sites::{Site, sites};

@@ -1,40 +1,9 @@
 //! Split lives: every store is one, and without them the frame is the one that was described.
 
-use super::Judge;
+use super::judge::Judge;
+use super::table_errors::SplitError;
 use crate::frame::{Access, Contents, Pass, PassId, Persistence, Resource, ResourceId, Version};
 use crate::plan::{MemoryKind, Split, Store};
-
-/// A life that is split as it must not be.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SplitError {
-    /// A store that names no store.
-    #[error("store {index} of the plan is none: {why}")]
-    Store {
-        /// Its place in [`Split::stores`].
-        index: usize,
-        /// What it is not.
-        why: &'static str,
-    },
-    /// A store of a resource that is not what it says.
-    #[error("pass `{pass}` stores `{from}` in `{to}`: {why}")]
-    Stretch {
-        /// The store.
-        pass: String,
-        /// What lives in tile memory.
-        from: String,
-        /// Where it is stored.
-        to: String,
-        /// What is wrong.
-        why: &'static str,
-    },
-    /// Without the stores, the frame differs from the described one.
-    #[error("without its stores, the plan's frame differs from the one that was described: {what}")]
-    Described {
-        /// Where it differs.
-        what: String,
-    },
-}
 
 pub(super) fn check(judge: &mut Judge<'_>) {
     let Some(split) = &judge.plan.split else {

@@ -1,37 +1,12 @@
 //! Totals: every sum of the plan, from scratch.
 
-use super::Judge;
+use super::judge::Judge;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, sites};
+use super::table_errors::TotalError;
 use crate::frame::{Access, Contents, PassId, ResourceId};
 use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
-
-/// A sum that is not the sum.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum TotalError {
-    /// A sum over the frame.
-    #[error("the plan's `{total}` says {says}, and it is {is}")]
-    Frame {
-        /// The field of [`Totals`].
-        total: &'static str,
-        /// What the plan says.
-        says: Bytes,
-        /// What it is.
-        is: Bytes,
-    },
-    /// The tile residents of one pass.
-    #[error("the plan says that {says} of tile residents live in pass `{pass}`, and it is {is}")]
-    Live {
-        /// The pass.
-        pass: String,
-        /// What the plan says.
-        says: Bytes,
-        /// What it is.
-        is: Bytes,
-    },
-}
 
 pub(super) fn check(judge: &mut Judge<'_>) {
     let plan = judge.plan;

@@ -1,0 +1,230 @@
+//! Stores: passes that copy a resource from tile memory to ordinary memory, recorded by the runtime.
+
+use ash::vk;
+
+use super::tables::Tables;
+use super::{Access, AccessKind, LoadOp, PassKind, Persistence, Resource, ResourceKind, Version};
+use crate::units::Bytes;
+
+/// How a resource is stored.
+#[derive(Clone, Copy)]
+pub(super) struct Store {
+    pub(super) kind: PassKind,
+    pub(super) reads: AccessKind,
+    pub(super) writes: AccessKind,
+    pub(super) needs: vk::QueueFlags,
+}
+
+/// The numbers that a format's texels are, as a shader reads and writes them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Texels {
+    /// `vec4`.
+    Float,
+    /// `ivec4`.
+    Int,
+    /// `uvec4`.
+    Uint,
+    /// One `float`, written as depth.
+    Depth,
+}
+
+/// The numbers that the texels of a format are, or why no shader writes what it has read of them, bit for bit.
+///
+/// # Errors
+/// The reason, for people.
+pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
+    let name = format!("{format:?}");
+    let aspects = super::aspects(format);
+    if aspects.contains(vk::ImageAspectFlags::STENCIL) {
+        return Err("no shader writes stencil everywhere (VK_EXT_shader_stencil_export)");
+    }
+    if aspects.contains(vk::ImageAspectFlags::DEPTH) {
+        // A float of 32 bits has too few for the products of 24 bit depth with 2^24 - 1 to be exact.
+        return match format {
+            vk::Format::X8_D24_UNORM_PACK32 => Err("depth of 24 bits does not go through a float unchanged"),
+            _ => Ok(Texels::Depth),
+        };
+    }
+    if name.contains("SRGB") {
+        return Err("sRGB is rounded on its way to linear and back");
+    }
+    if name.contains("BLOCK") || name.contains("E5B9") || name.contains("PLANE") {
+        return Err("its format cannot be drawn into");
+    }
+    if name.contains("UINT") {
+        return Ok(Texels::Uint);
+    }
+    if name.contains("SINT") {
+        return Ok(Texels::Int);
+    }
+    if name.contains("UNORM") || name.contains("SNORM") || name.contains("FLOAT") {
+        return Ok(Texels::Float);
+    }
+    Err("its format cannot be drawn into")
+}
+
+/// How a resource can be stored; or why it cannot.
+pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
+    match &resource.kind {
+        ResourceKind::Image { desc, usage, .. } => {
+            if desc.samples != vk::SampleCountFlags::TYPE_1 {
+                return Err("it has several samples");
+            }
+            if (desc.mip_levels, desc.array_layers) != (1, 1) || desc.image_type != vk::ImageType::TYPE_2D {
+                return Err("it is more than one 2D level and layer");
+            }
+            let (writes, attachment) = match texels_of(desc.format)? {
+                Texels::Depth => (
+                    AccessKind::DepthStencilAttachment,
+                    vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
+                ),
+                _ => (AccessKind::ColorAttachment, vk::ImageUsageFlags::COLOR_ATTACHMENT),
+            };
+            // The two parts are created alike, as the whole was measured.
+            if !usage.contains(attachment | vk::ImageUsageFlags::SAMPLED) {
+                return Err("a store samples it and draws into it, and its passes do not do both");
+            }
+            Ok(Store {
+                kind: PassKind::Render,
+                reads: AccessKind::SampledImage,
+                writes,
+                needs: vk::QueueFlags::GRAPHICS,
+            })
+        }
+        ResourceKind::Buffer { desc, usage } => {
+            if !usage.contains(vk::BufferUsageFlags::STORAGE_BUFFER) {
+                return Err("a store needs it as a storage buffer, and no pass does");
+            }
+            if !desc.size.0.is_multiple_of(4) {
+                return Err("its bytes are no whole number of words");
+            }
+            Ok(Store {
+                kind: PassKind::Compute,
+                reads: AccessKind::StorageBuffer,
+                writes: AccessKind::StorageBuffer,
+                needs: vk::QueueFlags::COMPUTE,
+            })
+        }
+    }
+}
+
+/// Whether a pass that the runtime is to record is one that it can: what it is not, if not.
+pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) -> Result<(), &'static str> {
+    let [from, to] = accesses else {
+        return Err("a store reads one resource and overwrites another one, and does nothing else");
+    };
+    let resource = |access: &Access| &tables.resources[access.resource.index()];
+    let reads = from.reads && !from.writes && from.version == Version::Current;
+    let writes = to.writes && !to.reads && to.load_op == LoadOp::DontCare;
+    if !reads || !writes || from.resource == to.resource {
+        return Err("a store reads one resource and overwrites another one, in this order");
+    }
+    if resource(from).persistence != Persistence::Transient {
+        return Err("what a store reads is transient");
+    }
+    if !resource(to).is_image() && matches!(resource(to).persistence, Persistence::External(_)) {
+        return Err("an external buffer is not known before its frame");
+    }
+    let shape = |resource: &Resource| match resource.kind {
+        ResourceKind::Image { desc, extent, .. } => (desc.format, extent, Bytes::ZERO),
+        ResourceKind::Buffer { desc, .. } => (vk::Format::UNDEFINED, vk::Extent3D::default(), desc.size),
+    };
+    if shape(resource(from)) != shape(resource(to)) {
+        return Err("the resources of a store differ in format or size");
+    }
+    // What the accesses themselves ask for is there.
+    let used = |access: &Access| {
+        let mut used = resource(access).clone();
+        let depth = !used.aspects().contains(vk::ImageAspectFlags::COLOR);
+        let written = if depth {
+            AccessKind::DepthStencilAttachment
+        } else {
+            AccessKind::ColorAttachment
+        };
+        match &mut used.kind {
+            ResourceKind::Image { usage, .. } => {
+                *usage |= vk::ImageUsageFlags::SAMPLED | written.image_usage(depth);
+            }
+            ResourceKind::Buffer { usage, .. } => *usage |= vk::BufferUsageFlags::STORAGE_BUFFER,
+        }
+        used
+    };
+    let store = store_of(&used(from))?;
+    store_of(&used(to))?;
+    if (kind, from.kind, to.kind) != (store.kind, store.reads, store.writes) {
+        return Err("a store samples an image and draws, or is a compute pass with two storage buffers");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{ClearValue, Contents, Frame, FrameBuilder, ImageDesc};
+
+    const EXTENT: vk::Extent2D = vk::Extent2D {
+        width: 64,
+        height: 64,
+    };
+
+    #[test]
+    fn what_is_read_late_is_read_from_the_resource_itself() {
+        let mut frame = FrameBuilder::new("split", EXTENT);
+        let image = || ImageDesc::new(vk::Format::R8G8B8A8_UNORM, EXTENT);
+        let [albedo, other] = ["albedo", "other"].map(|name| frame.image(name, image()));
+        let queue = frame.queue("graphics", vk::QueueFlags::GRAPHICS);
+        let submit = frame.submit(queue);
+        let batch = frame.batch(submit);
+        let commands = frame.command_buffer(batch, "main");
+        let clear = LoadOp::Clear(ClearValue::ZERO);
+        let draw = frame.render_pass(commands, "draw").color(albedo, clear).id();
+        let light = frame
+            .render_pass(commands, "light")
+            .sampled(albedo)
+            .color(other, clear)
+            .id();
+        let batch = frame.batch(submit);
+        let late = frame.command_buffer(batch, "late");
+        let end = frame.render_pass(late, "end").sampled(albedo).sampled(other).id();
+        let frame = frame.build().unwrap();
+        let split = frame.split(albedo, light).unwrap().unwrap();
+        let apart = split.resource_named("albedo (until light)").unwrap();
+        assert_eq!(apart.index(), frame.resources().len());
+        let names: Vec<&str> = split.passes().iter().map(|pass| pass.name.as_str()).collect();
+        assert_eq!(names, ["draw", "light", "store albedo", "end"]);
+        assert_eq!(
+            (frame.lifetime_of(albedo).len(), split.lifetime_of(apart).len()),
+            (3, 3)
+        );
+        assert_eq!(split.lifetime_of(albedo).len(), 2);
+        let store = split.pass_named("store albedo").unwrap();
+        assert_eq!(split.batch_of(store).index(), 0);
+        assert_eq!(split.pass(store).contents, Contents::Store);
+        assert_eq!(split.command_buffers()[1].passes.len(), 1);
+        assert!(frame.split(albedo, end).is_none(), "nothing uses it later");
+        assert!(frame.split(other, draw).is_none(), "it is not there yet");
+        // As text and back it is the same frame.
+        assert_eq!(Frame::from_json(&split.to_json()).unwrap(), split);
+    }
+
+    #[test]
+    fn formats_that_would_change_are_not_stored() {
+        use vk::Format as F;
+        assert_eq!(texels_of(F::R8G8B8A8_UNORM), Ok(Texels::Float));
+        assert_eq!(texels_of(F::B10G11R11_UFLOAT_PACK32), Ok(Texels::Float));
+        assert_eq!(texels_of(F::R16G16_UINT), Ok(Texels::Uint));
+        assert_eq!(texels_of(F::R32_SINT), Ok(Texels::Int));
+        assert_eq!(texels_of(F::D32_SFLOAT), Ok(Texels::Depth));
+        assert_eq!(texels_of(F::D16_UNORM), Ok(Texels::Depth));
+        for format in [
+            F::D24_UNORM_S8_UINT,
+            F::X8_D24_UNORM_PACK32,
+            F::R8G8B8A8_SRGB,
+            F::BC1_RGB_UNORM_BLOCK,
+            F::E5B9G9R9_UFLOAT_PACK32,
+            F::R8_USCALED,
+        ] {
+            assert!(texels_of(format).is_err(), "{format:?}");
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! The plan being checked and the errors found so far.
+
+use super::error::CheckError;
+use crate::frame::{PassId, ResourceId};
+use crate::plan::Plan;
+
+/// The plan being judged, and what was found so far.
+pub(super) struct Judge<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) faults: Vec<CheckError>,
+}
+
+impl Judge<'_> {
+    /// Adds a fault, once: the second frame of the replay meets most faults of the first again.
+    pub(super) fn report(&mut self, fault: impl Into<CheckError>) {
+        let fault = fault.into();
+        if !self.faults.contains(&fault) {
+            self.faults.push(fault);
+        }
+    }
+
+    pub(super) fn resource(&self, id: ResourceId) -> String {
+        self.plan.frame.resource(id).name.clone()
+    }
+
+    pub(super) fn pass(&self, id: PassId) -> String {
+        self.plan.frame.pass(id).name.clone()
+    }
+
+    /// The name of the resource of a placement.
+    pub(super) fn resident(&self, placement: usize) -> String {
+        self.resource(self.plan.placements[placement].resource)
+    }
+}
