@@ -29,7 +29,7 @@ struct Entry {
 }
 
 macro_rules! strategies {
-    ($($(#[doc = $doc:literal])+ $variant:ident $name:literal $method:expr;)*) => {
+    ($($(#[doc = $doc:literal])+ $(@$default:ident)? $variant:ident $name:literal $method:expr;)*) => {
         /// A built-in strategy.
         ///
         /// ```
@@ -48,10 +48,10 @@ macro_rules! strategies {
         /// assert_eq!(pack(&problem, Strategy::Auto).height, Bytes(7));
         /// # Ok::<(), tileheap_pack::Error>(())
         /// ```
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[non_exhaustive]
         pub enum Strategy {
-            $($(#[doc = $doc])+ #[serde(rename = $name)] $variant,)*
+            $($(#[doc = $doc])+ #[serde(rename = $name)] $(#[$default])? $variant,)*
         }
 
         impl Strategy {
@@ -92,13 +92,7 @@ strategies! {
     /// The rules by birth, size and breadth until one reaches the lower bound. For planners that have microseconds.
     Quick "quick" Method::Once(Packer::quick);
     /// The cheap rules until one reaches the lower bound; then searches that improve and prove.
-    Auto "auto" Method::Prove { rules_first: true };
-}
-
-impl Default for Strategy {
-    fn default() -> Strategy {
-        Strategy::Auto
-    }
+    @default Auto "auto" Method::Prove { rules_first: true };
 }
 
 impl Strategy {

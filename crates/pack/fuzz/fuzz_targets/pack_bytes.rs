@@ -30,9 +30,9 @@ pub(crate) fn problem(bytes: &[u8]) -> Option<(Problem, Vec<u64>)> {
         1
     };
     while !source.0.is_empty() && desc.items.len() < 40 {
-        let (first, life, size) = (source.next(), source.next() % 32, source.next());
+        let (first, lifetime, size) = (source.next(), source.next() % 32, source.next());
         let alignment = if kind & 2 > 0 { 1 + source.next() % 7 } else { 1 };
-        let span = Span::new(first as u32, (first + life) as u32);
+        let span = Span::new(first as u32, (first + lifetime) as u32);
         let mut item = Item::new(span, Bytes(size * large), Alignment::new(alignment)?);
         if kind & 4 > 0 {
             match source.next() % 8 {
