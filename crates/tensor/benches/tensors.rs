@@ -1,4 +1,4 @@
-//! How long tensors take to plan: the seven networks of the peers' tables, their storage choice included, and the networks of `../shared/models`.
+//! How long tensors take to plan: the seven networks of the peers' tables, their storage choice included, and the networks of `tests/data/tensor/models`.
 
 use std::hint::black_box;
 use std::path::Path;
@@ -13,12 +13,11 @@ use tileheap_tensor::{
 fn graphs() -> Vec<Graph> {
     let mut graphs =
         tileheap_baselines::tensor::networks::networks(ElementType::Float16).expect("known shapes");
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/models");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/tensor/models");
     for name in ["convnext_tiny", "gpt2s_prefill128", "lstm2_loop32"] {
-        match std::fs::read_to_string(folder.join(format!("{name}.jsonl"))) {
-            Ok(text) => graphs.push(read_lines(&text).expect("a network")),
-            Err(_) => println!("skipped: ../shared/models/{name}.jsonl is not there"),
-        }
+        let text =
+            std::fs::read_to_string(folder.join(format!("{name}.jsonl"))).expect("data of the repository");
+        graphs.push(read_lines(&text).expect("a network"));
     }
     graphs
 }

@@ -7,22 +7,20 @@ use tileheap_tensor::plan::{Offsets, SpaceItem, place};
 use tileheap_tensor::units::Alignment;
 use tileheap_tensor::{LayoutRule, MemoryDesc, TensorPlanOptions, TensorRequirements, plan};
 
-fn models(ending: &str) -> Option<Vec<PathBuf>> {
-    let folder = tileheap_testkit::shared("models")?;
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path());
+fn models(ending: &str) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(tileheap_testkit::data("tensor/models")).unwrap();
+    let files = files.map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> = files
         .filter(|path| path.to_string_lossy().ends_with(ending))
         .collect();
     files.sort();
     assert!(!files.is_empty());
-    Some(files)
+    files
 }
 
 #[test]
 fn records_are_placed_at_the_bound() {
-    let Some(files) = models(".csv") else { return };
+    let files = models(".csv");
     for file in files {
         let items = read_records(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let memories = [MemoryDesc::new("device")];
@@ -44,7 +42,7 @@ fn records_are_placed_at_the_bound() {
 
 #[test]
 fn networks_are_planned_at_the_bound() {
-    let Some(files) = models(".jsonl") else { return };
+    let files = models(".jsonl");
     for file in files {
         let graph = read_lines(&std::fs::read_to_string(&file).unwrap()).unwrap();
         let pitch = Alignment::new(64).unwrap();
@@ -80,9 +78,7 @@ fn networks_are_planned_at_the_bound() {
 /// Every strategy gives regions that no two live tensors share.
 #[test]
 fn every_strategy_is_sound() {
-    let Some(files) = models("mobilenet_v2.fp16.csv") else {
-        return;
-    };
+    let files = models("mobilenet_v2.fp16.csv");
     let items = read_records(&std::fs::read_to_string(&files[0]).unwrap()).unwrap();
     for strategy in crate::strategies() {
         let name = strategy.name();
