@@ -1,66 +1,65 @@
-//! A second opinion on descriptors: `spirv-reflect` beside our own reader, on what our own compiler makes.
+//! A second opinion on descriptors: SPIRV-Reflect beside our own reader, on what our own compiler makes.
 //!
-//! `spirv-reflect` 0.2.3 trusts its input, so it gets modules of glslang alone, after our reader has taken them apart, and
-//! none past SPIR-V 1.3, where it aborts. It knows neither reads from writes nor the storage class `StorageBuffer`
-//! (SPIR-V 1.3; before that, buffers are `Uniform`), and what it says of single entry points leaves out descriptors that
-//! are plainly used. So the names, kinds and places of what a module declares are compared, as far as it knows them.
-
-use tileheap_testkit::glsl;
+//! SPIRV-Reflect 0.2.3 trusts its input, so it gets modules of the shader compiler alone, and none past SPIR-V 1.3. It does not tell
+//! reads from writes. So the names, kinds and places of what a module declares are compared.
 
 use ash::vk;
-use spirv_reflect::types::ReflectDescriptorType as Reflected;
 use tileheap::frame::AccessKind;
 use tileheap::frame::shaders::ShaderModule;
-use tileheap_testkit::glsl::Stage;
+use tileheap_shaders::{Binding, Compiler, Interface, Source, Stage};
 
-/// The last minor version of SPIR-V that `spirv-reflect` is asked about.
-const LAST: usize = 3;
+/// The newest minor version of SPIR-V that SPIRV-Reflect reads.
+const LAST: u32 = 3;
 
 /// Set, binding, kind and name of a descriptor.
 type Row = (u32, u32, AccessKind, String);
 
-fn kind_of(reflected: Reflected) -> Option<AccessKind> {
-    Some(match reflected {
-        Reflected::CombinedImageSampler | Reflected::SampledImage => AccessKind::SampledImage,
-        Reflected::StorageImage => AccessKind::StorageImage,
-        Reflected::UniformTexelBuffer => AccessKind::UniformTexelBuffer,
-        Reflected::StorageTexelBuffer => AccessKind::StorageTexelBuffer,
-        Reflected::UniformBuffer | Reflected::UniformBufferDynamic => AccessKind::UniformBuffer,
-        Reflected::StorageBuffer | Reflected::StorageBufferDynamic => AccessKind::StorageBuffer,
-        Reflected::InputAttachment => AccessKind::InputAttachment,
-        Reflected::Undefined | Reflected::Sampler | Reflected::AccelerationStructureNV => return None,
-    })
+fn kind_of(binding: &Binding) -> Option<AccessKind> {
+    Some(
+        match vk::DescriptorType::from_raw(binding.descriptor_type as i32) {
+            vk::DescriptorType::COMBINED_IMAGE_SAMPLER | vk::DescriptorType::SAMPLED_IMAGE => {
+                AccessKind::SampledImage
+            }
+            vk::DescriptorType::STORAGE_IMAGE => AccessKind::StorageImage,
+            vk::DescriptorType::UNIFORM_TEXEL_BUFFER => AccessKind::UniformTexelBuffer,
+            vk::DescriptorType::STORAGE_TEXEL_BUFFER => AccessKind::StorageTexelBuffer,
+            vk::DescriptorType::UNIFORM_BUFFER => AccessKind::UniformBuffer,
+            vk::DescriptorType::STORAGE_BUFFER => AccessKind::StorageBuffer,
+            vk::DescriptorType::INPUT_ATTACHMENT => AccessKind::InputAttachment,
+            _ => return None,
+        },
+    )
 }
 
-/// What `spirv-reflect` finds declared.
-fn theirs(words: &[u32]) -> Vec<Row> {
-    let module = spirv_reflect::ShaderModule::load_u32_data(words).unwrap();
-    let found = module.enumerate_descriptor_bindings(None).unwrap();
-    let rows = found.into_iter().filter_map(|it| {
-        let kind = kind_of(it.descriptor_type)?;
-        // Of a block without an instance name, our reader gives the block's name.
-        let block = it.type_description.map(|it| it.type_name).unwrap_or_default();
-        let name = if it.name.is_empty() { block } else { it.name };
-        Some((it.set, it.binding, kind, name))
+fn compile(source: Source<'_>, stage: Stage, minor: u32) -> (Vec<u32>, Interface) {
+    let compiler = Compiler::find().unwrap();
+    let compiled = compiler.compile_with_interface(source, stage, &[], minor);
+    compiled.unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// What SPIRV-Reflect finds declared.
+fn theirs(interface: &Interface) -> Vec<Row> {
+    let rows = interface.bindings.iter().filter_map(|it| {
+        let kind = kind_of(it)?;
+        Some((it.set, it.binding, kind, it.name.clone()))
     });
     let mut rows: Vec<Row> = rows.collect();
     rows.sort();
     rows
 }
 
-/// What our own reader finds used, of the kinds that `spirv-reflect` knows.
-fn ours(words: &[u32], stage: Stage, minor: usize) -> Vec<Row> {
+/// What our own reader finds used.
+fn ours(words: &[u32], stage: Stage, minor: u32) -> Vec<Row> {
     let module = ShaderModule::parse(words).unwrap();
-    assert_eq!(module.version(), (1, minor as u32));
+    assert_eq!(module.version(), (1, minor));
     let stage = match stage {
         Stage::Vertex => vk::ShaderStageFlags::VERTEX,
         Stage::Fragment => vk::ShaderStageFlags::FRAGMENT,
         _ => vk::ShaderStageFlags::COMPUTE,
     };
     let entry = module.entry_point("main", stage).unwrap();
-    let seen = entry.bindings.into_iter();
-    let seen = seen.filter(|it| minor < 3 || it.kind != AccessKind::StorageBuffer);
-    let mut rows: Vec<Row> = seen.map(|it| (it.set, it.binding, it.kind, it.name)).collect();
+    let rows = entry.bindings.into_iter();
+    let mut rows: Vec<Row> = rows.map(|it| (it.set, it.binding, it.kind, it.name)).collect();
     rows.sort();
     rows
 }
@@ -95,32 +94,36 @@ fn both_readers_find_the_same_descriptors() {
     ];
     for (stage, source, used) in sources {
         for minor in 0..=LAST {
-            let words = glsl::compile(stage, source, minor);
+            let (words, interface) = compile(Source::Text(&format!("#version 460\n{source}")), stage, minor);
             // Everything that is declared there is used.
             let ours = ours(&words, stage, minor);
-            assert_eq!(
-                ours.len(),
-                if minor < 3 { used } else { used - 1 },
-                "SPIR-V 1.{minor}"
-            );
-            assert_eq!(ours, theirs(&words), "SPIR-V 1.{minor}");
+            assert_eq!(ours.len(), used, "SPIR-V 1.{minor}");
+            assert_eq!(ours, theirs(&interface), "SPIR-V 1.{minor}");
         }
     }
 }
 
 #[test]
 fn both_readers_find_the_same_descriptors_in_the_shaders_of_the_examples() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
     let mut compared = 0;
-    for file in std::fs::read_dir(folder).unwrap() {
-        let name = file.unwrap().file_name().into_string().unwrap();
-        let Some((words, stage)) = glsl::compile_file(&name, LAST) else {
-            continue;
-        };
-        let theirs = theirs(&words);
-        for row in ours(&words, stage, LAST) {
-            assert!(theirs.contains(&row), "{name}: {row:?} is not among {theirs:?}");
-            compared += 1;
+    for folder in [root.clone(), root.join("store")] {
+        for file in std::fs::read_dir(&folder).unwrap() {
+            let path = file.unwrap().path();
+            // Other files are there to be included.
+            let Some(stage) = Stage::of_file(&path) else {
+                continue;
+            };
+            let (words, interface) = compile(Source::File(&path), stage, LAST);
+            let theirs = theirs(&interface);
+            for row in ours(&words, stage, LAST) {
+                assert!(
+                    theirs.contains(&row),
+                    "{}: {row:?} is not among {theirs:?}",
+                    path.display()
+                );
+                compared += 1;
+            }
         }
     }
     assert!(compared > 0);

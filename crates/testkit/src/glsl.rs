@@ -1,7 +1,6 @@
 //! GLSL to SPIR-V, for tests.
 
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 pub use tileheap_shaders::Stage;
@@ -34,16 +33,4 @@ pub fn compile(stage: Stage, source: &str, minor: usize) -> Vec<u32> {
     let words = words.unwrap_or_else(|error| panic!("{error}\n{}", key.1));
     known().get_or_insert_default().insert(key, words.clone());
     words
-}
-
-/// The words of a file of `shaders/`, in SPIR-V 1.`minor`, and its stage; `None` for one that is there to be included.
-///
-/// # Panics
-/// With the compiler's log, if it does not compile.
-pub fn compile_file(name: &str, minor: usize) -> Option<(Vec<u32>, Stage)> {
-    let path = crate::workspace().join("shaders").join(name);
-    let stage = Stage::of_file(Path::new(name))?;
-    let compiler = Compiler::find().unwrap_or_else(|error| panic!("{error}"));
-    let words = compiler.compile(Source::File(&path), stage, &[], minor as u32);
-    Some((words.unwrap_or_else(|error| panic!("{error}")), stage))
 }

@@ -12,9 +12,7 @@ use tileheap::measure::estimate;
 use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan, PlanOptions, plan};
 use tileheap::profile::DeviceProfile;
 
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("the example prints UTF-8")
-}
+use crate::output::text;
 
 /// Renders every step; what it printed. The emulator, where there is one, has nothing to say.
 fn compare(mut command: Command, picture: &Path) -> String {

@@ -4,40 +4,18 @@ use tileheap_testkit as support;
 use tileheap_testkit::places;
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::BufReader;
-use std::path::Path;
 use std::process::Output;
 
 use support::{example, own_file};
 use tileheap::frame::Frame;
+
+use crate::output::{read_picture, text};
 
 /// Through Cargo, which builds it first, and uses the runner that this test was started with.
 fn deferred(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = example("deferred");
     command.args(arguments).envs(environment.iter().copied());
     command.output().expect("cargo runs")
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("the example prints UTF-8")
-}
-
-/// Width, height and RGBA texels.
-fn read_picture(path: &Path) -> (u32, u32, Vec<[u8; 4]>) {
-    let picture = BufReader::new(File::open(path).expect("the picture was written"));
-    let mut reader = png::Decoder::new(picture)
-        .read_info()
-        .expect("the picture is a PNG");
-    let mut bytes = vec![
-        0;
-        reader
-            .output_buffer_size()
-            .expect("a picture that fits in memory")
-    ];
-    let info = reader.next_frame(&mut bytes).expect("the PNG is whole");
-    let texels = bytes.as_chunks().0.to_vec();
-    (info.width, info.height, texels)
 }
 
 #[test]

@@ -5,6 +5,8 @@ use tileheap_testkit as support;
 use std::path::Path;
 use std::process::Output;
 
+use crate::output::{read_picture, text};
+
 /// What the example prints of a run.
 struct Run {
     lost: usize,
@@ -40,20 +42,8 @@ fn run(bug: &str, fixed: bool, profile: &str) -> Option<Run> {
     Some(Run {
         lost: lost.expect("a number"),
         messages: ids.filter(|id| id.starts_with("TILEHEAP-")).collect(),
-        texels: texels(&picture),
+        texels: read_picture(&picture).2,
     })
-}
-
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("the example prints UTF-8")
-}
-
-fn texels(picture: &Path) -> Vec<[u8; 4]> {
-    let file = std::io::BufReader::new(std::fs::File::open(picture).expect("the picture was written"));
-    let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
-    let mut bytes = vec![0; reader.output_buffer_size().expect("a small picture")];
-    reader.next_frame(&mut bytes).expect("the PNG is whole");
-    bytes.as_chunks().0.to_vec()
 }
 
 /// What a bug shows.

@@ -3,8 +3,6 @@
 use tileheap_testkit as support;
 
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 use std::process::Output;
 
@@ -13,27 +11,16 @@ use tileheap::units::Bytes;
 use tileheap_textures::replay::Replay;
 use tileheap_textures::trace::{Entry, TraceReader};
 
+use crate::output::{read_picture, text};
+
 fn terrain(arguments: &[&str]) -> Output {
     example("terrain").args(arguments).output().expect("cargo runs")
 }
 
-fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).expect("the example prints UTF-8")
-}
-
 fn colours(path: &Path) -> BTreeSet<[u8; 3]> {
-    let picture = BufReader::new(File::open(path).expect("the picture was written"));
-    let mut reader = png::Decoder::new(picture)
-        .read_info()
-        .expect("the picture is a PNG");
-    let size = reader
-        .output_buffer_size()
-        .expect("a picture that fits in memory");
-    let mut bytes = vec![0; size];
-    let info = reader.next_frame(&mut bytes).expect("the PNG is whole");
-    assert_eq!((info.width, info.height), (256, 144));
-    let texels = bytes.as_chunks::<4>().0.iter();
-    texels.map(|&[r, g, b, _]| [r, g, b]).collect()
+    let (width, height, texels) = read_picture(path);
+    assert_eq!((width, height), (256, 144));
+    texels.iter().map(|&[r, g, b, _]| [r, g, b]).collect()
 }
 
 /// Once uploads have caught up, the picture is that of a cache with room for everything.

@@ -1,0 +1,9 @@
+//! The examples as programs, and the guide: what they render, print and write, and how they fail.
+
+mod demo;
+mod forward;
+mod guide;
+mod output;
+#[cfg(feature = "terrain")]
+mod terrain;
+mod tile_bugs;

@@ -1,0 +1,24 @@
+//! What an example printed, and the pictures that it wrote.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+pub(crate) fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("the example prints UTF-8")
+}
+
+/// Width, height and RGBA texels.
+pub(crate) fn read_picture(path: &Path) -> (u32, u32, Vec<[u8; 4]>) {
+    let picture = BufReader::new(File::open(path).expect("the picture was written"));
+    let mut reader = png::Decoder::new(picture)
+        .read_info()
+        .expect("the picture is a PNG");
+    let size = reader.output_buffer_size();
+    let mut bytes = vec![0; size.expect("a picture that fits in memory")];
+    let info = reader.next_frame(&mut bytes).expect("the PNG is whole");
+    let texels = bytes
+        .chunks_exact(4)
+        .map(|texel| [texel[0], texel[1], texel[2], texel[3]]);
+    (info.width, info.height, texels.collect())
+}
