@@ -100,7 +100,7 @@ fn text_of(value: f64, unit: Unit) -> String {
             let digits = format!("{value:.0}");
             let mut text = String::new();
             for (index, digit) in digits.chars().enumerate() {
-                if index > 0 && (digits.len() - index).is_multiple_of(3) {
+                if index > 0 && (digits.len() - index) % 3 == 0 {
                     text.push(',');
                 }
                 text.push(digit);

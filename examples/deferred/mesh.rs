@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(meshes.ranges.len(), Shape::ALL.len());
         for (shape, range) in Shape::ALL.iter().zip(&meshes.ranges) {
             let indices = &meshes.indices[range.start as usize..range.end as usize];
-            assert!(!indices.is_empty() && indices.len().is_multiple_of(3));
+            assert!(!indices.is_empty() && indices.len() % 3 == 0);
             for triangle in indices.chunks(3) {
                 let [a, b, c] = [triangle[0], triangle[1], triangle[2]].map(|i| meshes.vertices[i as usize]);
                 let [p, q, r] = [a, b, c].map(|vertex| Vec3::from(vertex.position));

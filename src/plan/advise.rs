@@ -416,10 +416,10 @@ impl Trial<'_> {
                 .push(requirements.resources[self.resource.index()]);
             let changed = again(self.plan, &split, Some(requirements))?;
             let change = self.judge_home(ChangeKind::Stored(pass), &changed, stretch);
-            if let Some(change) = change
-                && best.as_ref().is_none_or(|best| change.saves > best.saves)
-            {
-                best = Some(change);
+            if let Some(change) = change {
+                if best.as_ref().is_none_or(|best| change.saves > best.saves) {
+                    best = Some(change);
+                }
             }
         }
         Ok(best.into_iter().collect())

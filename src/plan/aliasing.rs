@@ -85,13 +85,13 @@ impl Space {
             self.open.push(Held { start: free, ..taken });
         }
         self.replaced.push(taken);
-        if let Some(last) = self.held[from..from + count].last()
-            && last.end > taken.end
-        {
-            self.replaced.push(Held {
-                start: taken.end,
-                ..*last
-            });
+        if let Some(last) = self.held[from..from + count].last() {
+            if last.end > taken.end {
+                self.replaced.push(Held {
+                    start: taken.end,
+                    ..*last
+                });
+            }
         }
         self.held
             .splice(from..from + count, self.replaced.iter().copied());

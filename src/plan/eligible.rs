@@ -83,8 +83,10 @@ fn judge_one(
     if one_pass {
         return Ruling::Ordinary(NotTile::OnePass { pass: first.pass });
     }
-    if !published && let Some(barred) = barred(frame, &heap, timeline, uses.indices, id) {
-        return Ruling::Ordinary(barred);
+    if !published {
+        if let Some(barred) = barred(frame, &heap, timeline, uses.indices, id) {
+            return Ruling::Ordinary(barred);
+        }
     }
     match needs.tile {
         // An allocation of its own cannot be a place in the heap.
@@ -162,10 +164,10 @@ pub(super) fn barred(
     let mut last: Option<PassId> = None;
     for access in uses.iter() {
         let (pass, kind) = (access.pass, access.kind);
-        if let Some(last) = last
-            && timeline.queue_of(last) != timeline.queue_of(pass)
-        {
-            return Some(NotTile::CrossesQueues { last, next: pass });
+        if let Some(last) = last {
+            if timeline.queue_of(last) != timeline.queue_of(pass) {
+                return Some(NotTile::CrossesQueues { last, next: pass });
+            }
         }
         if kind.is_transfer() && (image || !heap.buffer_transfers) {
             return Some(NotTile::Transfer { pass });
@@ -176,10 +178,10 @@ pub(super) fn barred(
         if !image && !kind.is_transfer() && !kind.buffer_usage().intersects(TILE_BUFFER_USAGE) {
             return Some(NotTile::BufferUse { pass, kind });
         }
-        if let Some(last) = last
-            && timeline.window_of(last) != timeline.window_of(pass)
-        {
-            return Some(NotTile::CrossesWindows { last, next: pass });
+        if let Some(last) = last {
+            if timeline.window_of(last) != timeline.window_of(pass) {
+                return Some(NotTile::CrossesWindows { last, next: pass });
+            }
         }
         last = Some(pass);
     }

@@ -79,10 +79,10 @@ impl Planner {
         profile: &Arc<DeviceProfile>,
         options: &PlanOptions,
     ) -> crate::Result<Arc<Plan>> {
-        if let Some(known) = self.recall(frame, requirements, profile, options)
-            && known.whole
-        {
-            return Ok(known.plan.clone());
+        if let Some(known) = self.recall(frame, requirements, profile, options) {
+            if known.whole {
+                return Ok(known.plan.clone());
+            }
         }
         let plan = Arc::new(plan(frame, requirements, profile, options)?);
         self.remember(Known {

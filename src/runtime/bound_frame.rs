@@ -139,7 +139,7 @@ impl BoundFrame {
 
     /// The parity of the next frame.
     pub fn parity(&self) -> Parity {
-        if self.progress.submitted().is_multiple_of(2) {
+        if self.progress.submitted() % 2 == 0 {
             Parity::Even
         } else {
             Parity::Odd

@@ -118,8 +118,7 @@ pub(super) fn view_infos(
     } else {
         aspects
     };
-    let cube =
-        info.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && info.array_layers.is_multiple_of(6);
+    let cube = info.flags.contains(vk::ImageCreateFlags::CUBE_COMPATIBLE) && info.array_layers % 6 == 0;
     let plain = match (info.image_type, info.array_layers) {
         (vk::ImageType::TYPE_1D, 1) => vk::ImageViewType::TYPE_1D,
         (vk::ImageType::TYPE_1D, _) => vk::ImageViewType::TYPE_1D_ARRAY,

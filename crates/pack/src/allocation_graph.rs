@@ -124,17 +124,17 @@ impl AllocationGraph {
                 };
                 *bytes = bytes.saturating_add(edge.size.0);
             }
-            if let (Some(from), Some(to)) = (edge.from, edge.to)
-                && items[from as usize].span.end > items[to as usize].span.first
-            {
-                return Err(Error::Overlap {
-                    a: from,
-                    b: to,
-                    a_span: items[from as usize].span,
-                    b_span: items[to as usize].span,
-                    offset: edge.offset,
-                    end: edge.offset + edge.size,
-                });
+            if let (Some(from), Some(to)) = (edge.from, edge.to) {
+                if items[from as usize].span.end > items[to as usize].span.first {
+                    return Err(Error::Overlap {
+                        a: from,
+                        b: to,
+                        a_span: items[from as usize].span,
+                        b_span: items[to as usize].span,
+                        offset: edge.offset,
+                        end: edge.offset + edge.size,
+                    });
+                }
             }
         }
         for ((index, item), (size, &(into, out))) in

@@ -139,14 +139,13 @@ impl Gaps {
                     } else {
                         end - start
                     };
-                    if width < least
-                        && width >= size
-                        && let Some(here) = fits(&gap)
-                    {
-                        (best, least) = (Some(here), width);
-                        // None is smaller.
-                        if width == size {
-                            break;
+                    if width < least && width >= size {
+                        if let Some(here) = fits(&gap) {
+                            (best, least) = (Some(here), width);
+                            // None is smaller.
+                            if width == size {
+                                break;
+                            }
                         }
                     }
                 }

@@ -39,17 +39,17 @@ pub fn check(problem: &Problem, packing: &Packing) -> Result<()> {
         for a in 0..b {
             if items[a].together.is_some() && items[a].together == items[b].together {
                 check_group(a, b, items, offsets)?;
-            } else if items[a].span.overlaps(items[b].span)
-                && let Some((offset, end)) = shared(a, b)
-            {
-                return Err(Error::Overlap {
-                    a: a as u32,
-                    b: b as u32,
-                    a_span: items[a].span,
-                    b_span: items[b].span,
-                    offset,
-                    end,
-                });
+            } else if items[a].span.overlaps(items[b].span) {
+                if let Some((offset, end)) = shared(a, b) {
+                    return Err(Error::Overlap {
+                        a: a as u32,
+                        b: b as u32,
+                        a_span: items[a].span,
+                        b_span: items[b].span,
+                        offset,
+                        end,
+                    });
+                }
             }
         }
     }
@@ -84,14 +84,14 @@ pub(super) fn sizes(items: &[Item]) -> Vec<Bytes> {
 }
 
 fn check_item(index: usize, item: &Item, offset: Bytes) -> Result<()> {
-    if let Some(expected) = item.fixed
-        && expected != offset
-    {
-        return Err(Error::MovedFixed {
-            item: index as u32,
-            expected,
-            found: offset,
-        });
+    if let Some(expected) = item.fixed {
+        if expected != offset {
+            return Err(Error::MovedFixed {
+                item: index as u32,
+                expected,
+                found: offset,
+            });
+        }
     }
     if offset < item.lowest || item.highest.is_some_and(|highest| offset > highest) {
         return Err(Error::OutOfBounds {
@@ -125,5 +125,5 @@ fn check_group(a: usize, b: usize, items: &[Item], offsets: &[Bytes]) -> Result<
 }
 
 fn is_multiple(offset: Bytes, alignment: Alignment) -> bool {
-    offset.0.is_multiple_of(alignment.get())
+    offset.0 % alignment.get() == 0
 }

@@ -58,11 +58,12 @@ pub(super) fn lowest(
 ) -> Option<u64> {
     let mut cursor = 0;
     for (offset, end) in blocks {
-        if fits(cursor, offset, size)
-            && let Some(aligned) = align_up(cursor, alignment)
-            && fits(aligned, offset, size)
-        {
-            return Some(aligned);
+        if fits(cursor, offset, size) {
+            if let Some(aligned) = align_up(cursor, alignment) {
+                if fits(aligned, offset, size) {
+                    return Some(aligned);
+                }
+            }
         }
         cursor = cursor.max(end);
     }
@@ -81,11 +82,12 @@ pub(super) fn tightest(
     for (offset, end) in blocks {
         if fits(cursor, offset, size) {
             let gap = offset - cursor;
-            if best.is_none_or(|(least, _)| gap < least)
-                && let Some(aligned) = align_up(cursor, alignment)
-                && fits(aligned, offset, size)
-            {
-                best = Some((gap, aligned));
+            if best.is_none_or(|(least, _)| gap < least) {
+                if let Some(aligned) = align_up(cursor, alignment) {
+                    if fits(aligned, offset, size) {
+                        best = Some((gap, aligned));
+                    }
+                }
             }
         }
         cursor = cursor.max(end);

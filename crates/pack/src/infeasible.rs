@@ -78,12 +78,12 @@ impl InfeasibleSubset {
                 sum = sum.saturating_add(size(piece));
                 sum > capacity
             });
-            if let Some(last) = passing
-                && (all.is_empty() || last + 1 < all.len())
-            {
-                all.clear();
-                let units = holders[..=last].iter();
-                all.extend(units.map(|&piece| model.pieces[piece as usize].unit));
+            if let Some(last) = passing {
+                if (all.is_empty() || last + 1 < all.len()) {
+                    all.clear();
+                    let units = holders[..=last].iter();
+                    all.extend(units.map(|&piece| model.pieces[piece as usize].unit));
+                }
             }
         }
         if all.is_empty() {

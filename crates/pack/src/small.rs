@@ -339,7 +339,7 @@ impl Small {
         let is_first = self.steps < count as u64;
         loop {
             self.steps += 1;
-            if self.steps > self.most_steps || (self.steps.is_multiple_of(POLL_EVERY) && !poll(self.steps)) {
+            if self.steps > self.most_steps || (self.steps % POLL_EVERY == 0 && !poll(self.steps)) {
                 return Err(Stopped);
             }
             if !is_first {
@@ -570,7 +570,7 @@ impl Small {
 pub(super) fn is_padded(problem: &Problem) -> bool {
     let mut units = problem.units.iter().filter(|unit| unit.size > 0);
     let grain = units.clone().fold(0, |grain, unit| gcd(grain, unit.size));
-    units.any(|unit| !grain.is_multiple_of(unit.alignment.get()))
+    units.any(|unit| grain % unit.alignment.get() != 0)
 }
 
 /// The positions of the bits that are set, ascending.

@@ -128,7 +128,7 @@ impl Program {
         let bytes = fs::read(&output).map_err(|error| Error::io(&output, &error))?;
         let words = bytes.chunks_exact(4);
         Ok(words
-            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")))
             .collect())
     }
 

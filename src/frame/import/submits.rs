@@ -46,12 +46,12 @@ pub(super) fn declare(
                 }
                 let submit = frame.submit(queue);
                 let batch = frame.batch(submit);
-                if let Some((_, last_queue, _, last_batch)) = last
-                    && last_queue != queue
-                {
-                    let semaphore = frame.semaphore(format!("before submit {}", submit.index()));
-                    frame.signal(last_batch, semaphore, vk::PipelineStageFlags2::ALL_COMMANDS);
-                    frame.wait(batch, semaphore, vk::PipelineStageFlags2::ALL_COMMANDS);
+                if let Some((_, last_queue, _, last_batch)) = last {
+                    if last_queue != queue {
+                        let semaphore = frame.semaphore(format!("before submit {}", submit.index()));
+                        frame.signal(last_batch, semaphore, vk::PipelineStageFlags2::ALL_COMMANDS);
+                        frame.wait(batch, semaphore, vk::PipelineStageFlags2::ALL_COMMANDS);
+                    }
                 }
                 let commands = frame.command_buffer(batch, format!("submit {}", submit.index()));
                 last = Some((number, queue, commands, batch));

@@ -82,11 +82,13 @@ impl ShaderModule {
     /// # Errors
     /// As [`ShaderModule::parse`], and where the bytes are no whole words.
     pub fn from_bytes(bytes: &[u8]) -> Result<ShaderModule, ShaderError> {
-        let (words, rest) = bytes.as_chunks::<4>();
-        if !rest.is_empty() {
+        let words = bytes.chunks_exact(4);
+        if !words.remainder().is_empty() {
             return Err(ShaderError::Bytes { bytes: bytes.len() });
         }
-        let words = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let words = words
+            .map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")))
+            .collect();
         Ok(ShaderModule {
             module: module::Module::read(code::Code::read(words)?)?,
         })

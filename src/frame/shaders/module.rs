@@ -189,14 +189,14 @@ impl Module {
                 }
             }
             Op::EntryPoint => {
-                if let &[model, function, ref rest @ ..] = operands
-                    && let (Some(stage), Some(name)) = (stage(model), string(rest))
-                {
-                    self.entry_points.push(Declared {
-                        name,
-                        stage,
-                        function,
-                    });
+                if let &[model, function, ref rest @ ..] = operands {
+                    if let (Some(stage), Some(name)) = (stage(model), string(rest)) {
+                        self.entry_points.push(Declared {
+                            name,
+                            stage,
+                            function,
+                        });
+                    }
                 }
             }
             Op::Variable | Op::UntypedVariableKHR => self.globals.push(self.code.result(instruction)),

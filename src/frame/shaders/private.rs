@@ -135,11 +135,11 @@ impl PrivateMemory {
             Op::Variable if operand(1) != 0 => (module.code.result(instruction), Stored::Value(operand(1))),
             _ => return,
         };
-        if module.pointee_memory(pointer) == Some(Memory::Private)
-            && let Some(node) = module.code.node(pointer)
-        {
-            let class = self.class(node);
-            self.stores.push((class, stored));
+        if module.pointee_memory(pointer) == Some(Memory::Private) {
+            if let Some(node) = module.code.node(pointer) {
+                let class = self.class(node);
+                self.stores.push((class, stored));
+            }
         }
     }
 }

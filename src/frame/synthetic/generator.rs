@@ -225,10 +225,10 @@ impl Generator {
             .filter(|(_, made)| wanted(made) && usable(made))
             .map(|(index, _)| index)
             .collect();
-        if self.random.one_in(2)
-            && let Some(&unread) = candidates.iter().find(|&&index| !self.made[index].read)
-        {
-            return Some(unread);
+        if self.random.one_in(2) {
+            if let Some(&unread) = candidates.iter().find(|&&index| !self.made[index].read) {
+                return Some(unread);
+            }
         }
         let reach = if self.random.one_in(8) { 48 } else { 12 };
         let reach = candidates.len().min(reach);

@@ -145,13 +145,12 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
             ResourceKind::Buffer { desc, .. } if desc.size > MOST_BYTES => return Err(too_large(name)),
             ResourceKind::Buffer { .. } => {}
         }
-        if let Persistence::External(desc) = resource.persistence
-            && resource.is_image()
-            && desc.exit.layout == vk::ImageLayout::UNDEFINED
-        {
-            return Err(FrameError::ExitLayout {
-                resource: resource.name.clone(),
-            });
+        if let Persistence::External(desc) = resource.persistence {
+            if resource.is_image() && desc.exit.layout == vk::ImageLayout::UNDEFINED {
+                return Err(FrameError::ExitLayout {
+                    resource: resource.name.clone(),
+                });
+            }
         }
     }
     Ok(())
@@ -159,13 +158,13 @@ fn resolve_sizes(tables: &mut Tables) -> Result<(), FrameError> {
 
 /// The image's extent in texels.
 fn resolve_image(name: &str, desc: &ImageDesc, base: vk::Extent2D) -> Result<vk::Extent3D, FrameError> {
-    if let Extent::Scaled(scale) = desc.extent
-        && !scale.iter().all(|by| by.is_finite() && *by > 0.0)
-    {
-        return Err(FrameError::Scale {
-            resource: name.to_owned(),
-            scale: format!("{} x {}", scale[0], scale[1]),
-        });
+    if let Extent::Scaled(scale) = desc.extent {
+        if !scale.iter().all(|by| by.is_finite() && *by > 0.0) {
+            return Err(FrameError::Scale {
+                resource: name.to_owned(),
+                scale: format!("{} x {}", scale[0], scale[1]),
+            });
+        }
     }
     let extent = match desc.extent {
         Extent::Scaled(_) if base.width == 0 || base.height == 0 => base.into(),

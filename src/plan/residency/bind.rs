@@ -22,9 +22,10 @@ pub(super) fn runs(order: &[Resident]) -> impl Iterator<Item = (Span, Bytes, usi
     std::iter::from_fn(move || {
         let first = rest.first()?;
         let (mut span, mut top, mut count) = (first.span, Bytes::ZERO, 0);
-        while let Some(resident) = rest.get(count)
-            && (count == 0 || resident.span.first < span.end)
-        {
+        while let Some(resident) = rest.get(count) {
+            if count > 0 && resident.span.first >= span.end {
+                break;
+            }
             span.end = span.end.max(resident.span.end);
             top = top.max(resident.offset + resident.size);
             count += 1;

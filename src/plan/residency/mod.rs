@@ -405,10 +405,10 @@ fn improve(
         if problem.has_stretches() {
             // Choices by loads know nothing of lives of which one stretch excludes another.
             bound = i128::MAX;
-            if let Some(choice) = by_value(&problem)
-                && choice.is_better_than(&start)
-            {
-                start = choice;
+            if let Some(choice) = by_value(&problem) {
+                if choice.is_better_than(&start) {
+                    start = choice;
+                }
             }
         } else if costless {
             let (choice, most, steps) = by_loads(&problem, (options.budget - optimality.steps) / 2);
@@ -432,10 +432,10 @@ fn improve(
                 }
             }
         }
-        if let Some(settled) = choice_of(&problem, &start.items)
-            && settled.is_better_than(&start)
-        {
-            start = settled;
+        if let Some(settled) = choice_of(&problem, &start.items) {
+            if settled.is_better_than(&start) {
+                start = settled;
+            }
         }
         let mut found = search(&problem, start, options.budget - optimality.steps);
         optimality.steps += found.steps;

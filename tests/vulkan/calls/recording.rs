@@ -108,9 +108,10 @@ fn tile_memory_is_allocated_for_tile_objects_alone() {
             if let Call::Allocate {
                 memory_type, size, ..
             } = call
-                && memory_type == tile.memory_type
             {
-                allocated.push(size);
+                if memory_type == tile.memory_type {
+                    allocated.push(size);
+                }
             }
         }
         planned.sort_unstable();

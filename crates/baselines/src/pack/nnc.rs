@@ -230,10 +230,10 @@ impl Insertion {
         for &a in self.left.iter().filter(|&&a| Some(key(a)) == most) {
             let mut tuple = Tuple::alone(items, a, count(a));
             self.candidates.push(tuple);
-            while edition == Nnc::Article
-                && tuple.count < 3
-                && let Some(b) = self.beside(items, a, &tuple)
-            {
+            while edition == Nnc::Article && tuple.count < 3 {
+                let Some(b) = self.beside(items, a, &tuple) else {
+                    break;
+                };
                 tuple = tuple.with(items, b, count(b));
                 self.candidates.push(tuple);
             }

@@ -81,7 +81,7 @@ fn raw_sizes_are_the_files_own() {
                     .map(|access| access["count"].as_u64().expect("a number"))
                     .sum();
                 let size = tile["size"].as_u64().expect("a number");
-                assert!(size.is_multiple_of(if resource["kind"] == "buffer" { 256 } else { 4096 }));
+                assert!(size % if resource["kind"] == "buffer" { 256 } else { 4096 } == 0);
                 eligible += count * size;
             }
         }

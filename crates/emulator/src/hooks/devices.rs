@@ -150,13 +150,13 @@ unsafe fn create(
         tile,
         log_counters: settings.counters,
     };
-    if let (Some(tile), Some(emulation)) = (&device.tile, &device.physical.emulation)
-        && let Err(error) = tile.heap.probe(&device.driver, &emulation.driver)
-    {
-        call_down!(device.driver.commands, vkDestroyDevice(handle, allocator));
-        // SAFETY: Valid usage: room for a handle.
-        unsafe { out.write(vk::Device::null()) };
-        return error;
+    if let (Some(tile), Some(emulation)) = (&device.tile, &device.physical.emulation) {
+        if let Err(error) = tile.heap.probe(&device.driver, &emulation.driver) {
+            call_down!(device.driver.commands, vkDestroyDevice(handle, allocator));
+            // SAFETY: Valid usage: room for a handle.
+            unsafe { out.write(vk::Device::null()) };
+            return error;
+        }
     }
     warn(&device, &request, validation_is_below);
     remember(device);

@@ -253,10 +253,10 @@ pub(crate) fn before_action(
     command: &str,
 ) {
     let mut recording = recorder.lock();
-    if (recording.pass.is_none() || recording.contents.entry.is_none())
-        && let Some(discard) = recording.act()
-    {
-        recorder.poison(discard);
+    if (recording.pass.is_none() || recording.contents.entry.is_none()) {
+        if let Some(discard) = recording.act() {
+            recorder.poison(discard);
+        }
     }
     let needs_check = match reachable {
         ReachableDescriptors::Transfer => true,

@@ -54,10 +54,10 @@ pub(crate) fn allocate(
         device.reporter.report(MessageId::TooLarge, about, &text);
         return vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
     }
-    if let Some(tile) = &device.tile
-        && let Err(error) = tile.heap.memory(&device.driver)
-    {
-        return error;
+    if let Some(tile) = &device.tile {
+        if let Err(error) = tile.heap.memory(&device.driver) {
+            return error;
+        }
     }
     copy.allocation_size = HANDLE_BYTES;
     copy.p_next = std::ptr::null();

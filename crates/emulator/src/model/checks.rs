@@ -92,11 +92,10 @@ impl Rules<'_> {
         }
         if !accessed.only_read && !is_read_only(entry.kind) {
             self.contents.write(place);
-        } else if !is_wrong
-            && !entry.resource.addressable
-            && let Some(finding) = self.contents.read(&entry.resource, place)
-        {
-            self.find(finding);
+        } else if !is_wrong && !entry.resource.addressable {
+            if let Some(finding) = self.contents.read(&entry.resource, place) {
+                self.find(finding);
+            }
         }
     }
 

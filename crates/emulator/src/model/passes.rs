@@ -68,14 +68,14 @@ pub(crate) unsafe fn of_rendering(resources: &Resources, info: &vk::RenderingInf
     let views = &resources.image_views;
     let mut attached: Vec<Attached> = Vec::new();
     let mut add = |target: &vk::RenderingAttachmentInfo<'_>, is_stencil: bool| {
-        if target.resolve_mode != vk::ResolveModeFlags::NONE
-            && let Some(resource) = views.get(target.resolve_image_view.as_raw())
-        {
-            attached.push(Attached {
-                is_covered: false,
-                resource,
-                attachment: RESOLVED,
-            });
+        if target.resolve_mode != vk::ResolveModeFlags::NONE {
+            if let Some(resource) = views.get(target.resolve_image_view.as_raw()) {
+                attached.push(Attached {
+                    is_covered: false,
+                    resource,
+                    attachment: RESOLVED,
+                });
+            }
         }
         let Some(resource) = views.get(target.image_view.as_raw()) else {
             return;

@@ -45,7 +45,7 @@ pub(crate) fn place(
         return result(place, MessageId::UnsupportedResource, text.to_owned());
     };
     let (size, alignment) = (needs.size.0, needs.alignment.get());
-    if !offset.is_multiple_of(alignment) || offset.checked_add(size).is_none_or(|end| end > object_size) {
+    if offset % alignment != 0 || offset.checked_add(size).is_none_or(|end| end > object_size) {
         let text = format!(
             "a resource of {size} B, aligned to {alignment} B, is bound at offset {offset} of a tile memory object \
              of {object_size} B: the offset must be a multiple of the alignment, and the resource must fit"

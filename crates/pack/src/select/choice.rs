@@ -325,9 +325,7 @@ fn classes(offers: &[Offer], columns: usize) -> (Vec<usize>, usize) {
     let (mut free, mut count): (Vec<usize>, usize) = (Vec::new(), 0);
     let mut alive: std::collections::BinaryHeap<std::cmp::Reverse<u32>> = std::collections::BinaryHeap::new();
     for (first, end) in starts {
-        while let Some(&std::cmp::Reverse(gone)) = alive.peek()
-            && gone <= first
-        {
+        while let Some(&std::cmp::Reverse(gone)) = alive.peek().filter(|end| end.0 <= first) {
             alive.pop();
             free.push(class_of_end[gone as usize]);
         }

@@ -48,17 +48,16 @@ impl Selector {
                 break;
             }
         }
-        if task.offers.len() <= MOST_BRANCHED
-            && !task.pauses
-            && let Some(start) = best.take()
-        {
-            let budget = (budget / 2).saturating_sub(self.choice.steps);
-            let (chosen, left) = Branch::search(&mut self.prices, task, start, budget);
-            self.choice.steps += budget - left;
-            if chosen.exact {
-                return Some(chosen);
+        if task.offers.len() <= MOST_BRANCHED && !task.pauses {
+            if let Some(start) = best.take() {
+                let budget = (budget / 2).saturating_sub(self.choice.steps);
+                let (chosen, left) = Branch::search(&mut self.prices, task, start, budget);
+                self.choice.steps += budget - left;
+                if chosen.exact {
+                    return Some(chosen);
+                }
+                best = Some(chosen);
             }
-            best = Some(chosen);
         }
         let most = task
             .offers

@@ -73,7 +73,7 @@ fn ratios(path: &Path) -> Vec<u64> {
     }
     println!(
         "{:<24} {} items, bound {bound}: {ratios:?}",
-        path.file_name().unwrap().display(),
+        path.file_name().unwrap().to_string_lossy(),
         problem.items().len()
     );
     ratios

@@ -307,7 +307,7 @@ proptest! {
         for (index, item) in items.into_iter().enumerate() {
             let (size, alignment) = (item.size.0, item.alignment.get());
             let free = |offset: u64| {
-                offset.is_multiple_of(alignment) && offset + size <= capacity && placed.iter().all(|&(other, at)| {
+                offset % alignment == 0 && offset + size <= capacity && placed.iter().all(|&(other, at)| {
                     let apart = offset + size <= at || at + other.size.0 <= offset;
                     apart || size == 0 || other.size.0 == 0 || !other.span.overlaps(item.span)
                 })
@@ -342,7 +342,7 @@ fn optimum(problem: &Problem, limit: u64) -> u64 {
         let item = &items[b];
         if offset < item.lowest.0
             || item.fixed.is_some_and(|fixed| fixed.0 != offset)
-            || !offset.is_multiple_of(item.alignment.get())
+            || offset % item.alignment.get() != 0
         {
             return false;
         }

@@ -28,14 +28,14 @@ impl Graph {
             }
         }
         for symbol in &self.symbols {
-            if let Some((least, most)) = symbol.range
-                && least > most
-            {
-                return Err(TensorError::EmptyRange {
-                    symbol: symbol.name.clone(),
-                    least,
-                    most,
-                });
+            if let Some((least, most)) = symbol.range {
+                if least > most {
+                    return Err(TensorError::EmptyRange {
+                        symbol: symbol.name.clone(),
+                        least,
+                        most,
+                    });
+                }
             }
         }
         Ok(())

@@ -127,15 +127,14 @@ impl Builder<'_> {
         match bind {
             Bind::Value(value, offset) => {
                 let of = &self.expansion.values[value];
-                if let ValueKind::Head { before, depth, stays } = of.kind
-                    && (stays || initial.get(depth) == Some(&true))
-                    && before != Bind::Value(value, 0)
-                {
-                    let before = match before {
-                        Bind::Value(value, from) => Bind::Value(value, from + offset),
-                        Bind::Left(left, from) => Bind::Left(left, from + offset),
-                    };
-                    return self.place(before, initial);
+                if let ValueKind::Head { before, depth, stays } = of.kind {
+                    if (stays || initial.get(depth) == Some(&true)) && before != Bind::Value(value, 0) {
+                        let before = match before {
+                            Bind::Value(value, from) => Bind::Value(value, from + offset),
+                            Bind::Left(left, from) => Bind::Left(left, from + offset),
+                        };
+                        return self.place(before, initial);
+                    }
                 }
                 match self.regions[value] {
                     Some(region) => Placement::At(Region {

@@ -116,10 +116,10 @@ pub(super) fn unite(rules: &mut Rules<'_>, carry: CarryRule, limit: u32) -> Resu
         "loops are unrolled until their carried values fit"
     );
     for edge in &expansion.back_edges {
-        if edge.value == Bind::Value(edge.head, 0)
-            && let ValueKind::Head { stays, .. } = &mut expansion.values[edge.head].kind
-        {
-            *stays = true;
+        if edge.value == Bind::Value(edge.head, 0) {
+            if let ValueKind::Head { stays, .. } = &mut expansion.values[edge.head].kind {
+                *stays = true;
+            }
         }
     }
     merge_arms(rules, &mut expansion, &mut classes);
@@ -254,10 +254,10 @@ fn start_in_place(rules: &Rules<'_>, expansion: &mut Expansion, classes: &mut Cl
         let spans = expansion.values[head].spans.clone();
         if joined {
             // Of an outer loop's parameter, which in that loop's first rounds may be elsewhere.
-            if let Bind::Value(value, _) = before
-                && matches!(expansion.values[value].kind, ValueKind::Head { .. })
-            {
-                expansion.values[value].spans.extend(&spans);
+            if let Bind::Value(value, _) = before {
+                if matches!(expansion.values[value].kind, ValueKind::Head { .. }) {
+                    expansion.values[value].spans.extend(&spans);
+                }
             }
             continue;
         }

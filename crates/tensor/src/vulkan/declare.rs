@@ -237,11 +237,10 @@ impl<'a, 'b> Declaration<'a, 'b> {
             });
         }
         // A view of its operand.
-        if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..])
-            && source.part.resource() == target.part.resource()
-            && same_bytes(source.shape, target.shape)
-        {
-            return Ok(());
+        if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..]) {
+            if source.part.resource() == target.part.resource() && same_bytes(source.shape, target.shape) {
+                return Ok(());
+            }
         }
         self.pass(&node.name, &made, &operands)
     }

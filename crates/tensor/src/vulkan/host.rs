@@ -99,12 +99,9 @@ impl HostBuffer {
     /// # Panics
     /// If it is smaller.
     pub fn write_floats(&mut self, elements: &[f32]) {
-        let all = self.bytes();
-        for (bytes, element) in all.as_chunks_mut::<4>().0[..elements.len()]
-            .iter_mut()
-            .zip(elements)
-        {
-            *bytes = element.to_ne_bytes();
+        let bytes = &mut self.bytes()[..size_of_val(elements)];
+        for (bytes, element) in bytes.chunks_exact_mut(4).zip(elements) {
+            bytes.copy_from_slice(&element.to_ne_bytes());
         }
     }
 
@@ -117,8 +114,10 @@ impl HostBuffer {
 
     /// Its contents as elements of 32 bits.
     pub fn read_floats(&self) -> Vec<f32> {
-        let (elements, _) = self.read().as_chunks::<4>();
-        elements.iter().map(|bytes| f32::from_ne_bytes(*bytes)).collect()
+        let elements = self.read().chunks_exact(4);
+        elements
+            .map(|bytes| f32::from_ne_bytes(bytes.try_into().expect("4 bytes")))
+            .collect()
     }
 
     /// Destroys it.

@@ -161,7 +161,7 @@ fn built_in(key: &KernelKey) -> Option<Kernel> {
     let words = BUILT_IN_WORDS[found.bytes.clone()].chunks_exact(4);
     Some(Kernel {
         words: words
-            .map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+            .map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")))
             .collect(),
         operands: found.operands.to_vec(),
     })

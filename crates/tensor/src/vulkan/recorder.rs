@@ -222,20 +222,20 @@ impl<'a> Recorder<'a> {
                 Operand::Zeros(vectors) => self.zeros(vectors),
             });
         }
-        if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..])
-            && source.object == target.object
-        {
-            // A view, where the plan has it so.
-            return match same_bytes(source.shape, target.shape) {
-                true => Ok(()),
-                false => Err(self
-                    .fault(
-                        id,
-                        "reshape",
-                        "its output is planned over its input, in another order".to_owned(),
-                    )
-                    .into()),
-            };
+        if let ("reshape", [source, target]) = (made.kernel.as_str(), &operands[..]) {
+            if source.object == target.object {
+                // A view, where the plan has it so.
+                return match same_bytes(source.shape, target.shape) {
+                    true => Ok(()),
+                    false => Err(self
+                        .fault(
+                            id,
+                            "reshape",
+                            "its output is planned over its input, in another order".to_owned(),
+                        )
+                        .into()),
+                };
+            }
         }
         self.dispatch(id, &made, operands)
     }

@@ -154,11 +154,11 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceProperties2(
         write_name(&mut driver.driver_name, c"fake");
         write_name(&mut driver.driver_info, c"tracks objects");
     }
-    if let Some(tile) = chained_mut!(out.p_next => ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>)
-        && config.tile.extension
-    {
-        tile.queue_submit_boundary = config.tile.queue_submit_boundary.into();
-        tile.tile_buffer_transfers = config.tile.buffer_transfers.into();
+    if let Some(tile) = chained_mut!(out.p_next => ffi::PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>) {
+        if config.tile.extension {
+            tile.queue_submit_boundary = config.tile.queue_submit_boundary.into();
+            tile.tile_buffer_transfers = config.tile.buffer_transfers.into();
+        }
     }
 }
 
@@ -232,18 +232,18 @@ pub(super) unsafe extern "system" fn vkGetPhysicalDeviceFeatures2(
     let config = &call.driver.config;
     let out = borrow!(mut out);
     out.features = features();
-    if let Some(all) = chained_mut!(out.p_next => vk::PhysicalDeviceVulkan12Features<'_>)
-        && config.api_version >= vk::API_VERSION_1_2
-    {
-        all.timeline_semaphore = config.timeline_semaphore.into();
-        all.buffer_device_address = config.buffer_device_address.into();
+    if let Some(all) = chained_mut!(out.p_next => vk::PhysicalDeviceVulkan12Features<'_>) {
+        if config.api_version >= vk::API_VERSION_1_2 {
+            all.timeline_semaphore = config.timeline_semaphore.into();
+            all.buffer_device_address = config.buffer_device_address.into();
+        }
     }
-    if let Some(all) = chained_mut!(out.p_next => vk::PhysicalDeviceVulkan13Features<'_>)
-        && config.api_version >= vk::API_VERSION_1_3
-    {
-        all.synchronization2 = config.synchronization_2.into();
-        all.dynamic_rendering = config.dynamic_rendering.into();
-        all.maintenance4 = config.maintenance_4.into();
+    if let Some(all) = chained_mut!(out.p_next => vk::PhysicalDeviceVulkan13Features<'_>) {
+        if config.api_version >= vk::API_VERSION_1_3 {
+            all.synchronization2 = config.synchronization_2.into();
+            all.dynamic_rendering = config.dynamic_rendering.into();
+            all.maintenance4 = config.maintenance_4.into();
+        }
     }
     if let Some(one) = chained_mut!(out.p_next => vk::PhysicalDeviceSynchronization2Features<'_>) {
         one.synchronization2 = config.synchronization_2.into();

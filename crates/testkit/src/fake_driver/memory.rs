@@ -316,7 +316,7 @@ fn bind(call: &mut Entered, object: Object, memory: vk::DeviceMemory, offset: u6
     // Other memory: VUID-VkBindImageMemoryInfo-pNext-01616 and -01617, VUID-VkBindBufferMemoryInfo-None-10739 and -10741.
     if alignment == 0 {
         call.violation(format_args!("{object:?} cannot live in tile memory"));
-    } else if !offset.is_multiple_of(alignment) {
+    } else if offset % alignment != 0 {
         call.violation(format_args!(
             "{object:?} at offset {offset}, no multiple of {alignment}"
         ));

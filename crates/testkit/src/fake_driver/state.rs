@@ -479,13 +479,14 @@ impl State {
                 .objects
                 .get_mut(&command_buffer)
                 .map(|record| &mut record.detail)
-                && recording.stage == Stage::Pending
             {
-                recording.stage = if recording.one_time {
-                    Stage::Invalid
-                } else {
-                    Stage::Executable
-                };
+                if recording.stage == Stage::Pending {
+                    recording.stage = if recording.one_time {
+                        Stage::Invalid
+                    } else {
+                        Stage::Executable
+                    };
+                }
             }
         }
         for (semaphore, to) in batch.signals {

@@ -239,21 +239,21 @@ impl Checker {
             });
         };
         let unit = self.geometry.unit().get();
-        if !offset.0.is_multiple_of(unit) {
+        if offset.0 % unit != 0 {
             return Err(Violation::Misaligned {
                 texture,
                 offset,
                 unit: Bytes(unit),
             });
         }
-        if let Some((_, other)) = self.blocks.range(..end).next_back()
-            && other.end > offset.0
-        {
-            return Err(Violation::Overlap {
-                a: other.texture,
-                b: texture,
-                offset,
-            });
+        if let Some((_, other)) = self.blocks.range(..end).next_back() {
+            if other.end > offset.0 {
+                return Err(Violation::Overlap {
+                    a: other.texture,
+                    b: texture,
+                    offset,
+                });
+            }
         }
         if self.residents.len() <= texture.index() {
             self.residents

@@ -252,7 +252,7 @@ impl<P: Policy> Replay<P> {
     fn end_frame(&mut self) -> Result<()> {
         let wall_stats = self.policy.wall_stats();
         self.checker.gauge(wall_stats)?;
-        if self.summary.frames.is_multiple_of(16) {
+        if self.summary.frames % 16 == 0 {
             let free = self.budget - self.checker.taken();
             if free > Bytes::ZERO {
                 let hole = self.checker.largest_hole();

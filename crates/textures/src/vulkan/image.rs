@@ -152,9 +152,7 @@ impl Images {
     /// # Safety
     /// They are complete.
     pub(super) unsafe fn free(&mut self, device: &ash::Device, complete: u64) {
-        while let Some(&(frame, retired)) = self.retired.front()
-            && frame <= complete
-        {
+        while let Some(&(_, retired)) = self.retired.front().filter(|(frame, _)| *frame <= complete) {
             self.retired.pop_front();
             match retired {
                 // SAFETY: the caller's duty.

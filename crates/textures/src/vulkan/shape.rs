@@ -68,7 +68,7 @@ impl Shape {
     pub(super) fn alignment(&self) -> u64 {
         // Of 4 for queues that only copy (VUID-vkCmdCopyBufferToImage-commandBuffer-07737), and whole blocks.
         let bytes = u64::from(self.block.bytes);
-        if bytes.is_multiple_of(4) { bytes } else { bytes * 4 }
+        if bytes % 4 == 0 { bytes } else { bytes * 4 }
     }
 
     /// Create info of the image of a texture at `level`.

@@ -144,10 +144,10 @@ impl Info<'_> {
     /// Values whose readers do not all take textures are in buffers; so are those that only some reader could take so.
     fn legalize(&mut self) {
         for (value, readers) in &self.readers {
-            if let Some(scope) = self.scopes.get_mut(value)
-                && !readers.iter().all(|&textures| textures)
-            {
-                *scope = GLOBAL;
+            if let Some(scope) = self.scopes.get_mut(value) {
+                if !readers.iter().all(|&textures| textures) {
+                    *scope = GLOBAL;
+                }
             }
             if readers.contains(&true) {
                 self.scopes.entry(*value).or_insert(GLOBAL);
@@ -176,14 +176,13 @@ impl Info<'_> {
             for &arg in &self.functions[index].args {
                 self.emit_value(arg, seen, entries);
                 // A value in a buffer for a function that takes a texture is copied for it.
-                if self.scopes.get(&arg) == Some(&GLOBAL)
-                    && !self.in_buffers.contains(&arg)
-                    && let Some(scope) = self.accepts.get(&(value, arg))
-                {
-                    entries.push(Entry {
-                        name: format!("device_copy of {}", self.expr(arg).name),
-                        scope: (*scope).to_owned(),
-                    });
+                if self.scopes.get(&arg) == Some(&GLOBAL) && !self.in_buffers.contains(&arg) {
+                    if let Some(scope) = self.accepts.get(&(value, arg)) {
+                        entries.push(Entry {
+                            name: format!("device_copy of {}", self.expr(arg).name),
+                            scope: (*scope).to_owned(),
+                        });
+                    }
                 }
             }
         }

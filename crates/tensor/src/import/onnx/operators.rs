@@ -102,13 +102,13 @@ impl Reader<'_> {
         for (name, &id) in node.output.iter().zip(made).filter(|(name, _)| !name.is_empty()) {
             let inferred = &self.graph.tensor(id).shape;
             let said = self.described.get(name).and_then(|(_, shape)| shape.fixed());
-            if let (Some(said), Some(inferred)) = (said, inferred.fixed())
-                && said != inferred
-            {
-                return Err(self.fault(
-                    node,
-                    format!("`{name}` is {inferred:?}, and {said:?} in the file"),
-                ));
+            if let (Some(said), Some(inferred)) = (said, inferred.fixed()) {
+                if said != inferred {
+                    return Err(self.fault(
+                        node,
+                        format!("`{name}` is {inferred:?}, and {said:?} in the file"),
+                    ));
+                }
             }
             self.ids.insert(name.clone(), id);
         }

@@ -137,8 +137,12 @@ impl TensorProto {
         if !self.int64_data.is_empty() || self.raw_data.is_empty() {
             return Some(self.int64_data.clone());
         }
-        let words = self.raw_data.as_chunks().0;
-        Some(words.iter().map(|&bytes| i64::from_le_bytes(bytes)).collect())
+        let words = self.raw_data.chunks_exact(8);
+        Some(
+            words
+                .map(|bytes| i64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+                .collect(),
+        )
     }
 
     /// The one number of 32 bits that it is.
