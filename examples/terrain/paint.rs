@@ -166,9 +166,9 @@ impl Painter {
     /// Four bytes each, sRGB.
     pub(crate) fn rgba(&mut self, origin: Vec2, size: f32, side: usize, texels: &mut [u8]) {
         self.sample(origin, size, side);
-        for (texel, colour) in texels.as_chunks_mut::<4>().0.iter_mut().zip(&self.colours) {
+        for (texel, colour) in texels.chunks_exact_mut(4).zip(&self.colours) {
             let colour = colour.round();
-            *texel = [colour.x as u8, colour.y as u8, colour.z as u8, 255];
+            texel.copy_from_slice(&[colour.x as u8, colour.y as u8, colour.z as u8, 255]);
         }
     }
 }
@@ -190,7 +190,7 @@ mod tests {
                 .iter()
                 .map(|&index| painter.palette.colours[usize::from(index)]);
             let shown = shown.sum::<Vec3>() / (side * side) as f32;
-            let meant = rgba.as_chunks::<4>().0.iter();
+            let meant = rgba.chunks_exact(4);
             let meant = meant.map(|texel| Vec3::new(texel[0].into(), texel[1].into(), texel[2].into()));
             let meant = meant.sum::<Vec3>() / (side * side) as f32;
             assert!(

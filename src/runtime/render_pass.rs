@@ -93,8 +93,12 @@ impl PassObject {
 
     /// Forgets the framebuffers with `view`; gives them to be destroyed.
     pub(super) fn forget(&mut self, view: vk::ImageView) -> Vec<vk::Framebuffer> {
-        let gone = self.known.extract_if(.., |(views, _)| views.contains(&view));
-        let gone: Vec<vk::Framebuffer> = gone.map(|(_, framebuffer)| framebuffer).collect();
+        let mut gone = Vec::new();
+        self.known.retain(|(views, framebuffer)| {
+            let is_gone = views.contains(&view);
+            gone.extend(is_gone.then_some(*framebuffer));
+            !is_gone
+        });
         if gone.contains(&self.framebuffer) {
             self.framebuffer = vk::Framebuffer::null();
         }

@@ -17,6 +17,6 @@ pub fn skip(reason: &str) {
     if let Some(log) = std::env::var_os("TILEHEAP_SKIP_LOG") {
         let file = OpenOptions::new().create(true).append(true).open(&log);
         let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
-        written.unwrap_or_else(|error| panic!("TILEHEAP_SKIP_LOG={}: {error}", log.display()));
+        written.unwrap_or_else(|error| panic!("TILEHEAP_SKIP_LOG={}: {error}", log.to_string_lossy()));
     }
 }

@@ -263,12 +263,9 @@ impl Hand {
             .expect("a request")
             .reply()
             .expect("the window is shown whole");
-        let (texels, rest) = image.data.as_chunks::<4>();
-        assert_eq!(
-            (texels.len(), rest.len()),
-            (usize::from(width) * usize::from(height), 0)
-        );
-        texels.iter().map(|&[b, g, r, _]| [r, g, b]).collect()
+        let texels = image.data.chunks_exact(4);
+        assert_eq!(texels.len(), usize::from(width) * usize::from(height));
+        texels.map(|texel| [texel[2], texel[1], texel[0]]).collect()
     }
 
     /// Waits until the window shows something.
