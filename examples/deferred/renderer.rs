@@ -234,11 +234,13 @@ impl Renderer {
     /// Destroys what was given up and has no frame under way.
     fn release(&mut self) {
         let slots = &self.slots;
-        let in_use = |planned: &mut Planned| {
+        let in_use = |planned: &Planned| {
             let mut pending = slots.iter().filter_map(|slot| slot.pending);
             pending.any(|pending| pending.plan == planned.number)
         };
-        for planned in self.former.extract_if(.., |planned| !in_use(planned)) {
+        let (in_use, unused): (Vec<_>, _) = std::mem::take(&mut self.former).into_iter().partition(in_use);
+        self.former = in_use;
+        for planned in unused {
             if self.desc.prints_plans {
                 println!("frame {}: plan {} released", self.frame_index, planned.number);
             }

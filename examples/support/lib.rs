@@ -1,6 +1,7 @@
 //! What the examples share: errors in one line, their own memory, shaders, pipelines and descriptor sets, windows, pictures, overlays.
 
-#![allow(missing_docs)] // Examples are read, not linked.
+#![allow(missing_docs)]
+// Examples are read, not linked.
 // Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]
 

@@ -3,6 +3,8 @@
 use tileheap_testkit as support;
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 use std::process::Output;
 

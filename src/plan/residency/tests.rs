@@ -32,7 +32,7 @@ fn random(seed: u64, most: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
         items,
         capacity,
         binning_cost: binning_costs.iter().collect(),
-        by_step: seed.is_multiple_of(3),
+        by_step: seed % 3 == 0,
     }
 }
 
@@ -55,7 +55,7 @@ fn with_stretches(seed: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
         let first = items.len() as u32;
         items.push(*whole);
         for end in whole.first + 1..whole.end {
-            if items.len() < 8 && random.next_u64().is_multiple_of(2) {
+            if items.len() < 8 && random.next_u64() % 2 == 0 {
                 let savings = whole.savings * (end - whole.first) as u64 / (whole.end - whole.first) as u64;
                 items.push(Item {
                     end,
@@ -78,7 +78,7 @@ fn random_harms(seed: u64) -> Vec<BinningCost> {
     (0..steps)
         .map(|_| {
             let (every, more) = (1 + random.next_u64() % 9, random.next_u64() % 4);
-            let free = seed.is_multiple_of(2);
+            let free = seed % 2 == 0;
             BinningCost::sampled(64, |reserved| if free { 0 } else { reserved / every * more })
         })
         .collect()
