@@ -46,11 +46,10 @@ pub(super) fn forms(graph: &Graph) -> Vec<Form> {
     let mut forms = vec![Form::Plain; graph.tensors().len()];
     // Constants are packed beforehand, in whatever form their reader wants.
     for node in graph.nodes() {
-        if let Some(&weight) = weights(node).and_then(|place| node.inputs.get(place))
-            && graph.tensor(weight).source == Source::Constant
-            && graph.tensor(weight).shape.rank() == 4
-        {
-            forms[weight.index()] = Form::Packed(0);
+        if let Some(&weight) = weights(node).and_then(|place| node.inputs.get(place)) {
+            if graph.tensor(weight).source == Source::Constant && graph.tensor(weight).shape.rank() == 4 {
+                forms[weight.index()] = Form::Packed(0);
+            }
         }
     }
     let blocks = graph.blocks().iter();

@@ -28,12 +28,12 @@ pub(super) const CONV2D_TRANSPOSE: Definition = Definition {
 fn convolution(call: &Call<'_>) -> Answer<Inferred> {
     let (data, weight) = (call.dims_of(0, Some(4))?, call.dims_of(1, Some(4))?);
     let groups = call.int("groups", 1)?;
-    if let (Some(channels), Some(inner)) = (data[1].fixed(), weight[1].fixed())
-        && inner.checked_mul(groups) != Some(channels)
-    {
-        return Err(format!(
-            "{channels} channels, and weights for {inner} x {groups} groups"
-        ));
+    if let (Some(channels), Some(inner)) = (data[1].fixed(), weight[1].fixed()) {
+        if inner.checked_mul(groups) != Some(channels) {
+            return Err(format!(
+                "{channels} channels, and weights for {inner} x {groups} groups"
+            ));
+        }
     }
     let (strides, dilations, pads) = (
         call.pair("strides", 1)?,

@@ -48,10 +48,10 @@ fn reshape(call: &Call<'_>) -> Answer<Inferred> {
         }
         dims[open] = product(&left).floor_div(product(&by));
     }
-    if let (Some(from), Some(to)) = (all.fixed(), product(&dims).fixed())
-        && from != to
-    {
-        return Err(format!("{from} elements cannot be {to}"));
+    if let (Some(from), Some(to)) = (all.fixed(), product(&dims).fixed()) {
+        if from != to {
+            return Err(format!("{from} elements cannot be {to}"));
+        }
     }
     Ok(call.reshaped(dims))
 }
