@@ -153,7 +153,9 @@ mod on_device {
             }
             if free {
                 let is_over = |span: Span| span.end.0 <= pass.step().0 + 1;
-                for (_, allocation) in live.extract_if(.., |(span, _)| is_over(*span)) {
+                let (over, rest): (Vec<_>, _) = live.into_iter().partition(|(span, _)| is_over(*span));
+                live = rest;
+                for (_, allocation) in over {
                     allocator.free(allocation).expect("it was allocated there");
                 }
             }

@@ -17,13 +17,13 @@ pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {
             });
         }
         let accesses = pass.accesses.of(&tables.accesses);
-        if pass.contents == Contents::Store
-            && let Err(why) = store::check_store(tables, pass.kind, accesses)
-        {
-            return Err(FrameError::StoreContents {
-                pass: pass.name.clone(),
-                why,
-            });
+        if pass.contents == Contents::Store {
+            if let Err(why) = store::check_store(tables, pass.kind, accesses) {
+                return Err(FrameError::StoreContents {
+                    pass: pass.name.clone(),
+                    why,
+                });
+            }
         }
         let mut depth: Option<&Access> = None;
         for access in accesses {

@@ -112,22 +112,25 @@ impl Descriptors {
     /// Nothing that uses the sets is in flight, or will be submitted.
     pub(super) unsafe fn forget(&mut self, device: &Device, buffer: vk::Buffer) {
         let refers = |resource: &StorageObject| matches!(resource, StorageObject::Buffer { handle, .. } if *handle == buffer);
-        let gone = self.sets.extract_if(.., |(_, operands), _| {
-            operands.iter().any(|operand| refers(&operand.resource))
+        let pools = &mut self.pools;
+        self.sets.retain(|(_, operands), (set, pool)| {
+            let is_gone = operands.iter().any(|operand| refers(&operand.resource));
+            if is_gone {
+                let (handle, left) = &mut pools[*pool];
+                *left += 1;
+                // SAFETY: the caller's duty; the pool lets sets be freed.
+                let _ = unsafe { device.raw().free_descriptor_sets(*handle, &[*set]) };
+            }
+            !is_gone
         });
-        for (_, (set, pool)) in gone {
-            let (handle, left) = &mut self.pools[pool];
-            *left += 1;
-            // SAFETY: the caller's duty; the pool lets sets be freed.
-            let _ = unsafe { device.raw().free_descriptor_sets(*handle, &[set]) };
-        }
-        for (_, view) in self
-            .texel_views
-            .extract_if(.., |(resource, _), _| refers(resource))
-        {
-            // SAFETY: the caller's duty.
-            unsafe { device.raw().destroy_buffer_view(view, None) };
-        }
+        self.texel_views.retain(|(resource, _), view| {
+            let is_gone = refers(resource);
+            if is_gone {
+                // SAFETY: the caller's duty.
+                unsafe { device.raw().destroy_buffer_view(*view, None) };
+            }
+            !is_gone
+        });
     }
 
     fn texel_view(&mut self, device: &Device, bound: &OperandBinding) -> Result<vk::BufferView> {
