@@ -36,7 +36,7 @@ pub use resource::{
     BufferDesc, Extent, ExternalDesc, ImageDesc, Persistence, Resource, ResourceKind, ResourceState,
     TileConstraint,
 };
-#[cfg(feature = "runtime")]
+#[cfg(all(feature = "runtime", feature = "shaders"))]
 pub(crate) use store::{Texels, texels_of};
 pub use synthetic::{SyntheticDesc, synthetic};
 pub use tables::{Batch, CommandBuffer, Contents, Frame, Pass, Queue, Semaphore, SemaphoreOp, Submit};

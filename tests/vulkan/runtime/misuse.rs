@@ -90,13 +90,13 @@ fn passes_come_in_declared_order() {
     let out_of_order = says(commands.pass(copy, |_| ()));
     assert_eq!(
         out_of_order,
-        "pass `copy` was recorded in command buffer `scene`, where pass `clear` comes next"
+        "pass `copy` was recorded in command buffer `scene`, where pass `clear` is next"
     );
     // SAFETY: nothing is executed.
     let secondary = says(unsafe { commands.pass_secondary(clear, &[]) });
     assert_eq!(
         secondary,
-        "pass `clear` is declared with inline contents and was recorded with secondary ones"
+        "pass `clear` is declared with inline contents but recorded with secondary contents"
     );
     commands.pass(clear, |_| ()).expect("clear");
     // SAFETY: never reached.
@@ -115,7 +115,7 @@ fn passes_come_in_declared_order() {
     );
     assert_eq!(
         says(bound.wait(FrameNumber(0), 0)),
-        "frame 0 was waited for, and only 0 frames were submitted"
+        "cannot wait for frame 0: only 0 frames are submitted"
     );
     // SAFETY: nothing was submitted.
     unsafe { bound.destroy() };
@@ -206,7 +206,7 @@ fn a_context_names_what_is_missing() {
         api_version: vk::API_VERSION_1_0,
         ..base()
     });
-    assert!(old.contains("1.0.0") && old.contains("needs 1.1"), "{old}");
+    assert!(old.contains("1.0.0") && old.contains("requires 1.1"), "{old}");
     let desc = ContextDesc {
         instance_extensions: vec![c"VK_FOO_baz"],
         ..base()
