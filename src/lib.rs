@@ -39,7 +39,7 @@
 //! let needs = Arc::new(estimate(&frame, &profile)?);
 //! let plan = plan(&frame, &needs, &profile, &PlanOptions::default())?;
 //! assert_eq!(plan.memory_of(albedo), Some(MemoryKind::Tile));
-//! println!("{plan}"); // where everything lives, and why
+//! println!("{plan}"); // the placement of every resource, and why
 //! # Ok::<(), tileheap::Error>(())
 //! ```
 //!

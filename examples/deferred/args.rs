@@ -50,10 +50,10 @@ pub(crate) struct Args {
     /// With --window: begins without the heap map
     #[arg(long, requires = "window")]
     pub(crate) no_overlay: bool,
-    /// A resource that must live in tile memory; an error says which rule it would break. May be repeated
+    /// A resource that must be placed in tile memory; an error says which rule it would break. May be repeated
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) pin: Vec<String>,
-    /// A resource that must not live in tile memory, even if there is room. May be repeated
+    /// A resource that must not be placed in tile memory, even if there is room. May be repeated
     #[arg(long, value_name = "RESOURCE")]
     pub(crate) keep_off: Vec<String>,
     /// The most of the tile heap that is used: bytes, or with K, M or G behind

@@ -406,7 +406,7 @@ impl PassBuilder<'_> {
         self.change_last(|access| access.stages = stages)
     }
 
-    /// Replaces the worth on chip of the access declared last by a measured one, in bytes of memory traffic a frame.
+    /// Replaces the savings on chip of the access declared last by a measured one, in bytes of memory traffic a frame.
     pub fn measured(self, saves: Bytes) -> Self {
         self.change_last(|access| access.measured = Some(saves))
     }

@@ -139,12 +139,12 @@ impl Frame {
         Some(FrameBuilder::from_tables(tables).build())
     }
 
-    /// The frame with some resources that must live in tile memory.
+    /// The frame with some resources that must be placed in tile memory.
     pub fn with_pinned(&self, resources: &[ResourceId]) -> Frame {
         self.with_demand(resources, TileConstraint::Pinned)
     }
 
-    /// The frame with some resources that must not live in tile memory, even if there is room.
+    /// The frame with some resources that must not be placed in tile memory, even if there is room.
     pub fn with_excluded(&self, resources: &[ResourceId]) -> Frame {
         self.with_demand(resources, TileConstraint::Excluded)
     }
@@ -158,7 +158,7 @@ impl Frame {
         frame
     }
 
-    /// The frame with measured worths in place of the model's; see [`Weights`].
+    /// The frame with measured savings in place of the model's; see [`Weights`].
     ///
     /// # Errors
     /// [`FrameError::Unknown`] for a pass or resource that the frame does not have, and

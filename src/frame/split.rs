@@ -1,4 +1,4 @@
-//! Split lives: a resource that lives apart for the first stretch of its life, and is stored at the stretch's end.
+//! Split lifetimes: a resource that lives apart for the first stretch of its lifetime, and is stored at the stretch's end.
 //!
 //! ```text
 //! passes   0 draw   1 light   2 blur            …   9 compose
@@ -22,7 +22,7 @@ use super::{
 use crate::units::{Bytes, Run};
 
 impl Frame {
-    /// Whether the life of a resource can be split at all.
+    /// Whether the lifetime of a resource can be split at all.
     ///
     /// # Errors
     /// Why it cannot, for people.
@@ -38,7 +38,7 @@ impl Frame {
         store_of(self.resource(resource)).map(|_| ())
     }
 
-    /// Whether the queue of pass `after` can store a resource whose life can be split.
+    /// Whether the queue of pass `after` can store a resource whose lifetime can be split.
     pub(crate) fn stores_behind(&self, resource: ResourceId, after: PassId) -> bool {
         let queue = &self.queues()[self.queue_of(after).index()];
         store_of(self.resource(resource)).is_ok_and(|store| queue.capabilities.contains(store.needs))
@@ -46,7 +46,7 @@ impl Frame {
 
     /// The frame in which `resource` lives apart until behind pass `after`: all uses up to there are of another resource, transient
     /// and the last of the resources, and a pass behind `after` stores that one in `resource` itself. `None` where that cannot be:
-    /// nothing wants the resource later, `after` does not use it, its life cannot be [split](Frame::splits), or the queue cannot draw
+    /// nothing wants the resource later, `after` does not use it, its lifetime cannot be [split](Frame::splits), or the queue cannot draw
     /// (images) or dispatch (buffers).
     ///
     /// # Errors

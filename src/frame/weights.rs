@@ -11,7 +11,7 @@
 //! ```
 //! `savings` is the memory traffic a frame that all accesses of the pass to the resource save together: the difference that a
 //! counter of the memory bus shows, or a difference in time in whatever unit all weights share. Accesses that are not named keep
-//! the model's worth.
+//! the model's savings.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ use crate::units::Bytes;
 const FORMAT: &str = "tileheap-weights";
 const VERSION: u64 = 2;
 
-/// Measured worths of a frame's accesses; [`Frame::weighed`](super::Frame::weighed) applies them.
+/// Measured savings of a frame's accesses; [`Frame::with_weights`](super::Frame::with_weights) applies them.
 ///
 /// ```
 /// use tileheap::frame::{SyntheticDesc, Weight, Weights, synthetic};

@@ -42,11 +42,11 @@ pub enum ChangeKind {
     Format(vk::Format),
     /// The largest extent of the same shape that is admitted. Its size in tile memory is estimated.
     Extent(vk::Extent2D),
-    /// The pass does not use the resource any more: its life ends sooner, or a use that is not allowed is gone.
+    /// The pass does not use the resource any more: its lifetime ends sooner, or a use that is not allowed is gone.
     WithoutUse(PassId),
     /// The batch and the one behind it are submitted as one.
     Fused(BatchId),
-    /// A pass behind this one stores the resource in ordinary memory, drawing or dispatching, and later passes use that: of its life,
+    /// A pass behind this one stores the resource in ordinary memory, drawing or dispatching, and later passes use that: of its lifetime,
     /// the first stretch is in tile memory. See [`Frame::split`]; [`PlanOptions::split`](super::PlanOptions::split) does it.
     Stored(PassId),
 }

@@ -1,4 +1,4 @@
-//! Hand-over: who held a placement's bytes before, in this frame or, around its end, in the one before.
+//! Aliasing: what held a placement's bytes before, in this frame or, around its end, in the one before.
 //!
 //! ```text
 //! bytes  ┌ A ┐ ┌ B ────┐          B takes bytes of A and C: both must have finished

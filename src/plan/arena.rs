@@ -20,7 +20,7 @@ pub(super) struct Placed {
 }
 
 impl Placed {
-    /// Whether a resource lives in tile memory with an image in several objects.
+    /// Whether a resource is placed in tile memory with an image in several objects.
     pub(super) fn is_ladder(&self, id: ResourceId) -> bool {
         let run = self.of_resource[id.index()];
         run.len() > 1 && self.placements[run.first as usize].memory == MemoryKind::Tile
@@ -121,7 +121,7 @@ pub(super) fn place_all(
                 };
                 for _ in 0..copies {
                     // A preference for an allocation of its own is heeded where the resource shares no bytes anyway:
-                    // what aliasing saves is worth more.
+                    // what aliasing saves is that save more.
                     let own = needs.dedicated == Dedicated::Required
                         || (needs.dedicated == Dedicated::Preferred && (history || !options.aliasing));
                     if own {
@@ -243,7 +243,7 @@ fn pack_arena(
     Ok(())
 }
 
-/// Pairs that must not share bytes although their lives are disjoint in submission order: some use of one is not
+/// Pairs that must not share bytes although their lifetimes are disjoint in submission order: some use of one is not
 /// ordered before some use of the other, on two queues.
 fn unordered_pairs(frame: &Frame, group: &[(u32, u32)], placements: &[Placement]) -> Vec<(u32, u32)> {
     let mut pairs = Vec::new();

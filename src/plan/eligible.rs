@@ -21,7 +21,7 @@ pub(super) enum Ruling {
     External,
     /// Fits into lazily allocated memory.
     Lazy(PassId),
-    /// May live in tile memory, where it saves so many bytes a frame.
+    /// May be placed in tile memory, where it saves so many bytes per frame.
     Tile(Bytes),
     /// Must live in ordinary memory.
     Ordinary(NotTile),

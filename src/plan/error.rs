@@ -42,8 +42,8 @@ pub enum PlanError {
         /// The smaller of heap size and `maxMemoryAllocationSize`.
         limit: Bytes,
     },
-    /// A resource that must live in tile memory cannot.
-    #[error("resource `{resource}` must live in tile memory and cannot ({rule}): {why}")]
+    /// A pinned resource that cannot be placed in tile memory.
+    #[error("pinned resource `{resource}` cannot be placed in tile memory: {rule} ({why})")]
     Pinned {
         /// The resource.
         resource: String,

@@ -16,7 +16,7 @@ use crate::profile::DeviceProfile;
 ///
 /// # Errors
 /// [`Error::Plan`](crate::Error::Plan) when ordinary memory cannot hold the frame, or a
-/// [pinned](crate::frame::TileConstraint::Pinned) resource cannot live in tile memory. What else does not fit into tile memory is
+/// [pinned](crate::frame::TileConstraint::Pinned) resource cannot be placed in tile memory. What else does not fit into tile memory is
 /// no error, but a reason in the plan.
 pub fn plan(
     frame: &Frame,

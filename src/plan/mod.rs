@@ -1,9 +1,9 @@
-//! Plan: a frame, its requirements and a device profile in; where everything lives, and when, out.
+//! Plan: a frame, its requirements and a device profile in; the placement of every resource, and when, out.
 //!
 //! ```text
 //! passes      0 gbuffer   1 cull   2 lighting   3 bloom   4 tonemap
 //! tile heap   ├── albedo ─────────────┤├─ bloom ──────────┤          placements: offset x span
-//! bound       [0, 8 MiB) ─────────────┤[0, 2 MiB) ────────┤ nothing  one object per run of lives
+//! bound       [0, 8 MiB) ─────────────┤[0, 2 MiB) ────────┤ nothing  one object per run of lifetimes
 //! arena       ├── hdr … ─────────────────────────────────────────┤
 //! barriers    │           │        │            │         │          before each pass, batched
 //! ```

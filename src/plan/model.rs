@@ -1,13 +1,13 @@
 //! The model: what tile memory saves and what reserving it costs, both in bytes of DRAM traffic a frame.
 //!
 //! ```text
-//! worth  albedo  8 MB, written once, read once    2 x 8 MB that do not cross the bus
-//! harm   GMEM 12 MiB │ reserved 8 MiB │ left 4 MiB │  a pass of 16 bytes a pixel at 1080p: 3 bins become 8
+//! savings       albedo  8 MB, written once, read once    2 x 8 MB that do not cross the bus
+//! binning cost   GMEM 12 MiB │ reserved 8 MiB │ left 4 MiB │  a pass of 16 bytes a pixel at 1080p: 3 bins become 8
 //!        each additional bin re-reads commands and visibility, and the vertices on its borders
 //! ```
-//! Both are plain functions of plain numbers. The harm of a bin can be replaced by another number
-//! ([`PlanOptions::bin_cost`](super::PlanOptions::bin_cost)), 0 included; the worth of an access by a measured one
-//! ([`Frame::weighed`]):
+//! Both are plain functions of plain numbers. The binning cost of a bin can be replaced by another number
+//! ([`PlanOptions::bin_cost`](super::PlanOptions::bin_cost)), 0 included; the savings of an access by a measured one
+//! ([`Frame::with_weights`]):
 //!
 //! ```text
 //!                              gbuffer writes   lighting reads   together   of a heap that holds one of them
@@ -18,12 +18,12 @@
 //! ```
 //! Shares and totals of a plan count traffic by the model in either case.
 //!
-//! A life that is [split](super::PlanOptions::split) is worth the accesses of its stretch on chip, less the store that ends it:
+//! A lifetime that is [split](super::PlanOptions::split) saves the accesses of its stretch on chip, less the store that ends it:
 //!
 //! ```text
 //! passes      0 draw   1 light   2 blur                     9 compose
 //! hdr         write    read      read   │ store             read        a store writes all of it to memory once
-//! worth       8 MB   + 8 MB    + 8 MB   - 8 MB = 16 MB      0
+//! savings     8 MB   + 8 MB    + 8 MB   - 8 MB = 16 MB      0
 //! ```
 //!
 //! Not weighed: what a ladder ([`Ladder`](super::Ladder)) costs besides, the layout `GENERAL` and an image for each object.
@@ -41,7 +41,7 @@ use crate::units::Bytes;
 /// includes more than bins.
 pub const BIN_COST: Bytes = Bytes(16 << 10);
 
-/// Bytes that cross the memory bus for one access of a resource of `size` bytes that lives in DRAM: as measured, or all of it
+/// Bytes that cross the memory bus for one access of a resource of `size` bytes that is placed in DRAM: as measured, or all of it
 /// once for reading, once for writing.
 pub fn savings(access: &Access, size: Bytes) -> Bytes {
     let modelled = || Bytes(size.0.saturating_mul(u64::from(access.count())));
@@ -83,7 +83,7 @@ pub fn shape(frame: &Frame, pass: PassId) -> Option<PassShape> {
     shape
 }
 
-/// The harm of `reserved` bytes in one pass of a frame; none in a pass that is not cut in bins, and on devices whose GMEM is not
+/// The binning cost of `reserved` bytes in one pass of a frame; none in a pass that is not cut in bins, and on devices whose GMEM is not
 /// known.
 pub fn binning_cost_in_pass(
     frame: &Frame,

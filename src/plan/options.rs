@@ -1,4 +1,4 @@
-//! What is asked of the planner: how residents are chosen, what bounds the search, what is allowed.
+//! Options of the planner: how residents are chosen, what bounds the search, what is allowed.
 
 use super::model;
 use crate::profile::{DeviceProfile, TileHeap};
@@ -11,9 +11,9 @@ pub enum Strategy {
     /// The best possible, by a search that proves it or says how far from it the answer can be.
     #[default]
     Optimal,
-    /// By worth per byte and step, with time slicing: the best of several greedy orders.
+    /// By savings per byte and step, with time slicing: the best of several greedy orders.
     Greedy,
-    /// By worth per byte and step in one pass: the fast mode.
+    /// By savings per byte and step in one pass: the fast mode.
     Fast,
     /// The vendor sample's policy: resources in declaration order, first fit, no time slicing, whole heap always bound.
     FirstCome,
@@ -28,28 +28,28 @@ pub enum WindowRule {
     /// A batch, or a submit where the device says `queueSubmitBoundary`.
     #[default]
     Device,
-    /// The whole frame is one window, the requirements alone say who may live in tile memory, and worth is access count
+    /// The whole frame is one window, the requirements alone say what may be placed in tile memory, and worth is access count
     /// times size: for comparison with published tables, not for execution.
     WholeFrame,
 }
 
-/// Whether one run of lives is served by several tile memory objects, each as large as what is alive in its passes.
+/// Whether one run of lifetimes is served by several tile memory objects, each as large as what is alive in its passes.
 ///
 /// What lives on while another object is bound has an image in each (`VK_IMAGE_CREATE_ALIAS_BIT`, same offset), and all of
 /// them stay in `GENERAL`: layouts are not shared between memory objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ladder {
-    /// One object for each connected run of lives.
+    /// One object for each connected run of lifetimes.
     Off,
-    /// Where [`model`] has less harm with several. Only [`Strategy::Optimal`] asks it.
+    /// Where [`model`] has a lower binning cost with several. Only [`Strategy::Optimal`] asks it.
     #[default]
     Auto,
     /// Wherever fewer bytes are reserved.
     Always,
 }
 
-/// What is asked of the planner besides frame, requirements and profile.
+/// Options of the planner besides frame, requirements and profile.
 ///
 /// ```
 /// use tileheap::plan::{Ladder, PlanOptions, Strategy};
@@ -67,11 +67,11 @@ pub struct PlanOptions {
     pub strategy: Strategy,
     /// What a discard window is.
     pub windows: WindowRule,
-    /// Whether resources of disjoint lives may share bytes at all.
+    /// Whether resources of disjoint lifetimes may share bytes at all.
     pub aliasing: bool,
-    /// Whether what is bound falls within a run of lives. Not without `aliasing`.
+    /// Whether what is bound falls within a run of lifetimes. Not without `aliasing`.
     pub ladder: Ladder,
-    /// Whether a resource may live in tile memory for a first stretch of its life, where that is worth more than the pass that then
+    /// Whether a resource may be placed in tile memory for a first stretch of its lifetime, where that saves more than the pass that then
     /// stores it. Only [`Strategy::Optimal`] asks it, and not without `aliasing`. The runtime records the stores:
     /// [`Plan::frame`](super::Plan::frame) has passes then that [`Plan::described`](super::Plan::described) has not.
     pub split: bool,
@@ -79,7 +79,7 @@ pub struct PlanOptions {
     pub lazy: bool,
     /// The most branches that a search looks at; `u64::MAX` for a proof at any price.
     pub budget: u64,
-    /// The harm of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
+    /// The binning cost of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
     pub bin_cost: Bytes,
     /// The most bytes of the tile heap that may be bound; `None` for all of it.
     pub tile_limit: Option<Bytes>,

@@ -1,4 +1,4 @@
-//! A plan as text, for a terminal: where everything lives, over which passes, and why.
+//! A plan as text, for a terminal: the placement of every resource, over which passes, and why.
 
 mod map;
 mod table;
@@ -18,14 +18,14 @@ const DEVICE: usize = 30;
 /// The most characters of a pass's name.
 const PASS: usize = 20;
 
-/// A placement; of a tile resident with an image in several memory objects, all of them: they share offset, size and life.
+/// A placement; of a tile resident with an image in several memory objects, all of them: they share offset, size and lifetime.
 struct Row<'a> {
     placement: &'a Placement,
     /// Their indices, ascending.
     objects: Vec<usize>,
 }
 
-/// The report: header, homes with reasons, passes, the tile heap drawn, totals. No line is longer than 110 columns.
+/// The report: header, placements with reasons, passes, the tile heap drawn, totals. No line is longer than 110 columns.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_header(f)?;
@@ -145,7 +145,7 @@ impl Plan {
         table.write(f)
     }
 
-    /// What has this home, by object and offset. External resources have no object: they are listed by name.
+    /// What is in this kind of memory, by object and offset. External resources have no object: they are listed by name.
     fn rows(&self, memory: MemoryKind) -> Vec<Row<'_>> {
         let mut rows: Vec<Row<'_>> = Vec::new();
         for placement in self

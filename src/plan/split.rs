@@ -1,4 +1,4 @@
-//! Split lives: which stretches of lives are worth a store, and the plan of the frame that has those stores.
+//! Split lifetimes: which stretches of lifetimes are worth a store, and the plan of the frame that has those stores.
 //!
 //! ```text
 //! passes       0 draw   1 light   2 blur            …   9 compose
@@ -8,7 +8,7 @@
 //! ```
 //! The search weighs every stretch that the frame offers beside the whole lives ([`super::residency`]); what it chooses becomes
 //! passes and resources of another frame ([`Frame::split`]), which is then planned as any frame is. Everything else (barriers,
-//! hand-overs, arenas, the checker) knows of passes and resources alone.
+//! aliasing, arenas, the checker) knows of passes and resources alone.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::frame::{Contents, Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
 
-/// The plan of `whole`'s frame in which lives are split where that is worth more; `whole` itself where it is not.
+/// The plan of `whole`'s frame in which lifetimes are split where that saves more; `whole` itself where it is not.
 pub(super) fn improve(whole: Plan) -> crate::Result<Plan> {
     let timeline = Timeline::new(&whole.frame, &whole.profile, whole.options.windows);
     let rulings = eligible::judge(
@@ -166,7 +166,7 @@ pub(super) fn with_stores(
 }
 
 impl Plan {
-    /// The frame as it was described: without the stores of split lives. The runtime's calls take its passes.
+    /// The frame as it was described: without the stores of split lifetimes. The runtime's calls take its passes.
     pub fn described(&self) -> &Frame {
         self.split.as_ref().map_or(&self.frame, |split| &split.frame)
     }
@@ -178,7 +178,7 @@ impl Plan {
             .map_or(&self.requirements, |split| &split.requirements)
     }
 
-    /// The stores that end stretches in tile memory, in the order of the passes; none unless lives are [split](PlanOptions::split).
+    /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](PlanOptions::split).
     pub fn stores(&self) -> &[Store] {
         self.split.as_ref().map_or(&[], |split| &split.stores)
     }

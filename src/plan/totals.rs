@@ -106,7 +106,7 @@ pub(super) fn explain(
     (resources, conflicts)
 }
 
-/// The residents of a window that are alive at some time of a life there. They are sorted by window and first step.
+/// The residents of a window that are alive at some time of a lifetime there. They are sorted by window and first step.
 fn alive_in<'a>(
     residents: &'a [Resident],
     lifetime: Span,
@@ -139,7 +139,7 @@ fn room_beside<'a>(
     Some(offset + tile.size)
 }
 
-/// The harm that reserving up to `end` in some passes adds to what is reserved there.
+/// The binning cost that reserving up to `end` in some passes adds to what is reserved there.
 fn added_binning_cost(
     frame: &Frame,
     profile: &DeviceProfile,

@@ -11,22 +11,22 @@ use crate::measure::Requirements;
 use crate::profile::DeviceProfile;
 use crate::units::{Bytes, Run, Span};
 
-/// Where everything in a frame lives, which memory is bound when, and every barrier.
+/// The placement of every resource of a frame, which memory is bound when, and every barrier.
 ///
 /// The flat tables refer to each other by index; `passes`, `accesses` and `resources` run parallel to the frame's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The frame that is planned: as it was described, and with the stores of lives that are split.
+    /// The frame that is planned: as it was described, and with the stores of lifetimes that are split.
     pub frame: Frame,
-    /// What it was made from, where lives are split.
+    /// What it was made from, where lifetimes are split.
     pub split: Option<Split>,
     /// The device it is planned for.
     pub profile: Arc<DeviceProfile>,
     /// What the resources need there.
     pub requirements: Arc<Requirements>,
-    /// How it was asked for.
+    /// The options it was made with.
     pub options: PlanOptions,
-    /// Per resource of the frame, where it lives and why.
+    /// Per resource of the frame, its placement and the reason.
     pub resources: Vec<ResourcePlan>,
     /// Every stay of a resource in memory.
     pub placements: Vec<Placement>,
@@ -49,7 +49,7 @@ pub struct Plan {
 /// How good a choice of residents is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Optimality {
-    /// Bytes of traffic that it saves a frame, less what stores write, and less the harm of what it reserves.
+    /// Bytes of traffic that it saves a frame, less what stores write, and less the binning cost of what it reserves.
     pub value: i64,
     /// No choice has a higher value.
     pub upper_bound: i64,
@@ -66,11 +66,11 @@ impl Optimality {
     }
 }
 
-/// The kind of memory a resource lives in.
+/// The kind of memory a resource is placed in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryKind {
-    /// A lazily allocated attachment that lives inside one render pass.
+    /// A lazily allocated attachment that is used only inside one render pass.
     Lazy,
     /// An offset in the tile heap.
     Tile,
@@ -83,7 +83,7 @@ pub enum MemoryKind {
 /// One memory object (`VkDeviceMemory`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// What it is for: placements in it have this home.
+    /// What it is for: placements in it have this kind.
     pub memory: MemoryKind,
     /// Its memory type.
     pub memory_type: u32,
@@ -121,7 +121,7 @@ plan_ids! {
 /// One stay of a resource in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Who lives here.
+    /// The resource that is placed here.
     pub resource: ResourceId,
     /// Kind of memory.
     pub memory: MemoryKind,
@@ -132,7 +132,7 @@ pub struct Placement {
     /// Size there.
     pub size: Bytes,
     /// The steps in which the bytes are taken. A history resource holds its bytes always: the whole frame. Aliases of one
-    /// resident, one per memory object, all have its life.
+    /// resident, one per memory object, all have its lifetime.
     pub span: Span,
 }
 
@@ -144,11 +144,11 @@ pub struct ResourcePlan {
     ///
     /// Of a history pair, the first is the current version in even frames and the previous one in odd frames.
     pub placements: Run,
-    /// Why it lives there.
+    /// The reason for its placement.
     pub reason: PlacementReason,
 }
 
-/// Why a resource lives where it lives.
+/// Why a resource is placed where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacementReason {
     /// No pass uses it: it gets no memory.
@@ -231,23 +231,23 @@ pub enum NotTile {
         /// The heap's size.
         heap: Bytes,
     },
-    /// There is room, but what would have to be reserved for it harms more than it saves; see [`model`].
+    /// There is room, but what would have to be reserved for it costs more than it saves; see [`model`].
     CostExceedsSavings {
-        /// What it would have been worth, in bytes per frame.
+        /// What it would save, in bytes of traffic a frame.
         savings: Bytes,
-        /// The harm in its passes, if it lay in the lowest room there is.
+        /// The binning cost in its passes, if it lay in the lowest room there is.
         binning_cost: Bytes,
     },
     /// The frame asks for ordinary memory ([`TileConstraint::Excluded`](crate::frame::TileConstraint::Excluded)), and nothing else keeps it out.
     Excluded {
-        /// What it would have been worth, in bytes per frame.
+        /// What it would save, in bytes of traffic a frame.
         savings: Bytes,
     },
-    /// Residents worth more were there.
+    /// Residents that save more took the room.
     NoRoom {
-        /// What it would have been worth, in bytes per frame.
+        /// What it would save, in bytes of traffic a frame.
         savings: Bytes,
-        /// The residents alive with it: a run of [`Plan::collisions`].
+        /// The residents alive with it: a run of [`Plan::conflicts`].
         conflicts: Run,
     },
 }
@@ -357,7 +357,7 @@ pub struct Totals {
     pub eligible_bytes: Bytes,
     /// Access count times size, over the residents of tile memory, less what stores write.
     pub on_chip_bytes: Bytes,
-    /// What the stores of split lives write to ordinary memory. What they read does not count: without them, nobody would.
+    /// What the stores of split lifetimes write to ordinary memory. What they read does not count: without them, it would not be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stored_bytes: Bytes,
     /// Bytes of all arenas.
@@ -372,7 +372,7 @@ pub struct Totals {
     pub tile_bytes: Bytes,
     /// Tile memory bound, summed over the passes.
     pub reserved_bytes: Bytes,
-    /// The same if each connected run of lives had one object, as large as its highest end.
+    /// The same if each connected run of lifetimes had one object, as large as its highest end.
     pub reserved_bytes_by_runs: Bytes,
     /// Bytes of tile residents alive, summed over the passes.
     pub live_bytes: Bytes,
@@ -384,14 +384,14 @@ impl Plan {
         self.resources[resource.index()].placements.of(&self.placements)
     }
 
-    /// The kind of memory a resource lives in; `None` if nothing uses it.
+    /// The kind of memory a resource is placed in; `None` if nothing uses it.
     pub fn memory_of(&self, resource: ResourceId) -> Option<MemoryKind> {
         self.placements_of(resource)
             .first()
             .map(|placement| placement.memory)
     }
 
-    /// The harm of what is bound, in bytes of traffic a frame, as [`model`] has it, summed over the passes.
+    /// The binning cost of what is bound, in bytes of traffic a frame, as [`model`] has it, summed over the passes.
     ///
     /// Worked out when asked for: it takes a microsecond a pass.
     pub fn binning_cost(&self) -> Bytes {
@@ -425,7 +425,7 @@ impl Plan {
     }
 }
 
-/// What a plan with split lives was made from.
+/// What a plan with split lifetimes was made from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Split {
     /// The frame as it was described.
@@ -441,7 +441,7 @@ pub struct Split {
 pub struct Store {
     /// The pass, in [`Plan::frame`].
     pub pass: PassId,
-    /// What lives in tile memory: a resource that [`Plan::frame`] alone has.
+    /// What is placed in tile memory: a resource that [`Plan::frame`] alone has.
     pub from: ResourceId,
     /// The resource that was described, from then on in ordinary memory.
     pub to: ResourceId,

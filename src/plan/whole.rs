@@ -84,7 +84,7 @@ pub(super) fn make_whole(
     Ok(plan)
 }
 
-/// Whatever must live in tile memory does, or never leaves the chip anyway.
+/// Every pinned resource is in tile memory, or never leaves the chip anyway.
 fn check_pinned(plan: &Plan) -> Result<(), PlanError> {
     for (id, resource) in plan.frame.resource_ids().zip(plan.frame.resources()) {
         let rule = match plan.resources[id.index()].reason {

@@ -1,4 +1,4 @@
-//! The reasons of a plan in words: why a resource lives where it lives, and what would bring it on chip.
+//! The reasons of a plan in words: why each resource is placed where it is, and what would bring it on chip.
 
 use ash::vk;
 

@@ -330,7 +330,7 @@ fn what_is_no_module_is_refused() {
     );
     assert_eq!(
         ShaderModule::from_bytes(&[1, 2, 3]).unwrap_err().to_string(),
-        "a SPIR-V module is made of 4-byte words, and this has 3 bytes"
+        "SPIR-V length 3 is not a multiple of 4"
     );
     let module = ShaderModule::parse(&words).unwrap();
     assert_eq!(

@@ -120,7 +120,7 @@ impl Replay<'_> {
             .filter(|one| one.memory == MemoryKind::Tile && one.span.contains(pass.step()))
             .collect();
         if living.is_empty() {
-            assert_eq!(active, None, "nothing lifetimes in `{name}`, so nothing is bound");
+            assert_eq!(active, None, "nothing is placed in `{name}`, so nothing is bound");
             return;
         }
         self.judged += 1;
@@ -161,7 +161,7 @@ fn tile_memory_is_bound_before_it_is_needed_and_by_identity() {
             let (runtime, mut bound) = bound(&rig, strategy);
             assert!(
                 bound.plan().totals.on_chip_bytes.0 > 0,
-                "something lifetimes on the chip"
+                "something is on the chip"
             );
             rig.frame(&mut bound).unwrap();
             let journal = rig.driver.journal();
@@ -212,7 +212,7 @@ fn placements_are_where_the_plan_says() {
         );
         found += 1;
     }
-    assert!(found > 0, "something lifetimes on the chip");
+    assert!(found > 0, "something is on the chip");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use tileheap::frame::{Frame, ResourceId, TileConstraint};
 use tileheap::plan::{NotTile, PlacementReason, Plan, PlanOptions};
 use tileheap::units::Bytes;
 
-/// Who must live in tile memory, who must not, and how much of the heap there is to be used.
+/// Which resources are pinned to tile memory or excluded from it, and how much of the heap may be used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Wish {
     pub(crate) pinned: Vec<ResourceId>,

@@ -74,7 +74,7 @@ use super::{Frame, FrameBuilder, FrameError, texel_block};
 pub struct Imported {
     /// The frame.
     pub frame: Frame,
-    /// Per resource, the file's claim of whether it may live in tile memory.
+    /// Per resource, the file's claim of whether it may be placed in tile memory.
     pub claims: Vec<Option<bool>>,
     /// Per resource, the file's bytes per texel; 0 for buffers and where the file says nothing.
     pub raw_texel_bytes: Vec<u32>,

@@ -15,7 +15,7 @@ pub enum ShaderError {
         most: usize,
     },
     /// Bytes that are no whole number of words.
-    #[error("a SPIR-V module is made of 4-byte words, and this has {bytes} bytes")]
+    #[error("SPIR-V length {bytes} is not a multiple of 4")]
     Bytes {
         /// How many bytes there are.
         bytes: usize,

@@ -212,7 +212,7 @@ impl Generator {
     }
 
     /// Something that this batch may use and this pass does not use yet: half the times the oldest that nobody has read,
-    /// else a recent one: in large frames, too, lives are short.
+    /// else a recent one: in large frames, too, lifetimes are short.
     pub(super) fn choose(&mut self, draft: &Draft, wanted: impl Fn(&Made) -> bool) -> Option<usize> {
         let (queue, ordered) = (self.queue, &self.ordered[self.queue]);
         let usable = |made: &Made| {

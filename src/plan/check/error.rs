@@ -10,7 +10,7 @@ pub enum CheckError {
     /// The tables do not refer to each other soundly.
     #[error(transparent)]
     Structure(#[from] StructureError),
-    /// A life that is split as it must not be.
+    /// A lifetime that is split as it must not be.
     #[error(transparent)]
     Split(#[from] SplitError),
     /// Memory objects, offsets and sizes.

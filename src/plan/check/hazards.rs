@@ -9,7 +9,7 @@
 //! Every use leaves a record per stage. A barrier reaches what its second scope holds, for each record that its first
 //! scope holds, or that an earlier barrier has brought into its first scope: this is how chains form. Execution is ordered
 //! by any barrier on the queue; memory only by barriers of the same image or buffer, by the global memory barrier that a
-//! hand-over is as well, and by semaphores. A write replaces the records of the bytes it takes, since whoever waits for
+//! aliasing is as well, and by semaphores. A write replaces the records of the bytes it takes, since whoever waits for
 //! it waits for them too.
 //!
 //! Source: Vulkan specification, "Execution and Memory Dependencies".

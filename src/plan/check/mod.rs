@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! structure ─► bytes, residence, operations, barriers, totals ─► replay of two frames
-//!  indices      who may live where, and how much of it            even: ► pass ► pass ► …  odd: ► pass ► …
+//!  indices      what may be placed where, and how much of it            even: ► pass ► pass ► …  odd: ► pass ► …
 //!                                                                  │ each step changes a model of
 //!                                                                  ├ contents   what every byte holds
 //!                                                                  ├ layouts    and the queue that owns it

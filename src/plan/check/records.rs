@@ -40,7 +40,7 @@ pub(super) enum By {
 pub(super) enum Conflicts {
     /// A read: writes have to wait.
     Writes,
-    /// The caller's hand-over without accesses: everything has to wait, nothing has to be made visible.
+    /// The caller's aliasing without accesses: everything has to wait, nothing has to be made visible.
     AllWait,
     /// A write: everything has to wait and to see it.
     AllSee,

@@ -1,4 +1,4 @@
-//! Residence: who may live in which kind of memory, and what must be bound for it.
+//! Residence: what may be placed in which kind of memory, and what must be bound for it.
 
 use ash::vk;
 
@@ -132,7 +132,7 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
         judge.report(ResidenceError::AgainstOptions {
             resource,
             memory: MemoryKind::Tile,
-            asked: "nothing in tile memory",
+            asked: "strategy `off`",
         });
     }
     if plan.frame.resource(id).tile_constraint == TileConstraint::Excluded {
@@ -140,7 +140,7 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
         judge.report(ResidenceError::AgainstOptions {
             resource,
             memory: MemoryKind::Tile,
-            asked: "it to be kept off tile memory",
+            asked: "the resource is excluded from tile memory",
         });
     }
     if let Some(rule) = tile_rule(judge, id) {
@@ -149,7 +149,7 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
     }
 }
 
-/// Lazily allocated memory lives inside one render pass, as an attachment.
+/// Lazily allocated memory is used only inside one render pass, as an attachment.
 fn check_lazy(judge: &mut Judge<'_>, index: usize) {
     let plan = judge.plan;
     let id = plan.placements[index].resource;
@@ -158,7 +158,7 @@ fn check_lazy(judge: &mut Judge<'_>, index: usize) {
         judge.report(ResidenceError::AgainstOptions {
             resource: resource.clone(),
             memory: MemoryKind::Lazy,
-            asked: "nothing lazily allocated",
+            asked: "no lazily allocated memory",
         });
     }
     let transient = vk::ImageUsageFlags::COLOR_ATTACHMENT

@@ -1,4 +1,4 @@
-//! Split lives: every store is one, and without them the frame is the one that was described.
+//! Split lifetimes: every store is one, and without them the frame is the one that was described.
 
 use super::judge::Judge;
 use super::table_errors::SplitError;
@@ -127,7 +127,7 @@ fn check_described(judge: &mut Judge<'_>, split: &Split) {
             different(format!("pass `{}`", theirs.name));
         }
     }
-    // Of a resource whose life is split, all parts are created alike, with the usage of the whole.
+    // Of a resource whose lifetime is split, all parts are created alike, with the usage of the whole.
     let alike = |ours: &Resource, theirs: &Resource| {
         let mut ours = ours.clone();
         let mut theirs = theirs.clone();

@@ -283,7 +283,7 @@ fn check_reasons(judge: &mut Judge<'_>) {
         let (reason, fits) = match resource.reason {
             PlacementReason::Unused => ("unused", memories.is_empty()),
             PlacementReason::Lazy { .. } => ("lazy", all(MemoryKind::Lazy)),
-            // Of a life that is split, a part may live elsewhere.
+            // Of a lifetime that is split, a part may live elsewhere.
             PlacementReason::Tile { .. } => ("tile", memories.contains(&MemoryKind::Tile)),
             PlacementReason::Arena(_) => ("arena", all(MemoryKind::Arena)),
             PlacementReason::Dedicated(_) => ("dedicated", all(MemoryKind::Dedicated) && !external),

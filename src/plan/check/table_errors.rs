@@ -70,7 +70,7 @@ pub enum StructureError {
         resource: String,
         /// The placement.
         placement: usize,
-        /// Who lives there.
+        /// The resource that is placed there.
         owner: String,
     },
     /// A resource with too few or too many placements.
@@ -125,12 +125,12 @@ pub enum StructureError {
         /// Number of passes.
         steps: usize,
     },
-    /// The reason names another home than the placements have.
-    #[error("resource `{resource}` lifetimes in {memory:?}, and its reason is {reason}")]
+    /// The reason names another kind of memory than the placements have.
+    #[error("resource `{resource}` is placed in {memory:?}, and its reason is {reason}")]
     PlacementReason {
         /// The resource.
         resource: String,
-        /// Where it lives.
+        /// Where it is placed.
         memory: MemoryKind,
         /// The reason's name.
         reason: &'static str,
@@ -141,12 +141,12 @@ pub enum StructureError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BytesError {
-    /// A memory object of a type that its home must not, or has to, use.
+    /// A memory object of a type that its kind must not, or has to, use.
     #[error("object {object} of memory {memory:?} has memory type {memory_type}, which {why}")]
     ObjectType {
         /// The object.
         object: usize,
-        /// Its home.
+        /// The kind of memory.
         memory: MemoryKind,
         /// Its memory type.
         memory_type: u32,
@@ -171,8 +171,8 @@ pub enum BytesError {
         /// The limit.
         most: Bytes,
     },
-    /// A placement in an object that is for another home, or in none.
-    #[error("resource `{resource}` lifetimes in {memory:?}, and its object is {object}")]
+    /// A placement in an object of another kind, or in none.
+    #[error("resource `{resource}` is placed in {memory:?}, and its object is {object}")]
     WrongObject {
         /// The resource.
         resource: String,
@@ -190,31 +190,31 @@ pub enum BytesError {
         resource: String,
         /// The object's memory type.
         memory_type: u32,
-        /// The types that the resource allows in this home.
+        /// The types that the resource allows in this kind of memory.
         bits: u32,
     },
-    /// An offset that is no multiple of the alignment of its home.
+    /// An offset that is no multiple of the alignment of its memory.
     #[error(
         "resource `{resource}` is at offset {offset} in {memory:?}, no multiple of its alignment {alignment} ({rule})"
     )]
     Misaligned {
         /// The resource.
         resource: String,
-        /// The home.
+        /// The kind of memory.
         memory: MemoryKind,
         /// The offset.
         offset: Bytes,
-        /// The alignment of that home.
+        /// The alignment there.
         alignment: Alignment,
         /// The VUID.
         rule: &'static str,
     },
-    /// Fewer bytes than the requirement of its home.
+    /// Fewer bytes than the requirement there.
     #[error("resource `{resource}` has {size} in {memory:?} and needs {needs} there")]
     TooSmall {
         /// The resource.
         resource: String,
-        /// The home.
+        /// The kind of memory.
         memory: MemoryKind,
         /// What it has.
         size: Bytes,
@@ -295,18 +295,18 @@ pub enum BytesError {
     },
     /// A resource that requires a dedicated allocation is not in one (VUID-vkBindImageMemory-image-01445).
     #[error(
-        "resource `{resource}` requires a dedicated allocation and lifetimes in {memory:?} at offset {offset} (VUID-vkBindImageMemory-image-01445)"
+        "resource `{resource}` requires a dedicated allocation and is placed in {memory:?} at offset {offset} (VUID-vkBindImageMemory-image-01445)"
     )]
     NotDedicated {
         /// The resource.
         resource: String,
-        /// Its home.
+        /// The kind of memory.
         memory: MemoryKind,
         /// Its offset.
         offset: Bytes,
     },
-    /// Bytes are shared although the plan was asked not to.
-    #[error("`{first}` and `{second}` share bytes, and the plan was asked for without aliasing")]
+    /// Bytes are shared although the options forbid it.
+    #[error("`{first}` and `{second}` share bytes, and the options forbid aliasing")]
     AliasedAgainstOptions {
         /// The one resource.
         first: String,
@@ -320,7 +320,7 @@ pub enum BytesError {
 #[non_exhaustive]
 pub enum ResidenceError {
     /// A resource in tile memory that the rules keep out.
-    #[error("resource `{resource}` must not live in tile memory: {rule}")]
+    #[error("resource `{resource}` must not be placed in tile memory: {rule}")]
     Tile {
         /// The resource.
         resource: String,
@@ -335,36 +335,36 @@ pub enum ResidenceError {
         /// What it needs.
         why: &'static str,
     },
-    /// A history resource whose bytes others may take, or that lives in memory that forgets.
+    /// A history resource whose bytes others may take, or that is placed in memory that forgets.
     #[error(
-        "history resource `{resource}` lifetimes in {memory:?} and spans {span}: it must keep its bytes for the whole frame"
+        "history resource `{resource}` is placed in {memory:?} and spans {span}: it must keep its bytes for the whole frame"
     )]
     History {
         /// The resource.
         resource: String,
-        /// Its home.
+        /// The kind of memory.
         memory: MemoryKind,
         /// Its span.
         span: Span,
     },
     /// An external resource in the plan's memory, or another one in the caller's.
-    #[error("resource `{resource}` lifetimes in {memory:?} {object}: {why}")]
+    #[error("resource `{resource}` is placed in {memory:?} {object}: {why}")]
     External {
         /// The resource.
         resource: String,
-        /// Its home.
+        /// The kind of memory.
         memory: MemoryKind,
         /// `with` or `without` an object.
         object: &'static str,
         /// What is wrong with that.
         why: &'static str,
     },
-    /// A home that the plan was asked to leave alone.
-    #[error("resource `{resource}` lifetimes in {memory:?}, and the plan was asked for {asked}")]
+    /// Memory that the options forbid.
+    #[error("resource `{resource}` is placed in {memory:?}, and the options forbid it: {asked}")]
     AgainstOptions {
         /// The resource.
         resource: String,
-        /// Its home.
+        /// The kind of memory.
         memory: MemoryKind,
         /// The option.
         asked: &'static str,
@@ -468,7 +468,7 @@ fn by_pass(pass: &Option<String>) -> String {
     }
 }
 
-/// A life that is split as it must not be.
+/// A lifetime that is split as it must not be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SplitError {
@@ -485,7 +485,7 @@ pub enum SplitError {
     Stretch {
         /// The store.
         pass: String,
-        /// What lives in tile memory.
+        /// What is placed in tile memory.
         from: String,
         /// Where it is stored.
         to: String,
@@ -515,7 +515,7 @@ pub enum TotalError {
         is: Bytes,
     },
     /// The tile residents of one pass.
-    #[error("the plan says that {says} of tile residents live in pass `{pass}`, and it is {is}")]
+    #[error("the plan says that {says} of tile memory are live in pass `{pass}`, and it is {is}")]
     Live {
         /// The pass.
         pass: String,

@@ -43,7 +43,7 @@ pub(super) struct Document {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Store {
-    /// The resource whose life is split.
+    /// The resource whose lifetime is split.
     pub(super) resource: String,
     /// The pass of the frame behind which it is stored.
     pub(super) after: String,

@@ -3,7 +3,7 @@
 //! ```text
 //!                0  1  2  3  4
 //!    7,962,624 |          c  c
-//!    3,981,312 | b  b  .  c  c         letters: who lives there; dot: bound and empty; blank: not bound
+//!    3,981,312 | b  b  .  c  c         letters: what is placed there; dot: bound and empty; blank: not bound
 //!            0 | a  a  a  a  .
 //! ```
 
@@ -23,14 +23,14 @@ const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234
 /// The mark of residents past those.
 const MORE: char = '*';
 
-/// Writes the map, in panels if the passes are many; nothing where nothing lives in tile memory.
+/// Writes the map, in panels if the passes are many; nothing where nothing is placed in tile memory.
 pub(super) fn write(plan: &Plan, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut residents: Vec<&Placement> = plan
         .placements
         .iter()
         .filter(|placement| placement.memory == MemoryKind::Tile)
         .collect();
-    // One with an image in several memory objects has the same bytes and life in each.
+    // One with an image in several memory objects has the same bytes and lifetime in each.
     residents.sort_by_key(|placement| (placement.offset, placement.span.first, placement.resource));
     residents.dedup_by_key(|placement| placement.resource);
     let Some(top) = residents

@@ -1,4 +1,4 @@
-//! What is bound when: one object for each connected run of lives, or a ladder of objects where that pays.
+//! What is bound when: one object for each connected run of lifetimes, or a ladder of objects where that pays.
 //!
 //! ```text
 //! heap    ┌── b ──┐ ┌ d ┐                   b and d above a and c: what is bound falls when they die
@@ -16,7 +16,7 @@ use crate::plan::timeline::Timeline;
 use crate::profile::TileHeap;
 use crate::units::{Bytes, Span};
 
-/// Connected runs of lives, from residents sorted by first step: the span, the top of the bytes, how many residents.
+/// Connected runs of lifetimes, from residents sorted by first step: the span, the top of the bytes, how many residents.
 pub(super) fn runs(order: &[Resident]) -> impl Iterator<Item = (Span, Bytes, usize)> {
     let mut rest = order;
     std::iter::from_fn(move || {
@@ -40,9 +40,9 @@ const MOST_OBJECTS: usize = 16;
 /// The most sizes among which the best [`MOST_OBJECTS`] are looked for.
 const MOST_SIZES: usize = 512;
 
-/// Binds an object for each connected run of lives in a window, or for each step of it; equal sizes share an object.
+/// Binds an object for each connected run of lifetimes in a window, or for each step of it; equal sizes share an object.
 ///
-/// `harms` are per pass, and empty where harm does not count: then a ladder pays only if it is wanted always.
+/// `binning_costs` are per pass, and empty where binning cost does not count: then a ladder pays only if it is wanted always.
 pub(super) fn bind(
     frame: &Frame,
     heap: &TileHeap,
@@ -113,7 +113,7 @@ fn may_climb(
     steps.all(|step| Some(timeline.queue[step]) == first)
 }
 
-/// Whether reserving `tops` harms less than reserving the highest of them throughout.
+/// Whether reserving `tops` costs less than reserving the highest of them throughout.
 fn pays(
     binning_costs: &[BinningCost],
     steps: impl Iterator<Item = usize>,

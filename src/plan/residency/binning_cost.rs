@@ -5,10 +5,10 @@ use crate::frame::Frame;
 use crate::profile::DeviceProfile;
 use crate::units::Bytes;
 
-/// The harm of reserving bytes in one pass: a step function that never falls.
+/// The binning cost of reserving bytes in one pass: a step function that never falls.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BinningCost {
-    /// From so many reserved bytes on, so much harm; ascending, from 0 harm below the first.
+    /// From so many reserved bytes on, so much binning cost; ascending, from 0 binning cost below the first.
     steps: Vec<(u64, u64)>,
 }
 
@@ -18,13 +18,13 @@ impl BinningCost {
         self.steps.is_empty()
     }
 
-    /// The harm of `reserved` bytes, in bytes of traffic.
+    /// The binning cost of `reserved` bytes, in bytes of traffic.
     pub(super) fn of(&self, reserved: u64) -> u64 {
         let above = self.steps.partition_point(|&(from, _)| from <= reserved);
         above.checked_sub(1).map_or(0, |step| self.steps[step].1)
     }
 
-    /// The largest reservations of each level of harm, `most` included, with their harm.
+    /// The largest reservations of each level of binning cost, `most` included, with their binning cost.
     pub(super) fn levels(&self, most: u64) -> impl Iterator<Item = (u64, u64)> + use<'_> {
         let ends = self
             .steps
@@ -58,7 +58,7 @@ impl BinningCost {
     }
 }
 
-/// Per pass of the frame, the harm of reserving tile memory; none where bins cost nothing.
+/// Per pass of the frame, the binning cost of reserving tile memory; none where bins cost nothing.
 pub(super) fn binning_costs(frame: &Frame, profile: &DeviceProfile, bin_cost: Bytes) -> Vec<BinningCost> {
     let mut known: Vec<(PassShape, BinningCost)> = Vec::new();
     let heap = profile.tile.map_or(Bytes::ZERO, |tile| tile.size);

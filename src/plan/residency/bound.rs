@@ -1,8 +1,8 @@
 //! What no choice can exceed: prices of bytes per step, found once, summed as the search goes.
 //!
 //! A price `p` per byte and step turns the heap's limit into a cost: the value of a choice is at most, over what is still
-//! undecided, the worth above the price of its bytes, plus per step what the free bytes are worth at that price less the
-//! harm of reserving them. Every set of prices gives a bound (Lagrange); good ones make it tight.
+//! undecided, the savings above the price of its bytes, plus per step what the free bytes are worth at that price less the
+//! binning cost of reserving them. Every set of prices gives a bound (Lagrange); good ones make it tight.
 
 use super::problem::{Item, Problem};
 use crate::units::Run;
@@ -14,7 +14,7 @@ const ROUNDS: u32 = 20;
 /// A choice by loads alone.
 pub(super) struct ByLoads {
     pub(super) items: Vec<u32>,
-    /// No choice is worth more.
+    /// No choice saves more.
     pub(super) bound: i128,
     pub(super) steps: u64,
 }
@@ -22,7 +22,7 @@ pub(super) struct ByLoads {
 /// Prices per step, and what they say of each item.
 pub(super) struct Prices {
     price: Vec<i128>,
-    /// Per item, its worth above the price of its bytes over its life.
+    /// Per item, its savings above the price of its bytes over its lifetime.
     pub(super) surplus: Vec<i128>,
 }
 
@@ -118,7 +118,7 @@ impl Prices {
         best.map_or(load, |(reserved, _)| reserved)
     }
 
-    /// What the bytes above `load` of a step are worth at most, less the harm of reserving them and `load`.
+    /// What the bytes above `load` of a step are worth at most, less the binning cost of reserving them and `load`.
     pub(super) fn room(&self, problem: &Problem<'_>, step: usize, load: u64) -> i128 {
         let levels = problem.binning_cost[step].levels(problem.capacity);
         let gain = |(reserved, binning_cost): (u64, u64)| {
@@ -129,7 +129,7 @@ impl Prices {
         above.max().map_or(nothing_more, |gain| gain.max(nothing_more))
     }
 
-    /// The choice that is best by loads alone, if each step is harmed by its load; and what no choice is worth more than.
+    /// The choice that is best by loads alone, if each step is charged for its load; and what no choice saves more than.
     ///
     /// `value` is that of some choice: what is worth less is not looked for.
     pub(super) fn by_loads(&self, problem: &Problem<'_>, value: i128, budget: u64) -> ByLoads {
@@ -176,7 +176,7 @@ impl Prices {
         rooms + self.wanted(problem)
     }
 
-    /// The surplus of all that the prices want, of each life at most one stretch.
+    /// The surplus of all that the prices want, of each lifetime at most one stretch.
     pub(super) fn wanted(&self, problem: &Problem<'_>) -> i128 {
         let most = |choice: &Run| {
             let surplus = choice.of(&self.surplus).iter().copied().max();
@@ -189,7 +189,7 @@ impl Prices {
 /// The best prices of the relaxation in which items may be chosen in part: those of a flow, in which what a step saves by
 /// reserving less is on offer as well.
 ///
-/// Only the lower hull of the harm counts there: reserving is a mixture of levels. Of several stretches of one life the longest
+/// Only the lower hull of the binning cost counts there: reserving is a mixture of levels. Of several stretches of one lifetime the longest
 /// stands for all: together they would ask for more than can be chosen.
 fn relaxed(problem: &Problem<'_>) -> Vec<i128> {
     let longest = |choice: &Run| choice.of(&problem.items).iter().max_by_key(|item| item.end);

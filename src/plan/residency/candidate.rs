@@ -1,4 +1,4 @@
-//! Candidates: what may live in tile memory, window by window.
+//! Candidates: what may be placed in tile memory, window by window.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use crate::plan::{PlanOptions, WindowRule, model};
 use crate::profile::TileHeap;
 use crate::units::{Alignment, Bytes, Span};
 
-/// A resource that may live in tile memory.
+/// A resource that may be placed in tile memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) resource: ResourceId,
@@ -20,7 +20,7 @@ pub(super) struct Candidate {
     /// Bytes of traffic a frame that it saves there, and [`PINNED`] more if it must be there.
     pub(super) savings: Bytes,
     pub(super) window: u32,
-    /// Of a stretch of a life, the pass behind which it is stored; its worth is less by what the store writes.
+    /// Of a stretch of a lifetime, the pass behind which it is stored; its savings are less by what the store writes.
     pub(super) stored: Option<PassId>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn candidates(
     candidates
 }
 
-/// Stretches of lives that may be in tile memory, and are worth more than the store that ends them.
+/// Stretches of lifetimes that may be in tile memory, and save more than the store that ends them.
 ///
 /// A stretch begins where the resource is made, and ends behind any of its passes in the same window. Published tables know whole
 /// lives: there, only what could be in tile memory as a whole is split.
@@ -102,7 +102,7 @@ pub(super) fn stretches(
                 .iter()
                 .map(|&index| model::savings(&frame.accesses()[index as usize], tile.size));
             savings += of_pass.sum();
-            // The whole life, and nothing wants it afterwards.
+            // The whole lifetime, and nothing wants it afterwards.
             if count == uses.len() && !kept {
                 break;
             }
@@ -135,7 +135,7 @@ pub(super) enum Order {
     Savings,
     /// Smallest first.
     Smallest,
-    /// Shortest life first.
+    /// Shortest lifetime first.
     Shortest,
 }
 

@@ -75,7 +75,7 @@ pub(super) fn windows(candidates: &[Candidate]) -> impl Iterator<Item = &[Candid
     candidates.chunk_by(|a, b| a.window == b.window)
 }
 
-/// Offers every candidate of one window to the heap in turn; returns the worth of those that found room.
+/// Offers every candidate of one window to the heap in turn; returns the savings of those that found room.
 fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<Resident>) -> Bytes {
     shelf.clear();
     let mut savings = Bytes::ZERO;
@@ -142,7 +142,7 @@ pub(super) fn best_of_orders(
     residents
 }
 
-/// Places the kept residents again, longest life first, so that the bound range falls as early as it can; keeps the
+/// Places the kept residents again, longest lifetime first, so that the bound range falls as early as it can; keeps the
 /// old offsets where the new ones do not fit or reserve more.
 fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<Resident>) {
     kept.sort_unstable_by_key(|resident| resident.resource);

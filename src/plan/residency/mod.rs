@@ -1,10 +1,10 @@
-//! Residency: which admitted resources live in tile memory, at which offsets, and what is bound when.
+//! Residency: which admitted resources are placed in tile memory, at which offsets, and what is bound when.
 //!
 //! ```text
-//! heap   ┌─ albedo ────────┐ ┌─ bloom ─┐         a life takes its bytes from first write to last read
+//! heap   ┌─ albedo ────────┐ ┌─ bloom ─┐         a lifetime takes its bytes from first write to last read
 //!        └─────────────────┘ └─────────┘
 //! passes   0    1    2    3    4    5    6
-//! bound   [0,N)──────────────][0,M)─────] nothing   one object per connected run of lives, or a ladder of them
+//! bound   [0,N)──────────────][0,M)─────] nothing   one object per connected run of lifetimes, or a ladder of them
 //! ```
 //! Windows are planned apart, since contents never cross them. A greedy choice comes first; the search then looks for a
 //! better one, and says how far from the best possible one the answer can be.
@@ -42,7 +42,7 @@ use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::{Alignment, Bytes, Span};
 use tileheap_pack;
 
-/// Stretches of lives that are worth a store each.
+/// Stretches of lifetimes that are worth a store each.
 pub(super) struct Stretches {
     /// The resources, each with the pass behind which it is stored.
     pub(super) stretches: Vec<(ResourceId, PassId)>,
@@ -50,10 +50,10 @@ pub(super) struct Stretches {
     pub(super) optimality: Optimality,
 }
 
-/// Searches for the best choice with stretches of lives on offer beside the whole ones, from the residents of `whole` on; `None` where
+/// Searches for the best choice with stretches of lifetimes on offer beside the whole ones, from the residents of `whole` on; `None` where
 /// none is on offer.
 ///
-/// Lives are those of the frame without stores. A store needs no room of its own: what lives while it runs lives in the pass before
+/// Lives are those of the frame without stores. A store needs no room of its own: what lives while it runs is placed in the pass before
 /// it, too.
 pub(super) fn choose_stretches(whole: &Plan, timeline: &Timeline, rulings: &[Ruling]) -> Option<Stretches> {
     let heap = whole.profile.tile?;
@@ -92,7 +92,7 @@ pub(super) fn choose_stretches(whole: &Plan, timeline: &Timeline, rulings: &[Rul
     })
 }
 
-/// The stretches of lives that may be in tile memory and would be worth a store, if there were room.
+/// The stretches of lifetimes that may be in tile memory and would be worth a store, if there were room.
 pub(super) fn offered_stretches(
     whole: &Plan,
     timeline: &Timeline,
@@ -192,7 +192,7 @@ fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[Resident
         }
     }
     let choice = choice_at(problem, items, offsets);
-    // What harms more than it saves is worse than nothing.
+    // What costs more than it saves is worse than nothing.
     if choice.value() > 0 {
         choice
     } else {
@@ -200,7 +200,7 @@ fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[Resident
     }
 }
 
-/// A choice by density, of what is worth more than the harm that it adds.
+/// A choice by density, of what saves more than the binning cost that it adds.
 fn by_value(problem: &Problem<'_>) -> Option<Choice> {
     let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
     let area = |item: u32| {
@@ -263,7 +263,7 @@ fn by_value(problem: &Problem<'_>) -> Option<Choice> {
     Some(choice_at(problem, items, offsets))
 }
 
-/// The best choice by the engine's own selection, which knows worth alone; what no choice is worth more than, and its steps.
+/// The best choice by the engine's own selection, which knows savings alone; what no choice saves more than, and its steps.
 fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
     let item = |item: &problem::Item| {
         let alignment = Alignment::new(item.alignment).unwrap_or(Alignment::ONE);
@@ -300,7 +300,7 @@ fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
 
 /// Keeps the residents of `old`, a plan of much the same frame, where they still fit, and fills up by density: no search.
 ///
-/// One object for each run of lives, unless ladders are wanted always: harm takes longer to weigh than the rest.
+/// One object for each run of lifetimes, unless ladders are wanted always: binning cost takes longer to weigh than the rest.
 pub(super) fn repair(
     frame: &Frame,
     requirements: &Requirements,
@@ -385,7 +385,7 @@ fn improve(
     };
     candidates.sort_unstable_by_key(|candidate| {
         let Candidate { window, resource, .. } = *candidate;
-        // The longest of a life's stretches last.
+        // The longest of a lifetime's stretches last.
         (window, resource, candidate.span.end, candidate.stored.is_none())
     });
     for window in greedy::windows(candidates) {
@@ -403,7 +403,7 @@ fn improve(
         let mut start = greedy_choice(&problem, window, greedy);
         let bound;
         if problem.has_stretches() {
-            // Choices by loads know nothing of lives of which one stretch excludes another.
+            // Choices by loads know nothing of lifetimes of which one stretch excludes another.
             bound = i128::MAX;
             if let Some(choice) = by_value(&problem) {
                 if choice.is_better_than(&start) {

@@ -4,7 +4,7 @@
 //! heap    ┌──── a ────┐┌── b ──┐       items: span x size, worth; steps are the window's passes
 //!         │┌─── c ────┴┤       │       chosen: a, b, c at offsets
 //!         └┴───────────┴───────┘       reserved in a step: up to the highest end of what is alive there
-//! steps    0   1   2   3   4   5       value: worth of the chosen, less the harm of what is reserved
+//! steps    0   1   2   3   4   5       value: savings of the chosen, less the binning cost of what is reserved
 //! ```
 
 use super::binning_cost::BinningCost;
@@ -14,7 +14,7 @@ use crate::units::{Bytes, Run};
 /// What may be chosen, and what it costs to keep it.
 pub(super) struct Problem<'a> {
     pub(super) items: Vec<Item>,
-    /// Runs of items of which one at most may be chosen: the whole life of a resource, and stretches of it.
+    /// Runs of items of which one at most may be chosen: the whole lifetime of a resource, and stretches of it.
     pub(super) choices: Vec<Run>,
     pub(super) capacity: u64,
     /// Per step, what reserving costs there.
@@ -33,7 +33,7 @@ pub(super) struct Item {
     pub(super) savings: u64,
 }
 
-/// How good a choice is: less harm first, then fewer bytes reserved, summed over the steps.
+/// How good a choice is: a lower binning cost first, then fewer bytes reserved, summed over the steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Cost {
     pub(super) binning_cost: u64,

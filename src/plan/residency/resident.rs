@@ -12,7 +12,7 @@ pub(in crate::plan) struct Residency {
     pub(in crate::plan) objects: Vec<Object>,
     /// Per pass, the object bound.
     pub(in crate::plan) bound: Vec<Option<ObjectId>>,
-    /// Bytes reserved, summed over the passes, if one object served each connected run of lives.
+    /// Bytes reserved, summed over the passes, if one object served each connected run of lifetimes.
     pub(in crate::plan) reserved_by_runs: Bytes,
     /// How good it is, where that was searched.
     pub(in crate::plan) optimality: Option<Optimality>,
@@ -25,6 +25,6 @@ pub(in crate::plan) struct Resident {
     pub(in crate::plan) offset: Bytes,
     pub(in crate::plan) size: Bytes,
     pub(in crate::plan) span: Span,
-    /// Of a stretch of a life, the pass behind which it is stored.
+    /// Of a stretch of a lifetime, the pass behind which it is stored.
     pub(in crate::plan) stored: Option<PassId>,
 }

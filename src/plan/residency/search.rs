@@ -1,6 +1,6 @@
-//! The exact search: which set of candidates, at which offsets, is worth most.
+//! The exact search: which set of candidates, at which offsets, saves most.
 //!
-//! Depth first over the candidates, each in or out; of several stretches of one life, one or none. A branch ends where even its bound is no better than the best choice so
+//! Depth first over the candidates, each in or out; of several stretches of one lifetime, one or none. A branch ends where even its bound is no better than the best choice so
 //! far; at its end the chosen ones are placed ([`settle`]), since not every set whose loads fit can be placed, and a
 //! placement may reserve more than the loads. The same budget gives the same answer on every machine.
 
@@ -18,18 +18,18 @@ pub(super) struct Choice {
     pub(super) items: Vec<u32>,
     /// Their offsets.
     pub(super) offsets: Vec<u64>,
-    /// Their worth together.
+    /// Their savings together.
     pub(super) savings: u64,
     pub(super) cost: Cost,
 }
 
 impl Choice {
-    /// The bytes of traffic that the choice saves, less the harm that it does.
+    /// The bytes of traffic that the choice saves, less its binning cost.
     pub(super) fn value(&self) -> i128 {
         i128::from(self.savings) - i128::from(self.cost.binning_cost)
     }
 
-    /// The connected runs of lives: their steps, and the highest end of what lives in each.
+    /// The connected runs of lifetimes: their steps, and the highest end of what is placed in each.
     fn tops(&self, problem: &Problem<'_>) -> Vec<(Range<usize>, Vec<u64>)> {
         let mut tops = vec![0; problem.binning_cost.len()];
         let mut joined = vec![false; problem.binning_cost.len()];
@@ -53,7 +53,7 @@ impl Choice {
         runs
     }
 
-    /// Whether some step has less harm than if each connected run reserved its highest end throughout.
+    /// Whether some step has a lower binning cost than if each connected run reserved its highest end throughout.
     pub(super) fn pays_by_step(&self, problem: &Problem<'_>) -> bool {
         self.tops(problem).into_iter().any(|(steps, tops)| {
             let highest = tops.iter().copied().max().unwrap_or(0);
@@ -73,7 +73,7 @@ impl Choice {
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) choice: Choice,
-    /// No choice is worth more.
+    /// No choice saves more.
     pub(super) bound: i128,
     /// Branches looked at.
     pub(super) steps: u64,
@@ -194,7 +194,7 @@ impl<'a> Search<'a> {
         whole(scaled(self.savings) + self.rooms + self.surplus)
     }
 
-    /// Whether this branch may hold a better choice: worth more, or as much with fewer bytes reserved.
+    /// Whether this branch may hold a better choice: one that saves more, or as much with fewer bytes reserved.
     fn may_improve(&self) -> bool {
         let (bound, value) = (self.bound(), self.best.value());
         bound > value || (bound == value && self.load.iter().sum::<u64>() < self.best.cost.reserved)

@@ -80,7 +80,7 @@ impl<'a> Work<'a> {
     fn new(problem: &'a Problem<'a>, chosen: &'a [u32], budget: u64) -> Work<'a> {
         let steps = problem.binning_cost.len();
         let mut load = vec![0u64; steps];
-        // Whether what lives in a step also lives in the next one.
+        // Whether what is placed in a step also is placed in the next one.
         let mut joined = vec![false; steps];
         for &item in chosen {
             let item = &problem.items[item as usize];
@@ -147,7 +147,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// The same bytes for the same steps, shared out so that what is worth more lies lower: what is bound is always a prefix.
+    /// The same bytes for the same steps, shared out so that what saves more lies lower: what is bound is always a prefix.
     fn most_worth_lowest(&self, mut offsets: Vec<u64>) -> Vec<u64> {
         let item = |index: usize| &self.problem.items[self.chosen[index] as usize];
         let alike = |a: usize, b: usize| {
@@ -177,7 +177,7 @@ impl<'a> Work<'a> {
         })
     }
 
-    /// Raises the tops of the runs that an item lives in.
+    /// Raises the tops of the runs that an item is placed in.
     fn raise(&self, tops: &mut [u64], item: usize, end: u64) {
         let item = &self.problem.items[self.chosen[item] as usize];
         for run in self.run_of[item.first..item.end].iter().flatten() {

@@ -7,7 +7,7 @@ use super::settle::settle;
 use crate::units::Run;
 use crate::units::SplitMix64;
 
-/// A random problem of at most `most` items; `true` with harm.
+/// A random problem of at most `most` items; `true` with binning cost.
 fn random(seed: u64, most: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
     let mut random = SplitMix64::new(seed);
     let steps = binning_costs.len() as u64;
@@ -45,7 +45,7 @@ fn each_apart(items: usize) -> Vec<Run> {
     (0..items as u32).map(run).collect()
 }
 
-/// A random problem of lives of which stretches may be chosen instead: all of one life begin together, and the longer ones are worth
+/// A random problem of lifetimes of which stretches may be chosen instead: all of one lifetime begin together, and the longer ones are worth
 /// more.
 fn with_stretches(seed: u64, binning_costs: &[BinningCost]) -> Problem<'_> {
     let mut problem = random(seed, 4, binning_costs);
@@ -157,14 +157,14 @@ fn overlap(a: &Item, b: &Item) -> bool {
     a.first < b.end && b.first < a.end
 }
 
-/// Steps are in one run where something lives in both of two neighbours; a run reserves up to its highest end, unless each
+/// Steps are in one run where something is placed in both of two neighbours; a run reserves up to its highest end, unless each
 /// step does for itself.
 fn cost_of(problem: &Problem<'_>, placed: &[(usize, u64)]) -> Cost {
     let steps = problem.binning_cost.len();
     let mut tops = vec![0; steps];
     let mut order: Vec<_> = placed.to_vec();
     order.sort();
-    // As often as a run could be long: tops spread to all steps that a life joins.
+    // As often as a run could be long: tops spread to all steps that a lifetime joins.
     for _ in 0..steps {
         for &(item, offset) in &order {
             let Item { first, end, size, .. } = problem.items[item];
