@@ -9,9 +9,9 @@
 //!  frame       profile      plan    └──────── runtime ────────┘
 //!  └──── pure, no driver, no unsafe ────┘
 //! ```
-//! Each stage takes plain data and gives plain data. A plan is a value, the same for the same input on every machine, and another module
-//! judges it ([`Plan::check`](plan::Plan::check)). [`pack`] is the engine below all of it; [`tensor`] plans networks with it, and
-//! [`cache`] streams textures.
+//! Each stage takes plain data and returns plain data. A plan is a value, the same for the same input on every machine, and a separate
+//! module checks it ([`Plan::check`](plan::Plan::check)). The crate `tileheap-pack` is the packing engine; `tileheap-tensor` plans
+//! networks with it, and `tileheap-textures` streams textures.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -48,12 +48,8 @@
 //! reorders and merges nothing: it says what that would bring. No phone has run it yet; tile memory is executed on the emulator.
 //!
 //! # Features
-//! `runtime` (default): everything that touches Vulkan. `reflect` (default): passes checked against their SPIR-V, and networks.
-//! `shaders` (default): the kernels of networks, compiled when the crate is built. Without any, only the pure planner is built.
-#![cfg_attr(
-    all(doc, feature = "runtime", feature = "reflect"),
-    doc = "\nThe [`guide`] begins at what tile memory is and ends at measuring on a device."
-)]
+//! `runtime` (default): everything that touches Vulkan. `reflect` (default): passes checked against their SPIR-V. `shaders` (default):
+//! lifetimes split by stores, whose shaders are compiled when the crate is built. Without any, only the pure planner is built.
 
 pub mod error;
 #[forbid(unsafe_code)]

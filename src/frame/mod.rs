@@ -7,7 +7,7 @@
 //! ```
 //! A [`FrameBuilder`] takes the description in submission order; [`FrameBuilder::build`] validates it and gives a
 //! [`Frame`]: immutable, cheap to clone, known to be sound. Everything is kept in flat tables indexed by the ids, and a
-//! pass's id is its [`Step`] on the timeline.
+//! pass's id is its [`Step`](crate::units::Step) on the timeline.
 //!
 //! Access tracking is per whole resource: all mip levels and layers of an image share one state.
 

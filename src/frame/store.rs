@@ -95,7 +95,7 @@ pub(super) fn store_of(resource: &Resource) -> Result<Store, &'static str> {
             if !usage.contains(vk::BufferUsageFlags::STORAGE_BUFFER) {
                 return Err("a store needs it as a storage buffer, and no pass does");
             }
-            if !desc.size.0.is_multiple_of(4) {
+            if desc.size.0 % 4 != 0 {
                 return Err("its bytes are no whole number of words");
             }
             Ok(Store {

@@ -180,7 +180,7 @@ impl Work<'_> {
         for (index, placement) in self.placements.iter().enumerate() {
             let run = placed.of_resource[placement.resource.index()];
             let first_alias = run.first as usize == index && placement.memory == MemoryKind::Tile;
-            if (run.len() == 1 || first_alias) {
+            if run.len() == 1 || first_alias {
                 if let Some(object) = placement.object {
                     let key = match placement.memory {
                         MemoryKind::Tile => self.tile_space(placement),

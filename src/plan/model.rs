@@ -7,7 +7,7 @@
 //! ```
 //! Both are plain functions of plain numbers. The binning cost of a bin can be replaced by another number
 //! ([`PlanOptions::bin_cost`](super::PlanOptions::bin_cost)), 0 included; the savings of an access by a measured one
-//! ([`Frame::with_weights`]):
+//! ([`Frame::with_weights`](crate::frame::Frame::with_weights)):
 //!
 //! ```text
 //!                              gbuffer writes   lighting reads   together   of a heap that holds one of them

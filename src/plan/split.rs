@@ -178,7 +178,7 @@ impl Plan {
             .map_or(&self.requirements, |split| &split.requirements)
     }
 
-    /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](PlanOptions::split).
+    /// The stores that end stretches in tile memory, in the order of the passes; none unless lifetimes are [split](crate::plan::PlanOptions::split).
     pub fn stores(&self) -> &[Store] {
         self.split.as_ref().map_or(&[], |split| &split.stores)
     }

@@ -21,7 +21,7 @@ impl Parity {
     }
 }
 
-/// An image and its views. Owned by the [`BoundFrame`] (or, of an external resource, by the caller).
+/// An image and its views. Owned by the [`BoundFrame`](super::BoundFrame) (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Image {
     /// The image.
@@ -34,7 +34,7 @@ pub struct Image {
     pub attachment: vk::ImageView,
 }
 
-/// A buffer. Owned by the [`BoundFrame`] (or, of an external resource, by the caller).
+/// A buffer. Owned by the [`BoundFrame`](super::BoundFrame) (or, of an external resource, by the caller).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
     /// The buffer.

@@ -31,7 +31,7 @@ pub struct DeviceDesc {
     ///
     /// A frame's queues take them in order: each the first one not taken that is capable of it, else the first capable one.
     pub queues: Vec<DeviceQueue>,
-    /// What is enabled on the device: [`Enable::capabilities`](super::Enable::capabilities), or the caller's own knowledge.
+    /// What is enabled on the device: [`Enable::capabilities`](super::detect::Enable::capabilities), or the caller's own knowledge.
     pub enabled: Capabilities,
     /// What not to use even if enabled: forces the fallbacks.
     pub without: Capabilities,

@@ -262,7 +262,7 @@ impl FrameRecorder<'_> {
 
     /// The tiles in which the driver renders a pass, with as much tile memory bound as the plan binds there.
     ///
-    /// `None` where `VK_QCOM_tile_properties` is not [enabled](Capabilities::TILE_PROPERTIES).
+    /// `None` where `VK_QCOM_tile_properties` is not [enabled](super::Capabilities::TILE_PROPERTIES).
     ///
     /// # Errors
     /// The driver's.

@@ -79,7 +79,7 @@ impl InfeasibleSubset {
                 sum > capacity
             });
             if let Some(last) = passing {
-                if (all.is_empty() || last + 1 < all.len()) {
+                if all.is_empty() || last + 1 < all.len() {
                     all.clear();
                     let units = holders[..=last].iter();
                     all.extend(units.map(|&piece| model.pieces[piece as usize].unit));

@@ -10,7 +10,8 @@
 //! - `validation`: contexts whose validation messages fail the test.
 //!
 //! [`data`] and [`shared`] find data, [`skip`] lists a test as skipped, [`example`] runs an example, [`emulate`] enables the emulator.
-#![allow(missing_docs)] // For this project's tests alone.
+#![allow(missing_docs, clippy::missing_errors_doc)] // For this project's tests alone.
+#![allow(clippy::macro_metavars_in_unsafe)] // `on_fake` is for unsafe calls.
 
 pub mod counting;
 #[cfg(feature = "runtime")]

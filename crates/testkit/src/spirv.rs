@@ -9,6 +9,12 @@ pub struct Assembler {
     next_id: u32,
 }
 
+impl Default for Assembler {
+    fn default() -> Assembler {
+        Assembler::new()
+    }
+}
+
 impl Assembler {
     /// A module that declares the compute entry point `main`; the first id is its function's.
     pub fn new() -> Assembler {

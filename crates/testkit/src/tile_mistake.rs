@@ -19,7 +19,7 @@ pub(crate) const DELIBERATE: [&str; 2] = ["VUID-vkCmdDispatch-commandBuffer-1074
 ///
 /// # Panics
 /// If the device has no tile memory, or does not take a storage buffer there.
-pub fn make(context: &Context) {
+pub(crate) fn make(context: &Context) {
     let device = context.device();
     let heap = context.tile().profile().tile.expect("tile memory");
     let info = vk::BufferCreateInfo::default()

@@ -23,7 +23,7 @@
 //! }
 //! ```
 //! What is left out has the default of [`ImageDesc::new`](super::ImageDesc::new), [`Persistence::Transient`](super::Persistence),
-//! [`LoadOp::Load`](super::Before) and [`AccessKind::default_stages`](super::AccessKind::default_stages); what is misspelt is
+//! [`LoadOp::Load`](super::LoadOp::Load) and [`AccessKind::default_stages`](super::AccessKind::default_stages); what is misspelt is
 //! refused, with its path. Reading back what was written gives an equal frame.
 
 mod document;

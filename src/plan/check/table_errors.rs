@@ -475,7 +475,7 @@ pub enum SplitError {
     /// A store that names no store.
     #[error("store {index} of the plan is none: {why}")]
     Store {
-        /// Its place in [`Split::stores`].
+        /// Its place in [`Split::stores`](crate::plan::Split::stores).
         index: usize,
         /// What it is not.
         why: &'static str,
@@ -507,7 +507,7 @@ pub enum TotalError {
     /// A sum over the frame.
     #[error("the plan's `{total}` says {says}, and it is {is}")]
     Frame {
-        /// The field of [`Totals`].
+        /// The field of [`Totals`](crate::plan::Totals).
         total: &'static str,
         /// What the plan says.
         says: Bytes,
