@@ -1,7 +1,7 @@
 //! The flight of `examples/terrain --window` over its textures: scripted keys, what it prints of them, and the pixels of the window.
 
-use crate::screen::{Hand, Shown, in_window, screen};
-use crate::support;
+use super::screen::{Hand, Shown, in_window, screen};
+use tileheap_testkit as support;
 
 const SIZE: [u16; 2] = [480, 270];
 

@@ -4,6 +4,6 @@ mod demo;
 mod forward;
 mod guide;
 mod output;
-#[cfg(feature = "terrain")]
 mod terrain;
 mod tile_bugs;
+mod window;

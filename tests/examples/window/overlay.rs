@@ -1,8 +1,8 @@
 //! The overlay of `examples/deferred --window`: scripted keys and mouse, what it prints of them, and the pixels of the window.
 
-use crate::places::{Place, named, place, tallest};
-use crate::screen::{Hand, Shown, deferred, keys, screen, screen_of};
-use crate::support;
+use super::screen::{Hand, Shown, deferred, keys, screen, screen_of};
+use tileheap_testkit as support;
+use tileheap_testkit::places::{Place, named, place, tallest};
 
 /// A line for every plan that is applied, or known to be better than it was.
 #[derive(Debug)]

@@ -3,7 +3,6 @@
 
 mod flight;
 mod overlay;
-use tileheap_testkit::places;
 mod screen;
 use tileheap_testkit as support;
 

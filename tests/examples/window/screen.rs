@@ -15,7 +15,7 @@ use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::rust_connection::RustConnection;
 use x11rb::{CURRENT_TIME, NONE};
 
-use crate::support;
+use tileheap_testkit as support;
 
 /// How long to wait for a window or a line: the example may have to be built first.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(300);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use similar::TextDiff;
 
 fn root() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 fn read(path: &str) -> String {
