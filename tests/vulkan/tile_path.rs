@@ -130,7 +130,7 @@ impl Replay<'_> {
             let resource = &frame.resource(one.resource).name;
             assert!(
                 one.offset.0 + one.size.0 <= size,
-                "`{resource}` lifetimes above what is bound in `{name}`"
+                "`{resource}` is placed above what is bound in `{name}`"
             );
         }
         for access in frame.accesses_of(pass) {
@@ -141,10 +141,10 @@ impl Replay<'_> {
             let image = self
                 .bound
                 .image_in(pass, access.resource, access.version, Parity::Even);
-            let (memory, _) = self.bindings[&image.handle.as_raw()];
-            if self.is_tile(memory) {
+            let (bound_to, _) = self.bindings[&image.handle.as_raw()];
+            if self.is_tile(bound_to) {
                 assert_eq!(
-                    memory, memory,
+                    bound_to, memory,
                     "`{}` is in another memory object than the one bound",
                     resource.name
                 );
