@@ -53,7 +53,7 @@ pub(crate) fn compare(rows: &mut Rows) {
         ]
     };
     for name in names {
-        if let Some((_, text)) = rows.data(&format!("models/{name}.jsonl")) {
+        if let Some((_, text)) = rows.data(&format!("tensor/models/{name}.jsonl")) {
             row(rows, &read_lines(&text).expect("a network"));
         }
     }

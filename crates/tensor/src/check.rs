@@ -1,9 +1,9 @@
-//! The judge: runs a planned graph on names of values in place of values, and looks whether every read finds what it should.
+//! The checker: runs a planned graph on value numbers in place of values, and checks that every read finds the value it should.
 //!
 //! ```text
 //! x ─► f ─► y ─► g ─► z      bytes [0, 8) after f: y's first value; g reads y's place: there it is
 //! ```
-//! It shares nothing with the planner: it knows nothing of lifetimes, only of places, copies and hand-overs as the plan has them.
+//! It shares nothing with the planner: it looks at placements, copies and aliasing alone, not at lifetimes.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::units::Alignment;
 /// Accepts or refuses a plan, by running it `runs` times over, each time with other numbers of rounds, arms and exits.
 ///
 /// Every place is within its memory, at its alignment and as large as `requirements` say; every operand, condition, result and output
-/// is where the plan has it when it is read, in every round; and whoever writes where another node's value was has a hand-over, which
+/// is where the plan has it when it is read, in every round; and a node that writes over another node's value has an aliasing entry, which
 /// names it in a graph without loops and branches. Complexity: nodes that run, times the pieces that their bytes are in.
 ///
 /// # Errors
@@ -267,7 +267,7 @@ impl Machine<'_> {
         &rounds[..depth.min(rounds.len())]
     }
 
-    /// Puts a value where its tensor is. A node that runs there needs a hand-over for what it takes from others.
+    /// Puts a value where its tensor is. A node needs an aliasing entry for the values it overwrites.
     fn write(
         &mut self,
         tensor: TensorId,
@@ -300,7 +300,7 @@ impl Machine<'_> {
                         graph,
                         tensor,
                         format!(
-                            "takes bytes of `{from}` at node `{}` without a hand-over",
+                            "overwrites `{from}` at node `{}` without an aliasing entry",
                             graph.node(node).name
                         ),
                     ));
@@ -318,7 +318,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Whether a tensor is what it should be.
+    /// Checks that a tensor holds its value.
     fn check(&self, tensor: TensorId, rounds: &[u64]) -> Result<(), TensorError> {
         let nothing = Pieces::new();
         let (pieces, start) = match self.find(tensor, rounds)? {

@@ -119,6 +119,7 @@ pub fn networks(element: ElementType) -> Result<Vec<Graph>, TensorError> {
         .collect()
 }
 
+/// MobileNetV1.
 pub fn mobilenet_v1(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
     let mut net = Net::new(name, element);
     let mut x = net.input(3, side);
@@ -178,10 +179,12 @@ pub fn mobilenet_v2(name: &str, element: ElementType, side: u64, classes: u64) -
     net.classify(x, classes)
 }
 
+/// ResNet-18.
 pub fn resnet18(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
     resnet(name, element, side, classes, false)
 }
 
+/// ResNet-50.
 pub fn resnet50(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
     resnet(name, element, side, classes, true)
 }
@@ -215,6 +218,7 @@ fn resnet(name: &str, element: ElementType, side: u64, classes: u64, deep: bool)
     net.classify(x, classes)
 }
 
+/// VGG-16.
 pub fn vgg16(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
     let mut net = Net::new(name, element);
     let mut x = net.input(3, side);
@@ -227,6 +231,7 @@ pub fn vgg16(name: &str, element: ElementType, side: u64, classes: u64) -> Unfin
     net.classify(x, classes)
 }
 
+/// SqueezeNet 1.0.
 pub fn squeezenet(name: &str, element: ElementType, side: u64, classes: u64) -> Unfinished {
     let mut net = Net::new(name, element);
     let mut x = net.input(3, side);
@@ -259,6 +264,7 @@ pub fn squeezenet(name: &str, element: ElementType, side: u64, classes: u64) -> 
     net.classify(x, classes)
 }
 
+/// U-Net.
 pub fn unet(name: &str, element: ElementType, side: u64) -> Unfinished {
     let mut net = Net::new(name, element);
     let mut x = net.input(4, side);

@@ -23,7 +23,7 @@ use crate::units::Bytes;
 /// graph.output(z);
 /// let graph = graph.build()?;
 /// assert_eq!(graph.tensor(z).shape.fixed().unwrap(), [1, 32, 112, 112]);
-/// # Ok::<(), tileheap::Error>(())
+/// # Ok::<(), tileheap_tensor::TensorError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct GraphBuilder {

@@ -1,4 +1,4 @@
-//! Hand-overs: who had the bytes that a node writes.
+//! Aliasing: the tensors whose bytes a node's output reuses.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::graph::TensorId;
 use crate::units::Step;
 use tileheap_pack::ByteOwners;
 
-/// Every hand-over, by step. What runs again, a body as the whole, finds what it left the last time.
+/// Every aliasing, by step. A body or graph that runs again aliases with its previous run.
 pub(super) fn aliasing(expansion: &Expansion, regions: &[Option<Region>]) -> Vec<Aliasing> {
     let mut writes: Vec<(u32, ValueId)> = expansion
         .writes

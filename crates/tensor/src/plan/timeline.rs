@@ -1,4 +1,4 @@
-//! What a plan looks like over time: live bytes by step, who is alive at the peak, and a trace for viewers.
+//! A plan over time: live bytes by step, the live set at the peak, and a trace for viewers.
 
 use serde_json::{Value, json};
 
@@ -7,16 +7,16 @@ use crate::plan::{Allocation, MemoryId, Region};
 use crate::plan::{SpaceItem, TensorPlan};
 use crate::units::{Bytes, Span, Step};
 
-/// Who is where when, over all memories.
+/// Allocations over time, in all memories.
 ///
 /// ```
-/// use tileheap_tensor::{MemoryDesc, TensorStrategy};
-/// use tileheap_tensor::plan::{Timeline, place};
+/// use tileheap_tensor::MemoryDesc;
+/// use tileheap_tensor::plan::{Offsets, Timeline, place};
 /// use tileheap_tensor::import::read_records;
 /// use tileheap_tensor::units::Bytes;
 ///
 /// let items = read_records("id,lower,upper,size\nx,0,2,64\ny,1,3,32\nz,2,4,48")?;
-/// let space = place(&items, &[MemoryDesc::new("memory")], TensorStrategy::default())?;
+/// let space = place(&items, &[MemoryDesc::new("memory")], &Offsets(tileheap_pack::Strategy::Auto))?;
 /// let timeline = Timeline::of_records(&items, &space.regions);
 /// assert_eq!(timeline.live_bytes(), [64, 96, 80, 48].map(Bytes));
 /// let (step, bytes, alive) = timeline.peak().expect("steps");
@@ -127,7 +127,7 @@ impl Timeline {
         bytes.collect()
     }
 
-    /// The first step at which the most bytes are taken, and who lives there, the largest first.
+    /// The first step at which the most bytes are taken, and the live allocations, the largest first.
     pub fn peak(&self) -> Option<(Step, Bytes, Vec<&Allocation>)> {
         let live = self.live_bytes();
         let most = *live.iter().max()?;

@@ -10,7 +10,7 @@ use tileheap::units::Bytes;
 /// A storage buffer in memory that the host sees too: what a network's inputs and outputs can be bound to.
 ///
 /// ```no_run
-/// # fn f(device: &tileheap::runtime::Device) -> crate::error::Result<()> {
+/// # fn f(device: &tileheap::runtime::Device) -> tileheap_tensor::Result<()> {
 /// use tileheap_tensor::vulkan::HostBuffer;
 ///
 /// let mut buffer = HostBuffer::new(device, 1024)?;

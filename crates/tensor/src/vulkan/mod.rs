@@ -1,7 +1,7 @@
 //! Planned graphs on a device: kernels, memory at a plan's offsets, recording; and scratch textures.
 //!
 //! ```text
-//! Graph, Layouts ──► measure_tensors ──► tensor::plan ──► Network ──► record(Run) ──► command buffer
+//! Graph, Layouts ──► measure_tensors ──► plan ──────────► Network ──► record(Run) ──► command buffer
 //!                    the driver's sizes   offsets          images,     symbols, buffers,
 //!                    and alignments                        buffers     rounds of loops
 //! ```

@@ -26,7 +26,7 @@ pub struct Run<'a> {
     pub symbols: &'a [u64],
     /// Buffers for the inputs and outputs.
     ///
-    /// One that is the caller's to give ([`Backing::External`](crate::plan::Backing::External)) is used where it is, in the plan's layout. One that
+    /// An external one ([`Backing::External`](crate::plan::Backing::External)) is used where it is, in the plan's layout. One that
     /// is planned is filled from a plain buffer of 32-bit elements before the first node, and read into one after the last.
     pub bound: &'a [(TensorId, Buffer)],
     /// What loops and branches do.
@@ -55,13 +55,13 @@ pub struct Recorded {
 /// # use std::sync::Arc;
 /// # use ash::vk;
 /// # use tileheap::runtime::Device;
-/// # use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, Run};
+/// # use tileheap_tensor::vulkan::{HostBuffer, KernelSet, Network, Run, measure_tensors};
 /// # use tileheap_tensor::{Graph, StorageOptions, TensorId, TensorPlanOptions, choose, plan};
 /// # fn f(
 /// #     device: &Device, graph: &Graph, weights: &BTreeMap<TensorId, Vec<f32>>, commands: vk::CommandBuffer, (x, y): (TensorId, TensorId),
-/// # ) -> crate::error::Result<()> {
+/// # ) -> tileheap_tensor::Result<()> {
 /// let choice = choose(graph, &StorageOptions::default())?;
-/// let needs = device.measure_tensors(&choice.graph, &choice.layouts)?;
+/// let needs = measure_tensors(device, &choice.graph, &choice.layouts)?;
 /// let plan = plan(&choice.graph, &choice.layouts, &needs, &TensorPlanOptions::default())?;
 /// let (graph, plan) = (Arc::new(choice.graph), Arc::new(plan));
 /// let mut network = Network::new(device, &graph, &plan, weights, KernelSet::new())?;
@@ -93,7 +93,7 @@ impl Network {
     ///
     /// # Errors
     /// When a constant is missing or of another length, an image needs more than the plan gives it (measure with
-    /// [`Device::measure_tensors`]), or memory runs out; whatever was created is destroyed again.
+    /// [`measure_tensors`](super::measure_tensors)), or memory runs out; whatever was created is destroyed again.
     ///
     /// # Panics
     /// If the plan is of another graph.

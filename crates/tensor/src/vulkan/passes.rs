@@ -5,7 +5,7 @@
 //! the renderer's              a compute pass per node: the frame's planner places what lies between them
 //!                             with everything else, in tile memory where that saves the most traffic
 //! ```
-//! A [`Network`](super::Network) has memory of its own, planned once by [`tensor::plan`](crate::plan()). Here each tensor is a
+//! A [`Network`](super::Network) has memory of its own, planned once by [`plan`](crate::plan()). Here each tensor is a
 //! transient resource of the frame, and each node (of a loop, in each round) a compute pass whose accesses are read from its kernel's
 //! SPIR-V: a texture that is only read is a sampled image, one that is written a write-only storage image.
 

@@ -121,7 +121,8 @@ struct Entry {
 /// # use ash::vk;
 /// # use tileheap::runtime::{Buffer, Device};
 /// # use tileheap_tensor::vulkan::*;
-/// # use tileheap_tensor::{Convention, ElementType};
+/// # use tileheap_tensor::ElementType;
+/// # use tileheap_tensor::layout::Convention;
 /// # use tileheap_tensor::units::Bytes;
 /// # fn f(device: &Device, commands: vk::CommandBuffer, x: Buffer) -> tileheap_tensor::Result<()> {
 /// let desc = ScratchDesc { cap: Bytes::mib(16), growth: GrowthPolicy::default(), kernels: KernelSet::new() };
