@@ -77,7 +77,15 @@ pub fn own_file(name: &str) -> PathBuf {
 /// An example, built if need be and run through Cargo's runner, with arguments to come.
 pub fn example(name: &str) -> Command {
     let mut command = Command::new(env!("CARGO"));
-    command.args(["run", "--quiet", "--example", name, "--"]);
+    command.args([
+        "run",
+        "--quiet",
+        "--package",
+        "tileheap-examples",
+        "--example",
+        name,
+        "--",
+    ]);
     command
 }
 

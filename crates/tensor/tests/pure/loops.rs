@@ -371,7 +371,11 @@ fn a_plan_that_is_wrong_is_refused() {
     let said = |plan: &TensorPlan| check(&graph, &needs(&graph), plan, 1).unwrap_err().to_string();
     let mut bare = good.clone();
     bare.aliasing.clear();
-    assert!(said(&bare).contains("without an aliasing entry"), "{}", said(&bare));
+    assert!(
+        said(&bare).contains("without an aliasing entry"),
+        "{}",
+        said(&bare)
+    );
     let mut shared = good.clone();
     let (c, d) = (graph.find("c").unwrap().index(), graph.find("d").unwrap().index());
     shared.tensors[c].placement = shared.tensors[d].placement.clone();

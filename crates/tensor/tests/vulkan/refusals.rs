@@ -104,7 +104,7 @@ fn what_is_not_given_or_does_not_fit_is_named() {
     check(
         &[8],
         &[(x, whole), (z, b.buffer()), (y, b.buffer())],
-        Some(&["`y`", "no input or output"]),
+        Some(&["`y`", "neither an input nor an output"]),
     );
     // A smaller shape fits in the smaller buffer; a larger one than the plan's is refused.
     check(&[2], &[(x, small.buffer()), (z, b.buffer())], None);
