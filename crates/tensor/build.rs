@@ -75,20 +75,22 @@ mod kernels {
             words: Vec::new(),
             push_constant_bytes: None,
         };
-        for (name, roles, allowed) in KERNELS {
-            for half in [false, true] {
-                for storages in combinations(roles, allowed) {
-                    match compile_one(&compiler, name, roles, &storages, half) {
-                        Ok((words, interface)) => {
-                            if let Err(error) = kernels.add(name, roles, &storages, half, &words, &interface)
-                            {
-                                errors.push(error);
-                            }
-                        }
-                        Err(error) => errors.push(error),
-                    }
-                }
-            }
+        let variants: Vec<Variant> = KERNELS
+            .iter()
+            .flat_map(|&(name, roles, allowed)| {
+                [false, true].into_iter().flat_map(move |half| {
+                    combinations(roles, allowed)
+                        .into_iter()
+                        .map(move |storages| (name, roles, storages, half))
+                })
+            })
+            .collect();
+        for ((name, roles, storages, half), compiled) in
+            variants.iter().zip(compile_variants(&compiler, &variants))
+        {
+            let added = compiled
+                .and_then(|(words, interface)| kernels.add(name, roles, storages, *half, &words, &interface));
+            errors.extend(added.err());
         }
         if !errors.is_empty() {
             fail(&errors);
@@ -101,6 +103,28 @@ mod kernels {
         .expect("writing to a string does not fail");
         write_output("kernels.rs", kernels.table.as_bytes());
         write_output("kernels.spv", &kernels.words);
+    }
+
+    /// A kernel, its operands, their storages, and whether elements have 16 bits.
+    type Variant = (&'static str, &'static [Role], Vec<Storage>, bool);
+
+    /// Compiles on every core, since each run of the compiler is a process of its own; results are in the order of `variants`.
+    fn compile_variants(compiler: &Compiler, variants: &[Variant]) -> Vec<Result<(Vec<u32>, Interface)>> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            let compile = |part: &'_ [Variant]| {
+                let compile = |(name, roles, storages, half): &Variant| {
+                    compile_one(compiler, name, roles, storages, *half)
+                };
+                part.iter().map(compile).collect::<Vec<_>>()
+            };
+            let parts = variants.chunks(variants.len().div_ceil(threads));
+            let workers: Vec<_> = parts.map(|part| scope.spawn(move || compile(part))).collect();
+            let results = workers
+                .into_iter()
+                .map(|worker| worker.join().expect("the compiler's thread ends"));
+            results.flatten().collect()
+        })
     }
 
     /// Every choice of one storage per operand.
