@@ -182,8 +182,8 @@ fn the_minimal_form_needs_no_defaults() {
 fn what_is_misspelt_is_refused_with_its_place() {
     let cases = [
         (
-            minimal(IMAGE, &DRAW.replace("\"before\"", "\"befor\"")),
-            "frame JSON, line 6 column 118, at `submits[0].batches[0].command_buffers[0].passes[0].accesses[0].befor`: unknown field `befor`, expected one of `resource`, `kind`, `reads`, `writes`, `version`, `before`, `stages`, `resolves`",
+            minimal(IMAGE, &DRAW.replace("\"load_op\"", "\"load_o\"")),
+            "frame JSON, line 6 column 119, at `submits[0].batches[0].command_buffers[0].passes[0].accesses[0].load_o`: unknown field `load_o`, expected one of `resource`, `kind`, `reads`, `writes`, `version`, `load_op`, `stages`, `resolves`",
         ),
         (
             minimal(&IMAGE.replace("R8_UNORM", "R8_UNROM"), DRAW),
@@ -292,8 +292,8 @@ fn what_is_misspelt_is_refused_with_its_place() {
             "frame JSON has format `xxxxx",
         ),
         (
-            minimal(IMAGE, DRAW).replace("\"before\"", r#""be\u000afore""#),
-            r"unknown field `be\nfore`",
+            minimal(IMAGE, DRAW).replace("\"load_op\"", r#""load\u000aop""#),
+            r"unknown field `load\nop`",
         ),
     ];
     for (text, expected) in cases {

@@ -320,14 +320,14 @@ fn what_is_kept_off_stays_in_ordinary_memory_and_makes_room() {
         plan.resources[albedo.index()].reason,
         PlacementReason::Arena(NotTile::CrossesWindows { .. })
     ));
-    let both = excluded
+    let unknown = excluded
         .to_json()
-        .replace("\"excluded\": true", "\"excluded\": true, \"pinned\": true");
+        .replace("\"tile_memory\": \"excluded\"", "\"tile_memory\": \"kept\"");
     assert!(
-        Frame::from_json(&both)
+        Frame::from_json(&unknown)
             .unwrap_err()
             .to_string()
-            .contains("excluded")
+            .contains("`excluded`")
     );
 }
 
