@@ -127,8 +127,8 @@ fn what_is_kept_off_is_put_into_tile_memory() {
         |fault, _| {
             matches!(
                 fault,
-                CheckError::Residence(ResidenceError::AgainstOptions { memory: MemoryKind::Tile, asked, .. })
-                    if asked.contains("kept off")
+                CheckError::Residence(ResidenceError::AgainstOptions { memory: MemoryKind::Tile, option, .. })
+                    if option.contains("excluded")
             )
         },
     );

@@ -132,7 +132,7 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
         judge.report(ResidenceError::AgainstOptions {
             resource,
             memory: MemoryKind::Tile,
-            asked: "strategy `off`",
+            option: "strategy `off`",
         });
     }
     if plan.frame.resource(id).tile_constraint == TileConstraint::Excluded {
@@ -140,7 +140,7 @@ fn check_tile(judge: &mut Judge<'_>, index: usize) {
         judge.report(ResidenceError::AgainstOptions {
             resource,
             memory: MemoryKind::Tile,
-            asked: "the resource is excluded from tile memory",
+            option: "the resource is excluded from tile memory",
         });
     }
     if let Some(rule) = tile_rule(judge, id) {
@@ -158,7 +158,7 @@ fn check_lazy(judge: &mut Judge<'_>, index: usize) {
         judge.report(ResidenceError::AgainstOptions {
             resource: resource.clone(),
             memory: MemoryKind::Lazy,
-            asked: "no lazily allocated memory",
+            option: "no lazily allocated memory",
         });
     }
     let transient = vk::ImageUsageFlags::COLOR_ATTACHMENT

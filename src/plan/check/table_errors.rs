@@ -360,14 +360,14 @@ pub enum ResidenceError {
         why: &'static str,
     },
     /// Memory that the options forbid.
-    #[error("resource `{resource}` is placed in {memory:?}, and the options forbid it: {asked}")]
+    #[error("resource `{resource}` is placed in {memory:?}, and the options forbid it: {option}")]
     AgainstOptions {
         /// The resource.
         resource: String,
         /// The kind of memory.
         memory: MemoryKind,
         /// The option.
-        asked: &'static str,
+        option: &'static str,
     },
     /// A pass uses a tile resource while another object, or none, is bound (VUID-vkCmdDraw-commandBuffer-10746).
     #[error(
