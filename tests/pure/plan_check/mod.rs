@@ -3,13 +3,10 @@
 //! A test damages a sound plan in one way and looks for the fault that belongs to it, among others where the damage breaks
 //! several rules.
 
-#[path = "../hand/mod.rs"]
-mod hand;
-
+use crate::hand::{BLOCK, DEVICE_LOCAL, Eraser, LAZY, TILE, deferred, late, two_queues};
 use ash::vk::{
     AccessFlags2 as A, AttachmentLoadOp, AttachmentStoreOp, ImageLayout as L, PipelineStageFlags2 as S,
 };
-use hand::{BLOCK, DEVICE_LOCAL, Eraser, LAZY, TILE, deferred, late, two_queues};
 use std::sync::Arc;
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
 use tileheap::plan::{

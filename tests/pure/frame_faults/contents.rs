@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::frame::{Contents, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
 
-use crate::{ALL, EXTENT, buffer, color, refused};
+use super::{ALL, EXTENT, buffer, color, refused};
 
 #[test]
 fn contents() {

@@ -1,7 +1,5 @@
 //! A plan as text: the report keeps to a terminal, and JSON gives the same plan back or says what is wrong.
 
-use tileheap_testkit as support;
-
 use std::sync::Arc;
 
 use ash::vk;
@@ -186,9 +184,7 @@ fn json_gives_the_same_plan_back() {
 
 #[test]
 fn frames_of_others_are_planned_read_and_written() {
-    let Some(folder) = support::shared("frames") else {
-        return;
-    };
+    let folder = tileheap_testkit::data("frames");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())

@@ -1,6 +1,5 @@
-//! The importer of loose frame descriptions: its rules, what it refuses, and the files of `../shared/frames`.
+//! The importer of loose frame descriptions: its rules, what it refuses, and the files of `tests/data/frames`.
 
-use tileheap_testkit as support;
 
 mod files;
 mod refusals;

@@ -1,7 +1,5 @@
 //! Split lives: where a stretch of a life is worth a store, the plan has both, and everything about it agrees.
 
-use tileheap_testkit as support;
-
 use std::sync::Arc;
 
 use ash::vk;
@@ -235,9 +233,7 @@ fn split_lives_are_never_worse() {
 /// The published frames as the tables count them: what stretches add to the best choice of whole lives.
 #[test]
 fn the_published_frames_keep_no_less() {
-    let Some(folder) = support::shared("frames") else {
-        return;
-    };
+    let folder = tileheap_testkit::data("frames");
     let mut more = 0;
     for (name, width, height) in [
         ("qualcomm_tile_memory_sample", 1280, 720),

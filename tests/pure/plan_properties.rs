@@ -1,12 +1,9 @@
 //! The plan checker, which knows nothing of how plans are made, accepts what the planner makes of frames of every kind.
 
-mod planned;
-use tileheap_testkit as support;
-
 use std::sync::Arc;
 
+use crate::planned::planned;
 use ash::vk;
-use planned::planned;
 use tileheap::frame::{SyntheticDesc, import, synthetic};
 use tileheap::measure::{Requirements, estimate, raw};
 use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
@@ -48,9 +45,7 @@ fn a_large_plan_is_accepted() {
 /// Every published frame at two sizes, on every device, by every strategy; and as published tables see it.
 #[test]
 fn plans_of_published_frames_are_accepted() {
-    let Some(folder) = support::shared("frames") else {
-        return;
-    };
+    let folder = tileheap_testkit::data("frames");
     let mut plans = 0;
     for name in [
         "granite_deferred_taa_bloom",

@@ -1,4 +1,8 @@
-//! How damage is done and judged; the kinds of damage are in the modules.
+//! Damage: plans that the checker accepts are broken in one place, and it must refuse them with the right reason.
+//!
+//! A kind of damage is three things: *sites*, the places of a plan at which it certainly breaks a rule; what is done there;
+//! and the error that belongs to it. Every kind must find enough sites among the planned frames, so that none is tested on
+//! nothing.
 
 mod barriers;
 mod bytes;
@@ -14,7 +18,7 @@ use tileheap::frame::{Access, LoadOp, PassId, ResourceId};
 use tileheap::plan::{AccessPlan, Barrier, CheckError, MemoryKind, Plan, WindowRule};
 use tileheap::units::SplitMix64;
 
-use super::planned::planned;
+use crate::planned::planned;
 
 /// Every kind of damage is done at so many sites at least.
 const ENOUGH: usize = 30;

@@ -1,4 +1,4 @@
-//! The files of `../shared/frames`.
+//! The files of `tests/data/frames`.
 
 use super::*;
 
@@ -11,9 +11,7 @@ const FILES: [(&str, usize, usize, usize, usize, usize); 3] = [
 
 #[test]
 fn the_shared_frames_import_as_they_are() {
-    let Some(folder) = support::shared("frames") else {
-        return;
-    };
+    let folder = tileheap_testkit::data("frames");
     for (file, passes, listed, history, external, submits) in FILES {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();
         let Imported {
@@ -75,9 +73,7 @@ fn the_shared_frames_import_as_they_are() {
 
 #[test]
 fn the_granite_frame_means_what_its_authors_meant() {
-    let Some(folder) = support::shared("frames") else {
-        return;
-    };
+    let folder = tileheap_testkit::data("frames");
     let text = std::fs::read_to_string(folder.join(FILES[0].0)).unwrap();
     let frame = Frame::read(&text).unwrap();
     let access = |pass: &str, resource: &str| {

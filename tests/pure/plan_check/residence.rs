@@ -34,7 +34,9 @@ fn only_what_the_rules_admit_is_in_tile_memory() {
 #[test]
 fn tile_memory_is_of_one_queue() {
     let found = faults(two_queues(S::ALL_COMMANDS), |plan| {
-        change_requirement(plan, "scene", |scene| scene.tile = hand::requirement(0, 3).tile);
+        change_requirement(plan, "scene", |scene| {
+            scene.tile = crate::hand::requirement(0, 3).tile
+        });
         to_tile(plan, "scene");
     });
     let (first, second) = ("draw".to_owned(), "blur".to_owned());

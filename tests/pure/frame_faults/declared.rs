@@ -6,7 +6,7 @@ use tileheap::frame::{
 };
 use tileheap::units::Bytes;
 
-use crate::{EXTENT, buffer, color, depth, elsewhere, refused};
+use super::{EXTENT, buffer, color, depth, elsewhere, refused};
 
 #[test]
 fn structure() {

@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::frame::FrameBuilder;
 
-use crate::{ALL, EXTENT, buffer, elsewhere, refused};
+use super::{ALL, EXTENT, buffer, elsewhere, refused};
 
 #[test]
 fn queues_and_semaphores() {

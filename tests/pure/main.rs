@@ -1,0 +1,19 @@
+//! Frames, plans and their checker: everything that needs no driver.
+
+mod frame_faults;
+mod frame_import;
+mod frame_json;
+#[cfg(feature = "reflect")]
+mod frame_shaders;
+#[cfg(feature = "reflect")]
+mod frame_shaders_hostile;
+#[cfg(feature = "reflect")]
+mod frame_shaders_reflect;
+mod hand;
+mod mutations;
+mod plan_check;
+mod plan_planner;
+mod plan_properties;
+mod plan_split;
+mod plan_text;
+mod planned;
