@@ -21,15 +21,15 @@ mod args;
 mod camera;
 mod descriptors;
 mod frame;
+mod frame_in_flight;
 mod mesh;
 mod overlay;
-mod pen;
+mod pass_recorder;
 mod picture;
 mod pipelines;
 mod renderer;
 mod replan;
 mod scene;
-mod slot;
 use tileheap_examples as support;
 
 use std::io::Write;

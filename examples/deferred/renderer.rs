@@ -9,14 +9,14 @@ use tileheap::runtime::{BoundFrame, Device, Imports};
 
 use crate::descriptors::Inputs;
 use crate::frame::{Deferred, TILE, describe};
+use crate::frame_in_flight::{FrameInFlight, Pending};
 use crate::mesh::Meshes;
 use crate::overlay::{Overlay, Reaction, View, Wish};
-use crate::pen::Pen;
+use crate::pass_recorder::PassRecorder;
 use crate::pipelines::Pipelines;
 use crate::replan::{Replanner, are_alike};
 use crate::scene::{Draw, Scene};
-use crate::slot::{Pending, Slot};
-use crate::support::SLOTS;
+use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::descriptors::create_pool;
 use crate::support::error::Result;
 use crate::support::input::{Flow, Input, Key};
@@ -59,7 +59,7 @@ pub(crate) struct Renderer {
     sheet: Sheet,
     layer: Layer,
     slot_pool: vk::DescriptorPool,
-    slots: [Slot; SLOTS],
+    slots: [FrameInFlight; FRAMES_IN_FLIGHT],
     /// Frames drawn so far: what moves follows from it, and from nothing else.
     frame_index: u32,
 }
@@ -107,9 +107,13 @@ impl Renderer {
         let pipelines = Pipelines::build(device, &deferred, &bound)?;
         let inputs = Inputs::write(device, &deferred, &bound, &pipelines)?;
         let layer = Layer::new(tile, bound.target(deferred.passes.tone_map))?;
-        let slot_pool = create_pool(device, SLOTS, &pipelines.shared.pool_sizes(SLOTS))?;
+        let slot_pool = create_pool(
+            device,
+            FRAMES_IN_FLIGHT,
+            &pipelines.shared.pool_sizes(FRAMES_IN_FLIGHT),
+        )?;
         let family = bound.queue(deferred.graphics).family;
-        let slot = || Slot::new(tile, family, slot_pool, &pipelines.shared, scene.object_count());
+        let slot = || FrameInFlight::new(tile, family, slot_pool, &pipelines.shared, scene.object_count());
         let slots = [slot()?, slot()?];
         let plan = bound.plan().clone();
         let renderer = Renderer {
@@ -305,14 +309,14 @@ impl Renderer {
 
     /// Waits until the next frame has a slot: which one.
     pub(crate) fn next_slot(&mut self) -> Result<usize> {
-        let index = self.frame_index as usize % SLOTS;
+        let index = self.frame_index as usize % FRAMES_IN_FLIGHT;
         self.wait_for(index)?;
         Ok(index)
     }
 
     /// Waits until no frame is under way.
     pub(crate) fn wait_idle(&mut self) -> Result<()> {
-        (0..SLOTS).try_for_each(|index| self.wait_for(index))
+        (0..FRAMES_IN_FLIGHT).try_for_each(|index| self.wait_for(index))
     }
 
     /// Waits for the frame of a slot.
@@ -349,7 +353,7 @@ impl Renderer {
 
         // SAFETY: the caller's duty.
         let recorder = unsafe { bound.begin(imports) }?;
-        let pen = Pen {
+        let pass_recorder = PassRecorder {
             device: self.tile.raw(),
             pipelines: &self.pipelines,
             inputs,
@@ -365,37 +369,45 @@ impl Renderer {
         // SAFETY: the slot's command buffers were reset, and are used again after this frame only.
         let mut geometry = unsafe { recorder.record(slot.command_buffers[0], commands.geometry) }?;
         for pass in [passes.shadow, passes.gbuffer] {
-            geometry.pass(pass, |cmd| pen.draw_objects(cmd, pass))?;
+            geometry.pass(pass, |cmd| pass_recorder.draw_objects(cmd, pass))?;
         }
         geometry.finish()?;
 
         // SAFETY: as above.
         let mut lighting = unsafe { recorder.record(slot.command_buffers[1], commands.lighting) }?;
         let tiles = [extent.width.div_ceil(TILE), extent.height.div_ceil(TILE)];
-        lighting.pass(passes.cull, |cmd| pen.dispatch(cmd, passes.cull, tiles))?;
+        lighting.pass(passes.cull, |cmd| pass_recorder.dispatch(cmd, passes.cull, tiles))?;
         for pass in [passes.ao, passes.ao_blur, passes.reflection, passes.lighting] {
-            lighting.pass(pass, |cmd| pen.draw_screen(cmd, pass))?;
+            lighting.pass(pass, |cmd| pass_recorder.draw_screen(cmd, pass))?;
         }
         let lights = self.scene.light_count() as u32;
-        lighting.pass(passes.glow, |cmd| pen.draw_halos(cmd, passes.glow, lights))?;
+        lighting.pass(passes.glow, |cmd| {
+            pass_recorder.draw_halos(cmd, passes.glow, lights)
+        })?;
         lighting.finish()?;
 
         // SAFETY: as above.
         let mut post = unsafe { recorder.record(slot.command_buffers[2], commands.post) }?;
-        post.pass(passes.temporal, |cmd| pen.draw_screen(cmd, passes.temporal))?;
-        post.pass(passes.exposure, |cmd| pen.dispatch(cmd, passes.exposure, [1, 1]))?;
-        post.pass(passes.threshold, |cmd| pen.draw_screen(cmd, passes.threshold))?;
+        post.pass(passes.temporal, |cmd| {
+            pass_recorder.draw_screen(cmd, passes.temporal)
+        })?;
+        post.pass(passes.exposure, |cmd| {
+            pass_recorder.dispatch(cmd, passes.exposure, [1, 1])
+        })?;
+        post.pass(passes.threshold, |cmd| {
+            pass_recorder.draw_screen(cmd, passes.threshold)
+        })?;
         for pass in passes.down.into_iter().chain(passes.up) {
-            post.pass(pass, |cmd| pen.draw_screen(cmd, pass))?;
+            post.pass(pass, |cmd| pass_recorder.draw_screen(cmd, pass))?;
         }
         post.pass(passes.tone_map, |cmd| {
-            pen.draw_screen(cmd, passes.tone_map);
+            pass_recorder.draw_screen(cmd, passes.tone_map);
             self.layer
-                .record(pen.device, cmd.command_buffer(), index, *screen);
+                .record(pass_recorder.device, cmd.command_buffer(), index, *screen);
         })?;
         if let Some(read_back) = deferred.read_back {
             post.pass(read_back.pass, |cmd| {
-                pen.copy(cmd, deferred.picture, read_back.texels, extent)
+                pass_recorder.copy(cmd, deferred.picture, read_back.texels, extent)
             })?;
         }
         post.finish()?;

@@ -3,7 +3,7 @@
 use ash::vk;
 use tileheap::runtime::{Device, Target};
 
-use super::SLOTS;
+use super::FRAMES_IN_FLIGHT;
 use super::descriptors::{SetLayout, create_pipeline_layout, create_pool};
 use super::error::Result;
 use super::memory::HostBuffer;
@@ -19,10 +19,10 @@ pub struct Layer {
     push_constants: vk::PushConstantRange,
     pipeline: vk::Pipeline,
     pool: vk::DescriptorPool,
-    sets: [vk::DescriptorSet; SLOTS],
-    shapes: [HostBuffer; SLOTS],
+    sets: [vk::DescriptorSet; FRAMES_IN_FLIGHT],
+    shapes: [HostBuffer; FRAMES_IN_FLIGHT],
     /// How many shapes a slot's frame has.
-    counts: [u32; SLOTS],
+    counts: [u32; FRAMES_IN_FLIGHT],
     glyphs: HostBuffer,
 }
 
@@ -37,8 +37,8 @@ impl Layer {
 
         let set_layout = SetLayout::new(device, &SHADERS, 0, &[])?;
         let layout = create_pipeline_layout(device, &[set_layout.handle], &SHADERS)?;
-        let pool = create_pool(device, SLOTS, &set_layout.pool_sizes(SLOTS))?;
-        let mut sets = [vk::DescriptorSet::null(); SLOTS];
+        let pool = create_pool(device, FRAMES_IN_FLIGHT, &set_layout.pool_sizes(FRAMES_IN_FLIGHT))?;
+        let mut sets = [vk::DescriptorSet::null(); FRAMES_IN_FLIGHT];
         for (set, shapes) in sets.iter_mut().zip(&shapes) {
             *set = set_layout.allocate(device, pool)?;
             for (binding, buffer) in [(0, shapes), (1, &glyphs)] {
@@ -53,7 +53,7 @@ impl Layer {
             pool,
             sets,
             shapes,
-            counts: [0; SLOTS],
+            counts: [0; FRAMES_IN_FLIGHT],
             glyphs,
         })
     }

@@ -22,7 +22,7 @@ pub mod swapchain;
 pub mod window;
 
 /// How many frames may be under way: one is recorded while the device works on the other.
-pub const SLOTS: usize = 2;
+pub const FRAMES_IN_FLIGHT: usize = 2;
 
 /// The code of the guide compiles.
 #[cfg(doctest)]

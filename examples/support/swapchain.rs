@@ -3,7 +3,7 @@
 use ash::{khr, vk};
 use tileheap::runtime::Context;
 
-use super::SLOTS;
+use super::FRAMES_IN_FLIGHT;
 use super::error::{Called, Error, Result};
 use super::memory::color_view;
 
@@ -16,7 +16,7 @@ pub struct Swapchain {
     handle: vk::SwapchainKHR,
     images: Vec<SwapchainImage>,
     /// One per slot: an image of the swapchain is there.
-    acquired: [vk::Semaphore; SLOTS],
+    acquired: [vk::Semaphore; FRAMES_IN_FLIGHT],
 }
 
 #[derive(Clone, Copy, Debug)]

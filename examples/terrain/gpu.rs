@@ -5,7 +5,7 @@ use bytemuck::{Pod, Zeroable};
 use tileheap::runtime::{Device, Target};
 
 use crate::camera::Constants;
-use crate::support::SLOTS;
+use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::descriptors::{SetLayout, create_pipeline_layout, create_pool};
 use crate::support::error::{Called, Result};
 use crate::support::memory::HostBuffer;
@@ -57,7 +57,7 @@ pub(crate) struct Pipelines {
     pub(crate) plain: vk::Pipeline,
     pub(crate) sky: vk::Pipeline,
     /// One per slot.
-    pub(crate) sets: [vk::DescriptorSet; SLOTS],
+    pub(crate) sets: [vk::DescriptorSet; FRAMES_IN_FLIGHT],
 }
 
 impl Pipelines {
@@ -67,7 +67,7 @@ impl Pipelines {
         textures: vk::DescriptorSetLayout,
         heights: &HostBuffer,
         palette: &HostBuffer,
-        cameras: [&HostBuffer; SLOTS],
+        cameras: [&HostBuffer; FRAMES_IN_FLIGHT],
     ) -> Result<Pipelines> {
         let device = tile.raw();
         let samplers = [
@@ -77,8 +77,8 @@ impl Pipelines {
         let shared = SetLayout::new(device, &SHADERS, 0, &samplers)?;
         let layout = create_pipeline_layout(device, &[shared.handle, textures], &SHADERS)?;
         let range = push_constant_range(&SHADERS).expect("the constants of a node");
-        let pool = create_pool(device, SLOTS, &shared.pool_sizes(SLOTS))?;
-        let mut sets = [vk::DescriptorSet::null(); SLOTS];
+        let pool = create_pool(device, FRAMES_IN_FLIGHT, &shared.pool_sizes(FRAMES_IN_FLIGHT))?;
+        let mut sets = [vk::DescriptorSet::null(); FRAMES_IN_FLIGHT];
         for (set, camera) in sets.iter_mut().zip(cameras) {
             *set = shared.allocate(device, pool)?;
             for (binding, buffer) in [(0, camera), (1, heights), (2, palette)] {

@@ -15,7 +15,7 @@ use crate::overlay::{Block, Overlay, View};
 use crate::paint::Painter;
 use crate::quadtree::{FINEST, Quadtree, Seen, TEXELS};
 use crate::streamer::{PALETTE, Streamer};
-use crate::support::SLOTS;
+use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::error::{Called, Result};
 use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
@@ -40,7 +40,7 @@ impl World {
     }
 }
 
-struct Slot {
+struct FrameInFlight {
     pool: vk::CommandPool,
     commands: vk::CommandBuffer,
     camera: HostBuffer,
@@ -56,7 +56,7 @@ pub(crate) struct Renderer {
     pipelines: Pipelines,
     heights: HostBuffer,
     palette: HostBuffer,
-    slots: [Slot; SLOTS],
+    slots: [FrameInFlight; FRAMES_IN_FLIGHT],
     pub(crate) streamer: Streamer,
     frames: usize,
     /// Where the flight is.
@@ -90,7 +90,10 @@ impl Renderer {
         let palette = HostBuffer::holding(tile, &world.painter.palette.linear(), usage)?;
         let streamer = Streamer::new(tile, args, budget, uploads)?;
         let family = bound.queue(landscape.graphics).family;
-        let slots = [Slot::new(tile, family)?, Slot::new(tile, family)?];
+        let slots = [
+            FrameInFlight::new(tile, family)?,
+            FrameInFlight::new(tile, family)?,
+        ];
         let pipelines = Pipelines::new(
             tile,
             bound.target(landscape.land),
@@ -160,7 +163,7 @@ impl Renderer {
     }
 
     fn slot(&mut self) -> Result<usize> {
-        let index = self.frames % SLOTS;
+        let index = self.frames % FRAMES_IN_FLIGHT;
         if let Some(number) = self.slots[index].pending.take() {
             self.bound.wait(number, u64::MAX)?;
         }
@@ -216,7 +219,7 @@ impl Renderer {
             );
             self.layer.write(index, &self.sheet);
         }
-        let pen = Pen {
+        let pen = PassRecorder {
             device: &device,
             pipelines: &self.pipelines,
             set: self.pipelines.sets[index],
@@ -267,8 +270,8 @@ impl Renderer {
     }
 }
 
-impl Slot {
-    fn new(tile: &Device, family: u32) -> Result<Slot> {
+impl FrameInFlight {
+    fn new(tile: &Device, family: u32) -> Result<FrameInFlight> {
         let device = tile.raw();
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
         // SAFETY: the family is one that the device was created with.
@@ -279,7 +282,7 @@ impl Slot {
         // SAFETY: the pool was just created.
         let commands =
             unsafe { device.allocate_command_buffers(&info) }.called("vkAllocateCommandBuffers")?[0];
-        Ok(Slot {
+        Ok(FrameInFlight {
             pool,
             commands,
             camera: camera_buffer(tile)?,
@@ -326,7 +329,7 @@ fn overlay(
 }
 
 /// Draws into a command buffer.
-struct Pen<'a> {
+struct PassRecorder<'a> {
     device: &'a ash::Device,
     pipelines: &'a Pipelines,
     set: vk::DescriptorSet,
@@ -334,7 +337,7 @@ struct Pen<'a> {
     extent: vk::Extent2D,
 }
 
-impl Pen<'_> {
+impl PassRecorder<'_> {
     fn draw(&self, commands: vk::CommandBuffer, seen: &[Seen], world: &World) {
         let (device, graphics) = (self.device, vk::PipelineBindPoint::GRAPHICS);
         let (layout, pipelines) = (self.pipelines.layout, self.pipelines);

@@ -16,7 +16,7 @@ use crate::args::{Args, Texels};
 use crate::overlay::Block;
 use crate::paint::Painter;
 use crate::quadtree::{NODES, Node, Seen, TEXELS};
-use crate::support::SLOTS;
+use crate::support::FRAMES_IN_FLIGHT;
 use crate::support::error::{Result, create_file, file};
 
 /// Where textures are mixed, the smallest squares are painted in four bytes: so near, one sees the dots.
@@ -70,7 +70,7 @@ impl Streamer {
         let desc = TextureCacheDesc {
             uploads,
             policy: args.policy,
-            frames_in_flight: SLOTS as u32,
+            frames_in_flight: FRAMES_IN_FLIGHT as u32,
             ..TextureCacheDesc::new(&shapes, budget)
         };
         Ok(Streamer {
@@ -122,7 +122,7 @@ impl Streamer {
     pub(crate) fn ask(&mut self, seen: &[Seen]) -> Result<()> {
         self.frame += 1;
         self.cache
-            .begin(self.frame, self.frame.saturating_sub(SLOTS as u64))?;
+            .begin(self.frame, self.frame.saturating_sub(FRAMES_IN_FLIGHT as u64))?;
         for one in seen {
             let index = one.node.index();
             let texture = match self.ids[index] {

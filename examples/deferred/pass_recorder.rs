@@ -10,7 +10,7 @@ use crate::pipelines::Pipelines;
 use crate::scene::Draw;
 
 /// Records into a pass of one frame.
-pub(crate) struct Pen<'a> {
+pub(crate) struct PassRecorder<'a> {
     pub(crate) device: &'a ash::Device,
     pub(crate) pipelines: &'a Pipelines,
     pub(crate) inputs: &'a Inputs,
@@ -22,7 +22,7 @@ pub(crate) struct Pen<'a> {
     pub(crate) draws: &'a [Draw],
 }
 
-impl Pen<'_> {
+impl PassRecorder<'_> {
     /// Every object, one instanced draw per shape.
     pub(crate) fn draw_objects(&self, cmd: &PassCommands<'_>, pass: PassId) {
         self.bind_render(cmd, pass);

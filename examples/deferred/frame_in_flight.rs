@@ -12,7 +12,7 @@ use crate::support::error::{Called, Result};
 use crate::support::memory::HostBuffer;
 
 /// What a frame under way needs for itself.
-pub(crate) struct Slot {
+pub(crate) struct FrameInFlight {
     pub(crate) pool: vk::CommandPool,
     /// For the frame's three command buffers.
     pub(crate) command_buffers: Vec<vk::CommandBuffer>,
@@ -41,14 +41,14 @@ struct SharedLayout {
     lights: [Light; MAX_LIGHTS],
 }
 
-impl Slot {
+impl FrameInFlight {
     pub(crate) fn new(
         tile: &Device,
         family: u32,
         descriptors: vk::DescriptorPool,
         layout: &SetLayout,
         objects: usize,
-    ) -> Result<Slot> {
+    ) -> Result<FrameInFlight> {
         let device = tile.raw();
         let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
         // SAFETY: the family is one that the device was created with.
@@ -79,7 +79,7 @@ impl Slot {
                 (offset as u64, range as u64),
             );
         }
-        Ok(Slot {
+        Ok(FrameInFlight {
             pool,
             command_buffers,
             data,
