@@ -79,9 +79,8 @@ fn arrows(tree: &Tree) -> Arrows {
     for (index, module) in tree.modules.iter().enumerate() {
         let imported = module.imports.iter().map(|(_, path)| path);
         for path in imported.chain(&module.mentions) {
-            if let Some((file, name)) = definition(tree, index, path, 0)
-                && file != module.file
-            {
+            let defined = definition(tree, index, path, 0);
+            if let Some((file, name)) = defined.filter(|(file, _)| *file != module.file) {
                 let targets = arrows.entry(module.file.clone()).or_default();
                 targets.entry(file).or_default().insert(name);
             }

@@ -126,18 +126,10 @@ fn module_file(
     from: &Path,
     read: Read<'_>,
 ) -> Option<(PathBuf, PathBuf)> {
-    for attribute in &module.attrs {
-        if let syn::Meta::NameValue(pair) = &attribute.meta
-            && pair.path.is_ident("path")
-            && let syn::Expr::Lit(syn::ExprLit {
-                lit: syn::Lit::Str(text),
-                ..
-            }) = &pair.value
-        {
-            let path = from.parent()?.join(text.value());
-            let inside = path.parent()?.to_owned();
-            return Some((path, inside));
-        }
+    if let Some(text) = module.attrs.iter().find_map(path_attribute) {
+        let path = from.parent()?.join(text);
+        let inside = path.parent()?.to_owned();
+        return Some((path, inside));
     }
     let name = module.ident.to_string();
     let inside = folder.join(&name);
@@ -145,6 +137,20 @@ fn module_file(
         .into_iter()
         .find(|path| read(path).is_some())
         .map(|path| (path, inside))
+}
+
+/// The file that `#[path = "..."]` names.
+fn path_attribute(attribute: &syn::Attribute) -> Option<String> {
+    let syn::Meta::NameValue(pair) = &attribute.meta else {
+        return None;
+    };
+    match &pair.value {
+        syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::Str(text),
+            ..
+        }) if pair.path.is_ident("path") => Some(text.value()),
+        _ => None,
+    }
 }
 
 fn attributes(item: &Item) -> &[syn::Attribute] {

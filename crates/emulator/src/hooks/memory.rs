@@ -127,9 +127,8 @@ unsafe fn complete(
     let bits = out.memory_requirements.memory_type_bits;
     out.memory_requirements.memory_type_bits = shown(device, bits, needs, transient);
     // SAFETY: The caller's promise.
-    if let Some(tile) = unsafe { find_mut::<TileMemoryRequirementsQCOM<'_>>(out.p_next) }
-        && device.physical.emulation.is_some()
-    {
+    let tile = unsafe { find_mut::<TileMemoryRequirementsQCOM<'_>>(out.p_next) };
+    if let Some(tile) = tile.filter(|_| device.physical.emulation.is_some()) {
         tile.size = needs.map_or(0, |needs| needs.size.0);
         tile.alignment = needs.map_or(0, |needs| needs.alignment.get());
     }

@@ -207,9 +207,8 @@ impl Recorder {
             recording.pass = Some(Pass::default());
             let p_next = inheritance.map_or(std::ptr::null(), |info| info.p_next);
             // SAFETY: The caller's promise.
-            if let Some(info) = unsafe { find::<TileMemoryBindInfoQCOM<'_>>(p_next) }
-                && self.bind(&mut recording, info.memory).is_some()
-            {
+            let inherited = unsafe { find::<TileMemoryBindInfoQCOM<'_>>(p_next) };
+            if inherited.is_some_and(|info| self.bind(&mut recording, info.memory).is_some()) {
                 recording.bound = Some(UNKNOWN);
             }
         }
