@@ -12,6 +12,7 @@
 //! Access tracking is per whole resource: all mip levels and layers of an image share one state.
 
 mod access;
+mod access_kind;
 mod builder;
 mod edit;
 mod error;
@@ -28,7 +29,8 @@ mod tables;
 mod validate;
 mod weights;
 
-pub use access::{Access, AccessKind, ClearValue, LoadOp, PassKind, Version};
+pub use access::{Access, ClearValue, LoadOp, PassKind, Version};
+pub use access_kind::AccessKind;
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::FrameError;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};

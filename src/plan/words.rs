@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::{Ladder, NotTile, PlacementReason, Plan, Strategy, WindowRule};
-use crate::frame::{AccessKind, Frame, PassId, ResourceId, ResourceKind, names};
+use crate::frame::{Frame, PassId, ResourceId, ResourceKind, names};
 use crate::measure::Dedicated;
 use crate::units::Run;
 
@@ -164,7 +164,7 @@ impl Plan {
             NotTile::BufferUse { pass, kind } => format!(
                 "{} uses it as {}, which tile buffers do not allow: fetch it as a storage buffer to keep it on chip",
                 self.pass(pass),
-                in_words(kind)
+                kind.noun()
             ),
             NotTile::Stored { pass } => format!("{} stores it here", self.pass(pass)),
             NotTile::OnePass { pass } => {
@@ -297,16 +297,6 @@ pub(super) fn printable(name: &str) -> String {
 /// `part` of `whole` in percent, rounded up.
 fn percent_up(part: u64, whole: u64) -> u128 {
     (u128::from(part) * 100).div_ceil(u128::from(whole).max(1))
-}
-
-/// The uses that tile buffers do not allow, with their article.
-fn in_words(kind: AccessKind) -> String {
-    match kind {
-        AccessKind::VertexBuffer => "a vertex buffer".to_owned(),
-        AccessKind::IndexBuffer => "an index buffer".to_owned(),
-        AccessKind::IndirectBuffer => "an indirect buffer".to_owned(),
-        other => format!("{other:?}"),
-    }
 }
 
 /// Names of the usage bits that tile memory does not allow.

@@ -1,6 +1,5 @@
 //! The importer of loose frame descriptions: its rules, what it refuses, and the files of `tests/data/frames`.
 
-
 mod files;
 mod refusals;
 mod rules;

@@ -1,0 +1,334 @@
+//! The kinds of access: one table from which usages, stages, access flags, layouts and names derive.
+
+use ash::vk;
+use ash::vk::{
+    AccessFlags2 as A, BufferUsageFlags as B, ImageLayout as L, ImageUsageFlags as I,
+    PipelineStageFlags2 as S,
+};
+use serde::{Deserialize, Serialize};
+
+use super::access::PassKind;
+
+/// What makes an access.
+#[derive(Clone, Copy, PartialEq)]
+enum Accessor {
+    /// The render pass: load, store, blend, test and resolve.
+    Attachment,
+    /// Shaders, in the stages of the pass's kind unless others are named.
+    Shader,
+    /// Copy, blit, fill and clear commands.
+    Transfer,
+    /// The fixed functions that fetch vertices, indices and parameters.
+    Fetch,
+}
+
+/// The layouts of an accessed image.
+#[derive(Clone, Copy)]
+enum Layouts {
+    /// Buffers have none.
+    None,
+    One(L),
+    ByAspect {
+        color: L,
+        depth: L,
+    },
+    ByDirection {
+        read: L,
+        write: L,
+    },
+}
+
+/// What Vulkan says about one kind of access.
+struct Row {
+    accessor: Accessor,
+    /// Usage of colour images, and of images with depth or stencil.
+    image: [I; 2],
+    buffer: B,
+    /// Empty for shaders.
+    stages: S,
+    read: A,
+    write: A,
+    layouts: Layouts,
+    /// As an English noun, with its article.
+    noun: &'static str,
+    /// The words for it in loose descriptions, in lower case, without `_attachment`.
+    words: &'static [&'static str],
+}
+
+const SHADER: Row = Row {
+    accessor: Accessor::Shader,
+    image: [I::empty(); 2],
+    buffer: B::empty(),
+    stages: S::empty(),
+    read: A::NONE,
+    write: A::NONE,
+    layouts: Layouts::None,
+    noun: "",
+    words: &[],
+};
+
+macro_rules! access_kinds {
+    ($($(#[$doc:meta])* $kind:ident { $($field:ident: $value:expr),* $(,)? })*) => {
+        /// The way in which a pass uses a resource.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum AccessKind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl AccessKind {
+            /// Every kind, in declaration order.
+            pub const ALL: [AccessKind; TABLE.len()] = [$(AccessKind::$kind),*];
+        }
+
+        static TABLE: [Row; [$(stringify!($kind)),*].len()] = [$(Row { $($field: $value,)* ..SHADER }),*];
+    };
+}
+
+access_kinds! {
+    /// A colour attachment; the n-th of a pass is attachment n.
+    ColorAttachment {
+        accessor: Accessor::Attachment,
+        image: [I::COLOR_ATTACHMENT; 2],
+        stages: S::COLOR_ATTACHMENT_OUTPUT,
+        read: A::COLOR_ATTACHMENT_READ,
+        write: A::COLOR_ATTACHMENT_WRITE,
+        layouts: Layouts::One(L::COLOR_ATTACHMENT_OPTIMAL),
+        noun: "a colour attachment",
+        words: &["color", "colour", "render_target"],
+    }
+    /// The depth and stencil attachment.
+    DepthStencilAttachment {
+        accessor: Accessor::Attachment,
+        image: [I::DEPTH_STENCIL_ATTACHMENT; 2],
+        stages: S::from_raw(S::EARLY_FRAGMENT_TESTS.as_raw() | S::LATE_FRAGMENT_TESTS.as_raw()),
+        read: A::DEPTH_STENCIL_ATTACHMENT_READ,
+        write: A::DEPTH_STENCIL_ATTACHMENT_WRITE,
+        layouts: Layouts::ByDirection {
+            read: L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+            write: L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+        },
+        noun: "a depth and stencil attachment",
+        words: &["depth", "stencil", "depth_stencil", "depth_write"],
+    }
+    /// Receives the resolved samples of another attachment of the pass.
+    ResolveAttachment {
+        accessor: Accessor::Attachment,
+        image: [I::COLOR_ATTACHMENT, I::DEPTH_STENCIL_ATTACHMENT],
+        stages: S::COLOR_ATTACHMENT_OUTPUT,
+        write: A::COLOR_ATTACHMENT_WRITE,
+        layouts: Layouts::ByAspect {
+            color: L::COLOR_ATTACHMENT_OPTIMAL,
+            depth: L::DEPTH_STENCIL_ATTACHMENT_OPTIMAL,
+        },
+        noun: "a resolve attachment",
+        words: &["resolve"],
+    }
+    /// Read at the fragment's own pixel.
+    InputAttachment {
+        image: [I::INPUT_ATTACHMENT; 2],
+        read: A::INPUT_ATTACHMENT_READ,
+        layouts: READ_ONLY,
+        noun: "an input attachment",
+        words: &["input", "subpass"],
+    }
+    /// Sampled or fetched through a sampled image descriptor.
+    SampledImage {
+        image: [I::SAMPLED; 2],
+        read: A::SHADER_SAMPLED_READ,
+        layouts: READ_ONLY,
+        noun: "a sampled image",
+        words: &["sampled", "texture", "sample", "shader_read", "srv"],
+    }
+    /// A storage image.
+    StorageImage {
+        image: [I::STORAGE; 2],
+        read: A::SHADER_STORAGE_READ,
+        write: A::SHADER_STORAGE_WRITE,
+        layouts: Layouts::One(L::GENERAL),
+        noun: "a storage image",
+        words: &["storage", "storage_image", "uav"],
+    }
+    /// A uniform buffer.
+    UniformBuffer {
+        buffer: B::UNIFORM_BUFFER,
+        read: A::UNIFORM_READ,
+        noun: "a uniform buffer",
+        words: &["uniform", "uniform_buffer", "constant"],
+    }
+    /// A storage buffer.
+    StorageBuffer {
+        buffer: B::STORAGE_BUFFER,
+        read: A::SHADER_STORAGE_READ,
+        write: A::SHADER_STORAGE_WRITE,
+        noun: "a storage buffer",
+        words: &["storage", "storage_buffer", "uav"],
+    }
+    /// A uniform texel buffer.
+    UniformTexelBuffer {
+        buffer: B::UNIFORM_TEXEL_BUFFER,
+        read: A::SHADER_SAMPLED_READ,
+        noun: "a uniform texel buffer",
+        words: &["sampled", "texture", "texel", "uniform_texel", "uniform_texel_buffer"],
+    }
+    /// A storage texel buffer.
+    StorageTexelBuffer {
+        buffer: B::STORAGE_TEXEL_BUFFER,
+        read: A::SHADER_STORAGE_READ,
+        write: A::SHADER_STORAGE_WRITE,
+        noun: "a storage texel buffer",
+        words: &["storage_texel", "storage_texel_buffer"],
+    }
+    /// Memory reached through a buffer device address.
+    DeviceAddress {
+        buffer: B::SHADER_DEVICE_ADDRESS,
+        read: A::SHADER_STORAGE_READ,
+        write: A::SHADER_STORAGE_WRITE,
+        noun: "memory by device address",
+        words: &["address", "device_address", "buffer_device_address", "pointer"],
+    }
+    /// Vertex attributes.
+    VertexBuffer {
+        accessor: Accessor::Fetch,
+        buffer: B::VERTEX_BUFFER,
+        stages: S::VERTEX_ATTRIBUTE_INPUT,
+        read: A::VERTEX_ATTRIBUTE_READ,
+        noun: "a vertex buffer",
+        words: &["vertex", "vertex_buffer"],
+    }
+    /// Indices.
+    IndexBuffer {
+        accessor: Accessor::Fetch,
+        buffer: B::INDEX_BUFFER,
+        stages: S::INDEX_INPUT,
+        read: A::INDEX_READ,
+        noun: "an index buffer",
+        words: &["index", "index_buffer"],
+    }
+    /// Parameters of an indirect draw or dispatch.
+    IndirectBuffer {
+        accessor: Accessor::Fetch,
+        buffer: B::INDIRECT_BUFFER,
+        stages: S::DRAW_INDIRECT,
+        read: A::INDIRECT_COMMAND_READ,
+        noun: "an indirect buffer",
+        words: &["indirect", "indirect_buffer"],
+    }
+    /// Source of a copy, blit or resolve command.
+    TransferSource {
+        accessor: Accessor::Transfer,
+        image: [I::TRANSFER_SRC; 2],
+        buffer: B::TRANSFER_SRC,
+        stages: S::ALL_TRANSFER,
+        read: A::TRANSFER_READ,
+        layouts: Layouts::One(L::TRANSFER_SRC_OPTIMAL),
+        noun: "a transfer source",
+        words: &["transfer_src", "copy_src", "blit_src", "transfer_source", "copy_source", "readback"],
+    }
+    /// Destination of a copy, blit, fill, clear or resolve command.
+    TransferDestination {
+        accessor: Accessor::Transfer,
+        image: [I::TRANSFER_DST; 2],
+        buffer: B::TRANSFER_DST,
+        stages: S::ALL_TRANSFER,
+        write: A::TRANSFER_WRITE,
+        layouts: Layouts::One(L::TRANSFER_DST_OPTIMAL),
+        noun: "a transfer destination",
+        words: &[
+            "transfer_dst", "copy_dst", "blit_dst", "transfer_destination", "copy_dest", "clear", "fill", "upload",
+        ],
+    }
+}
+
+const READ_ONLY: Layouts = Layouts::ByAspect {
+    color: L::SHADER_READ_ONLY_OPTIMAL,
+    depth: L::DEPTH_STENCIL_READ_ONLY_OPTIMAL,
+};
+
+impl AccessKind {
+    fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+
+    /// Whether the render pass itself accesses the resource: colour, depth and stencil, resolve.
+    pub fn is_attachment(self) -> bool {
+        self.row().accessor == Accessor::Attachment
+    }
+
+    /// Whether shaders access the resource.
+    pub fn is_shader(self) -> bool {
+        self.row().accessor == Accessor::Shader
+    }
+
+    /// Whether a copy, blit, fill or clear command accesses the resource.
+    pub fn is_transfer(self) -> bool {
+        self.row().accessor == Accessor::Transfer
+    }
+
+    /// Whether images can be used so.
+    pub fn fits_images(self) -> bool {
+        !self.row().image[0].is_empty()
+    }
+
+    /// Whether buffers can be used so.
+    pub fn fits_buffers(self) -> bool {
+        !self.row().buffer.is_empty()
+    }
+
+    /// The image usage that this kind of access needs; empty for those of buffers.
+    ///
+    /// `depth` says whether the image has a depth or stencil aspect (resolve attachments are then depth attachments).
+    pub fn image_usage(self, depth: bool) -> vk::ImageUsageFlags {
+        self.row().image[usize::from(depth)]
+    }
+
+    /// The buffer usage that this kind of access needs; empty for those of images.
+    pub fn buffer_usage(self) -> vk::BufferUsageFlags {
+        self.row().buffer
+    }
+
+    /// The stages at which a pass of `pass` kind makes such an access, unless the caller names others.
+    ///
+    /// Shader accesses of a render pass default to the fragment stage.
+    pub fn default_stages(self, pass: PassKind) -> vk::PipelineStageFlags2 {
+        match (self.is_shader(), pass) {
+            (false, _) => self.row().stages,
+            (true, PassKind::Compute) => S::COMPUTE_SHADER,
+            (true, _) => S::FRAGMENT_SHADER,
+        }
+    }
+
+    /// The access flags of reading (`read`) and writing (`write`) so.
+    pub fn access_flags(self, read: bool, write: bool) -> vk::AccessFlags2 {
+        let flags = |wanted, flags| if wanted { flags } else { A::NONE };
+        flags(read, self.row().read) | flags(write, self.row().write)
+    }
+
+    /// The layout in which an image with (`depth`) or without depth and stencil aspects is accessed so.
+    pub fn layout(self, depth: bool, write: bool) -> vk::ImageLayout {
+        match self.row().layouts {
+            Layouts::None => L::UNDEFINED,
+            Layouts::One(layout) => layout,
+            Layouts::ByAspect { depth: layout, .. } if depth => layout,
+            Layouts::ByAspect { color, .. } => color,
+            Layouts::ByDirection { write: layout, .. } if write => layout,
+            Layouts::ByDirection { read, .. } => read,
+        }
+    }
+
+    /// The kind as an English noun with its article: `a vertex buffer`.
+    pub fn noun(self) -> &'static str {
+        self.row().noun
+    }
+
+    /// The kind that a word of a loose description means for an image, or for a buffer.
+    pub(super) fn of_word(word: &str, is_image: bool) -> Option<AccessKind> {
+        let named = |kind: &AccessKind| kind.row().words.contains(&word);
+        // These words mean texel and storage buffers where the resource is one.
+        let of_images =
+            |kind: &AccessKind| matches!(kind, AccessKind::SampledImage | AccessKind::StorageImage);
+        AccessKind::ALL
+            .into_iter()
+            .find(|kind| named(kind) && (is_image || !of_images(kind)))
+    }
+}
