@@ -1,6 +1,6 @@
 //! What the examples share: errors in one line, their own memory, shaders, pipelines and descriptor sets, windows, pictures, overlays.
 
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::missing_errors_doc, clippy::len_without_is_empty)]
 // Examples are read, not linked.
 // Every call of ash is unsafe, and here one follows the other: a comment says what a stretch of them relies on.
 #![allow(clippy::multiple_unsafe_ops_per_block)]

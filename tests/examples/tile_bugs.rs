@@ -2,7 +2,6 @@
 
 use tileheap_testkit as support;
 
-use std::path::Path;
 use std::process::Output;
 
 use crate::output::{read_picture, text};

@@ -5,6 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+#![allow(clippy::missing_errors_doc)] // Read here, not published: errors are those of the traits.
+
 pub mod pack;
 #[cfg(feature = "tensor")]
 pub mod tensor;

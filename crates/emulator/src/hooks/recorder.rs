@@ -252,7 +252,7 @@ pub(crate) fn before_action(
     command: &str,
 ) {
     let mut recording = recorder.lock();
-    if (recording.pass.is_none() || recording.contents.entry.is_none()) {
+    if recording.pass.is_none() || recording.contents.entry.is_none() {
         if let Some(discard) = recording.act() {
             recorder.poison(discard);
         }

@@ -3,7 +3,6 @@
 
 use tileheap_testkit as support;
 use tileheap_testkit::gpu;
-use tileheap_testkit::validation;
 
 mod example;
 mod loops;
