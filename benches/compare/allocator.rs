@@ -88,7 +88,7 @@ mod on_device {
         let bound = live.max().unwrap_or(0);
         let kept = with_allocator(context, frame, &needs.resources, &shared, false);
         let freed = with_allocator(context, frame, &needs.resources, &shared, true);
-        rows.add(case, "bound", Side::Bound, Some(bound as f64));
+        rows.add(case, "bound", Side::LowerBound, Some(bound as f64));
         rows.add(case, "gpu-allocator, all kept", Side::Baseline, Some(kept));
         rows.add(
             case,

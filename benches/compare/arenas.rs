@@ -100,7 +100,7 @@ fn transients(passes: u32, resources: u32) -> Problem {
 fn row(rows: &mut Rows, case: &str, problem: &Problem) {
     let mut packer = Packer::default();
     let bound = packer.lower_bound(problem);
-    rows.add(case, "bound", Side::Bound, Some(bound.0 as f64));
+    rows.add(case, "bound", Side::LowerBound, Some(bound.0 as f64));
     for (name, side, strategy) in CONTENDERS {
         let slow = STRATEGIES.iter().any(|other| other.name() == strategy.name());
         let packed =

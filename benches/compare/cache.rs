@@ -41,13 +41,13 @@ pub(crate) fn compare(rows: &mut Rows) {
             let bytes = working_set(&entries, geometry.unit()).0 * budget / 100;
             let bytes = Bytes(bytes.max(geometry.largest().0));
             let bound = Distribution::of(&lower_bound(&entries, bytes)).mean;
-            rows.add(&case, "bound", Side::Bound, Some(bound.0 as f64));
+            rows.add(&case, "bound", Side::LowerBound, Some(bound.0 as f64));
             let belady = HeapCache::new(&geometry, bytes, Order::Belady(next_uses(&entries)), 0);
             let belady = belady.expect("the budget holds a texture").compacting();
             rows.add(
                 &case,
                 "belady",
-                Side::Bound,
+                Side::LowerBound,
                 Some(play(belady, scenario, bytes, &entries)),
             );
             for desc in ALL {

@@ -37,7 +37,7 @@ fn grids(rows: &Rows) -> Vec<Grid<'_>> {
         }
         // Bounds first, then baselines, then ours.
         contenders.sort_by_key(|(_, side)| match side {
-            Side::Bound => 0,
+            Side::LowerBound => 0,
             Side::Baseline => 1,
             Side::Ours => 2,
         });
@@ -70,7 +70,7 @@ impl Grid<'_> {
     fn best(&self, values: &[Option<f64>]) -> Option<f64> {
         let rivals = values.iter().zip(&self.contenders);
         let rivals = rivals
-            .filter(|(_, (_, side))| *side != Side::Bound)
+            .filter(|(_, (_, side))| *side != Side::LowerBound)
             .filter_map(|(value, _)| *value);
         match self.table.better {
             Better::Lower => rivals.min_by(f64::total_cmp),
@@ -82,7 +82,7 @@ impl Grid<'_> {
         let (name, side) = self.contenders[contender];
         match side {
             Side::Ours => format!("tileheap: {name}"),
-            Side::Baseline | Side::Bound => name.to_owned(),
+            Side::Baseline | Side::LowerBound => name.to_owned(),
         }
     }
 
@@ -151,7 +151,7 @@ fn markdown(machine: &[(&str, String)], rows: &Rows) -> String {
             let _ = write!(text, "| {case} |");
             for ((_, side), value) in grid.contenders.iter().zip(values) {
                 let cell = grid.cell(*value);
-                let strong = *side != Side::Bound && value.is_some() && *value == best;
+                let strong = *side != Side::LowerBound && value.is_some() && *value == best;
                 let _ = if strong {
                     write!(text, " **{cell}** |")
                 } else {
@@ -202,7 +202,7 @@ fn html(machine: &[(&str, String)], rows: &Rows) -> String {
             let _ = write!(body, "<tr><th scope=\"row\">{}</th>", escaped(case));
             for ((_, side), value) in grid.contenders.iter().zip(values) {
                 let cell = grid.cell(*value);
-                let strong = *side != Side::Bound && value.is_some() && *value == best;
+                let strong = *side != Side::LowerBound && value.is_some() && *value == best;
                 let cell = if strong {
                     format!("<strong>{cell}</strong>")
                 } else {
@@ -239,7 +239,7 @@ fn class_of(side: Side) -> &'static str {
     match side {
         Side::Ours => " class=\"ours\"",
         Side::Baseline => "",
-        Side::Bound => " class=\"bound\"",
+        Side::LowerBound => " class=\"bound\"",
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) enum Side {
     /// Somebody else's way, as this project has it to compare with.
     Baseline,
     /// What nothing can go past.
-    Bound,
+    LowerBound,
 }
 
 #[derive(Clone, Debug, Serialize)]

@@ -76,7 +76,7 @@ fn row(rows: &mut Rows, graph: &Graph) {
         let planned = plan(&choice.graph, &choice.layouts, &needs, &options).ok();
         if side == Side::Ours {
             let bound = planned.as_ref().map(|plan| plan.lower_bound().0 as f64);
-            rows.add(graph.name(), "bound", Side::Bound, bound);
+            rows.add(graph.name(), "bound", Side::LowerBound, bound);
         }
         rows.add(graph.name(), name, side, planned.map(|plan| plan.size().0 as f64));
     }

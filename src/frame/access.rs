@@ -7,18 +7,6 @@ use super::access_kind::AccessKind;
 use super::{PassId, ResourceId};
 use crate::units::Bytes;
 
-/// What kind of commands a pass records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PassKind {
-    /// Draws, inside one render pass instance.
-    Render,
-    /// Dispatches and other action commands outside a render pass.
-    Compute,
-    /// Copies, blits, fills, clears.
-    Transfer,
-}
-
 /// Which of a history resource's two versions an access means.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -7,7 +7,17 @@ use ash::vk::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::access::PassKind;
+/// What kind of commands a pass records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PassKind {
+    /// Draws, inside one render pass instance.
+    Render,
+    /// Dispatches and other action commands outside a render pass.
+    Compute,
+    /// Copies, blits, fills, clears.
+    Transfer,
+}
 
 /// What makes an access.
 #[derive(Clone, Copy, PartialEq)]

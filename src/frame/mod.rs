@@ -29,8 +29,8 @@ mod tables;
 mod validate;
 mod weights;
 
-pub use access::{Access, ClearValue, LoadOp, PassKind, Version};
-pub use access_kind::AccessKind;
+pub use access::{Access, ClearValue, LoadOp, Version};
+pub use access_kind::{AccessKind, PassKind};
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::FrameError;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};

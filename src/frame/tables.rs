@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::access::{Access, PassKind};
+use super::access::Access;
+use super::access_kind::PassKind;
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 use super::resource::Resource;
 use crate::units::{Run, Span};

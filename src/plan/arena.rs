@@ -1,7 +1,7 @@
 //! Ordinary memory: arenas, allocations of their own, lazily allocated attachments.
 
 use super::eligible::Ruling;
-use super::residency::Resident;
+use super::residency::TileResident;
 use super::{MemoryKind, Object, ObjectId, Placement, PlacementId, PlanError, PlanOptions, Strategy};
 use crate::frame::{Frame, PassId, Persistence, ResourceId, Version};
 use crate::measure::{Dedicated, Requirements};
@@ -41,7 +41,7 @@ pub(super) fn place_all(
     requirements: &Requirements,
     profile: &DeviceProfile,
     rulings: &[Ruling],
-    residents: &[Resident],
+    residents: &[TileResident],
     bound: &[Option<ObjectId>],
     objects: &mut Vec<Object>,
     options: &PlanOptions,

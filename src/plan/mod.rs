@@ -27,7 +27,7 @@
 //! // Where things live, in bytes of the objects that `best.objects` lists.
 //! for placement in &best.placements {
 //!     let name = &frame.resource(placement.resource).name;
-//!     if placement.home == MemoryKind::Tile {
+//!     if placement.memory == MemoryKind::Tile {
 //!         println!("{name}: {} at {} over passes {}", placement.size, placement.offset, placement.span);
 //!     }
 //! }

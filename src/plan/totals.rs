@@ -3,7 +3,7 @@
 use super::arena::Placed;
 use super::barrier::Barriers;
 use super::eligible::{Ruling, could_be_whole, eligible_traffic};
-use super::residency::{Residency, Resident};
+use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
 use super::{
     MemoryKind, NotTile, Object, PassPlan, Placement, PlacementReason, PlanOptions, ResourcePlan, Strategy,
@@ -108,12 +108,12 @@ pub(super) fn explain(
 
 /// The residents of a window that are alive at some time of a lifetime there. They are sorted by window and first step.
 fn alive_in<'a>(
-    residents: &'a [Resident],
+    residents: &'a [TileResident],
     lifetime: Span,
     window: u32,
     timeline: &Timeline,
-) -> impl Iterator<Item = &'a Resident> + Clone + use<'a> {
-    let place = |resident: &Resident| {
+) -> impl Iterator<Item = &'a TileResident> + Clone + use<'a> {
+    let place = |resident: &TileResident| {
         let first = resident.span.first;
         (timeline.window_of(PassId(first.0)), first)
     };
@@ -127,7 +127,7 @@ fn alive_in<'a>(
 /// The end of the lowest room for a resource beside residents that live at the same time, if there is any.
 fn room_beside<'a>(
     profile: &DeviceProfile,
-    beside: impl Iterator<Item = &'a Resident>,
+    beside: impl Iterator<Item = &'a TileResident>,
     lifetime: Span,
     tile: TileRequirements,
 ) -> Option<Bytes> {

@@ -62,6 +62,7 @@ impl Device {
     /// ```no_run
     /// # use ash::vk;
     /// # use tileheap::runtime::*;
+    /// # use tileheap::runtime::detect::Enable;
     /// # fn f(
     /// #     instance: &ash::Instance, physical_device: vk::PhysicalDevice, device: &ash::Device, queue: vk::Queue, enable: &Enable,
     /// # ) -> tileheap::Result<()> {

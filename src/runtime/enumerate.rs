@@ -23,7 +23,7 @@ pub struct DeviceSupport {
 /// Queries every physical device of this machine, in Vulkan's order; at least one.
 ///
 /// ```no_run
-/// for device in tileheap::runtime::enumerate_devices()? {
+/// for device in tileheap::runtime::detect::enumerate_devices()? {
 ///     match device.support {
 ///         Ok(support) => println!("{}: tile heap {:?}", device.name, support.profile().tile),
 ///         Err(why) => println!("{}: {why}", device.name),

@@ -4,7 +4,6 @@
 //! baseline is also an example of one. Nothing that is published depends on this crate.
 
 #![forbid(unsafe_code)]
-
 #![allow(clippy::missing_errors_doc)] // Read here, not published: errors are those of the traits.
 
 pub mod pack;

@@ -57,7 +57,7 @@ impl Tree {
     ) -> Result<usize, String> {
         let text = read(&file).ok_or_else(|| format!("{}: not found", file.display()))?;
         let parsed = syn::parse_file(&text).map_err(|error| format!("{}: {error}", file.display()))?;
-        self.add_module(file, &folder, parent, &parsed.items, read)
+        self.add_module(file, &folder, parent, &parsed.items, false, read)
     }
 
     fn add_module(
@@ -66,6 +66,7 @@ impl Tree {
         folder: &Path,
         parent: Option<usize>,
         items: &[Item],
+        is_inline: bool,
         read: Read<'_>,
     ) -> Result<usize, String> {
         let index = self.modules.len();
@@ -91,9 +92,9 @@ impl Tree {
             let name = module.ident.to_string();
             let inside = folder.join(&name);
             let child = match &module.content {
-                Some((_, items)) => self.add_module(file.clone(), &inside, Some(index), items, read)?,
+                Some((_, items)) => self.add_module(file.clone(), &inside, Some(index), items, true, read)?,
                 None => {
-                    let (path, inside) = module_file(module, folder, &file, read)
+                    let (path, inside) = module_file(module, folder, &file, is_inline, read)
                         .ok_or_else(|| format!("{}: no file for `mod {name}`", file.display()))?;
                     self.add_file(path, inside, Some(index), read)?
                 }
@@ -124,10 +125,13 @@ fn module_file(
     module: &syn::ItemMod,
     folder: &Path,
     from: &Path,
+    is_inline: bool,
     read: Read<'_>,
 ) -> Option<(PathBuf, PathBuf)> {
     if let Some(text) = module.attrs.iter().find_map(path_attribute) {
-        let path = from.parent()?.join(text);
+        // Relative to the file's folder; inside an inline module, to a folder of that module's name.
+        let base = if is_inline { folder } else { from.parent()? };
+        let path = base.join(text);
         let inside = path.parent()?.to_owned();
         return Some((path, inside));
     }

@@ -426,7 +426,7 @@ impl Drawing<'_> {
         }
     }
 
-    /// Who lives where.
+    /// Every placement.
     fn blocks(&self, sheet: &mut Sheet) {
         for block in &self.layout.blocks {
             let (area, resource) = (block.area, block.resident.resource);

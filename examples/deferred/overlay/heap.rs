@@ -1,4 +1,4 @@
-//! A heap as the overlay shows it, taken from a plan: who lives where, over which passes, and what is bound.
+//! A heap as the overlay shows it, taken from a plan: placements over the passes, and what is bound.
 
 use tileheap::frame::ResourceId;
 use tileheap::plan::{MemoryKind, Placement, Plan};
@@ -18,14 +18,14 @@ pub(super) enum Memory {
 pub(super) struct Heap {
     /// From the lowest offset to the end of the map: the heap's, or less where it could hold everything at once.
     pub(super) size: Bytes,
-    pub(super) residents: Vec<Resident>,
+    pub(super) residents: Vec<HeapBlock>,
     /// Per pass, the bytes from 0 on that are bound.
     pub(super) bound: Vec<Bytes>,
 }
 
 /// A stay of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Resident {
+pub(super) struct HeapBlock {
     pub(super) resource: ResourceId,
     pub(super) span: Span,
     pub(super) offset: Bytes,
@@ -45,7 +45,7 @@ impl Heap {
             let object = pass.bound_object.map(|object| plan.objects[object.index()]);
             object.map_or(Bytes::ZERO, |object| object.size)
         });
-        let mut residents: Vec<Resident> = Vec::new();
+        let mut residents: Vec<HeapBlock> = Vec::new();
         for placement in &plan.placements {
             let resident = resident(placement, Bytes::ZERO);
             // Of a ladder, each memory object has an alias at the same place.
@@ -94,8 +94,8 @@ fn reach(plan: &Plan) -> Bytes {
     tile.size.min(all.max(Bytes(tile.block.bytes.get())))
 }
 
-fn resident(placement: &Placement, base: Bytes) -> Resident {
-    Resident {
+fn resident(placement: &Placement, base: Bytes) -> HeapBlock {
+    HeapBlock {
         resource: placement.resource,
         span: placement.span,
         offset: base + placement.offset,

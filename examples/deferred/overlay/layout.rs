@@ -17,7 +17,7 @@ use tileheap::frame::{Persistence, ResourceId};
 use tileheap::plan::Plan;
 use tileheap::units::{Alignment, Bytes, Span};
 
-use super::heap::{Heap, Memory, Resident};
+use super::heap::{Heap, HeapBlock, Memory};
 use crate::support::sheet::{Area, GLYPH, width_of, wrap};
 
 const MARGIN: f32 = 12.0;
@@ -42,7 +42,7 @@ pub(super) struct Row {
 /// A stay of a resource on the map.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    pub(super) resident: Resident,
+    pub(super) resident: HeapBlock,
     pub(super) area: Area,
 }
 
@@ -148,7 +148,7 @@ impl Layout {
             passes: plan.passes.len(),
             heap,
         };
-        let block = |&resident: &Resident| Block {
+        let block = |&resident: &HeapBlock| Block {
             resident,
             area: layout.place(resident.span, resident.offset, resident.size),
         };

@@ -9,7 +9,7 @@ use super::ShaderError;
 use super::effect::{Bits, CONTENTS, READ, UNKNOWN, WRITE};
 use super::flow::Flow;
 use super::module::{Declared, Module};
-use super::reach::Reach;
+use super::reach::PointerReach;
 use crate::frame::AccessKind;
 use crate::frame::names::shortened;
 
@@ -132,7 +132,7 @@ pub(super) fn analyze(
             problem: format!("entry point `{}` has no function", shortened(name)),
         });
     };
-    let reach = Reach::new(module, function);
+    let reach = PointerReach::new(module, function);
     let flow = Flow::new(module, &reach);
     let stages = pipeline_stages(stage);
     let fragment = stage == vk::ShaderStageFlags::FRAGMENT;
@@ -181,7 +181,12 @@ fn pipeline_stages(stage: vk::ShaderStageFlags) -> vk::PipelineStageFlags2 {
 }
 
 /// Every descriptor that a reachable instruction names.
-fn bindings(module: &Module, reach: &Reach, flow: &Flow, stages: vk::PipelineStageFlags2) -> Vec<Binding> {
+fn bindings(
+    module: &Module,
+    reach: &PointerReach,
+    flow: &Flow,
+    stages: vk::PipelineStageFlags2,
+) -> Vec<Binding> {
     let globals: BTreeSet<u32> = module.globals.iter().copied().collect();
     let mut named = BTreeSet::new();
     for &number in &reach.instructions {

@@ -21,7 +21,7 @@ use super::code::Node;
 use super::effect::{BY_ADDRESS, Bits, CONTENTS, Origin, effects, origin};
 use super::module::Module;
 use super::private::{Class, PrivateMemory, Stored};
-use super::reach::Reach;
+use super::reach::PointerReach;
 use super::types::Memory;
 
 /// What an entry point does with the module's variables.
@@ -40,7 +40,7 @@ pub(super) struct Flow {
 
 impl Flow {
     /// What the reachable instructions do.
-    pub(super) fn new(module: &Module, reach: &Reach) -> Flow {
+    pub(super) fn new(module: &Module, reach: &PointerReach) -> Flow {
         let mut tracer = Tracer {
             module,
             reach,
@@ -91,7 +91,7 @@ enum Open {
 
 struct Tracer<'a> {
     module: &'a Module,
-    reach: &'a Reach,
+    reach: &'a PointerReach,
     private: PrivateMemory,
     flow: Flow,
     /// Per function, what is done through the values that it returns.

@@ -5,7 +5,7 @@ use rspirv::spirv::Op;
 use super::code::Node;
 use super::effect::{Bits, Origin, origin};
 use super::module::Module;
-use super::reach::Reach;
+use super::reach::PointerReach;
 use super::types::Memory;
 
 /// Private memory that some pointer may reach, by the definition that represents it.
@@ -33,7 +33,7 @@ pub(super) struct PrivateMemory {
 }
 
 impl PrivateMemory {
-    pub(super) fn new(module: &Module, reach: &Reach) -> PrivateMemory {
+    pub(super) fn new(module: &Module, reach: &PointerReach) -> PrivateMemory {
         let count = module.code.node_count();
         let mut memory = PrivateMemory {
             parents: (0..count as u32).collect(),
@@ -90,7 +90,7 @@ impl PrivateMemory {
     }
 
     /// Puts a private pointer into one class with the pointers it comes from.
-    fn unite_origins(&mut self, module: &Module, reach: &Reach, number: usize) {
+    fn unite_origins(&mut self, module: &Module, reach: &PointerReach, number: usize) {
         let instruction = &module.code.instructions[number];
         let id = module.code.result(instruction);
         if module.pointee_memory(id) != Some(Memory::Private) {

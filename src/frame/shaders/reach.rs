@@ -8,7 +8,7 @@ use super::code::Node;
 use super::module::Module;
 
 /// The part of a module that an entry point can execute.
-pub(super) struct Reach {
+pub(super) struct PointerReach {
     /// Numbers of the instructions in reachable functions.
     pub(super) instructions: Vec<usize>,
     /// Calls of defined functions: callee, then those with the most arguments first, and the call's number. Sorted.
@@ -19,11 +19,11 @@ pub(super) struct Reach {
     parameters: Vec<(usize, usize, usize)>,
 }
 
-impl Reach {
+impl PointerReach {
     /// Follows calls from the function at position `entry`. O(instructions x log functions).
-    pub(super) fn new(module: &Module, entry: usize) -> Reach {
+    pub(super) fn new(module: &Module, entry: usize) -> PointerReach {
         let code = &module.code;
-        let mut reach = Reach {
+        let mut reach = PointerReach {
             instructions: Vec::new(),
             calls: Vec::new(),
             returns: Vec::new(),

@@ -17,7 +17,7 @@
 use ash::vk::{AccessFlags2 as A, PipelineStageFlags2 as S};
 
 use super::judge::Judge;
-use super::records::{By, Conflicts, Dependency, DependencyKind, Reach, Record};
+use super::records::{By, Conflicts, Dependency, DependencyKind, OrderedAfter, Record};
 use super::replay_errors::{HazardAccess, HazardError, MissingDependency};
 use super::scopes::{Scope, WRITES, each, made_at};
 use super::sites::{Site, Space};
@@ -370,7 +370,7 @@ impl Hazards {
             stage,
             access,
             conflicts,
-            reach: vec![Reach::default(); self.queues],
+            reach: vec![OrderedAfter::default(); self.queues],
             carried: Vec::new(),
         });
         let last = self.records.len() - 1;

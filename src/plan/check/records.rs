@@ -19,7 +19,7 @@ pub(super) struct Record {
     pub(super) access: A,
     pub(super) conflicts: Conflicts,
     /// Per queue, what comes after.
-    pub(super) reach: Vec<Reach>,
+    pub(super) reach: Vec<OrderedAfter>,
     /// Semaphores that carry it to other queues.
     pub(super) carried: Vec<SemaphoreId>,
 }
@@ -48,7 +48,7 @@ pub(super) enum Conflicts {
 
 /// What comes after a use on one queue.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Reach {
+pub(super) struct OrderedAfter {
     /// Stages that wait for the use.
     pub(super) ordered: S,
     /// Stages that wait until the written bytes are available.
@@ -57,7 +57,7 @@ pub(super) struct Reach {
     pub(super) visible: Vec<(S, A)>,
 }
 
-impl Reach {
+impl OrderedAfter {
     /// `scope` comes after the use; what was written is `available` before it, and `visible` to it.
     pub(super) fn add(&mut self, scope: &Scope, available: bool, visible: bool) {
         self.ordered |= scope.execution;
@@ -115,7 +115,7 @@ impl Record {
     /// what was reached `before`.
     pub(super) fn passes_through(
         &self,
-        before: &Reach,
+        before: &OrderedAfter,
         queue: QueueId,
         barrier: &Dependency,
     ) -> (bool, bool) {

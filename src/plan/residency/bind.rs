@@ -9,7 +9,7 @@
 //! ```
 
 use super::binning_cost::BinningCost;
-use super::{MemoryKind, Object, ObjectId, Residency, Resident};
+use super::{MemoryKind, Object, ObjectId, Residency, TileResident};
 use crate::frame::Frame;
 use crate::plan::Ladder;
 use crate::plan::timeline::Timeline;
@@ -17,7 +17,7 @@ use crate::profile::TileHeap;
 use crate::units::{Bytes, Span};
 
 /// Connected runs of lifetimes, from residents sorted by first step: the span, the top of the bytes, how many residents.
-pub(super) fn runs(order: &[Resident]) -> impl Iterator<Item = (Span, Bytes, usize)> {
+pub(super) fn runs(order: &[TileResident]) -> impl Iterator<Item = (Span, Bytes, usize)> {
     let mut rest = order;
     std::iter::from_fn(move || {
         let first = rest.first()?;
@@ -47,12 +47,12 @@ pub(super) fn bind(
     frame: &Frame,
     heap: &TileHeap,
     timeline: &Timeline,
-    mut residents: Vec<Resident>,
+    mut residents: Vec<TileResident>,
     ladder: Ladder,
     binning_costs: &[BinningCost],
 ) -> Residency {
     // Windows of one queue follow each other, but those of two queues may interleave: sort by window first.
-    let window = |resident: &Resident| timeline.window[resident.span.first.0 as usize];
+    let window = |resident: &TileResident| timeline.window[resident.span.first.0 as usize];
     residents.sort_unstable_by_key(|resident| (window(resident), resident.span.first, resident.resource));
     let mut tops = vec![Bytes::ZERO; frame.passes().len()];
     let mut reserved_by_runs = Bytes::ZERO;

@@ -3,7 +3,7 @@
 use super::bind::bind;
 use super::candidate::Candidate;
 use super::greedy::resident;
-use super::{MemoryKind, Object, ObjectId, Residency, Resident};
+use super::{MemoryKind, Object, ObjectId, Residency, TileResident};
 use crate::frame::Frame;
 use crate::plan::Ladder;
 use crate::plan::timeline::Timeline;
@@ -12,7 +12,7 @@ use crate::units::Span;
 use tileheap_pack::Shelf;
 
 /// Offers every candidate to the heap in turn, for bytes that it never shares.
-pub(super) fn place_apart(frame: &Frame, heap: &TileHeap, candidates: &[Candidate]) -> Vec<Resident> {
+pub(super) fn place_apart(frame: &Frame, heap: &TileHeap, candidates: &[Candidate]) -> Vec<TileResident> {
     let always = Span::new(0, frame.passes().len() as u32);
     let mut shelf = Shelf::with_capacity(Some(heap.size));
     let mut residents = Vec::with_capacity(candidates.len());
@@ -42,7 +42,7 @@ pub(super) fn first_come(
     let object = ObjectId(0);
     let residents = place_apart(frame, heap, candidates);
     let used = |pass: usize| {
-        let on_queue = |r: &Resident| timeline.queue[r.span.first.0 as usize] == timeline.queue[pass];
+        let on_queue = |r: &TileResident| timeline.queue[r.span.first.0 as usize] == timeline.queue[pass];
         residents
             .iter()
             .any(|resident| !timeline.queues_apart || on_queue(resident))

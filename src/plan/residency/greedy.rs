@@ -1,6 +1,6 @@
 //! The constructive ways: candidates are offered to the heap one after the other.
 
-use super::Resident;
+use super::TileResident;
 use super::bind::runs;
 use super::candidate::{Candidate, Order, PINNED, sort_by_window};
 use crate::profile::TileHeap;
@@ -12,8 +12,8 @@ use tileheap_pack::Shelf;
 pub(super) fn in_one_order(
     heap: &TileHeap,
     candidates: &mut [Candidate],
-    vendor: &[Resident],
-) -> Vec<Resident> {
+    vendor: &[TileResident],
+) -> Vec<TileResident> {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
     sort_by_window(candidates, Order::Density);
@@ -37,7 +37,7 @@ pub(super) fn as_before(
     heap: &TileHeap,
     candidates: &mut [Candidate],
     offsets: &[Option<Bytes>],
-) -> Vec<Resident> {
+) -> Vec<TileResident> {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
     let offset = |candidate: &Candidate| offsets[candidate.resource.index()];
@@ -58,7 +58,7 @@ pub(super) fn as_before(
 }
 
 /// Those of `residents` that are candidates of one window, and their worth.
-fn of_window(window: &[Candidate], residents: &[Resident]) -> (Vec<Resident>, Bytes) {
+fn of_window(window: &[Candidate], residents: &[TileResident]) -> (Vec<TileResident>, Bytes) {
     let mut savings = Bytes::ZERO;
     let mut theirs = Vec::with_capacity(residents.len());
     for resident in residents {
@@ -76,7 +76,7 @@ pub(super) fn windows(candidates: &[Candidate]) -> impl Iterator<Item = &[Candid
 }
 
 /// Offers every candidate of one window to the heap in turn; returns the savings of those that found room.
-fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<Resident>) -> Bytes {
+fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<TileResident>) -> Bytes {
     shelf.clear();
     let mut savings = Bytes::ZERO;
     for candidate in window {
@@ -89,7 +89,7 @@ fn place(shelf: &mut Shelf, window: &[Candidate], residents: &mut Vec<Resident>)
     savings
 }
 
-pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> Resident {
+pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> TileResident {
     let Candidate {
         resource,
         span,
@@ -97,7 +97,7 @@ pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> Resident {
         stored,
         ..
     } = *candidate;
-    Resident {
+    TileResident {
         resource,
         offset,
         size,
@@ -110,15 +110,15 @@ pub(super) fn resident(candidate: &Candidate, offset: Bytes) -> Resident {
 pub(super) fn best_of_orders(
     heap: &TileHeap,
     candidates: &mut [Candidate],
-    vendor: &[Resident],
-) -> Vec<Resident> {
+    vendor: &[TileResident],
+) -> Vec<TileResident> {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut shelf = Shelf::with_capacity(Some(heap.size));
     let mut trial = Vec::new();
     candidates.sort_unstable_by_key(|candidate| candidate.window);
     for window in candidates.chunk_by_mut(|a, b| a.window == b.window) {
         let all: Bytes = window.iter().map(|candidate| candidate.savings).sum();
-        let mut best: Option<(Bytes, Vec<Resident>)> = None;
+        let mut best: Option<(Bytes, Vec<TileResident>)> = None;
         for order in Order::ALL {
             window.sort_unstable_by(|a, b| order.compare(a, b));
             trial.clear();
@@ -144,7 +144,7 @@ pub(super) fn best_of_orders(
 
 /// Places the kept residents again, longest lifetime first, so that the bound range falls as early as it can; keeps the
 /// old offsets where the new ones do not fit or reserve more.
-fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<Resident>) {
+fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<TileResident>) {
     kept.sort_unstable_by_key(|resident| resident.resource);
     let mut chosen: Vec<Candidate> = window
         .iter()
@@ -168,7 +168,7 @@ fn settle(shelf: &mut Shelf, window: &mut [Candidate], kept: &mut Vec<Resident>)
 }
 
 /// The bytes reserved, summed over the steps of each connected run.
-fn reserved(residents: &[Resident]) -> u128 {
+fn reserved(residents: &[TileResident]) -> u128 {
     let mut order = residents.to_vec();
     order.sort_unstable_by_key(|resident| (resident.span.first, resident.resource));
     runs(&order)

@@ -31,8 +31,8 @@ use self::candidate::{Candidate, Order, PINNED, candidates, stretches};
 use self::first_come::{first_come, place_apart};
 use self::greedy::{as_before, best_of_orders, in_one_order, resident};
 use self::problem::Problem;
-pub(super) use self::resident::{Residency, Resident};
-use self::search::{Choice, choice_at, choice_of, search};
+pub(super) use self::resident::{Residency, TileResident};
+use self::search::{ResidencyChoice, choice_at, choice_of, search};
 use super::eligible::Ruling;
 use super::timeline::Timeline;
 use super::{Ladder, MemoryKind, Object, ObjectId, Optimality, Plan, PlanOptions, Strategy};
@@ -72,7 +72,7 @@ pub(super) fn choose_stretches(whole: &Plan, timeline: &Timeline, rulings: &[Rul
         let placement = whole.placements_of(candidate.resource).first()?;
         (placement.memory == MemoryKind::Tile).then(|| resident(candidate, placement.offset))
     };
-    let start: Vec<Resident> = candidates.iter().filter_map(is_there).collect();
+    let start: Vec<TileResident> = candidates.iter().filter_map(is_there).collect();
     candidates.extend(offered);
     let binning_costs = binning_cost::binning_costs(frame, &whole.profile, options.bin_cost);
     let (residents, mut found) = improve(
@@ -85,7 +85,7 @@ pub(super) fn choose_stretches(whole: &Plan, timeline: &Timeline, rulings: &[Rul
         &binning_costs,
     );
     found.upper_bound -= pins(frame);
-    let stored = |resident: &Resident| Some((resident.resource, resident.stored?));
+    let stored = |resident: &TileResident| Some((resident.resource, resident.stored?));
     Some(Stretches {
         stretches: residents.iter().filter_map(stored).collect(),
         optimality: found,
@@ -181,11 +181,11 @@ pub(super) fn choose(
 }
 
 /// The greedy choice of one window, where it lies.
-fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[Resident]) -> Choice {
+fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[TileResident]) -> ResidencyChoice {
     let (mut items, mut offsets) = (Vec::new(), Vec::new());
     for (item, candidate) in (0..).zip(window) {
         let mut residents = greedy.iter();
-        let same = |one: &&Resident| (one.resource, one.stored) == (candidate.resource, candidate.stored);
+        let same = |one: &&TileResident| (one.resource, one.stored) == (candidate.resource, candidate.stored);
         if let Some(resident) = residents.find(same) {
             items.push(item);
             offsets.push(resident.offset.0);
@@ -196,12 +196,12 @@ fn greedy_choice(problem: &Problem<'_>, window: &[Candidate], greedy: &[Resident
     if choice.value() > 0 {
         choice
     } else {
-        Choice::default()
+        ResidencyChoice::default()
     }
 }
 
 /// A choice by density, of what saves more than the binning cost that it adds.
-fn by_value(problem: &Problem<'_>) -> Option<Choice> {
+fn by_value(problem: &Problem<'_>) -> Option<ResidencyChoice> {
     let mut order: Vec<u32> = (0..problem.items.len() as u32).collect();
     let area = |item: u32| {
         let item = &problem.items[item as usize];
@@ -214,7 +214,7 @@ fn by_value(problem: &Problem<'_>) -> Option<Choice> {
             .then(a.cmp(&b))
     });
     let mut shelf = tileheap_pack::Shelf::with_capacity(Some(Bytes(problem.capacity)));
-    let mut best = Choice::default();
+    let mut best = ResidencyChoice::default();
     let excluded = |taken: &[u32], item: u32| {
         let choice = problem
             .choices
@@ -264,7 +264,7 @@ fn by_value(problem: &Problem<'_>) -> Option<Choice> {
 }
 
 /// The best choice by the engine's own selection, which knows savings alone; what no choice saves more than, and its steps.
-fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
+fn by_loads(problem: &Problem<'_>, budget: u64) -> (ResidencyChoice, i128, u64) {
     let item = |item: &problem::Item| {
         let alignment = Alignment::new(item.alignment).unwrap_or(Alignment::ONE);
         tileheap_pack::Item::new(
@@ -275,14 +275,14 @@ fn by_loads(problem: &Problem<'_>, budget: u64) -> (Choice, i128, u64) {
     };
     let desc = tileheap_pack::ProblemDesc::new(problem.items.iter().map(item).collect());
     let Ok(task) = desc.capacity(Bytes(problem.capacity)).build() else {
-        return (Choice::default(), i128::MAX, 0);
+        return (ResidencyChoice::default(), i128::MAX, 0);
     };
     let savings: Vec<u64> = problem.items.iter().map(|item| item.savings).collect();
     let total = savings
         .iter()
         .try_fold(0u64, |sum, &savings| sum.checked_add(savings));
     if total.is_none_or(|total| total > 1 << 62) {
-        return (Choice::default(), i128::MAX, 0);
+        return (ResidencyChoice::default(), i128::MAX, 0);
     }
     let found = tileheap_pack::select(&task, &savings, tileheap_pack::Steps(budget), &mut |_| {
         ControlFlow::Continue(())
@@ -345,7 +345,7 @@ fn appraise(
     binning_costs: &[BinningCost],
     found: Optimality,
 ) -> Optimality {
-    let savings = |resident: &Resident| match rulings[resident.resource.index()] {
+    let savings = |resident: &TileResident| match rulings[resident.resource.index()] {
         Ruling::Tile(savings) => savings.0,
         _ => 0,
     };
@@ -373,9 +373,9 @@ fn improve(
     timeline: &Timeline,
     options: &PlanOptions,
     candidates: &mut [Candidate],
-    greedy: &[Resident],
+    greedy: &[TileResident],
     binning_costs: &[BinningCost],
-) -> (Vec<Resident>, Optimality) {
+) -> (Vec<TileResident>, Optimality) {
     let mut residents = Vec::with_capacity(candidates.len());
     let mut optimality = Optimality {
         value: 0,

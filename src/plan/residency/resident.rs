@@ -7,7 +7,7 @@ use crate::units::{Bytes, Span};
 /// The residents of tile memory and the memory bound for them.
 pub(in crate::plan) struct Residency {
     /// The residents.
-    pub(in crate::plan) residents: Vec<Resident>,
+    pub(in crate::plan) residents: Vec<TileResident>,
     /// Tile memory objects, one per size that is bound.
     pub(in crate::plan) objects: Vec<Object>,
     /// Per pass, the object bound.
@@ -20,7 +20,7 @@ pub(in crate::plan) struct Residency {
 
 /// A resource in tile memory.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::plan) struct Resident {
+pub(in crate::plan) struct TileResident {
     pub(in crate::plan) resource: ResourceId,
     pub(in crate::plan) offset: Bytes,
     pub(in crate::plan) size: Bytes,

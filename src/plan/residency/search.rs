@@ -13,7 +13,7 @@ use crate::units::Run;
 
 /// A choice for one window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Choice {
+pub(super) struct ResidencyChoice {
     /// Numbers of the chosen items, ascending.
     pub(super) items: Vec<u32>,
     /// Their offsets.
@@ -23,7 +23,7 @@ pub(super) struct Choice {
     pub(super) cost: Cost,
 }
 
-impl Choice {
+impl ResidencyChoice {
     /// The bytes of traffic that the choice saves, less its binning cost.
     pub(super) fn value(&self) -> i128 {
         i128::from(self.savings) - i128::from(self.cost.binning_cost)
@@ -64,7 +64,7 @@ impl Choice {
         })
     }
 
-    pub(super) fn is_better_than(&self, other: &Choice) -> bool {
+    pub(super) fn is_better_than(&self, other: &ResidencyChoice) -> bool {
         (self.value(), other.cost.reserved) > (other.value(), self.cost.reserved)
     }
 }
@@ -72,7 +72,7 @@ impl Choice {
 /// The best choice found, and how far from the best possible one it can be.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
-    pub(super) choice: Choice,
+    pub(super) choice: ResidencyChoice,
     /// No choice saves more.
     pub(super) bound: i128,
     /// Branches looked at.
@@ -82,7 +82,7 @@ pub(super) struct Found {
 }
 
 /// Improves on `start` with at most `budget` branches.
-pub(super) fn search(problem: &Problem<'_>, start: Choice, budget: u64) -> Found {
+pub(super) fn search(problem: &Problem<'_>, start: ResidencyChoice, budget: u64) -> Found {
     let mut search = Search::new(problem, start, budget);
     search.branch(0);
     let value = search.best.value();
@@ -95,8 +95,8 @@ pub(super) fn search(problem: &Problem<'_>, start: Choice, budget: u64) -> Found
 }
 
 /// The choice of `items` at `offsets`, at which they are known to fit.
-pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> Choice {
-    let mut choice = Choice {
+pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64>) -> ResidencyChoice {
+    let mut choice = ResidencyChoice {
         savings: savings_of(problem, &items),
         items,
         offsets,
@@ -114,11 +114,11 @@ pub(super) fn choice_at(problem: &Problem<'_>, items: Vec<u32>, offsets: Vec<u64
 }
 
 /// The choice of `items`, placed as cheaply as can be found; `None` where they cannot be placed.
-pub(super) fn choice_of(problem: &Problem<'_>, items: &[u32]) -> Option<Choice> {
+pub(super) fn choice_of(problem: &Problem<'_>, items: &[u32]) -> Option<ResidencyChoice> {
     let settled = settle(problem, items, Cost::MAX, &mut { BUDGET })
         .ok()
         .flatten()?;
-    Some(Choice {
+    Some(ResidencyChoice {
         items: items.to_vec(),
         savings: savings_of(problem, items),
         offsets: settled.offsets,
@@ -139,7 +139,7 @@ struct Search<'a> {
     /// The order in which choices are decided: for each, its items in the order in which they are tried, and how many of them the
     /// prices want.
     order: Vec<(Vec<u32>, usize)>,
-    best: Choice,
+    best: ResidencyChoice,
     /// Steps that are left.
     left: u64,
     /// The highest bound of a branch that was left without being decided.
@@ -158,7 +158,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(problem: &'a Problem<'a>, best: Choice, budget: u64) -> Search<'a> {
+    fn new(problem: &'a Problem<'a>, best: ResidencyChoice, budget: u64) -> Search<'a> {
         let prices = Prices::of(problem, best.value().max(0) as u64);
         let steps = problem.binning_cost.len();
         let room: Vec<i128> = (0..steps).map(|step| prices.room(problem, step, 0)).collect();
@@ -307,7 +307,7 @@ impl<'a> Search<'a> {
                 if floor < cost {
                     self.leave_open(i128::from(self.savings) - i128::from(floor.binning_cost));
                 }
-                let choice = Choice {
+                let choice = ResidencyChoice {
                     savings: self.savings,
                     items,
                     offsets,

@@ -2,7 +2,7 @@
 
 use super::binning_cost::BinningCost;
 use super::problem::{Cost, Item, Problem};
-use super::search::{Choice, search};
+use super::search::{ResidencyChoice, search};
 use super::settle::settle;
 use crate::units::Run;
 use crate::units::SplitMix64;
@@ -190,7 +190,7 @@ fn cost_of(problem: &Problem<'_>, placed: &[(usize, u64)]) -> Cost {
 }
 
 /// A placement is one, and costs what it says.
-fn assert_sound(problem: &Problem<'_>, choice: &Choice) {
+fn assert_sound(problem: &Problem<'_>, choice: &ResidencyChoice) {
     let placed: Vec<(usize, u64)> = choice
         .items
         .iter()
@@ -213,7 +213,7 @@ fn assert_sound(problem: &Problem<'_>, choice: &Choice) {
 }
 
 fn agrees(seed: u64, problem: &Problem<'_>) {
-    let found = search(problem, Choice::default(), u64::MAX);
+    let found = search(problem, ResidencyChoice::default(), u64::MAX);
     assert_sound(problem, &found.choice);
     assert!(found.complete, "seed {seed}");
     assert_eq!(found.bound, found.choice.value(), "seed {seed}");
@@ -249,9 +249,11 @@ fn a_search_that_is_cut_short_says_how_far_it_may_be_off() {
     for seed in 0..300 {
         let binning_costs = random_harms(seed);
         let problem = random(seed, 12, &binning_costs);
-        let best = search(&problem, Choice::default(), u64::MAX).choice.value();
+        let best = search(&problem, ResidencyChoice::default(), u64::MAX)
+            .choice
+            .value();
         for budget in [0, 1, 5, 20] {
-            let found = search(&problem, Choice::default(), budget);
+            let found = search(&problem, ResidencyChoice::default(), budget);
             assert_sound(&problem, &found.choice);
             assert!(
                 found.choice.value() <= best && best <= found.bound,
