@@ -54,7 +54,7 @@ pub enum NodeKind {
     Branch(Branch),
 }
 
-/// A computation by name: `conv2d`, `add`. See [`GraphBuilder::operator`] for those whose shapes are known here.
+/// A computation by name: `conv2d`, `add`. See [`GraphBuilder::operator`](crate::graph::GraphBuilder::operator) for those whose shapes are known here.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Operator {
     /// Its name.

@@ -153,7 +153,7 @@ impl Layout {
         }
     }
 
-    /// The extent of each image in the order of [`Location::image`]; those at the far ends may be smaller.
+    /// The extent of each image in the order of [`Location::image`](crate::layout::Location::image); those at the far ends may be smaller.
     pub fn images(&self) -> Vec<ImageExtent> {
         let (grid, tile) = (self.grid(), self.tile.unwrap_or(self.extent));
         let part = |index: u64, whole: u64, part: u64| part.min(whole - index * part);
