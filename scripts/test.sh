@@ -182,7 +182,7 @@ open_validation_log() {
 judge_validation_log() {
     exec {log_writer}>&-
     wait "$log_reader"
-    check validation-log awk -f scripts/judge-validation.awk tests/support/false_positives.txt "$logs/validation.log"
+    check validation-log awk -f scripts/judge-validation.awk crates/testkit/src/false_positives.txt "$logs/validation.log"
 }
 
 # Everything is built once, with one set of features.
