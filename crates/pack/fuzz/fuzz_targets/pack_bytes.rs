@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
-use tileheap_pack::{Item, Packer, Packing, Problem, ProblemDesc, Steps, Strategy, Verdict, check};
 use tileheap_pack::units::{Alignment, Bytes, Span};
+use tileheap_pack::{Item, Packer, Packing, Problem, ProblemDesc, Steps, Strategy, Verdict, check};
 
 /// Bytes, one after another; 0 when they are used up.
 struct Source<'a>(&'a [u8]);
