@@ -10,10 +10,9 @@ mkdir -p target/demo
 
 say "Building (the first time takes a few minutes)"
 # In one go, so that what two of them need is built once.
-cargo build --package tileheap-examples --example deferred --package tileheap-cli --bin tileheap --package tileheap-emulator \
-    --no-default-features
+cargo build --package tileheap-examples --example deferred --package tileheap-cli --bin tileheap --no-default-features
 built=${CARGO_TARGET_DIR:-target}/debug
-bash scripts/stage-emulator.sh --built
+bash scripts/stage-emulator.sh
 say "Rendering, and the plan for this machine's driver"
 "$built/examples/deferred" --output target/demo/ordinary.png --dump-frame target/demo/frame.json
 say "Rendering in tile memory (emulated, unless the driver has it), and the plan for that"
