@@ -37,7 +37,7 @@ pub(crate) fn compare(rows: &mut Rows) {
         unit: Unit::Bytes,
         better: Better::Lower,
     });
-    for graph in tileheap_baselines::tensor::networks::networks(ElementType::Float16).expect("known shapes") {
+    for graph in tileheap_testkit::tensor::networks::networks(ElementType::Float16).expect("known shapes") {
         row(rows, &graph);
     }
     let names: &[&str] = if rows.quick {

@@ -2,7 +2,7 @@
 //!
 //! A MobileNetV2-shaped and a ResNet-18-shaped network and an LSTM in a loop run in buffers alone, in 2D textures and in
 //! image arrays, each with every tensor in bytes of its own and with planned, aliased bytes. The results have to be those of the CPU
-//! (`reference.rs`) within a tolerance, and bit for bit the same with and without aliasing.
+//! within a tolerance, and bit for bit the same with and without aliasing.
 //!
 //! ```text
 //! cargo run --example network                          all of them, pictures of 96 x 96
@@ -24,9 +24,10 @@ use std::sync::Arc;
 use clap::{Parser, ValueEnum};
 use tileheap::runtime::context::Message;
 use tileheap::runtime::{Context, ContextDesc};
-use tileheap_baselines::tensor::{pools::POOLS, reference};
+use tileheap_baselines::tensor::pools::POOLS;
 use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::{ElementType, PlacementStrategy, TensorPlan};
+use tileheap_testkit::tensor::reference;
 
 use crate::args::{Args, Model};
 use crate::run::{Bench, UNALIASED, images, planned};

@@ -1,4 +1,4 @@
-//! The networks: MobileNetV2- and ResNet-18-shaped ones (`networks.rs`), and an LSTM in a loop. Their weights are noise, scaled so
+//! The networks: MobileNetV2- and ResNet-18-shaped ones, and an LSTM in a loop. Their weights are noise, scaled so
 //! that activations keep their size from layer to layer.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use tileheap_tensor::graph::{Attribute, NodeId, NodeKind, Source};
 use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorError, TensorId};
 
 use crate::args::Model;
-use tileheap_baselines::tensor::networks::{Unfinished, mobilenet_v2, resnet18};
+use tileheap_testkit::tensor::networks::{Unfinished, mobilenet_v2, resnet18};
 
 /// Of the networks that classify pictures.
 const CLASSES: u64 = 100;

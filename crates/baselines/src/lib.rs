@@ -1,4 +1,4 @@
-//! Other people's planners, pools and policies, which tests and benches compare with, and generators of problems.
+//! Other people's planners, pools and policies, which tests, benches and the command line compare with.
 //!
 //! Each module names its source. Everything here enters by the same public traits as a user's own strategy or policy, so a
 //! baseline is also an example of one. Nothing that is published depends on this crate.

@@ -8,9 +8,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use tileheap_baselines::pack::{STRATEGIES, generators};
+use tileheap_baselines::pack::STRATEGIES;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Packer, Packing, PackingStrategy, Problem, ProblemDesc, Steps, Strategy};
+use tileheap_testkit::generators;
 
 /// Above this many items the rules that look at all pairs, or worse, are left out.
 const LARGE: usize = 5000;

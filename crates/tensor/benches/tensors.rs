@@ -12,7 +12,7 @@ use tileheap_tensor::{
 
 fn graphs() -> Vec<Graph> {
     let mut graphs =
-        tileheap_baselines::tensor::networks::networks(ElementType::Float16).expect("known shapes");
+        tileheap_testkit::tensor::networks::networks(ElementType::Float16).expect("known shapes");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/tensor/models");
     for name in ["convnext_tiny", "gpt2s_prefill128", "lstm2_loop32"] {
         let text =

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tileheap_baselines::textures::ALL;
-use tileheap_baselines::textures::contest::{BELADY, BUDGETS, Cell, Field, LOWER_BOUND};
+use tileheap_testkit::contest::{BELADY, BUDGETS, Cell, Field, LOWER_BOUND};
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::{Coherent, PolicyDesc};
 

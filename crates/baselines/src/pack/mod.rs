@@ -1,8 +1,7 @@
-//! Packing strategies of other planners, and generators of packing problems.
+//! Packing strategies of other planners.
 
 mod executorch;
 mod facts;
-pub mod generators;
 mod nnc;
 
 pub use executorch::Executorch;

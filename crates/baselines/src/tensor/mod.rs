@@ -1,6 +1,4 @@
-//! Memory pools and scope rules of tensor runtimes, and networks to compare on.
+//! Memory pools and scope rules of tensor runtimes.
 
-pub mod networks;
 pub mod pools;
-pub mod reference;
 pub mod relay;

@@ -1,4 +1,4 @@
-//! Replacement policies of texture caches, and their comparison on generated traces.
+//! Replacement policies of texture caches.
 //!
 //! | policy | what it is |
 //! |---|---|
@@ -6,7 +6,6 @@
 //! | [`HeapCache`] | a best-fit heap with victims by recency, CLOCK, at random, or by the next use (offline) |
 //! | [`Slab`] | pages of size classes, fixed or rebalancing |
 
-pub mod contest;
 mod heap_cache;
 mod next_uses;
 mod ring;

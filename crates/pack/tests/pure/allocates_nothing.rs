@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use tileheap_baselines::pack::generators::{Kind, every_kind, random, sixteen_items};
 use tileheap_pack::units::SplitMix64;
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Answer, Item, Packer, Packing, Problem, Progress, Steps, Strategy};
 use tileheap_testkit::counting;
+use tileheap_testkit::generators::{Kind, every_kind, random, sixteen_items};
 
 /// What packing all problems with one packer allocates, after it has packed them before.
 fn allocations(problems: &[Problem], strategy: Strategy) -> usize {

@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::ops::ControlFlow;
 
-use tileheap_baselines::pack::generators::{PerfectDesc, perfect};
 use tileheap_pack::units::{Alignment, Bytes, Span};
 use tileheap_pack::{
     Item, Problem, ProblemDesc, Steps, Strategy, Verdict, check, fit, lower_bound, minimise,
 };
+use tileheap_testkit::generators::{PerfectDesc, perfect};
 
 /// File, seed, items, and one cut in how many is a pinwheel.
 const FILES: [(&str, u64, usize, u64); 8] = [

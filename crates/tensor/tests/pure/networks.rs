@@ -1,7 +1,6 @@
 //! The seven networks of the peers' tables: the default at the bound under every policy, conversions counted; what a caller decides about
 //! a plan, and faults that name things.
 
-use tileheap_baselines::tensor::networks::networks;
 use tileheap_tensor::graph::{Bounding, Dim, Symbol};
 use tileheap_tensor::import::read_graph;
 use tileheap_tensor::layout::{ImageLimits, Oversize};
@@ -12,6 +11,7 @@ use tileheap_tensor::{
     ElementType, Graph, GraphBuilder, MemoryDesc, PlacementStrategy, Shape, StorageChoice, StorageOptions,
     StoragePolicy, TensorError, TensorPlan, TensorPlanOptions, TensorRequirements, choose, plan,
 };
+use tileheap_testkit::tensor::networks::networks;
 
 fn needs(choice: &StorageChoice) -> Vec<TensorRequirements> {
     let pitch = Alignment::new(64).unwrap();

@@ -12,7 +12,7 @@ use tileheap_tensor::{ElementType, Graph, GraphBuilder, TensorId, TensorPlanOpti
 
 use crate::gpu::Gpu;
 use crate::rig::{self, Stored, assert_close};
-use tileheap_baselines::tensor::reference::evaluate;
+use tileheap_testkit::tensor::reference::evaluate;
 
 /// Planned by the default strategy, aliased.
 pub fn network(

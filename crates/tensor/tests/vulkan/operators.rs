@@ -6,7 +6,7 @@ use tileheap_tensor::{ElementType, Graph, GraphBuilder, Shape, TensorId};
 
 use crate::gpu::Gpu;
 use crate::rig::{self, assert_close, ways};
-use tileheap_baselines::tensor::reference::evaluate;
+use tileheap_testkit::tensor::reference::evaluate;
 
 type Attributes = Vec<(&'static str, Attribute)>;
 

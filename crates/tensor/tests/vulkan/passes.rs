@@ -18,7 +18,7 @@ use tileheap_tensor::{ElementType, Graph, GraphBuilder, Layout, TensorId};
 
 use crate::gpu::{Binding, Gpu};
 use crate::rig::{self, Stored, assert_close};
-use tileheap_baselines::tensor::reference;
+use tileheap_testkit::tensor::reference;
 
 const SIDE: u32 = 16;
 const EXTENT: vk::Extent2D = vk::Extent2D {

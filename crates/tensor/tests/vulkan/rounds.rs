@@ -20,7 +20,7 @@ use tileheap_tensor::{ElementType, Graph, GraphBuilder, Layout, TensorId};
 use crate::gpu::Gpu;
 use crate::loops::{network, recurrence};
 use crate::rig::{self, Stored, assert_close};
-use tileheap_baselines::tensor::reference::evaluate;
+use tileheap_testkit::tensor::reference::evaluate;
 
 const EXTENT: vk::Extent2D = vk::Extent2D {
     width: 16,

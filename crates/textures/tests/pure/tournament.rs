@@ -1,7 +1,7 @@
 //! Ours against every other policy on every scenario, checked at every step: one seed of what `benches/tournament.rs` measures.
 
 use tileheap_baselines::textures::ALL;
-use tileheap_baselines::textures::contest::{BUDGETS, Field, LOWER_BOUND};
+use tileheap_testkit::contest::{BUDGETS, Field, LOWER_BOUND};
 use tileheap_textures::Coherent;
 use tileheap_textures::scenario::Scenario;
 

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use tileheap_baselines::textures::{HeapCache, Order, next_uses};
 use tileheap_textures::replay::{Distribution, Replay, Summary, lower_bound};
 use tileheap_textures::scenario::{Scenario, working_set};
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{Policy, PolicyDesc};
-
-use super::heap_cache::{HeapCache, Order};
-use super::next_uses::next_uses;
 
 /// Budgets in hundredths of the working set.
 pub const BUDGETS: [u64; 5] = [50, 80, 95, 105, 150];

@@ -1,0 +1,4 @@
+//! Networks to plan and to run, and what they compute.
+
+pub mod networks;
+pub mod reference;
