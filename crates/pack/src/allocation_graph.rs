@@ -29,7 +29,8 @@ pub struct AllocationEdge {
 /// Which item reuses whose bytes: an acyclic graph with a source and a sink. Items that take no bytes are not in it.
 ///
 /// ```
-/// use tileheap_pack::{AllocationGraph, Item, Problem, Strategy, pack};
+/// use tileheap_pack::{Item, Problem, Strategy, pack};
+/// use tileheap_pack::allocation_graph::AllocationGraph;
 /// use tileheap_pack::units::{Alignment, Bytes, Span};
 /// # let item = |first, end, size| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);
 /// # let items = vec![item(0, 3, 4), item(0, 3, 3), item(3, 9, 7)]; // those drawn in `pack`

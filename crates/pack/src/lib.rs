@@ -16,7 +16,7 @@
 //!
 //! A [`Packer`] has the same functions and reuses its memory for the next problem. Each answer has a bound and a [`Verdict`].
 //! [`lower_bound`] is the peak of the live set; [`check`] judges a packing independently of how it was found; an
-//! [`AllocationGraph`] tells which item reuses whose bytes. A [`Shelf`] is for planners that decide item by item whether to place
+//! [`allocation_graph`] tells which item reuses whose bytes. A [`Shelf`] is for planners that decide item by item whether to place
 //! one at all, and [`relaxation`] for searches of your own.
 //!
 //! The same problem and budget of [`Steps`] give the same answer on every machine: no clock is read. A caller that needs a time
@@ -46,7 +46,7 @@
 
 #![forbid(unsafe_code)]
 
-mod allocation_graph;
+pub mod allocation_graph;
 mod answer;
 mod birth;
 mod bound;
@@ -80,7 +80,6 @@ mod strategy;
 mod timetable;
 mod validate;
 
-pub use allocation_graph::{AllocationEdge, AllocationGraph};
 pub use answer::{Answer, Conflict, Progress, Steps, Verdict, Watch};
 pub use bound::lower_bound;
 pub use builtin::Strategy;

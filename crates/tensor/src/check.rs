@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 
 use crate::error::TensorError;
-use crate::graph::{BlockId, Graph, Loop, NodeId, NodeKind, Source, TensorId};
+use crate::graph::control_flow::Loop;
+use crate::graph::{BlockId, Graph, NodeId, NodeKind, Source, TensorId};
 use crate::plan::{Backing, CopyTime, Placement, Region, TensorPlan, TensorRequirements};
 use crate::units::Alignment;
 

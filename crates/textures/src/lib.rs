@@ -16,7 +16,7 @@
 //! used wherever a built-in one can. [`heap`], [`list`] and [`blocks`] are parts to build one from.
 //!
 //! [`replay`] runs a policy over a [`trace`], checks every step and compares the traffic with a lower bound; [`scenario`]
-//! generates traces. [`UploadLimiter`] puts a policy under an upload budget per frame. `vulkan::TextureCache` (feature
+//! generates traces. [`limiter`] puts a policy under an upload budget per frame. `vulkan::TextureCache` (feature
 //! `vulkan`) does all of that with real images; `examples/terrain` is a renderer that uses it.
 //!
 //! The figure of merit is traffic: bytes that are uploaded, and bytes that are bypassed, which have to come from elsewhere at the
@@ -60,7 +60,7 @@ mod geometry;
 pub mod heap;
 mod ids;
 mod journal;
-mod limiter;
+pub mod limiter;
 pub mod list;
 mod policies;
 mod policy;
@@ -77,7 +77,6 @@ pub use error::{Error, Result};
 pub use geometry::{Chain, Geometry};
 pub use ids::{ChainId, Level, TextureId};
 pub use journal::{Event, EvictionReason, Journal};
-pub use limiter::{FrameUploads, Served, UploadLimiter};
 pub use policies::POLICIES;
 pub use policy::{CreatePolicy, Policy, PolicyDesc};
 pub use request::{Outcome, Request};

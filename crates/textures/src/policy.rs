@@ -113,7 +113,7 @@ pub struct PolicyDesc<'a> {
     pub name: &'a str,
     /// One sentence on what it does.
     pub description: &'a str,
-    /// Whether a texture is uploaded with all its levels at once, into one block. [`UploadLimiter`](crate::UploadLimiter) and the
+    /// Whether a texture is uploaded with all its levels at once, into one block. [`UploadLimiter`](crate::limiter::UploadLimiter) and the
     /// Vulkan cache require it, and [`lower_bound`](crate::replay::lower_bound) holds for no others.
     pub uploads_whole: bool,
     /// Whether textures move within the cache ([`Event::Move`](crate::Event::Move) and

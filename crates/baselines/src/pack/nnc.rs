@@ -328,8 +328,9 @@ impl Insertion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tileheap_pack::allocation_graph::{AllocationEdge, AllocationGraph};
     use tileheap_pack::units::Span;
-    use tileheap_pack::{AllocationEdge, AllocationGraph, Error, lower_bound, pack};
+    use tileheap_pack::{Error, lower_bound, pack};
 
     fn problem(items: &[(u32, u32, u64)]) -> Problem {
         let item = |&(first, end, size)| Item::new(Span::new(first, end), Bytes(size), Alignment::ONE);

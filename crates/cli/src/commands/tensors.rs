@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use tileheap::units::Bytes;
 use tileheap_tensor::import::tvm::TvmGraph;
-use tileheap_tensor::plan::{Backing, MemoryPlan, Region, Timeline};
+use tileheap_tensor::plan::timeline::Timeline;
+use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
 
 use crate::documents;
 use crate::error::{Error, Result};

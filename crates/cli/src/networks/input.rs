@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tileheap_tensor::import::tvm::TvmGraph;
 use tileheap_tensor::import::{read_graph, read_lines, read_records};
-use tileheap_tensor::plan::SpaceItem;
+use tileheap_tensor::plan::placement::SpaceItem;
 use tileheap_tensor::{Graph, TensorError};
 
 /// A graph, or records of lifetimes.

@@ -2,7 +2,10 @@
 
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_tensor::layout::StorageReason;
-use tileheap_tensor::plan::{Backing, Flow, MemoryPlan, Region, Space, SpaceItem, Timeline, flows, place};
+use tileheap_tensor::plan::flow::{Flow, flows};
+use tileheap_tensor::plan::placement::{Space, SpaceItem, place};
+use tileheap_tensor::plan::timeline::Timeline;
+use tileheap_tensor::plan::{Backing, MemoryPlan, Region};
 use tileheap_tensor::{
     MemoryDesc, StorageChoice, TensorError, TensorPlan, TensorPlanOptions, TensorRequirements, plan,
 };

@@ -6,10 +6,10 @@ use tileheap::runtime::Context;
 use tileheap_tensor::ElementType;
 use tileheap_tensor::layout::Convention;
 use tileheap_tensor::units::Bytes;
-use tileheap_tensor::vulkan::{
-    GrowthPolicy, HostBuffer, KernelCall, KernelSet, Scratch, ScratchDesc, ScratchOperand, ScratchPool,
-    ScratchScope, StagingCost,
+use tileheap_tensor::vulkan::scratch::{
+    GrowthPolicy, KernelCall, Scratch, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost,
 };
+use tileheap_tensor::vulkan::{HostBuffer, KernelSet};
 
 use crate::{REPEATS, TURNS, device};
 

@@ -18,10 +18,15 @@ mod shape;
 mod tensor;
 mod validate;
 
+/// Loops and branches: the blocks that they run, what is carried between rounds, and where a loop is left.
+pub mod control_flow {
+    pub use super::node::{Block, Branch, Carry, Exit, Loop};
+}
+
 pub use builder::GraphBuilder;
 pub use element::ElementType;
 pub use ids::{BlockId, NodeId, TensorId};
 pub use model::{Bounding, Graph};
-pub use node::{Attribute, Block, Branch, Carry, Exit, InPlace, Loop, Node, NodeKind, Operator};
+pub use node::{Attribute, InPlace, Node, NodeKind, Operator};
 pub use shape::{Dim, Shape, Symbol, SymbolId};
 pub use tensor::{Source, Tensor, View};

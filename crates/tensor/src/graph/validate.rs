@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Block, BlockId, Bounding, Graph, Loop, NodeId, NodeKind, Source, SymbolId, TensorId};
+use super::control_flow::{Block, Loop};
+use super::{BlockId, Bounding, Graph, NodeId, NodeKind, Source, SymbolId, TensorId};
 use crate::error::TensorError;
 
 /// Where a graph's outputs stand for a reader.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::error::TensorError;
 use crate::graph::{BlockId, Node, NodeKind};
 use crate::graph::{ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, TensorId};
-use crate::plan::SpaceItem;
+use crate::plan::placement::SpaceItem;
 use crate::units::{Bytes, Span};
 use tileheap_json::{clip, parse};
 

@@ -15,7 +15,8 @@ use super::expansion::{
     BackEdge, Bind, Chance, Expansion, Left, Merge, Rules, Value, ValueId, ValueKind, WayOut,
 };
 use super::types::{CopyTime, TimelineStep};
-use crate::graph::{BlockId, Branch, Carry, InPlace, Loop, Node, NodeId, NodeKind, Source, TensorId};
+use crate::graph::control_flow::{Branch, Carry, Loop};
+use crate::graph::{BlockId, InPlace, Node, NodeId, NodeKind, Source, TensorId};
 use crate::units::Span;
 
 pub(super) struct Expander<'a> {

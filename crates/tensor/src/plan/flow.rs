@@ -7,7 +7,8 @@ use std::fmt;
 use crate::error::TensorError;
 use crate::plan::{Allocation, MemoryId, MemoryPlan};
 use crate::units::{Alignment, Bytes, Span};
-use tileheap_pack::{AllocationGraph, Item, Packing, Problem};
+use tileheap_pack::allocation_graph::AllocationGraph;
+use tileheap_pack::{Item, Packing, Problem};
 
 /// The allocation graph of one memory. Its flow is checked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,7 +11,7 @@ mod aliasing;
 mod by_memory;
 mod expand;
 mod expansion;
-mod flow;
+pub mod flow;
 mod item;
 mod memory;
 mod objects;
@@ -22,26 +22,31 @@ mod places;
 mod problem;
 mod storage_ids;
 mod strategy;
-mod timeline;
+pub mod timeline;
 mod types;
 mod unite;
+
+/// Items without a graph: what a [`PlacementStrategy`] gets, and pools of whole objects for one to build on.
+pub mod placement {
+    pub use super::item::{ItemImage, SpaceItem};
+    pub use super::objects::{ObjectPool, place_objects};
+    pub use super::place::{Space, place};
+    pub use super::strategy::PlacedItems;
+}
 
 use std::collections::BTreeMap;
 
 use expansion::{Rules, ValueKind};
+use item::{ItemImage, SpaceItem};
+use place::place;
 use places::merged;
 use unite::{United, unite};
 
-pub use flow::{Flow, flows};
-pub use item::{ItemImage, SpaceItem};
 pub use memory::MemoryDesc;
-pub use objects::{ObjectPool, place_objects};
 pub use offsets::Offsets;
 pub use options::{CarryRule, TensorPlanOptions};
-pub use place::{Space, place};
 pub use storage_ids::StorageIds;
-pub use strategy::{PlacedItems, PlacementStrategy};
-pub use timeline::Timeline;
+pub use strategy::PlacementStrategy;
 pub use types::{
     Aliasing, Allocation, Backing, CopyTime, MemoryId, MemoryPlan, MultiView, PlacedTensor, Placement,
     Region, TensorPlan, TensorRequirements, TimelineStep, ValueCopy,

@@ -11,10 +11,11 @@ use crate::units::Bytes;
 /// Decides the memory and the offset of every item.
 ///
 /// [`Offsets`](super::Offsets) and [`StorageIds`](super::StorageIds) implement it, and a caller's own strategy does the same. Every
-/// answer is checked by [`place`](super::place()): items with overlapping lifetimes share no bytes, alignments and capacities hold.
+/// answer is checked by [`place`](super::placement::place()): items with overlapping lifetimes share no bytes, alignments and capacities hold.
 ///
 /// ```
-/// use tileheap_tensor::plan::{MemoryId, PlacedItems, Region, SpaceItem};
+/// use tileheap_tensor::plan::{MemoryId, Region};
+/// use tileheap_tensor::plan::placement::{PlacedItems, SpaceItem};
 /// use tileheap_tensor::units::{Alignment, Bytes};
 /// use tileheap_tensor::{ElementType, GraphBuilder, MemoryDesc, PlacementStrategy, StorageOptions, TensorError, TensorPlanOptions, TensorRequirements, choose, plan};
 ///

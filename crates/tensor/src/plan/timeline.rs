@@ -3,15 +3,18 @@
 use serde_json::{Value, json};
 
 use crate::graph::Graph;
+use crate::plan::TensorPlan;
+use crate::plan::placement::SpaceItem;
 use crate::plan::{Allocation, MemoryId, Region};
-use crate::plan::{SpaceItem, TensorPlan};
 use crate::units::{Bytes, Span, Step};
 
 /// Allocations over time, in all memories.
 ///
 /// ```
 /// use tileheap_tensor::MemoryDesc;
-/// use tileheap_tensor::plan::{Offsets, Timeline, place};
+/// use tileheap_tensor::plan::Offsets;
+/// use tileheap_tensor::plan::timeline::Timeline;
+/// use tileheap_tensor::plan::placement::place;
 /// use tileheap_tensor::import::read_records;
 /// use tileheap_tensor::units::Bytes;
 ///

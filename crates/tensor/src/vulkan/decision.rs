@@ -1,7 +1,8 @@
 //! What loops and branches do: conditions are on the device, and commands are recorded before they are known.
 
 use super::error::NetworkError;
-use crate::graph::{BlockId, Branch, Exit, Graph, Loop, NodeId};
+use crate::graph::control_flow::{Branch, Exit, Loop};
+use crate::graph::{BlockId, Graph, NodeId};
 
 /// What a loop or branch does in a run. Conditions are on the device and commands are recorded before: the caller says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub enum Decision {
     Rounds {
         /// Whole rounds before it is left.
         rounds: u64,
-        /// Which of [`Loop::exits`](crate::graph::Loop::exits).
+        /// Which of [`Loop::exits`](crate::graph::control_flow::Loop::exits).
         exit: usize,
     },
     /// A branch that takes one of its arms.

@@ -22,7 +22,8 @@ use super::operators::{Call, Operand, call, computes, copy_call, is_float, same_
 use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
 use super::pipelines::{Pipelines, arguments_of, checked_groups};
 use crate::error::Result;
-use crate::graph::{BlockId, Branch, ElementType, Graph, Loop, NodeId, NodeKind, Operator, Source, TensorId};
+use crate::graph::control_flow::{Branch, Loop};
+use crate::graph::{BlockId, ElementType, Graph, NodeId, NodeKind, Operator, Source, TensorId};
 use crate::layout::{Layout, LayoutRule, Storage};
 use tileheap::frame::{
     BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId, ResourceKind,

@@ -39,7 +39,7 @@ mod operators;
 mod passes;
 mod pipelines;
 mod recorder;
-mod scratch;
+pub mod scratch;
 
 pub use decision::Decision;
 pub use error::NetworkError;
@@ -50,6 +50,3 @@ pub use network::{Network, Recorded, Run};
 pub use operand::{OperandLayout, OperandStorage};
 pub use passes::{NetworkPasses, NetworkPassesDesc, PassTensor};
 pub use pipelines::PipelineKey;
-pub use scratch::{
-    GrowthPolicy, KernelCall, Scratch, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost,
-};

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use tileheap_tensor::import::{read_lines, read_records};
-use tileheap_tensor::plan::{Offsets, SpaceItem, place};
+use tileheap_tensor::plan::Offsets;
+use tileheap_tensor::plan::placement::{SpaceItem, place};
 use tileheap_tensor::units::Alignment;
 use tileheap_tensor::{LayoutRule, MemoryDesc, TensorPlanOptions, TensorRequirements, plan};
 

@@ -4,7 +4,9 @@
 use tileheap_tensor::graph::{Bounding, Dim, Symbol};
 use tileheap_tensor::import::read_graph;
 use tileheap_tensor::layout::{ImageLimits, Oversize};
-use tileheap_tensor::plan::{Backing, MemoryId, PlacedItems, Region, SpaceItem, Timeline};
+use tileheap_tensor::plan::placement::{PlacedItems, SpaceItem};
+use tileheap_tensor::plan::timeline::Timeline;
+use tileheap_tensor::plan::{Backing, MemoryId, Region};
 use tileheap_tensor::storage::{Buffers, POLICIES};
 use tileheap_tensor::units::{Alignment, Bytes};
 use tileheap_tensor::{

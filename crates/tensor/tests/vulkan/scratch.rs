@@ -5,10 +5,10 @@ use tileheap::runtime::Capabilities;
 use tileheap_tensor::ElementType;
 use tileheap_tensor::layout::Convention;
 use tileheap_tensor::units::Bytes;
-use tileheap_tensor::vulkan::{
-    GrowthPolicy, HostBuffer, KernelCall, KernelSet, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope,
-    StagingCost,
+use tileheap_tensor::vulkan::scratch::{
+    GrowthPolicy, KernelCall, ScratchDesc, ScratchOperand, ScratchPool, ScratchScope, StagingCost,
 };
+use tileheap_tensor::vulkan::{HostBuffer, KernelSet};
 
 use crate::gpu::Gpu;
 use crate::rig::noise;

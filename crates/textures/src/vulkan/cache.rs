@@ -11,10 +11,8 @@ use super::staging::Staging;
 use super::state::{CachedTexture, TextureCache};
 use super::transfer::{Transfer, TransferQueue};
 use crate::arenas::ArenaView;
-use crate::{
-    ChainId, Coherent, Error, FrameUploads, Geometry, Level, POLICIES, PolicyDesc, Result, Served, TextureId,
-    Textures, UploadLimiter,
-};
+use crate::limiter::{FrameUploads, Served, UploadLimiter};
+use crate::{ChainId, Coherent, Error, Geometry, Level, POLICIES, PolicyDesc, Result, TextureId, Textures};
 use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::Bytes;

@@ -12,7 +12,7 @@
 //! semaphore, followed by a queue family ownership transfer.
 //!
 //! Frames upload [`TextureCacheDesc::uploads`] bytes; textures that exceed it wait, and coarser levels stand in
-//! ([`UploadLimiter`](crate::UploadLimiter)). Requests are served in order, so pass the nearest first. A texture at level n is an
+//! ([`UploadLimiter`](crate::limiter::UploadLimiter)). Requests are served in order, so pass the nearest first. A texture at level n is an
 //! image with n + 1 mip levels, so shaders that compute levels from its size need no changes.
 //!
 //! ```no_run

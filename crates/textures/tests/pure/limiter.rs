@@ -2,12 +2,12 @@
 
 use tileheap_baselines::textures::{ALL, HeapCache};
 use tileheap_textures::arenas::Arenas;
+use tileheap_textures::limiter::{Served, UploadLimiter};
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::trace::Entry;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::{
-    ChainId, Coherent, Event, Geometry, Level, Policy, PolicyDesc, Request, Served, TextureId, Textures,
-    UploadLimiter,
+    ChainId, Coherent, Event, Geometry, Level, Policy, PolicyDesc, Request, TextureId, Textures,
 };
 
 fn levelled(

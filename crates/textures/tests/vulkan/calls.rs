@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use tileheap_textures::arenas::{Arenas, ArenasDesc};
+use tileheap_textures::limiter::Served;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::TextureCacheDesc;
-use tileheap_textures::{Geometry, Level, Policy, PolicyDesc, Served, TextureId};
+use tileheap_textures::{Geometry, Level, Policy, PolicyDesc, TextureId};
 
 use ash::vk;
 

@@ -4,9 +4,10 @@ use ash::vk;
 use tileheap::runtime::Capabilities;
 use tileheap_baselines::textures::{HeapCache, Ring};
 use tileheap_textures::arenas::Arenas;
+use tileheap_textures::limiter::UploadLimiter;
 use tileheap_textures::units::Bytes;
 use tileheap_textures::vulkan::{TextureCache, TextureCacheDesc, TextureShape};
-use tileheap_textures::{ChainId, Coherent, Level, Policy, PolicyDesc, TextureId, Textures, UploadLimiter};
+use tileheap_textures::{ChainId, Coherent, Level, Policy, PolicyDesc, TextureId, Textures};
 
 use crate::gpu::{Binding, Gpu};
 
@@ -89,7 +90,7 @@ impl Model {
         }
     }
 
-    fn request(&mut self, texture: TextureId, level: Level) -> tileheap_textures::Served {
+    fn request(&mut self, texture: TextureId, level: Level) -> tileheap_textures::limiter::Served {
         self.levelled
             .request(self.textures.request(texture, level).expect("there"))
     }

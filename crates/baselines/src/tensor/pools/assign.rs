@@ -1,6 +1,6 @@
 //! Pools by the rules of LiteRT and TVM.
 
-use tileheap_tensor::plan::{ObjectPool, SpaceItem};
+use tileheap_tensor::plan::placement::{ObjectPool, SpaceItem};
 use tileheap_tensor::units::Bytes;
 
 use super::litert::{self, LiteRecord, Rule};

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use tileheap_tensor::plan::{ObjectPool, SpaceItem};
+use tileheap_tensor::plan::placement::{ObjectPool, SpaceItem};
 use tileheap_tensor::units::Bytes;
 
 use super::order::by_start;

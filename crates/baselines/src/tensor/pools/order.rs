@@ -1,6 +1,6 @@
 //! The order in which lifetimes start.
 
-use tileheap_tensor::plan::SpaceItem;
+use tileheap_tensor::plan::placement::SpaceItem;
 
 /// Indices in the order in which lifetimes start, equals as they are given.
 pub(super) fn by_start(items: &[&SpaceItem]) -> Vec<usize> {

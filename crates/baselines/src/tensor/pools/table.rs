@@ -1,6 +1,6 @@
 //! The table of pools.
 
-use tileheap_tensor::plan::{ObjectPool, PlacedItems, SpaceItem, place_objects};
+use tileheap_tensor::plan::placement::{ObjectPool, PlacedItems, SpaceItem, place_objects};
 use tileheap_tensor::{MemoryDesc, PlacementStrategy, TensorError};
 
 use super::assign::{lite, tokens};

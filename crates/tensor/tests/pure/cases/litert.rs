@@ -5,7 +5,8 @@ use tileheap_baselines::tensor::pools::litert::{
     Assignment, LiteRecord, Rule, assign, positional_maximums, reallocation_graph, task_profiles,
 };
 use tileheap_tensor::MemoryDesc;
-use tileheap_tensor::plan::{Offsets, SpaceItem, place};
+use tileheap_tensor::plan::Offsets;
+use tileheap_tensor::plan::placement::{SpaceItem, place};
 use tileheap_tensor::units::{Bytes, Span};
 
 use super::{case, list, number, numbers, text};
