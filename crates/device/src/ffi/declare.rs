@@ -92,6 +92,19 @@ macro_rules! stored {
     };
 }
 
+/// Asserts sizes and offsets of structures, `Structure: size { field offset, … }`, in numbers of the C structures.
+macro_rules! layouts {
+    ($($name:ident: $size:literal { $($field:ident $offset:literal),* })+) => {
+        #[cfg(target_pointer_width = "64")]
+        const _: () = {
+            $(
+                assert!(size_of::<$name<'_>>() == $size);
+                $(assert!(::std::mem::offset_of!($name<'_>, $field) == $offset);)*
+            )+
+        };
+    };
+}
+
 /// Declares an extension's table of device commands, `DeviceFn`, and `Device`, which holds it beside the device handle.
 macro_rules! loader {
     ($($(#[$doc:meta])* $field:ident: $pointer:ty = $command:literal,)+) => {
@@ -179,4 +192,4 @@ macro_rules! loader {
     };
 }
 
-pub(super) use {loader, stored, structure};
+pub(super) use {layouts, loader, stored, structure};

@@ -18,12 +18,11 @@
 //! | secondary command buffers | `VUID-vkCmdExecuteCommands-memory-10724` |
 
 use std::ffi::CStr;
-use std::mem::{offset_of, size_of};
 use std::ptr;
 
 use ash::vk;
 
-use super::declare::{loader, structure};
+use super::declare::{layouts, loader, structure};
 
 /// The extension's name.
 pub const NAME: &CStr = c"VK_QCOM_tile_memory_heap";
@@ -193,40 +192,15 @@ structure! {
     }
 }
 
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    assert!(size_of::<PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>>() == 24);
-    assert!(offset_of!(PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(PhysicalDeviceTileMemoryHeapFeaturesQCOM<'_>, tile_memory_heap) == 16);
-
-    assert!(size_of::<PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>>() == 24);
-    assert!(offset_of!(PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>, p_next) == 8);
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>,
-            queue_submit_boundary
-        ) == 16
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileMemoryHeapPropertiesQCOM<'_>,
-            tile_buffer_transfers
-        ) == 20
-    );
-
-    assert!(size_of::<TileMemoryRequirementsQCOM<'_>>() == 32);
-    assert!(offset_of!(TileMemoryRequirementsQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(TileMemoryRequirementsQCOM<'_>, size) == 16);
-    assert!(offset_of!(TileMemoryRequirementsQCOM<'_>, alignment) == 24);
-
-    assert!(size_of::<TileMemoryBindInfoQCOM<'_>>() == 24);
-    assert!(offset_of!(TileMemoryBindInfoQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(TileMemoryBindInfoQCOM<'_>, memory) == 16);
-
-    assert!(size_of::<TileMemorySizeInfoQCOM<'_>>() == 24);
-    assert!(offset_of!(TileMemorySizeInfoQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(TileMemorySizeInfoQCOM<'_>, size) == 16);
-};
+layouts! {
+    PhysicalDeviceTileMemoryHeapFeaturesQCOM: 24 { p_next 8, tile_memory_heap 16 }
+    PhysicalDeviceTileMemoryHeapPropertiesQCOM: 24 {
+        p_next 8, queue_submit_boundary 16, tile_buffer_transfers 20
+    }
+    TileMemoryRequirementsQCOM: 32 { p_next 8, size 16, alignment 24 }
+    TileMemoryBindInfoQCOM: 24 { p_next 8, memory 16 }
+    TileMemorySizeInfoQCOM: 24 { p_next 8, size 16 }
+}
 
 /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkCmdBindTileMemoryQCOM.html>
 #[allow(non_camel_case_types, reason = "ash's names for function pointer types")]

@@ -12,7 +12,7 @@ use std::ptr;
 use ash::prelude::VkResult;
 use ash::vk;
 
-use super::declare::loader;
+use super::declare::{layouts, loader};
 
 pub use ash::qcom::tile_properties::{NAME, SPEC_VERSION};
 pub use ash::vk::{
@@ -20,20 +20,10 @@ pub use ash::vk::{
     PhysicalDeviceTilePropertiesFeaturesQCOM, TilePropertiesQCOM,
 };
 
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    use std::mem::{offset_of, size_of};
-
-    assert!(size_of::<PhysicalDeviceTilePropertiesFeaturesQCOM<'_>>() == 24);
-    assert!(offset_of!(PhysicalDeviceTilePropertiesFeaturesQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(PhysicalDeviceTilePropertiesFeaturesQCOM<'_>, tile_properties) == 16);
-
-    assert!(size_of::<TilePropertiesQCOM<'_>>() == 48);
-    assert!(offset_of!(TilePropertiesQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(TilePropertiesQCOM<'_>, tile_size) == 16);
-    assert!(offset_of!(TilePropertiesQCOM<'_>, apron_size) == 28);
-    assert!(offset_of!(TilePropertiesQCOM<'_>, origin) == 36);
-};
+layouts! {
+    PhysicalDeviceTilePropertiesFeaturesQCOM: 24 { p_next 8, tile_properties 16 }
+    TilePropertiesQCOM: 48 { p_next 8, tile_size 16, apron_size 28, origin 36 }
+}
 
 loader! {
     /// `vkGetFramebufferTilePropertiesQCOM`.

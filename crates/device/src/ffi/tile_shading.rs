@@ -10,11 +10,10 @@
 //! `VUID-RuntimeSpirv-TileShadingQCOM-10698` to `-10701`, `VUID-RuntimeSpirv-tileShadingImageProcessing-10712`.
 
 use std::ffi::CStr;
-use std::mem::{offset_of, size_of};
 
 use ash::vk;
 
-use super::declare::{loader, structure};
+use super::declare::{layouts, loader, structure};
 
 /// The extension's name.
 pub const NAME: &CStr = c"VK_QCOM_tile_shading";
@@ -214,99 +213,22 @@ structure! {
     DispatchTileInfoQCOM, s_type 1_000_309_005, p_next *const, extends [] {}
 }
 
-#[cfg(target_pointer_width = "64")]
-const _: () = {
-    assert!(size_of::<PhysicalDeviceTileShadingFeaturesQCOM<'_>>() == 72);
-    assert!(offset_of!(PhysicalDeviceTileShadingFeaturesQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(PhysicalDeviceTileShadingFeaturesQCOM<'_>, tile_shading) == 16);
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_fragment_stage
-        ) == 20
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_color_attachments
-        ) == 24
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_depth_attachments
-        ) == 28
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_stencil_attachments
-        ) == 32
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_input_attachments
-        ) == 36
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_sampled_attachments
-        ) == 40
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_per_tile_draw
-        ) == 44
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_per_tile_dispatch
-        ) == 48
-    );
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_dispatch_tile
-        ) == 52
-    );
-    assert!(offset_of!(PhysicalDeviceTileShadingFeaturesQCOM<'_>, tile_shading_apron) == 56);
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_anisotropic_apron
-        ) == 60
-    );
-    assert!(offset_of!(PhysicalDeviceTileShadingFeaturesQCOM<'_>, tile_shading_atomic_ops) == 64);
-    assert!(
-        offset_of!(
-            PhysicalDeviceTileShadingFeaturesQCOM<'_>,
-            tile_shading_image_processing
-        ) == 68
-    );
-
-    assert!(size_of::<PhysicalDeviceTileShadingPropertiesQCOM<'_>>() == 40);
-    assert!(offset_of!(PhysicalDeviceTileShadingPropertiesQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(PhysicalDeviceTileShadingPropertiesQCOM<'_>, max_apron_size) == 16);
-    assert!(offset_of!(PhysicalDeviceTileShadingPropertiesQCOM<'_>, prefer_non_coherent) == 20);
-    assert!(offset_of!(PhysicalDeviceTileShadingPropertiesQCOM<'_>, tile_granularity) == 24);
-    assert!(offset_of!(PhysicalDeviceTileShadingPropertiesQCOM<'_>, max_tile_shading_rate) == 32);
-
-    assert!(size_of::<RenderPassTileShadingCreateInfoQCOM<'_>>() == 32);
-    assert!(offset_of!(RenderPassTileShadingCreateInfoQCOM<'_>, p_next) == 8);
-    assert!(offset_of!(RenderPassTileShadingCreateInfoQCOM<'_>, flags) == 16);
-    assert!(offset_of!(RenderPassTileShadingCreateInfoQCOM<'_>, tile_apron_size) == 20);
-
-    assert!(size_of::<PerTileBeginInfoQCOM<'_>>() == 16);
-    assert!(offset_of!(PerTileBeginInfoQCOM<'_>, p_next) == 8);
-    assert!(size_of::<PerTileEndInfoQCOM<'_>>() == 16);
-    assert!(offset_of!(PerTileEndInfoQCOM<'_>, p_next) == 8);
-    assert!(size_of::<DispatchTileInfoQCOM<'_>>() == 16);
-    assert!(offset_of!(DispatchTileInfoQCOM<'_>, p_next) == 8);
-};
+layouts! {
+    PhysicalDeviceTileShadingFeaturesQCOM: 72 {
+        p_next 8, tile_shading 16, tile_shading_fragment_stage 20, tile_shading_color_attachments 24,
+        tile_shading_depth_attachments 28, tile_shading_stencil_attachments 32,
+        tile_shading_input_attachments 36, tile_shading_sampled_attachments 40, tile_shading_per_tile_draw 44,
+        tile_shading_per_tile_dispatch 48, tile_shading_dispatch_tile 52, tile_shading_apron 56,
+        tile_shading_anisotropic_apron 60, tile_shading_atomic_ops 64, tile_shading_image_processing 68
+    }
+    PhysicalDeviceTileShadingPropertiesQCOM: 40 {
+        p_next 8, max_apron_size 16, prefer_non_coherent 20, tile_granularity 24, max_tile_shading_rate 32
+    }
+    RenderPassTileShadingCreateInfoQCOM: 32 { p_next 8, flags 16, tile_apron_size 20 }
+    PerTileBeginInfoQCOM: 16 { p_next 8 }
+    PerTileEndInfoQCOM: 16 { p_next 8 }
+    DispatchTileInfoQCOM: 16 { p_next 8 }
+}
 
 /// <https://registry.khronos.org/vulkan/specs/latest/man/html/vkCmdBeginPerTileExecutionQCOM.html>
 #[allow(non_camel_case_types, reason = "ash's names for function pointer types")]

@@ -2,8 +2,10 @@
 
 use ash::vk;
 use bitflags::bitflags;
+use serde::{Deserialize, Serialize};
 
 pub use crate::ffi::MEMORY_HEAP_TILE_MEMORY_BIT_QCOM as TILE_HEAP_FLAG;
+use crate::names;
 use crate::units::{Alignment, Bytes};
 
 /// A device in numbers. Presets come from [`DeviceProfile::preset`], a driver's from the runtime.
@@ -28,35 +30,46 @@ pub struct DeviceProfile {
 }
 
 /// A memory heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MemoryHeap {
     /// Size in bytes.
     pub size: Bytes,
     /// Flags, `TILE_MEMORY_QCOM` (bit 3) included.
+    #[serde(with = "names::bits")]
     pub flags: vk::MemoryHeapFlags,
 }
 
 /// A memory type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MemoryType {
     /// Properties.
+    #[serde(rename = "propertyFlags", with = "names::bits")]
     pub flags: vk::MemoryPropertyFlags,
     /// Index of its heap.
+    #[serde(rename = "heapIndex")]
     pub heap: u32,
 }
 
 /// The tile heap of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct TileHeap {
     /// Index of the heap.
+    #[serde(rename = "heapIndex")]
     pub heap: u32,
     /// Index of the memory type on it that allocations use.
+    #[serde(rename = "memoryTypeIndex")]
     pub memory_type: u32,
     /// Size of the heap; no tile memory object can be larger (VUID-vkAllocateMemory-pAllocateInfo-01713).
+    /// A document states it with the heap.
+    #[serde(skip)]
     pub size: Bytes,
     /// Contents survive until the end of the submit, not only of the batch (`queueSubmitBoundary`).
     pub queue_submit_boundary: bool,
     /// Buffers in tile memory can be copied from and to (`tileBufferTransfers`).
+    #[serde(rename = "tileBufferTransfers")]
     pub buffer_transfers: bool,
     /// How the sizes of images and buffers are estimated without a driver.
     pub block: TileBlock,
@@ -64,7 +77,8 @@ pub struct TileHeap {
 
 /// The layout model behind estimated tile requirements: images are made of blocks of `bytes` bytes and `rows` texel
 /// rows; everything is aligned to a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TileBlock {
     /// Bytes of a block, and the alignment; not a power of two on real hardware (12,288).
     pub bytes: Alignment,
@@ -73,13 +87,16 @@ pub struct TileBlock {
 }
 
 /// Limits that placement has to respect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Limits {
     /// `bufferImageGranularity`.
     pub buffer_image_granularity: Alignment,
     /// `maxMemoryAllocationSize`.
+    #[serde(rename = "maxMemoryAllocationSize")]
     pub max_allocation: Bytes,
     /// `maxImageDimension2D`, in texels.
+    #[serde(rename = "maxImageDimension2D")]
     pub max_image_dimension_2d: u32,
     /// `maxColorAttachments`.
     pub max_color_attachments: u32,

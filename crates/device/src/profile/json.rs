@@ -35,13 +35,11 @@
 //! it is not known. Features are those of [`Features`] under Vulkan's names (`attachmentStoreOpNone` stands for
 //! [`Features::STORE_OP_NONE`], which is no Vulkan feature bit).
 
-use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::device::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileBlock, TileHeap};
+use super::device::{DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TileHeap};
 use crate::error::{Error, Result};
-use crate::names;
-use crate::units::{Alignment, Bytes};
+use crate::units::Bytes;
 
 /// What `format` says in a profile.
 const FORMAT: &str = "tileheap-profile";
@@ -109,67 +107,19 @@ struct ProfileJson {
     name: String,
     #[serde(default)]
     source: String,
-    memory_heaps: Vec<HeapJson>,
-    memory_types: Vec<TypeJson>,
+    memory_heaps: Vec<MemoryHeap>,
+    memory_types: Vec<MemoryType>,
+    /// Its size is that of its heap.
     #[serde(default)]
-    tile: Option<TileJson>,
+    tile: Option<TileHeap>,
     #[serde(default)]
     gmem: Bytes,
-    limits: LimitsJson,
+    limits: Limits,
     features: Vec<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct HeapJson {
-    size: Bytes,
-    #[serde(with = "names::bits")]
-    flags: vk::MemoryHeapFlags,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct TypeJson {
-    #[serde(with = "names::bits")]
-    property_flags: vk::MemoryPropertyFlags,
-    heap_index: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct TileJson {
-    heap_index: u32,
-    memory_type_index: u32,
-    queue_submit_boundary: bool,
-    tile_buffer_transfers: bool,
-    block: BlockJson,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct BlockJson {
-    bytes: Alignment,
-    rows: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct LimitsJson {
-    buffer_image_granularity: Alignment,
-    max_memory_allocation_size: Bytes,
-    #[serde(rename = "maxImageDimension2D")]
-    max_image_dimension_2d: u32,
-    max_color_attachments: u32,
 }
 
 impl ProfileJson {
     fn new(profile: &DeviceProfile) -> ProfileJson {
-        let Limits {
-            buffer_image_granularity,
-            max_allocation,
-            max_image_dimension_2d,
-            max_color_attachments,
-        } = profile.limits;
         let known = FEATURES
             .iter()
             .filter(|(_, feature)| profile.features.contains(*feature));
@@ -178,85 +128,32 @@ impl ProfileJson {
             version: VERSION,
             name: profile.name.clone(),
             source: profile.source.clone(),
-            memory_heaps: profile
-                .heaps
-                .iter()
-                .map(|heap| HeapJson {
-                    size: heap.size,
-                    flags: heap.flags,
-                })
-                .collect(),
-            memory_types: profile
-                .memory_types
-                .iter()
-                .map(|kind| TypeJson {
-                    property_flags: kind.flags,
-                    heap_index: kind.heap,
-                })
-                .collect(),
-            tile: profile.tile.map(|tile| TileJson {
-                heap_index: tile.heap,
-                memory_type_index: tile.memory_type,
-                queue_submit_boundary: tile.queue_submit_boundary,
-                tile_buffer_transfers: tile.buffer_transfers,
-                block: BlockJson {
-                    bytes: tile.block.bytes,
-                    rows: tile.block.rows,
-                },
-            }),
+            memory_heaps: profile.heaps.clone(),
+            memory_types: profile.memory_types.clone(),
+            tile: profile.tile,
             gmem: profile.gmem,
-            limits: LimitsJson {
-                buffer_image_granularity,
-                max_memory_allocation_size: max_allocation,
-                max_image_dimension_2d,
-                max_color_attachments,
-            },
+            limits: profile.limits,
             features: known.map(|(name, _)| (*name).to_owned()).collect(),
         }
     }
 
     fn into_profile(self) -> Result<DeviceProfile> {
-        let heaps: Vec<MemoryHeap> = self
-            .memory_heaps
-            .iter()
-            .map(|heap| MemoryHeap {
-                size: heap.size,
-                flags: heap.flags,
-            })
-            .collect();
-        let kinds = self.memory_types.iter();
-        let tile = self.tile.map(|tile| TileHeap {
-            heap: tile.heap_index,
-            memory_type: tile.memory_type_index,
+        let heaps = self.memory_heaps;
+        let tile = self.tile.map(|tile| {
             // Validation reports an index out of range.
-            size: heaps
-                .get(tile.heap_index as usize)
-                .map_or(Bytes::ZERO, |heap| heap.size),
-            queue_submit_boundary: tile.queue_submit_boundary,
-            buffer_transfers: tile.tile_buffer_transfers,
-            block: TileBlock {
-                bytes: tile.block.bytes,
-                rows: tile.block.rows,
-            },
+            let size = heaps
+                .get(tile.heap as usize)
+                .map_or(Bytes::ZERO, |heap| heap.size);
+            TileHeap { size, ..tile }
         });
         let profile = DeviceProfile {
             name: self.name,
             source: self.source,
-            memory_types: kinds
-                .map(|kind| MemoryType {
-                    flags: kind.property_flags,
-                    heap: kind.heap_index,
-                })
-                .collect(),
+            memory_types: self.memory_types,
             heaps,
             tile,
             gmem: self.gmem,
-            limits: Limits {
-                buffer_image_granularity: self.limits.buffer_image_granularity,
-                max_allocation: self.limits.max_memory_allocation_size,
-                max_image_dimension_2d: self.limits.max_image_dimension_2d,
-                max_color_attachments: self.limits.max_color_attachments,
-            },
+            limits: self.limits,
             features: features_of(&self.features)?,
         };
         profile.validate()?;
@@ -282,6 +179,8 @@ fn features_of(names: &[String]) -> Result<Features> {
 
 #[cfg(test)]
 mod tests {
+    use ash::vk;
+
     use super::*;
     use crate::profile::presets::PRESETS;
 

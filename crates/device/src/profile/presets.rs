@@ -111,10 +111,7 @@ const TABLE: [Preset; 7] = [
         gmem: gmem_of(1_000_000_000),
         tile: Some(PresetHeap {
             size: Bytes(1_000_000_000),
-            block: TileBlock {
-                bytes: Alignment::new(32).unwrap(),
-                rows: 1,
-            },
+            block: block(32, 1),
             queue_submit_boundary: true,
             buffer_transfers: true,
         }),
@@ -151,10 +148,7 @@ const TABLE: [Preset; 7] = [
         gmem: gmem_of(16 << 20),
         tile: Some(PresetHeap {
             size: Bytes::mib(16),
-            block: TileBlock {
-                bytes: Alignment::new(4096).unwrap(),
-                rows: 32,
-            },
+            block: block(4096, 32),
             queue_submit_boundary: true,
             buffer_transfers: true,
         }),
@@ -177,10 +171,14 @@ pub const PRESETS: [&str; TABLE.len()] = {
 };
 
 /// The tile block of the one device that was read: its alignment, and rows that explain both sizes it reported.
-const BLOCK: TileBlock = TileBlock {
-    bytes: Alignment::new(12_288).unwrap(),
-    rows: 32,
-};
+const BLOCK: TileBlock = block(12_288, 32);
+
+const fn block(bytes: u64, rows: u32) -> TileBlock {
+    TileBlock {
+        bytes: Alignment::new(bytes).unwrap(),
+        rows,
+    }
+}
 
 /// Blocks of tile heap for every 1,024 blocks of GMEM on the one device that was read: 680 of 1,024, or 66.4 %.
 const HEAP_BLOCKS_PER_1024: u64 = 680;
@@ -288,54 +286,27 @@ impl DeviceProfile {
 /// Source: the reading in the presets' table; Vulkan specification, "Device Memory" (the order of memory types).
 fn adreno(preset: &Preset, tile: &PresetHeap) -> DeviceProfile {
     use vk::MemoryPropertyFlags as P;
-    let local = vk::MemoryHeapFlags::DEVICE_LOCAL;
     let mapped = P::DEVICE_LOCAL | P::HOST_VISIBLE;
+    let heap = |size, flags| MemoryHeap {
+        size,
+        flags: vk::MemoryHeapFlags::DEVICE_LOCAL | flags,
+    };
+    let none = vk::MemoryHeapFlags::empty();
+    let kind = |flags, heap| MemoryType { flags, heap };
     DeviceProfile {
-        name: preset.name.to_owned(),
-        source: preset.source.to_owned(),
         heaps: vec![
-            MemoryHeap {
-                size: Bytes::mib(8 * 1024),
-                flags: local,
-            },
-            MemoryHeap {
-                size: Bytes::mib(256),
-                flags: local,
-            },
-            MemoryHeap {
-                size: tile.size,
-                flags: local | TILE_HEAP_FLAG,
-            },
+            heap(Bytes::mib(8 * 1024), none),
+            heap(Bytes::mib(256), none),
+            heap(tile.size, TILE_HEAP_FLAG),
         ],
         memory_types: vec![
-            MemoryType {
-                flags: P::DEVICE_LOCAL,
-                heap: 2,
-            },
-            MemoryType {
-                flags: P::DEVICE_LOCAL,
-                heap: 0,
-            },
-            MemoryType {
-                flags: mapped | P::HOST_COHERENT,
-                heap: 0,
-            },
-            MemoryType {
-                flags: mapped | P::HOST_CACHED,
-                heap: 0,
-            },
-            MemoryType {
-                flags: mapped | P::HOST_COHERENT | P::HOST_CACHED,
-                heap: 0,
-            },
-            MemoryType {
-                flags: P::DEVICE_LOCAL | P::LAZILY_ALLOCATED,
-                heap: 0,
-            },
-            MemoryType {
-                flags: P::DEVICE_LOCAL | P::PROTECTED,
-                heap: 1,
-            },
+            kind(P::DEVICE_LOCAL, 2),
+            kind(P::DEVICE_LOCAL, 0),
+            kind(mapped | P::HOST_COHERENT, 0),
+            kind(mapped | P::HOST_CACHED, 0),
+            kind(mapped | P::HOST_COHERENT | P::HOST_CACHED, 0),
+            kind(P::DEVICE_LOCAL | P::LAZILY_ALLOCATED, 0),
+            kind(P::DEVICE_LOCAL | P::PROTECTED, 1),
         ],
         tile: Some(TileHeap {
             heap: 2,
@@ -345,14 +316,8 @@ fn adreno(preset: &Preset, tile: &PresetHeap) -> DeviceProfile {
             buffer_transfers: tile.buffer_transfers,
             block: tile.block,
         }),
-        gmem: preset.gmem,
-        limits: Limits {
-            buffer_image_granularity: Alignment::ONE,
-            max_allocation: Bytes::mib(2 * 1024),
-            max_image_dimension_2d: 16_384,
-            max_color_attachments: 8,
-        },
-        features: VULKAN_1_3,
+        limits: limits(Alignment::ONE),
+        ..desktop(preset)
     }
 }
 
@@ -372,13 +337,17 @@ fn desktop(preset: &Preset) -> DeviceProfile {
         }],
         tile: None,
         gmem: preset.gmem,
-        limits: Limits {
-            buffer_image_granularity: Alignment::new(64).unwrap(),
-            max_allocation: Bytes::mib(2 * 1024),
-            max_image_dimension_2d: 16_384,
-            max_color_attachments: 8,
-        },
+        limits: limits(Alignment::new(64).unwrap()),
         features: VULKAN_1_3,
+    }
+}
+
+fn limits(buffer_image_granularity: Alignment) -> Limits {
+    Limits {
+        buffer_image_granularity,
+        max_allocation: Bytes::mib(2 * 1024),
+        max_image_dimension_2d: 16_384,
+        max_color_attachments: 8,
     }
 }
 
