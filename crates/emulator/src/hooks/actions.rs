@@ -15,16 +15,21 @@ macro_rules! field {
     }};
 }
 
-macro_rules! entry_points {
-    ($(
-        $reachable:ident $command:ident($($arg:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $(=> [$($buffer:expr),*])?;
-    )+) => {
-        recorded_commands! {$(
+macro_rules! entry_point {
+    ($reachable:ident $command:ident (
+        $($arg:ident: $type:ty),* $(,)? $(=> $($buffer:expr),+)? $(; $answer:ty)?
+    )) => {
+        recorded_commands! {
             fn $command(commands, $($arg: $type),*) $(-> $answer)? => actions |recorder| {
                 let buffers: &[vk::Buffer] = &[$($($buffer),*)?];
                 before_action(recorder, ReachableDescriptors::$reachable, buffers, stringify!($command));
             };
-        )+}
+        }
+    };
+}
+macro_rules! entry_points {
+    ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
+        $($(entry_point!($reachable $command $signature);)+)+
     };
 }
 action_commands!(entry_points);

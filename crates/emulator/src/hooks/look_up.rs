@@ -27,7 +27,7 @@ use super::queues::*;
 use super::resources::*;
 use super::tile_properties::*;
 use super::tile_shading::*;
-use crate::tables::action_commands::action_commands;
+use crate::tables::action_commands::{action_commands, action_pointer};
 use crate::tables::device_commands::{EndRendering2, RequirementsQuery, device_commands};
 use crate::tables::instance_commands::instance_commands;
 
@@ -49,12 +49,8 @@ macro_rules! hooks {
 }
 
 macro_rules! action_hooks {
-    ($(
-        $reachable:ident $command:ident($($arg:ident: $type:ty),* $(,)?) $(-> $answer:ty)? $(=> [$($buffer:expr),*])?;
-    )+) => {
-        hooks! {
-            $(tile $command: unsafe extern "system" fn(vk::CommandBuffer, $($type),*) $(-> $answer)?;)+
-        }
+    ($($reachable:ident $($command:ident)+: $signature:tt;)+) => {
+        hooks! { $($(tile $command: action_pointer!($signature);)+)+ }
     };
 }
 
