@@ -5,9 +5,9 @@ use std::ffi::c_void;
 use ash::vk::{self, Handle};
 use tileheap_device::ffi::TileMemoryBindInfoQCOM;
 use tileheap_layer::arrays::elements;
-use tileheap_layer::{call_down, entry_points};
+use tileheap_layer::call_down;
 
-use super::device::{Device, device_of};
+use super::device::{Device, device_entry_points, device_of};
 use super::plain_barriers::PlainDependencies;
 use super::recorder::{self, Recorder, recorded_commands, recording_into};
 use super::strip;
@@ -15,14 +15,13 @@ use crate::model::passes::{self, Attached, Performs, Secondary};
 use crate::model::recording::bound_inside;
 use crate::model::transitions;
 
-entry_points! {
+device_entry_points! {
     /// Forgets the pool's command buffers.
     fn vkDestroyCommandPool(
         handle: vk::Device,
         pool: vk::CommandPool,
         allocator: *const vk::AllocationCallbacks<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
+    ) |device| {
         if device.tile.is_some() && pool != vk::CommandPool::null() {
             recorder::forget_pool(handle, pool);
         }
@@ -34,8 +33,7 @@ entry_points! {
         handle: vk::Device,
         pool: vk::CommandPool,
         flags: vk::CommandPoolResetFlags,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         call_down!(device.driver.commands, vkResetCommandPool(handle, pool, flags))
     }
 
@@ -44,8 +42,7 @@ entry_points! {
         handle: vk::Device,
         info: *const vk::CommandBufferAllocateInfo<'_>,
         out: *mut vk::CommandBuffer,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         let result = call_down!(device.driver.commands, vkAllocateCommandBuffers(handle, info, out));
         if result == vk::Result::SUCCESS && device.tile.is_some() {
             // SAFETY: Valid usage: a valid structure.
@@ -63,8 +60,7 @@ entry_points! {
         pool: vk::CommandPool,
         count: u32,
         all: *const vk::CommandBuffer,
-    ) {
-        let Some(device) = device_of(handle) else { return };
+    ) |device| {
         // SAFETY: Valid usage.
         for commands in unsafe { elements(all, count) } {
             recorder::forget(*commands);
@@ -100,8 +96,7 @@ entry_points! {
     }
 
     /// Nothing to do: `vkBeginCommandBuffer` begins a new recording.
-    fn vkResetCommandBuffer(commands: vk::CommandBuffer, flags: vk::CommandBufferResetFlags) -> vk::Result {
-        let Some(device) = device_of(commands) else { return vk::Result::ERROR_UNKNOWN };
+    fn vkResetCommandBuffer(commands: vk::CommandBuffer, flags: vk::CommandBufferResetFlags) -> vk::Result |device| {
         call_down!(device.driver.commands, vkResetCommandBuffer(commands, flags))
     }
 

@@ -7,15 +7,16 @@ use ash::vk;
 use ash::vk::Handle;
 
 use tileheap_layer::arrays::elements;
-use tileheap_layer::{call_down, entry_points};
+use tileheap_layer::call_down;
 
-use super::device::device_of;
+use super::creates::creates;
+use super::device::device_entry_points;
 use crate::model::descriptors::{Set, Template};
 use crate::model::shaders;
 
 macro_rules! create_pipelines {
     ($($command:ident($info:ty $(, $operation:ident)?, |$create:ident| $stages:expr);)+) => {
-        entry_points! {$(
+        device_entry_points! {$(
             /// Remembers the descriptors that each pipeline accesses; those of a deferred operation are unknown.
             fn $command(
                 handle: vk::Device,
@@ -25,8 +26,7 @@ macro_rules! create_pipelines {
                 infos: *const $info,
                 allocator: *const vk::AllocationCallbacks<'_>,
                 out: *mut vk::Pipeline,
-            ) -> vk::Result {
-                let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+            ) -> vk::Result |device| {
                 let next = &device.driver.commands;
                 let result = call_down!(next, $command(handle, $($operation,)? cache, count, infos, allocator, out));
                 $(if $operation != vk::DeferredOperationKHR::null() {
@@ -56,34 +56,33 @@ create_pipelines! {
     });
 }
 
-entry_points! {
+creates! {
     /// Remembers the descriptors that the module accesses.
-    fn vkCreateShaderModule(
-        handle: vk::Device,
-        info: *const vk::ShaderModuleCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::ShaderModule,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        let result = call_down!(device.driver.commands, vkCreateShaderModule(handle, info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Valid usage: a valid structure.
-            let info = unsafe { &*info };
-            // SAFETY: As above; the size is a multiple of 4.
-            let words = unsafe { elements(info.p_code, (info.code_size / 4) as u32) };
-            // SAFETY: The driver has written it.
-            device.descriptors.modules.insert(unsafe { *out }.as_raw(), Arc::new(shaders::accesses(words)));
-        }
-        result
+    vkCreateShaderModule(vk::ShaderModuleCreateInfo<'_>) -> vk::ShaderModule;
+    |device, info, module| {
+        // SAFETY: Valid usage; the size is a multiple of 4.
+        let words = unsafe { elements(info.p_code, (info.code_size / 4) as u32) };
+        device.descriptors.modules.insert(module.as_raw(), Arc::new(shaders::accesses(words)));
     }
 
+    /// Remembers the layout of the update data.
+    vkCreateDescriptorUpdateTemplate(vk::DescriptorUpdateTemplateCreateInfo<'_>) -> vk::DescriptorUpdateTemplate;
+    |device, info, template| {
+        // SAFETY: Valid usage.
+        let entries =
+            unsafe { elements(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
+        let remembered = Template { entries: entries.to_vec(), point: info.pipeline_bind_point };
+        device.descriptors.templates.insert(template.as_raw(), Arc::new(remembered));
+    }
+}
+
+device_entry_points! {
     /// New sets hold nothing.
     fn vkAllocateDescriptorSets(
         handle: vk::Device,
         info: *const vk::DescriptorSetAllocateInfo<'_>,
         out: *mut vk::DescriptorSet,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         let result = call_down!(device.driver.commands, vkAllocateDescriptorSets(handle, info, out));
         if result == vk::Result::SUCCESS {
             // SAFETY: Valid usage: a valid structure.
@@ -102,8 +101,7 @@ entry_points! {
         pool: vk::DescriptorPool,
         count: u32,
         sets: *const vk::DescriptorSet,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         // SAFETY: Valid usage.
         for set in unsafe { elements(sets, count) } {
             device.descriptors.sets.remove(set.as_raw());
@@ -116,8 +114,7 @@ entry_points! {
         handle: vk::Device,
         pool: vk::DescriptorPool,
         flags: vk::DescriptorPoolResetFlags,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         device.descriptors.sets.remove_all(|set| set.pool == pool);
         call_down!(device.driver.commands, vkResetDescriptorPool(handle, pool, flags))
     }
@@ -127,8 +124,7 @@ entry_points! {
         handle: vk::Device,
         pool: vk::DescriptorPool,
         allocator: *const vk::AllocationCallbacks<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
+    ) |device| {
         device.descriptors.sets.remove_all(|set| set.pool == pool);
         call_down!(device.driver.commands, vkDestroyDescriptorPool(handle, pool, allocator));
     }
@@ -140,8 +136,7 @@ entry_points! {
         writes: *const vk::WriteDescriptorSet<'_>,
         copy_count: u32,
         copies: *const vk::CopyDescriptorSet<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
+    ) |device| {
         let sets = &device.descriptors.sets;
         // SAFETY: Valid usage.
         for write in unsafe { elements(writes, write_count) } {
@@ -159,36 +154,13 @@ entry_points! {
         call_down!(device.driver.commands, vkUpdateDescriptorSets(handle, write_count, writes, copy_count, copies));
     }
 
-    /// Remembers the layout of the update data.
-    fn vkCreateDescriptorUpdateTemplate(
-        handle: vk::Device,
-        info: *const vk::DescriptorUpdateTemplateCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::DescriptorUpdateTemplate,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        let result = call_down!(device.driver.commands, vkCreateDescriptorUpdateTemplate(handle, info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: Valid usage: a valid structure.
-            let info = unsafe { &*info };
-            // SAFETY: Valid usage.
-            let entries =
-                unsafe { elements(info.p_descriptor_update_entries, info.descriptor_update_entry_count) };
-            let template = Template { entries: entries.to_vec(), point: info.pipeline_bind_point };
-            // SAFETY: The driver has written it.
-            device.descriptors.templates.insert(unsafe { *out }.as_raw(), Arc::new(template));
-        }
-        result
-    }
-
     /// Remembers which descriptors are tile resources.
     fn vkUpdateDescriptorSetWithTemplate(
         handle: vk::Device,
         set: vk::DescriptorSet,
         template: vk::DescriptorUpdateTemplate,
         data: *const c_void,
-    ) {
-        let Some(device) = device_of(handle) else { return };
+    ) |device| {
         let known = device.descriptors.templates.get(template.as_raw());
         if let (Some(template), Some(set)) = (known, device.descriptors.sets.get(set.as_raw())) {
             // SAFETY: Valid usage: data for that template.

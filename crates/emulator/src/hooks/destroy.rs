@@ -2,16 +2,15 @@
 
 use ash::vk;
 use ash::vk::Handle;
-use tileheap_layer::{call_down, entry_points};
+use tileheap_layer::call_down;
 
-use super::device::device_of;
+use super::device::device_entry_points;
 
 macro_rules! destroys {
     ($($command:ident($type:ty): $maps:ident . $($map:ident)+;)+) => {
-        entry_points! {$(
+        device_entry_points! {$(
             /// Forgets the object, and destroys it.
-            fn $command(handle: vk::Device, object: $type, allocator: *const vk::AllocationCallbacks<'_>) {
-                let Some(device) = device_of(handle) else { return };
+            fn $command(handle: vk::Device, object: $type, allocator: *const vk::AllocationCallbacks<'_>) |device| {
                 $(device.$maps.$map.remove(object.as_raw());)+
                 call_down!(device.driver.commands, $command(handle, object, allocator));
             }

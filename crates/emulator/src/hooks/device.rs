@@ -64,6 +64,24 @@ pub(crate) fn device_of(handle: impl Handle) -> Option<Arc<Device>> {
     DEVICES.get(key as u64)
 }
 
+/// Declares entry points as `entry_points!` does. With `|device|` behind the arguments the body runs for the device of the
+/// first one; where there is none, the fallback is returned.
+macro_rules! device_entry_points {
+    ($($(#[$doc:meta])* fn $name:ident($handle:ident: $handle_type:ty $(, $arg:ident: $type:ty)* $(,)?)
+        $(-> $answer:ty)? $(|$device:ident|)? $body:block)+) => {
+        tileheap_layer::entry_points! {$(
+            $(#[$doc])*
+            fn $name($handle: $handle_type $(, $arg: $type)*) $(-> $answer)? {
+                $(let Some($device) = $crate::hooks::device::device_of($handle) else {
+                    return tileheap_layer::guard::Fallback::fallback();
+                };)?
+                $body
+            }
+        )+}
+    };
+}
+pub(crate) use device_entry_points;
+
 /// Bytes of the tile heap that this process has allocated on a physical device. Objects share their bytes, so they are those of
 /// the largest.
 pub(crate) fn allocated_of_heap(physical: vk::PhysicalDevice) -> u64 {

@@ -7,10 +7,10 @@ use ash::vk::Handle;
 use tileheap_device::ffi::TileMemoryRequirementsQCOM;
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::arrays::elements;
+use tileheap_layer::call_down;
 use tileheap_layer::chain::find_mut;
-use tileheap_layer::{call_down, entry_points};
 
-use super::device::{Device, device_of};
+use super::device::{Device, device_entry_points};
 use super::resources::{tile_buffer_needs, tile_image_needs};
 use super::strip;
 use super::tile_objects;
@@ -18,10 +18,9 @@ use crate::tables::extended_flags;
 
 macro_rules! requirements_queries {
     ($($command:ident: $info:ty;)+) => {
-        entry_points! {$(
+        device_entry_points! {$(
             /// The driver's result with its memory types remapped.
-            fn $command(handle: vk::Device, info: *const $info, out: *mut vk::MemoryRequirements2<'_>) {
-                let Some(device) = device_of(handle) else { return };
+            fn $command(handle: vk::Device, info: *const $info, out: *mut vk::MemoryRequirements2<'_>) |device| {
                 call_down!(device.driver.commands, $command(handle, info, out));
                 // SAFETY: Valid usage, and filled by the driver.
                 remap(&device, unsafe { &mut (*out).memory_requirements.memory_type_bits });
@@ -41,10 +40,9 @@ requirements_queries! {
 
 macro_rules! import_queries {
     ($($command:ident($($arg:ident: $type:ty),+) -> $out:ty;)+) => {
-        entry_points! {$(
+        device_entry_points! {$(
             /// The driver's result with its memory types remapped.
-            fn $command(handle: vk::Device, $($arg: $type,)+ out: *mut $out) -> vk::Result {
-                let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+            fn $command(handle: vk::Device, $($arg: $type,)+ out: *mut $out) -> vk::Result |device| {
                 let result = call_down!(device.driver.commands, $command(handle, $($arg,)+ out));
                 if result == vk::Result::SUCCESS {
                     // SAFETY: Filled by the driver.
@@ -72,15 +70,14 @@ import_queries! {
 
 macro_rules! binds {
     ($($one:ident($resource:ty), $several:ident($info:ty, $field:ident), $kind:ident in $map:ident;)+) => {
-        entry_points! {$(
+        device_entry_points! {$(
             /// Binds to the heap where the object is tile memory.
             fn $one(
                 handle: vk::Device,
                 resource: $resource,
                 object: vk::DeviceMemory,
                 offset: vk::DeviceSize,
-            ) -> vk::Result {
-                let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+            ) -> vk::Result |device| {
                 let known = device.resources.$map.get(resource.as_raw());
                 match tile_objects::place(&device, known, (vk::ObjectType::$kind, resource.as_raw()), object, offset) {
                     Ok(below) => call_down!(device.driver.commands, $one(handle, resource, below, offset)),
@@ -89,8 +86,7 @@ macro_rules! binds {
             }
 
             /// The same of several resources.
-            fn $several(handle: vk::Device, count: u32, infos: *const $info) -> vk::Result {
-                let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+            fn $several(handle: vk::Device, count: u32, infos: *const $info) -> vk::Result |device| {
                 // SAFETY: Valid usage.
                 let mut infos = unsafe { elements(infos, count) }.to_vec();
                 for info in &mut infos {
@@ -112,62 +108,145 @@ binds! {
     vkBindBufferMemory(vk::Buffer), vkBindBufferMemory2(vk::BindBufferMemoryInfo<'_>, buffer), BUFFER in buffers;
 }
 
+macro_rules! resource_queries {
+    ($($plain:ident($resource_type:ty), $chained:ident($info:ty, $field:ident): |$device:ident, $resource:ident| $needs:expr;)+) => {
+        device_entry_points! {$(
+            /// Remapped types, and the tile type for resources that can be placed there.
+            fn $plain(handle: vk::Device, $resource: $resource_type, out: *mut vk::MemoryRequirements) |$device| {
+                call_down!($device.driver.commands, $plain(handle, $resource, out));
+                // SAFETY: Valid usage, and filled by the driver.
+                let bits = unsafe { &mut (*out).memory_type_bits };
+                *bits = shown(&$device, *bits, $needs);
+            }
+
+            /// The same with tile requirements.
+            fn $chained(handle: vk::Device, info: *const $info, out: *mut vk::MemoryRequirements2<'_>) |$device| {
+                call_down!($device.driver.commands, $chained(handle, info, out));
+                // SAFETY: Valid usage: a valid structure.
+                let $resource = unsafe { (*info).$field };
+                // SAFETY: Filled by the driver.
+                unsafe { complete(&$device, out, $needs) };
+            }
+        )+}
+    };
+}
+resource_queries! {
+    vkGetImageMemoryRequirements(vk::Image), vkGetImageMemoryRequirements2(vk::ImageMemoryRequirementsInfo2<'_>, image):
+        |device, image| Needs {
+            tile: device.resources.images.with(image.as_raw(), |image| image.needs).flatten(),
+            is_transient: device.resources.transient_images.get(image.as_raw()).is_some(),
+        };
+    vkGetBufferMemoryRequirements(vk::Buffer), vkGetBufferMemoryRequirements2(vk::BufferMemoryRequirementsInfo2<'_>, buffer):
+        |device, buffer| Needs {
+            tile: device.resources.buffers.with(buffer.as_raw(), |buffer| buffer.needs).flatten(),
+            is_transient: false,
+        };
+}
+
+macro_rules! described_queries {
+    ($(
+        $(#[$doc:meta])* $command:ident($info:ty, $($arg:ident: $type:ty),+), strip::$strip:ident;
+        |$device:ident, $create:ident| $complete:block
+    )+) => {
+        device_entry_points! {$(
+            $(#[$doc])*
+            fn $command(handle: vk::Device, info: *const $info, $($arg: $type),+) |$device| {
+                // SAFETY: Valid usage: a valid structure.
+                let mut copy = unsafe { *info };
+                // SAFETY: As above.
+                let $create = unsafe { &*copy.p_create_info };
+                // SAFETY: As above, and it outlives the call.
+                let stripped = unsafe { strip::$strip($create) };
+                copy.p_create_info = &stripped.info;
+                call_down!($device.driver.commands, $command(handle, &copy, $($arg),+));
+                $complete
+            }
+        )+}
+    };
+}
+described_queries! {
+    /// Of an image that does not exist.
+    vkGetDeviceImageMemoryRequirements(vk::DeviceImageMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>),
+        strip::image;
+    |device, create| {
+        // SAFETY: The chain is valid.
+        let (create, stencil) = unsafe { extended_flags::image(create) };
+        // SAFETY: Filled by the driver.
+        let driver = unsafe { (*out).memory_requirements };
+        let needs = Needs {
+            tile: tile_image_needs(&device, &create, stencil, &driver),
+            is_transient: create.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT),
+        };
+        // SAFETY: As above.
+        unsafe { complete(&device, out, needs) };
+    }
+
+    /// Of a buffer that does not exist.
+    vkGetDeviceBufferMemoryRequirements(vk::DeviceBufferMemoryRequirements<'_>, out: *mut vk::MemoryRequirements2<'_>),
+        strip::buffer;
+    |device, create| {
+        // SAFETY: The chain is valid.
+        let create = unsafe { extended_flags::buffer(create) };
+        // SAFETY: Filled by the driver.
+        let driver = unsafe { (*out).memory_requirements };
+        let needs = Needs { tile: tile_buffer_needs(&device, &create, &driver), is_transient: false };
+        // SAFETY: As above.
+        unsafe { complete(&device, out, needs) };
+    }
+
+    /// Without the tile bit below.
+    vkGetDeviceImageSparseMemoryRequirements(
+        vk::DeviceImageMemoryRequirements<'_>, count: *mut u32, out: *mut vk::SparseImageMemoryRequirements2<'_>
+    ), strip::image;
+    |device, create| {}
+
+    /// Without the tile bit below.
+    vkGetDeviceImageSubresourceLayoutKHR(vk::DeviceImageSubresourceInfoKHR<'_>, out: *mut vk::SubresourceLayout2KHR<'_>),
+        strip::image;
+    |device, create| {}
+}
+
+/// What a resource needs of memory besides the driver's requirements.
+struct Needs {
+    /// Of the tile heap; `None` where it cannot be placed there.
+    tile: Option<TileRequirements>,
+    is_transient: bool,
+}
+
 /// Completes the requirements of a resource: types remapped, the tile type added, tile requirements filled.
 ///
 /// # Safety
 /// `out` is a valid structure, filled by the driver.
-unsafe fn complete(
-    device: &Device,
-    out: *mut vk::MemoryRequirements2<'_>,
-    needs: Option<TileRequirements>,
-    transient: bool,
-) {
+unsafe fn complete(device: &Device, out: *mut vk::MemoryRequirements2<'_>, needs: Needs) {
     // SAFETY: The caller's promise.
     let out = unsafe { &mut *out };
-    let bits = out.memory_requirements.memory_type_bits;
-    out.memory_requirements.memory_type_bits = shown(device, bits, needs, transient);
+    let (bits, tile_needs) = (out.memory_requirements.memory_type_bits, needs.tile);
+    out.memory_requirements.memory_type_bits = shown(device, bits, needs);
     // SAFETY: The caller's promise.
     let tile = unsafe { find_mut::<TileMemoryRequirementsQCOM<'_>>(out.p_next) };
     if let Some(tile) = tile.filter(|_| device.physical.emulation.is_some()) {
-        tile.size = needs.map_or(0, |needs| needs.size.0);
-        tile.alignment = needs.map_or(0, |needs| needs.alignment.get());
+        tile.size = tile_needs.map_or(0, |needs| needs.size.0);
+        tile.alignment = tile_needs.map_or(0, |needs| needs.alignment.get());
     }
 }
 
-fn shown(device: &Device, driver: u32, needs: Option<TileRequirements>, transient: bool) -> u32 {
-    let lazy = if transient { device.lazy_bits(driver) } else { 0 };
-    device.shown_bits(driver) | device.tile_bit(needs) | lazy
+fn shown(device: &Device, driver: u32, needs: Needs) -> u32 {
+    let lazy = if needs.is_transient {
+        device.lazy_bits(driver)
+    } else {
+        0
+    };
+    device.shown_bits(driver) | device.tile_bit(needs.tile) | lazy
 }
 
-fn image_needs(device: &Device, image: vk::Image) -> Option<TileRequirements> {
-    device
-        .resources
-        .images
-        .with(image.as_raw(), |image| image.needs)
-        .flatten()
-}
-
-fn buffer_needs(device: &Device, buffer: vk::Buffer) -> Option<TileRequirements> {
-    device
-        .resources
-        .buffers
-        .with(buffer.as_raw(), |buffer| buffer.needs)
-        .flatten()
-}
-
-fn is_transient(device: &Device, image: vk::Image) -> bool {
-    device.resources.transient_images.get(image.as_raw()).is_some()
-}
-
-entry_points! {
+device_entry_points! {
     /// A tile memory object, or an allocation with its type remapped.
     fn vkAllocateMemory(
         handle: vk::Device,
         info: *const vk::MemoryAllocateInfo<'_>,
         allocator: *const vk::AllocationCallbacks<'_>,
         out: *mut vk::DeviceMemory,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+    ) -> vk::Result |device| {
         // SAFETY: Valid usage: a valid structure.
         tile_objects::allocate(&device, unsafe { &*info }, allocator, out)
     }
@@ -180,8 +259,7 @@ entry_points! {
         size: vk::DeviceSize,
         flags: vk::MemoryMapFlags,
         out: *mut *mut c_void,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_MEMORY_MAP_FAILED };
+    ) -> vk::Result |device| {
         if tile_objects::refuse_mapping(&device, object) {
             return vk::Result::ERROR_MEMORY_MAP_FAILED;
         }
@@ -193,110 +271,12 @@ entry_points! {
         handle: vk::Device,
         info: *const vk::MemoryMapInfoKHR<'_>,
         out: *mut *mut c_void,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_MEMORY_MAP_FAILED };
+    ) -> vk::Result |device| {
         // SAFETY: Valid usage: a valid structure.
         if tile_objects::refuse_mapping(&device, unsafe { (*info).memory }) {
             return vk::Result::ERROR_MEMORY_MAP_FAILED;
         }
         call_down!(device.driver.commands, vkMapMemory2KHR(handle, info, out))
-    }
-
-    /// Remapped types, and the tile type for resources that can be placed there.
-    fn vkGetImageMemoryRequirements(handle: vk::Device, image: vk::Image, out: *mut vk::MemoryRequirements) {
-        let Some(device) = device_of(handle) else { return };
-        call_down!(device.driver.commands, vkGetImageMemoryRequirements(handle, image, out));
-        // SAFETY: Valid usage, and filled by the driver.
-        let bits = unsafe { &mut (*out).memory_type_bits };
-        *bits = shown(&device, *bits, image_needs(&device, image), is_transient(&device, image));
-    }
-
-    /// The same of buffers.
-    fn vkGetBufferMemoryRequirements(handle: vk::Device, buffer: vk::Buffer, out: *mut vk::MemoryRequirements) {
-        let Some(device) = device_of(handle) else { return };
-        call_down!(device.driver.commands, vkGetBufferMemoryRequirements(handle, buffer, out));
-        // SAFETY: Valid usage, and filled by the driver.
-        let bits = unsafe { &mut (*out).memory_type_bits };
-        *bits = shown(&device, *bits, buffer_needs(&device, buffer), false);
-    }
-
-    /// The same with tile requirements.
-    fn vkGetImageMemoryRequirements2(
-        handle: vk::Device,
-        info: *const vk::ImageMemoryRequirementsInfo2<'_>,
-        out: *mut vk::MemoryRequirements2<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        call_down!(device.driver.commands, vkGetImageMemoryRequirements2(handle, info, out));
-        // SAFETY: Valid usage: a valid structure.
-        let image = unsafe { (*info).image };
-        // SAFETY: Filled by the driver.
-        unsafe { complete(&device, out, image_needs(&device, image), is_transient(&device, image)) };
-    }
-
-    /// The same of buffers.
-    fn vkGetBufferMemoryRequirements2(
-        handle: vk::Device,
-        info: *const vk::BufferMemoryRequirementsInfo2<'_>,
-        out: *mut vk::MemoryRequirements2<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        call_down!(device.driver.commands, vkGetBufferMemoryRequirements2(handle, info, out));
-        // SAFETY: Valid usage: a valid structure.
-        let buffer = unsafe { (*info).buffer };
-        // SAFETY: Filled by the driver.
-        unsafe { complete(&device, out, buffer_needs(&device, buffer), false) };
-    }
-
-    /// The same of an image that does not exist.
-    fn vkGetDeviceImageMemoryRequirements(
-        handle: vk::Device,
-        info: *const vk::DeviceImageMemoryRequirements<'_>,
-        out: *mut vk::MemoryRequirements2<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        // SAFETY: Valid usage: a valid structure.
-        let query = unsafe { &*info };
-        // SAFETY: As above.
-        let create = unsafe { &*query.p_create_info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::image(create) };
-        let mut copy = *query;
-        copy.p_create_info = &stripped.info;
-        call_down!(device.driver.commands, vkGetDeviceImageMemoryRequirements(handle, &copy, out));
-        // SAFETY: The chain is valid.
-        let (create, stencil) = unsafe { extended_flags::image(create) };
-        // SAFETY: Filled by the driver.
-        let driver = unsafe { (*out).memory_requirements };
-        let needs = tile_image_needs(&device, &create, stencil, &driver);
-        let transient = create.usage.contains(vk::ImageUsageFlags::TRANSIENT_ATTACHMENT);
-        // SAFETY: As above.
-        unsafe { complete(&device, out, needs, transient) };
-    }
-
-    /// The same of a buffer that does not exist.
-    fn vkGetDeviceBufferMemoryRequirements(
-        handle: vk::Device,
-        info: *const vk::DeviceBufferMemoryRequirements<'_>,
-        out: *mut vk::MemoryRequirements2<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        // SAFETY: Valid usage: a valid structure.
-        let query = unsafe { &*info };
-        // SAFETY: As above.
-        let create = unsafe { &*query.p_create_info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::buffer(create) };
-        let mut copy = *query;
-        copy.p_create_info = &stripped.info;
-        call_down!(device.driver.commands, vkGetDeviceBufferMemoryRequirements(handle, &copy, out));
-        // SAFETY: The chain is valid.
-        let create = unsafe { extended_flags::buffer(create) };
-        // SAFETY: Filled by the driver.
-        let driver = unsafe { (*out).memory_requirements };
-        let needs = tile_buffer_needs(&device, &create, &driver);
-        // SAFETY: As above.
-        unsafe { complete(&device, out, needs, false) };
     }
 
     /// Of video sessions.
@@ -305,8 +285,7 @@ entry_points! {
         session: vk::VideoSessionKHR,
         count: *mut u32,
         out: *mut vk::VideoSessionMemoryRequirementsKHR<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_INITIALIZATION_FAILED };
+    ) -> vk::Result |device| {
         let result = call_down!(device.driver.commands, vkGetVideoSessionMemoryRequirementsKHR(handle, session, count, out));
         if result.as_raw() >= 0 && !out.is_null() {
             // SAFETY: Valid usage.
@@ -326,8 +305,7 @@ entry_points! {
         local: u32,
         remote: u32,
         out: *mut vk::PeerMemoryFeatureFlags,
-    ) {
-        let Some(device) = device_of(handle) else { return };
+    ) |device| {
         let emulation = device.physical.emulation.as_ref();
         if emulation.is_some_and(|emulation| emulation.memory_types.tile_heap() == heap) {
             // SAFETY: Valid usage: room for one.
@@ -338,8 +316,7 @@ entry_points! {
     }
 
     /// Nothing is committed for tile memory; the emulated lazy type is committed in full.
-    fn vkGetDeviceMemoryCommitment(handle: vk::Device, object: vk::DeviceMemory, out: *mut vk::DeviceSize) {
-        let Some(device) = device_of(handle) else { return };
+    fn vkGetDeviceMemoryCommitment(handle: vk::Device, object: vk::DeviceMemory, out: *mut vk::DeviceSize) |device| {
         match tile_objects::lazy_commitment(&device, object) {
             // SAFETY: Valid usage: room for one.
             Some(bytes) => unsafe { out.write(bytes) },

@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! driver, instance, device, recorder    the state behind a handle, and how to find it
+//! creates, hook                         how entry points are declared and chosen
 //! heap_memory, submit, tile_objects     what the layer itself does below
 //! the others                            entry points by area
 //! look_up                               the entry points by name
@@ -14,6 +15,7 @@ pub(crate) mod actions;
 mod android;
 pub(crate) mod bindings;
 pub(crate) mod command_buffers;
+pub(crate) mod creates;
 pub(crate) mod descriptor_sets;
 pub(crate) mod destroy;
 pub(crate) mod device;

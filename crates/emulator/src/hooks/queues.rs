@@ -3,17 +3,16 @@
 use ash::vk;
 
 use tileheap_layer::arrays::elements;
+use tileheap_layer::call_down;
 use tileheap_layer::chain::find;
-use tileheap_layer::{call_down, entry_points};
 
-use super::device::device_of;
+use super::device::device_entry_points;
 use super::submit::{given, submit};
 use crate::model::submissions::Batch;
 
-entry_points! {
+device_entry_points! {
     /// Remembers the queue's family.
-    fn vkGetDeviceQueue(handle: vk::Device, family: u32, index: u32, out: *mut vk::Queue) {
-        let Some(device) = device_of(handle) else { return };
+    fn vkGetDeviceQueue(handle: vk::Device, family: u32, index: u32, out: *mut vk::Queue) |device| {
         call_down!(device.driver.commands, vkGetDeviceQueue(handle, family, index, out));
         if let Some(tile) = &device.tile {
             // SAFETY: The driver has written it.
@@ -22,8 +21,7 @@ entry_points! {
     }
 
     /// The same.
-    fn vkGetDeviceQueue2(handle: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, out: *mut vk::Queue) {
-        let Some(device) = device_of(handle) else { return };
+    fn vkGetDeviceQueue2(handle: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, out: *mut vk::Queue) |device| {
         call_down!(device.driver.commands, vkGetDeviceQueue2(handle, info, out));
         if let Some(tile) = &device.tile {
             // SAFETY: Valid usage: a valid structure.
@@ -39,8 +37,7 @@ entry_points! {
         count: u32,
         infos: *const vk::SubmitInfo<'_>,
         fence: vk::Fence,
-    ) -> vk::Result {
-        let Some(device) = device_of(queue) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueSubmit(queue, count, infos, fence));
         let Some(tile) = &device.tile else { return as_given() };
         // SAFETY: Valid usage.
@@ -71,8 +68,7 @@ entry_points! {
         count: u32,
         infos: *const vk::SubmitInfo2<'_>,
         fence: vk::Fence,
-    ) -> vk::Result {
-        let Some(device) = device_of(queue) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         let as_given = || call_down!(device.driver.commands, vkQueueSubmit2(queue, count, infos, fence));
         let Some(tile) = &device.tile else { return as_given() };
         // SAFETY: Valid usage.

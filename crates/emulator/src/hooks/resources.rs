@@ -7,220 +7,73 @@ use ash::vk::Handle;
 use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 use tileheap_device::profile::TileRequirements;
 use tileheap_layer::arrays::elements;
-use tileheap_layer::{call_down, entry_points};
+use tileheap_layer::call_down;
 
-use super::device::{Device, device_of};
-use super::strip;
+use super::creates::creates;
+use super::device::Device;
 use crate::model::render_passes;
 use crate::model::requirements;
 use crate::model::resources::{Framebuffer, Resource, has_two_aspects};
 use crate::tables::extended_flags;
 
-entry_points! {
+creates! {
     /// Without the tile bit below; what has it is remembered.
-    fn vkCreateImage(
-        handle: vk::Device,
-        info: *const vk::ImageCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Image,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        if device.physical.emulation.is_none() {
-            return call_down!(device.driver.commands, vkCreateImage(handle, info, allocator, out));
-        }
-        // SAFETY: Valid usage: a valid structure.
-        let info = unsafe { &*info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::image(info) };
-        let result = call_down!(device.driver.commands, vkCreateImage(handle, &stripped.info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: The chain is valid.
-            let (create, stencil) = unsafe { extended_flags::image(info) };
-            // SAFETY: The driver has written it.
-            remember_image(&device, unsafe { *out }, &create, stencil);
-        }
-        result
+    vkCreateImage(vk::ImageCreateInfo<'_>) -> vk::Image, strip::image;
+    |device, info, image| [_ in device.physical.emulation.as_ref()] {
+        // SAFETY: The chain is valid.
+        let (create, stencil) = unsafe { extended_flags::image(info) };
+        remember_image(&device, image, &create, stencil);
     }
 
     /// Without the tile bit below; what has it is remembered.
-    fn vkCreateBuffer(
-        handle: vk::Device,
-        info: *const vk::BufferCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Buffer,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        // SAFETY: Valid usage: a valid structure.
-        let info = unsafe { &*info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::buffer(info) };
-        let result = call_down!(device.driver.commands, vkCreateBuffer(handle, &stripped.info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: The chain is valid.
-            let create = unsafe { extended_flags::buffer(info) };
-            // SAFETY: The driver has written it.
-            remember_buffer(&device, unsafe { *out }, &create);
-        }
-        result
+    vkCreateBuffer(vk::BufferCreateInfo<'_>) -> vk::Buffer, strip::buffer;
+    |device, info, buffer| {
+        // SAFETY: The chain is valid.
+        remember_buffer(&device, buffer, &unsafe { extended_flags::buffer(info) });
     }
 
     /// Without the tile bit below; views of tile images are remembered.
-    fn vkCreateImageView(
-        handle: vk::Device,
-        info: *const vk::ImageViewCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::ImageView,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        // SAFETY: Valid usage: a valid structure.
-        let info = unsafe { &*info };
-        let Some(image) = device.resources.images.get(info.image.as_raw()) else {
-            return call_down!(device.driver.commands, vkCreateImageView(handle, info, allocator, out));
-        };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::image_view(info) };
-        let result = call_down!(device.driver.commands, vkCreateImageView(handle, &stripped.info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: The driver has written it.
-            device.resources.image_views.insert(unsafe { *out }.as_raw(), image);
-        }
-        result
+    vkCreateImageView(vk::ImageViewCreateInfo<'_>) -> vk::ImageView, strip::image_view;
+    |device, info, view| [image in device.resources.images.get(info.image.as_raw())] {
+        device.resources.image_views.insert(view.as_raw(), image);
     }
 
     /// Without the tile bit below; views of tile buffers are remembered.
-    fn vkCreateBufferView(
-        handle: vk::Device,
-        info: *const vk::BufferViewCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::BufferView,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        // SAFETY: Valid usage: a valid structure.
-        let info = unsafe { &*info };
-        let Some(buffer) = device.resources.buffers.get(info.buffer.as_raw()) else {
-            return call_down!(device.driver.commands, vkCreateBufferView(handle, info, allocator, out));
-        };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::buffer_view(info) };
-        let result = call_down!(device.driver.commands, vkCreateBufferView(handle, &stripped.info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: The driver has written it.
-            device.resources.buffer_views.insert(unsafe { *out }.as_raw(), buffer);
-        }
-        result
+    vkCreateBufferView(vk::BufferViewCreateInfo<'_>) -> vk::BufferView, strip::buffer_view;
+    |device, info, view| [buffer in device.resources.buffers.get(info.buffer.as_raw())] {
+        device.resources.buffer_views.insert(view.as_raw(), buffer);
     }
 
     /// Without the tile bit in attachment descriptions; which attachments are tile images is remembered.
-    fn vkCreateFramebuffer(
-        handle: vk::Device,
-        info: *const vk::FramebufferCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::Framebuffer,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        // SAFETY: Valid usage: a valid structure.
-        let info = unsafe { &*info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::framebuffer(info) };
-        let result = call_down!(device.driver.commands, vkCreateFramebuffer(handle, &stripped.info, allocator, out));
-        if result != vk::Result::SUCCESS {
-            return result;
-        }
+    vkCreateFramebuffer(vk::FramebufferCreateInfo<'_>) -> vk::Framebuffer, strip::framebuffer;
+    |device, info, framebuffer| {
         let imageless = info.flags.contains(vk::FramebufferCreateFlags::IMAGELESS);
         // SAFETY: Valid usage: views, unless it is imageless.
         let views = if imageless { &[] } else { unsafe { elements(info.p_attachments, info.attachment_count) } };
         let attachments: Vec<_> = views.iter().map(|view| device.resources.image_views.get(view.as_raw())).collect();
-        let remembered = imageless || device.enabled.tile_properties || attachments.iter().any(Option::is_some);
-        if remembered {
-            let framebuffer = Framebuffer {
+        if imageless || device.enabled.tile_properties || attachments.iter().any(Option::is_some) {
+            let remembered = Framebuffer {
                 attachments,
                 imageless,
                 extent: vk::Extent2D { width: info.width, height: info.height },
                 render_pass: info.render_pass.as_raw(),
             };
-            // SAFETY: The driver has written it.
-            device.resources.framebuffers.insert(unsafe { *out }.as_raw(), Arc::new(framebuffer));
+            device.resources.framebuffers.insert(framebuffer.as_raw(), Arc::new(remembered));
         }
-        result
     }
 
     /// Without the layer's structures below; what it does to attachments is remembered.
-    fn vkCreateRenderPass(
-        handle: vk::Device,
-        info: *const vk::RenderPassCreateInfo<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::RenderPass,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        // SAFETY: Valid usage: a valid structure.
-        let info = unsafe { &*info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::render_pass(info) };
-        let result = call_down!(device.driver.commands, vkCreateRenderPass(handle, &stripped.info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: The create info is valid.
-            let pass = unsafe { render_passes::read(info) };
-            // SAFETY: The driver has written it.
-            device.resources.render_passes.insert(unsafe { *out }.as_raw(), Arc::new(pass));
-        }
-        result
+    vkCreateRenderPass(vk::RenderPassCreateInfo<'_>) -> vk::RenderPass, strip::render_pass;
+    |device, info, pass| {
+        // SAFETY: The create info is valid.
+        device.resources.render_passes.insert(pass.as_raw(), Arc::new(unsafe { render_passes::read(info) }));
     }
 
     /// The same.
-    fn vkCreateRenderPass2(
-        handle: vk::Device,
-        info: *const vk::RenderPassCreateInfo2<'_>,
-        allocator: *const vk::AllocationCallbacks<'_>,
-        out: *mut vk::RenderPass,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
-        // SAFETY: Valid usage: a valid structure.
-        let info = unsafe { &*info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::render_pass2(info) };
-        let result = call_down!(device.driver.commands, vkCreateRenderPass2(handle, &stripped.info, allocator, out));
-        if result == vk::Result::SUCCESS {
-            // SAFETY: The create info is valid.
-            let pass = unsafe { render_passes::read2(info) };
-            // SAFETY: The driver has written it.
-            device.resources.render_passes.insert(unsafe { *out }.as_raw(), Arc::new(pass));
-        }
-        result
-    }
-
-    /// Without the tile bit below.
-    fn vkGetDeviceImageSparseMemoryRequirements(
-        handle: vk::Device,
-        info: *const vk::DeviceImageMemoryRequirements<'_>,
-        count: *mut u32,
-        out: *mut vk::SparseImageMemoryRequirements2<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        // SAFETY: Valid usage: a valid structure.
-        let mut copy = unsafe { *info };
-        // SAFETY: As above.
-        let create = unsafe { &*copy.p_create_info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::image(create) };
-        copy.p_create_info = &stripped.info;
-        call_down!(device.driver.commands, vkGetDeviceImageSparseMemoryRequirements(handle, &copy, count, out));
-    }
-
-    /// Without the tile bit below.
-    fn vkGetDeviceImageSubresourceLayoutKHR(
-        handle: vk::Device,
-        info: *const vk::DeviceImageSubresourceInfoKHR<'_>,
-        out: *mut vk::SubresourceLayout2KHR<'_>,
-    ) {
-        let Some(device) = device_of(handle) else { return };
-        // SAFETY: Valid usage: a valid structure.
-        let mut copy = unsafe { *info };
-        // SAFETY: As above.
-        let create = unsafe { &*copy.p_create_info };
-        // SAFETY: As above, and it outlives the call.
-        let stripped = unsafe { strip::image(create) };
-        copy.p_create_info = &stripped.info;
-        call_down!(device.driver.commands, vkGetDeviceImageSubresourceLayoutKHR(handle, &copy, out));
+    vkCreateRenderPass2(vk::RenderPassCreateInfo2<'_>) -> vk::RenderPass, strip::render_pass2;
+    |device, info, pass| {
+        // SAFETY: The create info is valid.
+        device.resources.render_passes.insert(pass.as_raw(), Arc::new(unsafe { render_passes::read2(info) }));
     }
 }
 

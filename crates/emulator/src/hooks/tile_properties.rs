@@ -5,20 +5,18 @@ use ash::vk::Handle;
 use tileheap_device::profile::binning::binning;
 
 use tileheap_layer::arrays::{elements, write_array};
-use tileheap_layer::entry_points;
 
-use super::device::{Device, device_of};
+use super::device::{Device, device_entry_points};
 use crate::model::render_passes::declared_size;
 
-entry_points! {
+device_entry_points! {
     /// The tiles of each subpass.
     fn vkGetFramebufferTilePropertiesQCOM(
         handle: vk::Device,
         framebuffer: vk::Framebuffer,
         count: *mut u32,
         out: *mut vk::TilePropertiesQCOM<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         let resources = &device.resources;
         let framebuffer = resources.framebuffers.get(framebuffer.as_raw());
         let pass = framebuffer.as_ref().and_then(|framebuffer| resources.render_passes.get(framebuffer.render_pass));
@@ -48,8 +46,7 @@ entry_points! {
         handle: vk::Device,
         info: *const vk::RenderingInfo<'_>,
         out: *mut vk::TilePropertiesQCOM<'_>,
-    ) -> vk::Result {
-        let Some(device) = device_of(handle) else { return vk::Result::ERROR_UNKNOWN };
+    ) -> vk::Result |device| {
         // SAFETY: Valid usage: a valid structure.
         let info = unsafe { &*info };
         // SAFETY: As above.
