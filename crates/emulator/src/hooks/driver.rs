@@ -16,3 +16,12 @@ pub(crate) struct Driver {
     /// Buffers can have addresses, so memory must be allocated for that.
     pub(crate) buffer_device_address: bool,
 }
+
+/// What a command of the driver creates: it writes the handle.
+///
+/// # Errors
+/// The driver's.
+pub(crate) fn created<T: Default>(create: impl FnOnce(&mut T) -> vk::Result) -> Result<T, vk::Result> {
+    let mut handle = T::default();
+    create(&mut handle).result_with_success(handle)
+}

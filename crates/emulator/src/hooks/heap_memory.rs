@@ -6,6 +6,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::ptr::null;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use ash::vk;
@@ -13,7 +14,7 @@ use ash::vk::Handle;
 
 use tileheap_layer::call_down;
 
-use super::driver::Driver;
+use super::driver::{Driver, created};
 use crate::model::heap::Heap;
 
 /// What undefined contents become: magenta as RGBA8, and not a number as a float.
@@ -103,12 +104,7 @@ impl HeapMemory {
 
     fn make(&self, driver: &Driver) -> Result<Made, vk::Result> {
         let memory_type = self.memory_type().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        let buffer = create_buffer(driver, self.heap.guard() + 4)?;
-        let mut needs = vk::MemoryRequirements::default();
-        call_down!(
-            driver.commands,
-            vkGetBufferMemoryRequirements(driver.handle, buffer, &mut needs)
-        );
+        let (buffer, needs) = create_buffer(driver, self.heap.guard() + 4)?;
         // Room for what a driver adds to the end of an image.
         let bytes = needs.size.next_multiple_of(0x1_0000);
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
@@ -118,36 +114,24 @@ impl HeapMemory {
         if driver.buffer_device_address {
             info = info.push_next(&mut flags);
         }
+        let next = &driver.commands;
         let mut memory = vk::DeviceMemory::null();
-        let allocated = call_down!(
-            driver.commands,
-            vkAllocateMemory(driver.handle, &info, std::ptr::null(), &mut memory)
-        );
-        let bound = match allocated {
-            vk::Result::SUCCESS => call_down!(
-                driver.commands,
-                vkBindBufferMemory(driver.handle, buffer, memory, 0)
-            ),
-            error => error,
-        };
-        if bound == vk::Result::SUCCESS {
-            return Ok(Made {
-                memory,
-                buffer,
-                bytes,
-            });
+        let allocated = call_down!(next, vkAllocateMemory(driver.handle, &info, null(), &mut memory));
+        let bound = allocated
+            .result()
+            .and_then(|()| call_down!(next, vkBindBufferMemory(driver.handle, buffer, memory, 0)).result());
+        if let Err(error) = bound {
+            call_down!(next, vkDestroyBuffer(driver.handle, buffer, null()));
+            if memory != vk::DeviceMemory::null() {
+                call_down!(next, vkFreeMemory(driver.handle, memory, null()));
+            }
+            return Err(error);
         }
-        call_down!(
-            driver.commands,
-            vkDestroyBuffer(driver.handle, buffer, std::ptr::null())
-        );
-        if memory != vk::DeviceMemory::null() {
-            call_down!(
-                driver.commands,
-                vkFreeMemory(driver.handle, memory, std::ptr::null())
-            );
-        }
-        Err(bound)
+        Ok(Made {
+            memory,
+            buffer,
+            bytes,
+        })
     }
 
     /// Records a command that does nothing, so that the barrier which follows is not the first command.
@@ -240,21 +224,13 @@ impl HeapMemory {
     pub(crate) fn destroy(&self, driver: &Driver) {
         let mut poisoners = self.poisoners.lock().unwrap_or_else(PoisonError::into_inner);
         poisoners.commands.clear();
+        let next = &driver.commands;
         for (_, pool) in poisoners.pools.drain() {
-            call_down!(
-                driver.commands,
-                vkDestroyCommandPool(driver.handle, pool, std::ptr::null())
-            );
+            call_down!(next, vkDestroyCommandPool(driver.handle, pool, null()));
         }
         if let Some(made) = self.made.get() {
-            call_down!(
-                driver.commands,
-                vkDestroyBuffer(driver.handle, made.buffer, std::ptr::null())
-            );
-            call_down!(
-                driver.commands,
-                vkFreeMemory(driver.handle, made.memory, std::ptr::null())
-            );
+            call_down!(next, vkDestroyBuffer(driver.handle, made.buffer, null()));
+            call_down!(next, vkFreeMemory(driver.handle, made.memory, null()));
         }
     }
 }
@@ -268,64 +244,39 @@ enum Order {
 fn barrier(driver: &Driver, commands: vk::CommandBuffer, accesses: vk::AccessFlags, order: Order) {
     let everything = vk::PipelineStageFlags::ALL_COMMANDS;
     let (fill, writes) = (vk::PipelineStageFlags::TRANSFER, vk::AccessFlags::TRANSFER_WRITE);
-    let (from, to, barrier) = match order {
-        Order::BeforeFill => (
-            everything,
-            fill,
-            vk::MemoryBarrier::default()
-                .src_access_mask(accesses)
-                .dst_access_mask(writes),
-        ),
-        Order::AfterFill => (
-            fill,
-            everything,
-            vk::MemoryBarrier::default()
-                .src_access_mask(writes)
-                .dst_access_mask(accesses),
-        ),
+    let ((from, written), (to, awaited)) = match order {
+        Order::BeforeFill => ((everything, accesses), (fill, writes)),
+        Order::AfterFill => ((fill, writes), (everything, accesses)),
     };
-    let none = vk::DependencyFlags::empty();
+    let barrier = vk::MemoryBarrier::default()
+        .src_access_mask(written)
+        .dst_access_mask(awaited);
+    let (next, none) = (&driver.commands, vk::DependencyFlags::empty());
     call_down!(
-        driver.commands,
-        vkCmdPipelineBarrier(
-            commands,
-            from,
-            to,
-            none,
-            1,
-            &barrier,
-            0,
-            std::ptr::null(),
-            0,
-            std::ptr::null()
-        )
+        next,
+        vkCmdPipelineBarrier(commands, from, to, none, 1, &barrier, 0, null(), 0, null())
     );
 }
 
-fn create_buffer(driver: &Driver, size: u64) -> Result<vk::Buffer, vk::Result> {
+/// A buffer for the layer's own use, and its memory requirements.
+fn create_buffer(driver: &Driver, size: u64) -> Result<(vk::Buffer, vk::MemoryRequirements), vk::Result> {
     let info = vk::BufferCreateInfo::default()
         .size(size)
         .usage(vk::BufferUsageFlags::TRANSFER_DST | vk::BufferUsageFlags::STORAGE_BUFFER);
-    let mut buffer = vk::Buffer::null();
-    match call_down!(
-        driver.commands,
-        vkCreateBuffer(driver.handle, &info, std::ptr::null(), &mut buffer)
-    ) {
-        vk::Result::SUCCESS => Ok(buffer),
-        error => Err(error),
-    }
+    let next = &driver.commands;
+    let buffer = created(|out| call_down!(next, vkCreateBuffer(driver.handle, &info, null(), out)))?;
+    let mut needs = vk::MemoryRequirements::default();
+    call_down!(
+        next,
+        vkGetBufferMemoryRequirements(driver.handle, buffer, &mut needs)
+    );
+    Ok((buffer, needs))
 }
 
 fn create_pool(driver: &Driver, family: u32) -> Result<vk::CommandPool, vk::Result> {
     let info = vk::CommandPoolCreateInfo::default().queue_family_index(family);
-    let mut pool = vk::CommandPool::null();
-    match call_down!(
-        driver.commands,
-        vkCreateCommandPool(driver.handle, &info, std::ptr::null(), &mut pool)
-    ) {
-        vk::Result::SUCCESS => Ok(pool),
-        error => Err(error),
-    }
+    let next = &driver.commands;
+    created(|out| call_down!(next, vkCreateCommandPool(driver.handle, &info, null(), out)))
 }
 
 fn allocate_commands(driver: &Driver, pool: vk::CommandPool) -> Result<vk::CommandBuffer, vk::Result> {
@@ -333,14 +284,9 @@ fn allocate_commands(driver: &Driver, pool: vk::CommandPool) -> Result<vk::Comma
         .command_pool(pool)
         .level(vk::CommandBufferLevel::PRIMARY)
         .command_buffer_count(1);
-    let mut commands = vk::CommandBuffer::null();
-    match call_down!(
-        driver.commands,
-        vkAllocateCommandBuffers(driver.handle, &info, &mut commands)
-    ) {
-        vk::Result::SUCCESS => {}
-        error => return Err(error),
-    }
+    let next = &driver.commands;
+    let commands: vk::CommandBuffer =
+        created(|out| call_down!(next, vkAllocateCommandBuffers(driver.handle, &info, out)))?;
     if let Some(set) = driver.set_loader_data {
         // SAFETY: The loader's callback, for a handle that the layer has just created.
         let set = unsafe { set(driver.handle, commands.as_raw() as *mut std::ffi::c_void) };
@@ -353,24 +299,15 @@ fn allocate_commands(driver: &Driver, pool: vk::CommandPool) -> Result<vk::Comma
 }
 
 fn free_commands(driver: &Driver, pool: vk::CommandPool, commands: vk::CommandBuffer) {
-    call_down!(
-        driver.commands,
-        vkFreeCommandBuffers(driver.handle, pool, 1, &commands)
-    );
+    let next = &driver.commands;
+    call_down!(next, vkFreeCommandBuffers(driver.handle, pool, 1, &commands));
 }
 
 /// Finds a device local memory type that a buffer, a color image and a depth image accept.
 fn probe(driver: &Driver, types: &[vk::MemoryType]) -> Result<Option<u32>, vk::Result> {
-    let buffer = create_buffer(driver, 4096)?;
-    let mut needs = vk::MemoryRequirements::default();
-    call_down!(
-        driver.commands,
-        vkGetBufferMemoryRequirements(driver.handle, buffer, &mut needs)
-    );
-    call_down!(
-        driver.commands,
-        vkDestroyBuffer(driver.handle, buffer, std::ptr::null())
-    );
+    let next = &driver.commands;
+    let (buffer, mut needs) = create_buffer(driver, 4096)?;
+    call_down!(next, vkDestroyBuffer(driver.handle, buffer, null()));
     let mut bits = needs.memory_type_bits;
     let shapes = [
         (vk::Format::R8G8B8A8_UNORM, vk::ImageUsageFlags::COLOR_ATTACHMENT),
@@ -392,20 +329,12 @@ fn probe(driver: &Driver, types: &[vk::MemoryType]) -> Result<Option<u32>, vk::R
             .array_layers(1)
             .samples(vk::SampleCountFlags::TYPE_1)
             .usage(attachment | vk::ImageUsageFlags::SAMPLED);
-        let mut image = vk::Image::null();
-        let made = call_down!(
-            driver.commands,
-            vkCreateImage(driver.handle, &info, std::ptr::null(), &mut image)
-        );
-        made.result()?;
+        let image = created(|out| call_down!(next, vkCreateImage(driver.handle, &info, null(), out)))?;
         call_down!(
-            driver.commands,
+            next,
             vkGetImageMemoryRequirements(driver.handle, image, &mut needs)
         );
-        call_down!(
-            driver.commands,
-            vkDestroyImage(driver.handle, image, std::ptr::null())
-        );
+        call_down!(next, vkDestroyImage(driver.handle, image, null()));
         bits &= needs.memory_type_bits;
     }
     let usable = |index: &usize| {

@@ -48,6 +48,24 @@ pub(crate) fn physical_of(handle: vk::PhysicalDevice) -> Option<(Arc<Instance>, 
     Some((instance, physical))
 }
 
+/// Declares entry points as `entry_points!` does, whose bodies run for the instance and the physical device of the first
+/// argument; where there is none, the fallback is returned.
+macro_rules! physical_entry_points {
+    ($($(#[$doc:meta])* fn $name:ident($handle:ident: $handle_type:ty $(, $arg:ident: $type:ty)* $(,)?)
+        $(-> $answer:ty)? |$instance:ident, $physical:ident| $body:block)+) => {
+        tileheap_layer::entry_points! {$(
+            $(#[$doc])*
+            fn $name($handle: $handle_type $(, $arg: $type)*) $(-> $answer)? {
+                let Some(($instance, $physical)) = $crate::hooks::instance::physical_of($handle) else {
+                    return tileheap_layer::guard::Fallback::fallback();
+                };
+                $body
+            }
+        )+}
+    };
+}
+pub(crate) use physical_entry_points;
+
 fn lock(listeners: &Listeners) -> MutexGuard<'_, Vec<Listener>> {
     listeners.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,69 +4,53 @@ use ash::vk;
 use tileheap_device::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
 
 use tileheap_layer::arrays::write_array;
+use tileheap_layer::call_down;
 use tileheap_layer::chain::find;
-use tileheap_layer::{call_down, entry_points};
 
 use super::device::allocated_of_heap;
-use super::instance::physical_of;
+use super::instance::physical_entry_points;
 use super::strip;
 use crate::tables::emulation::{Emulation, ImageRequest};
 use crate::tables::extended_flags;
 use crate::tables::settings::LAYER_NAME;
 
-entry_points! {
+macro_rules! completed_queries {
+    ($($(#[$doc:meta])* $command:ident($type:ty): |$handle:ident, $emulation:ident, $out:ident| $complete:expr;)+) => {
+        physical_entry_points! {$(
+            $(#[$doc])*
+            fn $command($handle: vk::PhysicalDevice, out: *mut $type) |instance, physical| {
+                call_down!(instance.next, $command($handle, out));
+                if let Some($emulation) = &physical.emulation {
+                    // SAFETY: Valid usage: a valid structure, whose chain is valid, and which the driver has filled.
+                    let $out = unsafe { &mut *out };
+                    $complete
+                }
+            }
+        )+}
+    };
+}
+completed_queries! {
     /// The driver's types and heaps, with the tile heap.
-    fn vkGetPhysicalDeviceMemoryProperties(
-        handle: vk::PhysicalDevice,
-        out: *mut vk::PhysicalDeviceMemoryProperties,
-    ) {
-        let Some((instance, physical)) = physical_of(handle) else { return };
-        call_down!(instance.next, vkGetPhysicalDeviceMemoryProperties(handle, out));
-        if let Some(emulation) = &physical.emulation {
-            // SAFETY: Valid usage: room for one.
-            unsafe { out.write(*emulation.memory_types.shown()) };
-        }
-    }
-
+    vkGetPhysicalDeviceMemoryProperties(vk::PhysicalDeviceMemoryProperties):
+        |handle, emulation, out| *out = *emulation.memory_types.shown();
     /// The same, with the heap's budget.
-    fn vkGetPhysicalDeviceMemoryProperties2(
-        handle: vk::PhysicalDevice,
-        out: *mut vk::PhysicalDeviceMemoryProperties2<'_>,
-    ) {
-        let Some((instance, physical)) = physical_of(handle) else { return };
-        call_down!(instance.next, vkGetPhysicalDeviceMemoryProperties2(handle, out));
-        if let Some(emulation) = &physical.emulation {
-            // SAFETY: Valid usage: a valid structure.
-            let out = unsafe { &mut *out };
-            // SAFETY: The chain is valid, and filled.
-            unsafe { emulation.complete_memory_properties(out, allocated_of_heap(handle)) };
-        }
-    }
-
+    vkGetPhysicalDeviceMemoryProperties2(vk::PhysicalDeviceMemoryProperties2<'_>): |handle, emulation, out| {
+        // SAFETY: The chain is valid, and filled.
+        unsafe { emulation.complete_memory_properties(out, allocated_of_heap(handle)) }
+    };
     /// The driver's features, and the layer's.
-    fn vkGetPhysicalDeviceFeatures2(handle: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceFeatures2<'_>) {
-        let Some((instance, physical)) = physical_of(handle) else { return };
-        call_down!(instance.next, vkGetPhysicalDeviceFeatures2(handle, out));
-        if physical.emulation.is_some() {
-            // SAFETY: Valid usage: a valid structure.
-            let p_next = unsafe { (*out).p_next };
-            // SAFETY: The chain is valid.
-            unsafe { Emulation::complete_features(p_next) };
-        }
-    }
-
+    vkGetPhysicalDeviceFeatures2(vk::PhysicalDeviceFeatures2<'_>): |handle, _emulation, out| {
+        // SAFETY: The chain is valid.
+        unsafe { Emulation::complete_features(out.p_next) }
+    };
     /// The driver's properties, and the layer's.
-    fn vkGetPhysicalDeviceProperties2(handle: vk::PhysicalDevice, out: *mut vk::PhysicalDeviceProperties2<'_>) {
-        let Some((instance, physical)) = physical_of(handle) else { return };
-        call_down!(instance.next, vkGetPhysicalDeviceProperties2(handle, out));
-        if let Some(emulation) = &physical.emulation {
-            // SAFETY: Valid usage: a valid structure.
-            let p_next = unsafe { (*out).p_next };
-            // SAFETY: The chain is valid.
-            unsafe { emulation.complete_properties(p_next) };
-        }
-    }
+    vkGetPhysicalDeviceProperties2(vk::PhysicalDeviceProperties2<'_>): |handle, emulation, out| {
+        // SAFETY: The chain is valid.
+        unsafe { emulation.complete_properties(out.p_next) }
+    };
+}
 
+physical_entry_points! {
     /// With the tile usage bit: what is granted, and what the driver says without the bit.
     fn vkGetPhysicalDeviceImageFormatProperties(
         handle: vk::PhysicalDevice,
@@ -76,10 +60,7 @@ entry_points! {
         usage: vk::ImageUsageFlags,
         flags: vk::ImageCreateFlags,
         out: *mut vk::ImageFormatProperties,
-    ) -> vk::Result {
-        let Some((instance, physical)) = physical_of(handle) else {
-            return vk::Result::ERROR_INITIALIZATION_FAILED;
-        };
+    ) -> vk::Result |instance, physical| {
         let request = ImageRequest { format, kind, tiling, usage, flags, ..Default::default() };
         let Some(emulation) = physical.emulation.as_ref().filter(|_| request.is_tile()) else {
             let next = &instance.next;
@@ -107,10 +88,7 @@ entry_points! {
         handle: vk::PhysicalDevice,
         info: *const vk::PhysicalDeviceImageFormatInfo2<'_>,
         out: *mut vk::ImageFormatProperties2<'_>,
-    ) -> vk::Result {
-        let Some((instance, physical)) = physical_of(handle) else {
-            return vk::Result::ERROR_INITIALIZATION_FAILED;
-        };
+    ) -> vk::Result |instance, physical| {
         // SAFETY: Valid usage: a valid structure.
         let query = unsafe { &*info };
         // SAFETY: The chain is valid.
@@ -146,8 +124,7 @@ entry_points! {
         tiling: vk::ImageTiling,
         count: *mut u32,
         out: *mut vk::SparseImageFormatProperties,
-    ) {
-        let Some((instance, physical)) = physical_of(handle) else { return };
+    ) |instance, physical| {
         if physical.emulation.is_some() && usage.contains(IMAGE_USAGE_TILE_MEMORY_BIT_QCOM) {
             // SAFETY: Vulkan's two-call idiom.
             let _ = unsafe { write_array(&[], count, out) };
@@ -166,8 +143,7 @@ entry_points! {
         info: *const vk::PhysicalDeviceSparseImageFormatInfo2<'_>,
         count: *mut u32,
         out: *mut vk::SparseImageFormatProperties2<'_>,
-    ) {
-        let Some((instance, physical)) = physical_of(handle) else { return };
+    ) |instance, physical| {
         // SAFETY: Valid usage: a valid structure.
         let query = unsafe { &*info };
         // SAFETY: The chain is valid.
@@ -185,8 +161,7 @@ entry_points! {
         handle: vk::PhysicalDevice,
         info: *const vk::PhysicalDeviceExternalBufferInfo<'_>,
         out: *mut vk::ExternalBufferProperties<'_>,
-    ) {
-        let Some((instance, physical)) = physical_of(handle) else { return };
+    ) |instance, physical| {
         // SAFETY: Valid usage: a valid structure.
         let query = unsafe { &*info };
         // SAFETY: The chain is valid.
@@ -204,10 +179,7 @@ entry_points! {
         handle: vk::PhysicalDevice,
         count: *mut u32,
         out: *mut vk::PhysicalDeviceToolProperties<'_>,
-    ) -> vk::Result {
-        let Some((instance, physical)) = physical_of(handle) else {
-            return vk::Result::ERROR_INITIALIZATION_FAILED;
-        };
+    ) -> vk::Result |instance, physical| {
         let next = &instance.next;
         // SAFETY: Valid usage.
         let room = unsafe { &mut *count };

@@ -7,7 +7,7 @@ use tileheap_layer::arrays::elements;
 use tileheap_layer::call_down;
 
 use super::device::{Device, Tile};
-use super::driver::Driver;
+use super::driver::{Driver, created};
 use super::recorder::recorder;
 use crate::model::contents::Window;
 use crate::model::submissions::{Batch, Given, Submission};
@@ -99,12 +99,11 @@ pub(crate) fn submit(
 fn create_semaphore(driver: &Driver) -> Result<vk::Semaphore, vk::Result> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
-    let mut semaphore = vk::Semaphore::null();
-    match call_down!(
-        driver.commands,
-        vkCreateSemaphore(driver.handle, &info, std::ptr::null(), &mut semaphore)
-    ) {
-        vk::Result::SUCCESS => Ok(semaphore),
-        error => Err(error),
-    }
+    let next = &driver.commands;
+    created(|out| {
+        call_down!(
+            next,
+            vkCreateSemaphore(driver.handle, &info, std::ptr::null(), out)
+        )
+    })
 }
