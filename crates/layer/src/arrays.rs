@@ -30,6 +30,30 @@ pub unsafe fn c_strings<'a>(
     names.iter().map(|name| unsafe { CStr::from_ptr(*name) })
 }
 
+/// Reads an array of the next layer in Vulkan's two-call idiom: `read` calls the command with a count and room for as many
+/// elements, or with null.
+///
+/// # Errors
+/// The command's.
+pub fn read_array<T: Clone + Default>(
+    mut read: impl FnMut(&mut u32, *mut T) -> vk::Result,
+) -> Result<Vec<T>, vk::Result> {
+    let mut all = Vec::new();
+    loop {
+        let mut count = 0;
+        read(&mut count, std::ptr::null_mut()).result()?;
+        all.resize(count as usize, T::default());
+        match read(&mut count, all.as_mut_ptr()) {
+            // There are more by now.
+            vk::Result::INCOMPLETE => {}
+            result => {
+                all.truncate(count as usize);
+                return result.result_with_success(all);
+            }
+        }
+    }
+}
+
 /// Returns an array in Vulkan's two-call idiom: the count alone where `out` is null, else as many elements as there is room for.
 ///
 /// # Safety

@@ -1,12 +1,13 @@
 //! Creates and destroys devices.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::ptr::null;
 use std::sync::Arc;
 
 use ash::vk;
 use ash::vk::{Handle, TaggedStructure};
 use tileheap_device::ffi;
-use tileheap_layer::arrays::{c_strings, elements};
+use tileheap_layer::arrays::{c_strings, elements, read_array};
 use tileheap_layer::chain::find;
 use tileheap_layer::loader::{device_data_callback, take_device_link};
 use tileheap_layer::{call_down, entry_points};
@@ -187,10 +188,8 @@ fn close(device: &Device) {
         let _ = call_down!(driver.commands, vkDeviceWaitIdle(driver.handle));
     }
     if order.semaphore != vk::Semaphore::null() {
-        call_down!(
-            driver.commands,
-            vkDestroySemaphore(driver.handle, order.semaphore, std::ptr::null())
-        );
+        let next = &driver.commands;
+        call_down!(next, vkDestroySemaphore(driver.handle, order.semaphore, null()));
     }
     tile.heap.destroy(driver);
     recorder::forget_device(driver.handle);
@@ -295,10 +294,8 @@ impl Request {
 fn has_timeline(instance: &Instance, physical: &Physical) -> bool {
     let mut timeline = vk::PhysicalDeviceTimelineSemaphoreFeatures::default();
     let mut features = vk::PhysicalDeviceFeatures2::default().push_next(&mut timeline);
-    call_down!(
-        instance.next,
-        vkGetPhysicalDeviceFeatures2(physical.handle, &mut features)
-    );
+    let next = &instance.next;
+    call_down!(next, vkGetPhysicalDeviceFeatures2(physical.handle, &mut features));
     timeline.timeline_semaphore != 0
 }
 
@@ -315,20 +312,9 @@ unsafe fn has_addresses(p_next: *const c_void) -> bool {
 
 /// Whether one of the tools below says that it validates.
 fn validation_is_below(instance: &Instance, handle: vk::PhysicalDevice) -> bool {
-    let mut count = 0;
     let next = &instance.next;
-    let counted = call_down!(
-        next,
-        vkGetPhysicalDeviceToolProperties(handle, &mut count, std::ptr::null_mut())
-    );
-    if counted != vk::Result::SUCCESS || count == 0 {
-        return false;
-    }
-    let mut tools = vec![vk::PhysicalDeviceToolProperties::default(); count as usize];
-    let listed = call_down!(
-        next,
-        vkGetPhysicalDeviceToolProperties(handle, &mut count, tools.as_mut_ptr())
-    );
+    let tools =
+        read_array(|count, out| call_down!(next, vkGetPhysicalDeviceToolProperties(handle, count, out)));
     let validates = |tool: &vk::PhysicalDeviceToolProperties<'_>| tool.layer_as_c_str() == Ok(VALIDATION);
-    listed == vk::Result::SUCCESS && tools.iter().take(count as usize).any(validates)
+    tools.is_ok_and(|tools| tools.iter().any(validates))
 }

@@ -1,7 +1,10 @@
 //! Queries a physical device, and decides whether to emulate on it.
 
+use std::ptr::null;
+
 use ash::vk;
 use tileheap_device::ffi;
+use tileheap_layer::arrays::read_array;
 use tileheap_layer::call_down;
 
 use crate::model::reporter::Reporter;
@@ -17,7 +20,13 @@ pub(crate) fn query(
     reporter: &Reporter,
     handle: vk::PhysicalDevice,
 ) -> Physical {
-    let (extensions, failure) = match driver_extensions(next, handle) {
+    let listed = read_array(|count, out| {
+        call_down!(
+            next,
+            vkEnumerateDeviceExtensionProperties(handle, null(), count, out)
+        )
+    });
+    let (extensions, failure) = match listed {
         Ok(extensions) => (extensions, None),
         Err(error) => (Vec::new(), Some(error)),
     };
@@ -44,38 +53,5 @@ pub(crate) fn query(
         extensions,
         failure,
         emulation,
-    }
-}
-
-fn driver_extensions(
-    next: &InstanceTable,
-    handle: vk::PhysicalDevice,
-) -> Result<Vec<vk::ExtensionProperties>, vk::Result> {
-    let mut extensions = Vec::new();
-    loop {
-        let mut count = 0;
-        let counted = call_down!(
-            next,
-            vkEnumerateDeviceExtensionProperties(handle, std::ptr::null(), &mut count, std::ptr::null_mut())
-        );
-        counted.result()?;
-        extensions.resize(count as usize, vk::ExtensionProperties::default());
-        let listed = call_down!(
-            next,
-            vkEnumerateDeviceExtensionProperties(
-                handle,
-                std::ptr::null(),
-                &mut count,
-                extensions.as_mut_ptr()
-            )
-        );
-        match listed {
-            vk::Result::SUCCESS => {
-                extensions.truncate(count as usize);
-                return Ok(extensions);
-            }
-            vk::Result::INCOMPLETE => {}
-            error => return Err(error),
-        }
     }
 }

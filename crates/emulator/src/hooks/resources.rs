@@ -11,6 +11,7 @@ use tileheap_layer::call_down;
 
 use super::creates::creates;
 use super::device::Device;
+use super::driver::Driver;
 use crate::model::render_passes;
 use crate::model::requirements;
 use crate::model::resources::{Framebuffer, Resource, has_two_aspects};
@@ -113,9 +114,14 @@ fn remember_image(
     }
     let mut driver = vk::MemoryRequirements::default();
     if !info.flags.contains(vk::ImageCreateFlags::DISJOINT) {
+        let Driver {
+            handle: device,
+            commands,
+            ..
+        } = &device.driver;
         call_down!(
-            device.driver.commands,
-            vkGetImageMemoryRequirements(device.driver.handle, handle, &mut driver)
+            commands,
+            vkGetImageMemoryRequirements(*device, handle, &mut driver)
         );
     }
     let resource = Resource {
@@ -144,9 +150,14 @@ fn remember_buffer(device: &Device, handle: vk::Buffer, info: &vk::BufferCreateI
         return;
     }
     let mut driver = vk::MemoryRequirements::default();
+    let Driver {
+        handle: below,
+        commands,
+        ..
+    } = &device.driver;
     call_down!(
-        device.driver.commands,
-        vkGetBufferMemoryRequirements(device.driver.handle, handle, &mut driver)
+        commands,
+        vkGetBufferMemoryRequirements(*below, handle, &mut driver)
     );
     let resource = Resource {
         object: (vk::ObjectType::BUFFER, handle.as_raw()),

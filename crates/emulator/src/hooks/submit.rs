@@ -1,5 +1,6 @@
 //! Submits what the model plans.
 
+use std::ptr::null;
 use std::sync::atomic::Ordering;
 
 use ash::vk;
@@ -100,10 +101,5 @@ fn create_semaphore(driver: &Driver) -> Result<vk::Semaphore, vk::Result> {
     let mut kind = vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE);
     let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
     let next = &driver.commands;
-    created(|out| {
-        call_down!(
-            next,
-            vkCreateSemaphore(driver.handle, &info, std::ptr::null(), out)
-        )
-    })
+    created(|out| call_down!(next, vkCreateSemaphore(driver.handle, &info, null(), out)))
 }

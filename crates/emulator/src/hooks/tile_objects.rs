@@ -8,6 +8,7 @@ use ash::vk::Handle;
 use tileheap_layer::call_down;
 
 use super::device::Device;
+use super::driver::Driver;
 use crate::model::finding::Object;
 use crate::model::placement;
 use crate::model::resources::Resource;
@@ -24,11 +25,12 @@ pub(crate) fn allocate(
     allocator: *const vk::AllocationCallbacks<'_>,
     out: *mut vk::DeviceMemory,
 ) -> vk::Result {
+    let Driver { handle, commands, .. } = &device.driver;
+    let allocate = |info: &vk::MemoryAllocateInfo<'_>| {
+        call_down!(commands, vkAllocateMemory(*handle, info, allocator, out))
+    };
     let Some(emulation) = &device.physical.emulation else {
-        return call_down!(
-            device.driver.commands,
-            vkAllocateMemory(device.driver.handle, info, allocator, out)
-        );
+        return allocate(info);
     };
     let (below, tile) = match emulation.memory_types.origin(info.memory_type_index) {
         Some(TypeOrigin::Driver(index) | TypeOrigin::Lazy(index)) => (index, false),
@@ -39,10 +41,7 @@ pub(crate) fn allocate(
     let mut copy = *info;
     copy.memory_type_index = below;
     if !tile {
-        return call_down!(
-            device.driver.commands,
-            vkAllocateMemory(device.driver.handle, &copy, allocator, out)
-        );
+        return allocate(&copy);
     }
     let heap = emulation.profile.tile.size.0;
     if info.allocation_size > heap {
@@ -61,10 +60,7 @@ pub(crate) fn allocate(
     }
     copy.allocation_size = HANDLE_BYTES;
     copy.p_next = std::ptr::null();
-    let result = call_down!(
-        device.driver.commands,
-        vkAllocateMemory(device.driver.handle, &copy, allocator, out)
-    );
+    let result = allocate(&copy);
     if result == vk::Result::SUCCESS {
         // SAFETY: The driver has written it.
         let handle = unsafe { *out };
