@@ -3,7 +3,26 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use tileheap::units::Bytes;
+
+/// Parses one of `all` by its name; help shows the names, with their descriptions where there are some.
+pub(crate) fn named<T: Copy + Send + Sync + 'static>(
+    all: impl IntoIterator<Item = T>,
+    name: fn(T) -> &'static str,
+    description: Option<fn(T) -> &'static str>,
+) -> impl TypedValueParser<Value = T> {
+    let all: Vec<T> = all.into_iter().collect();
+    let value = |one: &T| match description {
+        Some(description) => PossibleValue::new(name(*one)).help(description(*one)),
+        None => PossibleValue::new(name(*one)),
+    };
+    let values: Vec<PossibleValue> = all.iter().map(value).collect();
+    PossibleValuesParser::new(values).map(move |given| {
+        let found = all.iter().find(|one| name(**one) == given);
+        *found.expect("clap accepts known names only")
+    })
+}
 
 /// `8355840`, `18MiB`, `8.5MB`: bytes, rounded down to whole ones.
 pub(crate) fn parse_bytes(text: &str) -> Result<Bytes, String> {

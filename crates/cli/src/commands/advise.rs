@@ -36,19 +36,20 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let FrameArguments { frame, options } = &arguments.frame;
     if let Some(range) = arguments.sweep {
-        let swept = sweep(&arguments.frame, &read_text(frame, "frame")?, range)?;
+        let swept = sweep(
+            &arguments.frame,
+            &read_text(&arguments.frame.frame, "frame")?,
+            range,
+        )?;
         let output = Output::stdout();
         return match arguments.json {
             true => output.write(&documents::write(&swept)),
             false => output.write_report(&bars(&swept.points)),
         };
     }
-    let imported = arguments.frame.read_frame()?;
-    let progress = Progress::new("planning", 0);
-    let plan = options.plan(&imported, &options.read_profile()?)?;
-    progress.set_message("searching for advice");
+    let (_, plan) = arguments.frame.plan()?;
+    let progress = Progress::new("searching for advice", 0);
     let found = Advice::of(&plan)?;
     drop(progress);
     if arguments.json {

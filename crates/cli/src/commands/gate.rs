@@ -6,7 +6,6 @@ use tileheap::units::Bytes;
 use crate::error::{Error, Result};
 use crate::frames::plan::FrameArguments;
 use crate::output::Output;
-use crate::progress::Progress;
 use crate::values::{parse_bytes, parse_percent, percent};
 
 /// Fail if on-chip traffic is below a threshold
@@ -31,11 +30,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let FrameArguments { options, .. } = &arguments.frame;
-    let imported = arguments.frame.read_frame()?;
-    let progress = Progress::new("planning", 0);
-    let plan = options.plan(&imported, &options.read_profile()?)?;
-    drop(progress);
+    let (_, plan) = arguments.frame.plan()?;
     let (kept, eligible) = (plan.totals.on_chip_bytes, plan.totals.eligible_bytes);
     let (share, bytes) = (arguments.min_on_chip, arguments.min_bytes);
     let thresholds: Vec<String> = [

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueHint};
 use serde_json::{Value, json};
 use tileheap::units::Bytes;
@@ -18,7 +18,7 @@ use crate::input::{read_text_in, shown};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::table::Table;
-use crate::values::parse_bytes;
+use crate::values::{named, parse_bytes};
 
 /// Pack items with lifetimes and sizes into a block
 ///
@@ -244,14 +244,6 @@ fn strategies() -> impl TypedValueParser<Value = &'static dyn PackingStrategy> {
     let built_in = BUILT_IN
         .iter()
         .map(|strategy| strategy as &'static dyn PackingStrategy);
-    let all: Vec<&'static dyn PackingStrategy> = built_in.chain(STRATEGIES).collect();
-    let values: Vec<PossibleValue> = all
-        .iter()
-        .copied()
-        .map(|strategy| PossibleValue::new(strategy.name()).help(strategy.description()))
-        .collect();
-    PossibleValuesParser::new(values).map(move |name| {
-        let found = all.iter().copied().find(|strategy| strategy.name() == name);
-        found.expect("clap accepts known names only")
-    })
+    let all = built_in.chain(STRATEGIES);
+    named(all, PackingStrategy::name, Some(PackingStrategy::description))
 }

@@ -40,26 +40,20 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let FrameArguments { options, .. } = &arguments.frame;
-    let imported = arguments.frame.read_frame()?;
-    let profile = options.read_profile()?;
-    let progress = Progress::new("planning", 0);
-    let plan = options.plan(&imported, &profile)?;
+    let (imported, plan) = arguments.frame.plan()?;
     let output = Output::to(arguments.output.clone());
     if arguments.json {
-        let document = if arguments.advice {
-            progress.set_message("searching for advice");
-            format!("{:#}\n", advice::with_advice(&plan)?)
-        } else {
-            plan.to_json()
-        };
+        if !arguments.advice {
+            return output.write(&plan.to_json());
+        }
+        let progress = Progress::new("searching for advice", 0);
+        let document = advice::with_advice(&plan)?;
         drop(progress);
-        return output.write(&document);
+        return output.write(&format!("{document:#}\n"));
     }
-    drop(progress);
     let mut report = plan.to_string();
     append_list(&mut report, "Guessed or ignored in the file", &imported.notes);
-    if options.sizes == Sizes::Profile {
+    if arguments.frame.options.sizes == Sizes::Profile {
         append_list(
             &mut report,
             "Claims of the file that contradict the rules",

@@ -335,7 +335,7 @@ fn mark_differences(inputs: &mut [Input]) -> Vec<Table> {
             .map(|one| vec![Cell::word(one.name), value(one.old), value(one.new)]);
         Table {
             title: title.to_owned(),
-            columns: ["name", "first plan", "second plan"].map(str::to_owned).to_vec(),
+            columns: &["name", "first plan", "second plan"],
             rows: rows.collect(),
             chosen: None,
         }

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueHint};
 use tileheap_textures::scenario::Scenario;
 use tileheap_textures::trace::TraceWriter;
 
 use crate::error::{Error, Result};
 use crate::progress::Progress;
+use crate::values::named;
 
 /// Generate a trace of texture requests of a moving camera
 ///
@@ -22,7 +22,7 @@ Examples:
   tileheap trace flight --frames 2000 --seed 7 -o flight.trace")]
 pub(crate) struct Arguments {
     /// The scenario
-    #[arg(value_parser = scenarios())]
+    #[arg(value_parser = named(Scenario::ALL, Scenario::name, None))]
     scenario: Scenario,
     /// The number of frames
     #[arg(long, default_value_t = 600)]
@@ -56,9 +56,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let finished = written.and_then(|()| writer.finish());
     drop(progress);
     finished.map(drop).map_err(failed)
-}
-
-fn scenarios() -> impl TypedValueParser<Value = Scenario> {
-    PossibleValuesParser::new(Scenario::ALL.map(Scenario::name))
-        .map(|name| name.parse().expect("a known name"))
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ash::vk;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{Args, ValueEnum, ValueHint};
 use tileheap::frame::import::{self, Imported};
 use tileheap::frame::{ResourceId, Weights};
@@ -16,7 +16,8 @@ use tileheap::units::Bytes;
 use super::profile;
 use crate::error::{Error, Result};
 use crate::input::{read_text, shown};
-use crate::values::{Budget, parse_bytes, parse_extent};
+use crate::progress::Progress;
+use crate::values::{Budget, named, parse_bytes, parse_extent};
 
 /// A frame, and how it is planned.
 #[derive(Debug, Args)]
@@ -80,8 +81,17 @@ pub(crate) enum Sizes {
 }
 
 impl FrameArguments {
+    /// The frame and its plan.
+    pub(crate) fn plan(&self) -> Result<(Imported, Plan)> {
+        let imported = self.read_frame()?;
+        let profile = self.options.read_profile()?;
+        let _progress = Progress::new("planning", 0);
+        let plan = self.options.plan(&imported, &profile)?;
+        Ok((imported, plan))
+    }
+
     /// The frame, at another base extent if one is given.
-    pub(crate) fn read_frame(&self) -> Result<Imported> {
+    fn read_frame(&self) -> Result<Imported> {
         self.frame_from(&read_text(&self.frame, "frame")?, self.options.size)
     }
 
@@ -167,33 +177,23 @@ pub(crate) fn frame_from(path: &Path, text: &str, extent: Option<(u32, u32)>) ->
 }
 
 fn ladders() -> impl TypedValueParser<Value = Ladder> {
-    let values = Ladder::ALL.map(|ladder| {
-        PossibleValue::new(ladder.name()).help(match ladder {
-            Ladder::Off => "One object for all lifetimes that overlap",
-            Ladder::Auto => "Where the model estimates a lower binning cost",
-            Ladder::Always => "Wherever that binds fewer bytes",
-        })
-    });
-    PossibleValuesParser::new(values).map(|name| {
-        let known = Ladder::ALL.into_iter().find(|ladder| ladder.name() == name);
-        known.expect("clap lets no other name through")
-    })
+    let description = |ladder| match ladder {
+        Ladder::Off => "One object for all lifetimes that overlap",
+        Ladder::Auto => "Where the model estimates a lower binning cost",
+        Ladder::Always => "Wherever that binds fewer bytes",
+    };
+    named(Ladder::ALL, Ladder::name, Some(description))
 }
 
 fn strategies() -> impl TypedValueParser<Value = Strategy> {
-    let values = Strategy::ALL.map(|strategy| {
-        PossibleValue::new(strategy.name()).help(match strategy {
-            Strategy::Optimal => "Maximum savings, by a search that proves optimality or reports a bound",
-            Strategy::Greedy => "Greedy by savings per byte and step, the best of several orders",
-            Strategy::Fast => "Greedy in a single order",
-            Strategy::FirstCome => {
-                "As in the vendor's sample: in order of declaration, the whole heap always bound"
-            }
-            Strategy::Off => "No tile memory",
-        })
-    });
-    PossibleValuesParser::new(values).map(|name| {
-        let known = Strategy::ALL.into_iter().find(|strategy| strategy.name() == name);
-        known.unwrap_or_default()
-    })
+    let description = |strategy| match strategy {
+        Strategy::Optimal => "Maximum savings, by a search that proves optimality or reports a bound",
+        Strategy::Greedy => "Greedy by savings per byte and step, the best of several orders",
+        Strategy::Fast => "Greedy in a single order",
+        Strategy::FirstCome => {
+            "As in the vendor's sample: in order of declaration, the whole heap always bound"
+        }
+        Strategy::Off => "No tile memory",
+    };
+    named(Strategy::ALL, Strategy::name, Some(description))
 }

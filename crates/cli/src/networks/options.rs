@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use tileheap_baselines::tensor::pools::POOLS;
 use tileheap_pack::PackingStrategy;
 use tileheap_tensor::plan::{Offsets, StorageIds};
-use tileheap_tensor::storage::{POLICIES, policy};
+use tileheap_tensor::storage::POLICIES;
 use tileheap_tensor::{MemoryDesc, PlacementStrategy, StoragePolicy};
 
 use crate::error::{Error, Result};
-use crate::values::parse_bytes;
+use crate::values::{named, parse_bytes};
 
 /// How tensors are planned.
 #[derive(Clone, Debug)]
@@ -74,15 +74,10 @@ pub(super) fn is_pool(strategy: Strategy) -> bool {
 
 /// Storage policies by name.
 pub(crate) fn policies() -> impl TypedValueParser<Value = &'static dyn StoragePolicy> {
-    PossibleValuesParser::new(POLICIES.map(StoragePolicy::name))
-        .map(|name| policy(&name).expect("a known name"))
+    named(POLICIES, StoragePolicy::name, None)
 }
 
 /// Strategies by name.
 pub(crate) fn strategies() -> impl TypedValueParser<Value = Strategy> {
-    let names: Vec<&'static str> = all_strategies().map(PlacementStrategy::name).collect();
-    PossibleValuesParser::new(names).map(|name| {
-        let found = all_strategies().find(|strategy| strategy.name() == name);
-        found.expect("a known name")
-    })
+    named(all_strategies(), PlacementStrategy::name, None)
 }

@@ -61,9 +61,7 @@ pub(super) fn table(plan: &Value) -> Option<Table> {
         .map(|(saves, change, what)| vec![Cell::word(change), Cell::word(what), Cell::bytes(saves)]);
     let table = Table {
         title: "Advice: single changes that keep more on chip".to_owned(),
-        columns: ["change", "effect", "savings per frame"]
-            .map(str::to_owned)
-            .to_vec(),
+        columns: &["change", "effect", "savings per frame"],
         rows: rows.collect(),
         chosen: None,
     };

@@ -10,42 +10,48 @@
 //! boxes   item × steps × bytes, in a panel
 //! ```
 
+use serde::Serialize;
+
 use super::numbers::{Curve, Table};
 
 /// One drawing of memory over time, with its texts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Chart {
     pub(crate) title: String,
     /// Name and value, shown above the chart; the most important first.
-    pub(crate) facts: Vec<(String, String)>,
+    pub(crate) facts: Facts,
     pub(crate) steps: Vec<Step>,
     pub(crate) lanes: Vec<Lane>,
     /// Marked steps, with labels.
     pub(crate) marks: Vec<(usize, String)>,
+    #[serde(skip)]
     pub(crate) panels: Vec<Panel>,
     pub(crate) items: Vec<Item>,
-    /// The noun for items: `tensors`; `resources` if empty.
+    /// The noun for items: `tensors`.
     pub(crate) what: &'static str,
+    #[serde(skip)]
     pub(crate) curves: Vec<Curve>,
     pub(crate) tables: Vec<Table>,
     /// The heading of the steps' lines, and of each cell.
-    pub(crate) lines: (String, Vec<String>),
+    pub(crate) lines: (&'static str, &'static [&'static str]),
     /// Sentences below the chart.
     pub(crate) notes: Vec<String>,
 }
 
+/// Names and values.
+pub(crate) type Facts = Vec<(&'static str, String)>;
+
 /// A column.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Step {
     pub(crate) name: String,
-    /// Name and value.
-    pub(crate) facts: Vec<(String, String)>,
+    pub(crate) facts: Facts,
     /// Details shown on request; cells as in [`Chart::lines`].
     pub(crate) lines: Vec<Vec<String>>,
 }
 
 /// A row above the panels.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Lane {
     pub(crate) name: String,
     /// Disjoint, ascending.
@@ -54,13 +60,8 @@ pub(crate) struct Lane {
     pub(crate) ruled: bool,
 }
 
-/// Steps of a lane, half-open.
-#[derive(Clone, Debug)]
-pub(crate) struct LaneSpan {
-    pub(crate) first: usize,
-    pub(crate) end: usize,
-    pub(crate) name: String,
-}
+/// The first step of a part of a lane, the one after its last, and its name.
+pub(crate) type LaneSpan = (usize, usize, String);
 
 impl Lane {
     /// Joins consecutive steps of equal number and name into spans.
@@ -69,12 +70,8 @@ impl Lane {
         let mut before = None;
         for (step, part) in parts.enumerate() {
             match spans.last_mut() {
-                Some(last) if before.as_ref() == Some(&part) => last.end = step + 1,
-                _ => spans.push(LaneSpan {
-                    first: step,
-                    end: step + 1,
-                    name: part.1.clone(),
-                }),
+                Some(last) if before.as_ref() == Some(&part) => last.1 = step + 1,
+                _ => spans.push((step, step + 1, part.1.clone())),
             }
             before = Some(part);
         }
@@ -87,7 +84,7 @@ impl Lane {
 }
 
 /// A range of bytes; or rows, for resources of unknown address.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Panel {
     pub(crate) name: String,
     /// Bytes from the bottom to the top.
@@ -102,13 +99,21 @@ pub(crate) struct Panel {
 }
 
 /// Bytes of an item over steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "(usize, usize, usize, u64, u64)")]
 pub(crate) struct Area {
     pub(crate) item: usize,
     /// The first step, and the one after the last.
     pub(crate) steps: (usize, usize),
     pub(crate) offset: u64,
     pub(crate) size: u64,
+}
+
+/// As the page's script reads it.
+impl From<Area> for (usize, usize, usize, u64, u64) {
+    fn from(area: Area) -> Self {
+        (area.item, area.steps.0, area.steps.1, area.offset, area.size)
+    }
 }
 
 impl Area {
@@ -120,20 +125,21 @@ impl Area {
 }
 
 /// A resource or tensor.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Item {
     pub(crate) name: String,
     pub(crate) kind: Kind,
     /// Bytes; the largest of several placements.
     pub(crate) size: u64,
-    /// Name and value: lifetime, savings, reason, advice.
-    pub(crate) facts: Vec<(String, String)>,
+    /// Lifetime, savings, reason, advice.
+    pub(crate) facts: Facts,
     /// Placed differently in the other plan.
     pub(crate) changed: bool,
 }
 
 /// How an item is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(into = "usize")]
 pub(crate) enum Kind {
     Tile,
     Lazy,
@@ -143,6 +149,13 @@ pub(crate) enum Kind {
     Buffer,
     Texture,
     Discarded,
+}
+
+/// The index of [`Kind::ALL`].
+impl From<Kind> for usize {
+    fn from(kind: Kind) -> usize {
+        kind as usize
+    }
 }
 
 impl Kind {
@@ -222,9 +235,7 @@ impl Chart {
             if others.len() > NAMED {
                 words += &format!(" and {} more", others.len() - NAMED);
             }
-            self.items[item]
-                .facts
-                .push(("shares memory with".to_owned(), words));
+            self.items[item].facts.push(("shares memory with", words));
         }
     }
 }
@@ -272,11 +283,10 @@ mod tests {
             true,
             parts.into_iter().map(|(number, name)| (number, name.to_owned())),
         );
-        let spans: Vec<_> = lane
-            .spans
-            .iter()
-            .map(|span| (span.first, span.end, span.name.as_str()))
-            .collect();
-        assert_eq!(spans, [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")]);
+        let spans = [(0, 2, "a"), (2, 3, "b"), (3, 4, "b")];
+        assert_eq!(
+            lane.spans,
+            spans.map(|(first, end, name)| (first, end, name.to_owned()))
+        );
     }
 }

@@ -1,5 +1,7 @@
 //! Numbers that go with a chart: curves, and tables.
 
+use serde::Serialize;
+
 use super::words::amount;
 
 /// Series of numbers over an axis.
@@ -22,12 +24,13 @@ pub(crate) struct Curve {
 }
 
 /// One line of numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Series {
     pub(crate) name: String,
     /// As many as there are positions.
     pub(crate) values: Vec<u64>,
     /// Shown beside the name.
+    #[serde(skip)]
     pub(crate) note: String,
 }
 
@@ -62,17 +65,18 @@ pub(crate) enum Form {
 }
 
 /// Rows of words and numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Table {
     pub(crate) title: String,
-    pub(crate) columns: Vec<String>,
+    pub(crate) columns: &'static [&'static str],
     pub(crate) rows: Vec<Vec<Cell>>,
     /// The row that the chart draws, if any.
     pub(crate) chosen: Option<usize>,
 }
 
 /// A word, or a number with its text; numbers sort by value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub(crate) enum Cell {
     Word(String),
     Number(u64, String),

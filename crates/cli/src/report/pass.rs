@@ -13,7 +13,7 @@ pub(super) const LINES: [&str; 5] = ["when", "resource", "cause", "stages", "lay
 pub(super) fn step(pass: &Value) -> Step {
     let (bound, live) = (bytes(&pass["bound_bytes"]), bytes(&pass["live_tile_bytes"]));
     let mut facts = Vec::new();
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    let mut fact = |name, value: String| facts.push((name, value));
     fact(
         "bound",
         match pass["bound_object"].as_u64() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::chart::{Area, Chart, Lane, Panel};
+use super::chart::{Area, Chart, Facts, Lane, Panel};
 use super::fields::{bytes, list, text};
 use super::words::amount;
 use super::{advice, pass, resource};
@@ -63,7 +63,8 @@ pub(crate) fn chart(plan: &Value) -> Chart {
         lanes: lanes(plan, passes),
         panels: panels.all,
         items,
-        lines: ("Barriers".to_owned(), pass::LINES.map(str::to_owned).to_vec()),
+        what: "resources",
+        lines: ("Barriers", &pass::LINES),
         tables: advice::table(plan).into_iter().collect(),
         notes: advice::note(plan).into_iter().collect(),
         ..Chart::default()
@@ -177,12 +178,12 @@ fn lanes(plan: &Value, passes: &[Value]) -> Vec<Lane> {
     ]
 }
 
-fn facts(plan: &Value) -> Vec<(String, String)> {
+fn facts(plan: &Value) -> Facts {
     let totals = &plan["totals"];
     let total = |name: &str| amount(bytes(&totals[name]));
     let (kept, eligible) = (bytes(&totals["on_chip_bytes"]), bytes(&totals["eligible_bytes"]));
     let mut facts = Vec::new();
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    let mut fact = |name, value: String| facts.push((name, value));
     if eligible > 0 {
         fact("eligible traffic on chip", percent(kept, eligible));
     }

@@ -6,21 +6,20 @@ use super::words::amount;
 use crate::documents::Replay;
 
 pub(crate) fn chart(replay: &Replay) -> Chart {
-    let fact = |name: &str, value: String| (name.to_owned(), value);
     let mut facts = vec![
-        fact("memory budget", amount(replay.budget)),
-        fact("frames", replay.frames.to_string()),
-        fact("requests", replay.uses.to_string()),
+        ("memory budget", amount(replay.budget)),
+        ("frames", replay.frames.to_string()),
+        ("requests", replay.uses.to_string()),
     ];
     let policies = &replay.policies;
     let best = policies.iter().min_by_key(|policy| policy.traffic.mean);
     if let Some(best) = best.filter(|_| policies.len() > 1) {
         let words = format!("{}, {} per frame", best.policy, amount(best.traffic.mean));
-        facts.insert(0, fact("least traffic", words));
+        facts.insert(0, ("least traffic", words));
     }
     if let Some(bound) = replay.lower_bound {
         let words = format!("{} per frame", amount(bound.mean));
-        facts.push(fact("lower bound", words));
+        facts.push(("lower bound", words));
     }
     let path = std::path::Path::new(&replay.trace);
     let name = path
@@ -117,7 +116,7 @@ fn share(part: u64, whole: u64) -> u64 {
 }
 
 fn table(replay: &Replay) -> Table {
-    let columns = [
+    const COLUMNS: [&str; 11] = [
         "policy",
         "mean per frame",
         "p99",
@@ -150,12 +149,12 @@ fn table(replay: &Replay) -> Table {
         let levels = [bound.mean, bound.p99, bound.max];
         let mut row = vec![Cell::word("lower bound")];
         row.extend(levels.map(Cell::bytes));
-        row.resize(columns.len(), Cell::word(""));
+        row.resize(COLUMNS.len(), Cell::word(""));
         rows.push(row);
     }
     Table {
         title: "Policies".to_owned(),
-        columns: columns.map(str::to_owned).to_vec(),
+        columns: &COLUMNS,
         rows,
         chosen: None,
     }

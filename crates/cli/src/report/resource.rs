@@ -19,7 +19,7 @@ pub(super) fn item(passes: &BTreeMap<&str, &Value>, resource: &Value, advice: Op
     };
     let size = places.iter().map(|place| bytes(&place["size"])).max();
     let mut facts = Vec::new();
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    let mut fact = |name, value: String| facts.push((name, value));
     if !places.is_empty() {
         fact("lifetime", lifetime(places));
     }

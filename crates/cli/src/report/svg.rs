@@ -125,10 +125,7 @@ fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
         escaped(&lane.name)
     );
     for span in &lane.spans {
-        let (x, wide) = (
-            LEFT + column * span.first as f64,
-            column * (span.end - span.first) as f64,
-        );
+        let (x, wide) = (LEFT + column * span.0 as f64, column * (span.1 - span.0) as f64);
         *out += &format!(
             "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"3\" fill=\"#e9e9ef\"/>\n",
             x + 1.0,
@@ -142,7 +139,7 @@ fn draw_lane(out: &mut String, lane: &Lane, y: f64, column: f64) {
                 "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
                 x + 6.0,
                 y + 12.5,
-                escaped(&cut(&span.name, room))
+                escaped(&cut(&span.2, room))
             );
         }
     }
@@ -155,7 +152,7 @@ fn draw_rules(out: &mut String, chart: &Chart, (top, end): (f64, f64), column: f
     for (index, lane) in ruled.enumerate().collect::<Vec<_>>().into_iter().rev() {
         let ink = if index == 0 { "#c0392b" } else { "#88888f" };
         for span in lane.spans.iter().skip(1) {
-            let x = LEFT + column * span.first as f64;
+            let x = LEFT + column * span.0 as f64;
             *out += &format!(
                 "<line x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{top:.1}\" y2=\"{end:.1}\" stroke=\"{ink}\" stroke-dasharray=\"5 3\"/>\n"
             );

@@ -1,7 +1,7 @@
 //! A tensor plan as a chart: memories over steps, the tensors live at the peak, and the bytes of every strategy, from the JSON of
 //! `tileheap tensors`.
 
-use super::chart::{Area, Chart, Item, Kind, Panel, Step};
+use super::chart::{Area, Chart, Facts, Item, Kind, Panel, Step};
 use super::numbers::{Cell, Curve, Form, Series, Table};
 use super::words::amount;
 use crate::documents::{Compared, Memory, Region, Tensor, Tensors};
@@ -13,10 +13,7 @@ pub(crate) fn chart(plan: &Tensors) -> Chart {
             .steps
             .get(step)
             .map_or_else(|| step.to_string(), String::clone),
-        facts: vec![
-            ("step".to_owned(), step.to_string()),
-            ("live".to_owned(), amount(live)),
-        ],
+        facts: vec![("step", step.to_string()), ("live", amount(live))],
         lines: Vec::new(),
     });
     let steps: Vec<Step> = steps.collect();
@@ -112,26 +109,19 @@ fn lifetimes(tensor: &Tensor) -> impl Iterator<Item = (usize, usize)> {
     tensor.lifetimes.iter().copied().filter(|span| span.0 < span.1)
 }
 
-fn facts(plan: &Tensors) -> Vec<(String, String)> {
+fn facts(plan: &Tensors) -> Facts {
     let (tensors, live) = (&plan.tensors, &plan.live_bytes);
     let placed = tensors.iter().filter(|tensor| !tensor.regions.is_empty());
     let naive: u64 = placed.map(|tensor| tensor.size).sum();
-    let mut facts = vec![
-        ("bytes".to_owned(), amount(plan.size)),
-        (
-            "lower bound".to_owned(),
-            bound_in_words(plan.size, plan.lower_bound),
-        ),
-    ];
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-    fact("without aliasing", amount(naive));
-    fact(
-        "live at the peak",
-        amount(live.iter().copied().max().unwrap_or(0)),
-    );
-    fact("tensors", format!("{} over {} steps", tensors.len(), live.len()));
-    fact("strategy", format!("{}, storage {}", plan.strategy, plan.policy));
-    facts
+    let most = live.iter().copied().max().unwrap_or(0);
+    vec![
+        ("bytes", amount(plan.size)),
+        ("lower bound", bound_in_words(plan.size, plan.lower_bound)),
+        ("without aliasing", amount(naive)),
+        ("live at the peak", amount(most)),
+        ("tensors", format!("{} over {} steps", tensors.len(), live.len())),
+        ("strategy", format!("{}, storage {}", plan.strategy, plan.policy)),
+    ]
 }
 
 fn bound_in_words(size: u64, bound: u64) -> String {
@@ -157,7 +147,7 @@ fn item(plan: &Tensors, tensor: &Tensor, steps: &[Step]) -> Item {
         _ => Kind::Buffer,
     };
     let mut facts = Vec::new();
-    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    let mut fact = |name, value: String| facts.push((name, value));
     let step = |index: usize| steps.get(index).map_or(String::new(), |step| at(index, step));
     for (first, end) in lifetimes(tensor).take(4) {
         let lifetime = if first + 1 == end {
@@ -232,9 +222,7 @@ fn live_at_peak(plan: &Tensors, steps: &[Step]) -> Table {
     let name = steps.get(peak).map_or(String::new(), |step| at(peak, step));
     Table {
         title: format!("Live at the peak, {name}"),
-        columns: ["tensor", "size", "memory", "offset", "storage"]
-            .map(str::to_owned)
-            .to_vec(),
+        columns: &["tensor", "size", "memory", "offset", "storage"],
         rows: rows.collect(),
         chosen: None,
     }
@@ -289,9 +277,7 @@ fn table_of_pools(panels: &[Panel], pools: &[Vec<Pool>], all: &[Tensor]) -> Tabl
     }
     Table {
         title: "Pools".to_owned(),
-        columns: ["pool", "memory", "offset", "size", "tensors", "used by"]
-            .map(str::to_owned)
-            .to_vec(),
+        columns: &["pool", "memory", "offset", "size", "tensors", "used by"],
         rows,
         chosen: None,
     }
@@ -327,9 +313,7 @@ fn strategies(plan: &Tensors) -> Table {
     });
     Table {
         title: "Bytes by strategy".to_owned(),
-        columns: ["strategy", "bytes", "ratio to lower bound", "note"]
-            .map(str::to_owned)
-            .to_vec(),
+        columns: &["strategy", "bytes", "ratio to lower bound", "note"],
         rows: rows.collect(),
         chosen: compared
             .iter()

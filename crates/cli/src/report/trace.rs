@@ -23,7 +23,7 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
             } => {
                 (reserved, commands, binds) = (*bytes, command_buffer, binds + 1);
                 let name = format!("bind {}", amount(reserved));
-                (name, vec![("command buffer".to_owned(), command_buffer.clone())])
+                (name, vec![("command buffer", command_buffer.clone())])
             }
             Event::Discard {
                 command_buffer,
@@ -43,10 +43,10 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
                     size,
                 });
                 let about = vec![
-                    ("reason".to_owned(), why.clone()),
-                    ("command buffer".to_owned(), command_buffer.clone()),
+                    ("reason", why.clone()),
+                    ("command buffer", command_buffer.clone()),
                 ];
-                let mut facts = vec![("bytes".to_owned(), format!("{first} … {end}"))];
+                let mut facts = vec![("bytes", format!("{first} … {end}"))];
                 facts.extend(about.iter().cloned());
                 items.push(Item {
                     name: format!("discard {}: {why}", items.len()),
@@ -62,10 +62,10 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
                 submits += 1;
                 reserved = 0;
                 let name = format!("submit, {} live", amount(*live));
-                (name, vec![("queue".to_owned(), queue.clone())])
+                (name, vec![("queue", queue.clone())])
             }
         };
-        let mut facts = vec![("bound".to_owned(), amount(reserved))];
+        let mut facts = vec![("bound", amount(reserved))];
         facts.extend(about);
         let line = serde_json::to_string(event).expect("an event has string keys");
         steps.push(Step {
@@ -85,21 +85,20 @@ pub(crate) fn chart(trace: &Trace, name: &str) -> Chart {
     notes.extend(trace.is_truncated.then(|| {
         "The program ended before it destroyed its device: the last events and the message counts may be missing.".to_owned()
     }));
-    let fact = |name: &str, value: String| (name.to_owned(), value);
     Chart {
         title: format!("{name}: emulator, profile {}", trace.profile),
         facts: vec![
-            fact("heap", amount(trace.heap)),
-            fact("binds", binds.to_string()),
-            fact("submissions", submits.to_string()),
-            fact("bytes discarded", amount(lost)),
+            ("heap", amount(trace.heap)),
+            ("binds", binds.to_string()),
+            ("submissions", submits.to_string()),
+            ("bytes discarded", amount(lost)),
         ],
         steps,
         lanes: vec![Lane::of("submission", true, submissions.into_iter())],
         panels: vec![panel],
         what: "discards",
         items,
-        lines: ("Events".to_owned(), vec!["as recorded".to_owned()]),
+        lines: ("Events", &["as recorded"]),
         notes,
         ..Chart::default()
     }
