@@ -52,8 +52,9 @@ use crate::renderer::{Renderer, RendererDesc};
 use crate::scene::Scene;
 use crate::support::error::{Error, Result, create_file, file};
 use crate::support::output::Output;
+use crate::support::painter::WindowDesc;
 use crate::support::program::{report, start};
-use crate::support::window::{self, WindowDesc};
+use crate::support::window;
 
 fn main() -> ExitCode {
     start(run)

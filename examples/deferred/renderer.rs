@@ -23,8 +23,8 @@ use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
+use crate::support::painter::Painter;
 use crate::support::sheet::{Screen, Sheet};
-use crate::support::window::Painter;
 
 /// How a renderer starts.
 #[derive(Clone, Debug, Default)]

@@ -11,6 +11,7 @@ pub mod input;
 pub mod layer;
 pub mod memory;
 pub mod output;
+pub mod painter;
 pub mod picture;
 pub mod pipeline;
 pub mod program;
@@ -19,6 +20,10 @@ pub mod shaders;
 pub mod sheet;
 pub mod sizes;
 pub mod swapchain;
+#[cfg(feature = "window")]
+pub mod window;
+#[cfg(not(feature = "window"))]
+#[path = "no_window.rs"]
 pub mod window;
 
 /// How many frames may be under way: one is recorded while the device works on the other.

@@ -47,11 +47,12 @@ use crate::renderer::{Renderer, World};
 use crate::streamer::FrameRecord;
 use crate::support::error::{Error, Result};
 use crate::support::output::Output;
+use crate::support::painter::WindowDesc;
 use crate::support::picture::{Canvas, Rendered};
 use crate::support::program::{report, start};
 use crate::support::progress;
 use crate::support::sheet::Screen;
-use crate::support::window::{self, WindowDesc};
+use crate::support::window;
 
 fn main() -> ExitCode {
     start(run)

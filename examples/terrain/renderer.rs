@@ -21,8 +21,8 @@ use crate::support::input::{Flow, Input, Key};
 use crate::support::layer::Layer;
 use crate::support::memory::HostBuffer;
 use crate::support::output::{Output, Semaphores};
+use crate::support::painter;
 use crate::support::sheet::{Screen, Sheet};
-use crate::support::window;
 
 /// The land, which does not depend on a device.
 pub(crate) struct World {
@@ -411,7 +411,7 @@ impl PassRecorder<'_> {
     }
 }
 
-impl window::Painter for Renderer {
+impl painter::Painter for Renderer {
     fn resize(&mut self, screen: Screen, output: Output) -> Result<()> {
         self.wait_all()?;
         let landscape = describe(screen.extent, output)?;

@@ -279,7 +279,16 @@ fn draw_legend(out: &mut String, chart: &Chart, y: f64) {
     }
 }
 
+/// Fails: this build draws no PNG.
+#[cfg(not(feature = "png"))]
+pub(crate) fn rasterize(_svg: &str) -> Result<Vec<u8>> {
+    Err(Error::new(
+        "this build of tileheap draws no PNG: build it with the feature `png`".to_owned(),
+    ))
+}
+
 /// Renders an SVG as PNG, at twice its size for sharp print.
+#[cfg(feature = "png")]
 pub(crate) fn rasterize(svg: &str) -> Result<Vec<u8>> {
     let failed = |what: String| Error::new(format!("cannot draw the image: {what}"));
     let mut options = resvg::usvg::Options::default();

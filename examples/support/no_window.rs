@@ -1,0 +1,19 @@
+//! In place of windows where the feature `window` is off.
+
+use tileheap::runtime::context::Message;
+use tileheap::runtime::{Context, ContextDesc};
+
+use super::error::{Error, Result};
+use super::output::Output;
+use super::painter::{Painter, WindowDesc};
+use super::sheet::Screen;
+
+/// Fails: build the example with the feature `window`, which is a default, to see a window.
+pub fn run<P: Painter>(
+    _window: WindowDesc,
+    _desc: ContextDesc<'_>,
+    _make: impl Fn(&Context, Screen, Output) -> Result<P>,
+) -> Result<Vec<Message>> {
+    let why = "this build has none; run `cargo run --package tileheap-examples --example NAME -- --window`";
+    Err(Error::Window(why.to_owned()))
+}
