@@ -6,7 +6,6 @@ use std::time::Instant;
 use ash::vk;
 use ash_window::{create_surface, enumerate_required_extensions};
 use raw_window_handle::{HasDisplayHandle, HasWindowHandle};
-use tileheap::frame::ResourceId;
 use tileheap::runtime::context::Message;
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
 use tileheap::runtime::{Context, ContextDesc, Imports};
@@ -19,7 +18,7 @@ use winit::window::{Window, WindowId};
 
 use super::error::{Called, Error, Result};
 use super::input::{Flow, Input, Key};
-use super::output::{Output, Semaphores};
+use super::output::Output;
 use super::painter::{Painter, WindowDesc};
 use super::sheet::Screen;
 use super::swapchain::Swapchain;
