@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use tileheap::frame::{Persistence, SyntheticDesc, synthetic};
+use tileheap::frame::Persistence;
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::units::SplitMix64;
 use tileheap::units::{Alignment, Bytes, Span};
 use tileheap_pack::{Item, Packer, Packing, Problem, Strategy};

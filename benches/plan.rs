@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use tileheap::frame::{Frame, SyntheticDesc, synthetic};
+use tileheap::frame::Frame;
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Requirements, estimate};
 use tileheap::plan::{PlanOptions, Planner, Strategy, plan};
 use tileheap::profile::DeviceProfile;

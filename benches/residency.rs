@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use ash::vk;
-use tileheap::frame::{Frame, SyntheticDesc, import, synthetic};
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+use tileheap::frame::{Frame, import};
 use tileheap::measure::{Requirements, estimate, raw};
 use tileheap::plan::{DEFAULT_BUDGET, Ladder, Plan, PlanOptions, Planner, Strategy, WindowRule, plan};
 use tileheap::profile::DeviceProfile;

@@ -35,5 +35,5 @@ pub enum Error {
     Ffi(#[from] tileheap_device::ffi::MissingCommand),
     /// A plan breaks a rule.
     #[error(transparent)]
-    Check(#[from] crate::plan::CheckError),
+    Check(#[from] crate::plan::check::CheckError),
 }

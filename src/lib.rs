@@ -62,7 +62,7 @@ pub mod plan;
 pub mod runtime;
 
 pub use error::{Error, Result};
-pub use tileheap_device::{ffi, profile};
+pub use tileheap_device::{ffi, format, names, profile};
 pub use tileheap_units as units;
 
 /// The README's example compiles.

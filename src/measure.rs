@@ -10,7 +10,8 @@ use tileheap_device::profile::{
     DeviceProfile, IMAGE_ALIGNMENT, TileRequirements, content_bytes, ordinary_image_bytes,
 };
 
-use crate::frame::{Frame, Resource, ResourceKind};
+use crate::frame::Frame;
+use crate::frame::tables::{Resource, ResourceKind};
 use crate::units::{Alignment, Bytes};
 
 /// What every resource of a frame needs, in the frame's resource order.

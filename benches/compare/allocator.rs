@@ -35,7 +35,8 @@ mod on_device {
     use gpu_allocator::vulkan::{
         Allocation, AllocationCreateDesc, AllocationScheme, Allocator, AllocatorCreateDesc,
     };
-    use tileheap::frame::{Frame, ResourceKind};
+    use tileheap::frame::Frame;
+    use tileheap::frame::tables::ResourceKind;
     use tileheap::measure::ResourceRequirements;
     use tileheap::plan::{MemoryKind, Placement, PlanOptions, Strategy, plan};
     use tileheap::runtime::{Capabilities, Context, ContextDesc};

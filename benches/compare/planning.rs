@@ -4,7 +4,8 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::{Frame, SyntheticDesc, import, synthetic};
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+use tileheap::frame::{Frame, import};
 use tileheap::measure::{Requirements, estimate, raw};
 use tileheap::plan::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::DeviceProfile;

@@ -4,7 +4,8 @@
 //! n-th access by shaders that the pass declares.
 
 use ash::vk;
-use tileheap::frame::{Access, PassId};
+use tileheap::frame::PassId;
+use tileheap::frame::tables::Access;
 use tileheap::runtime::{BoundFrame, Target};
 
 use crate::frame::{Deferred, Passes};

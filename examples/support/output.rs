@@ -1,9 +1,10 @@
 //! Where a frame's picture goes, and what a frame declares for that.
 
 use ash::vk;
+use tileheap::frame::external::{ExternalDesc, ResourceState};
 use tileheap::frame::{
-    BatchId, BufferDesc, CommandBufferId, ExternalDesc, FrameBuilder, ImageDesc, PassId, Persistence,
-    ResourceId, ResourceState, SemaphoreId,
+    BatchId, BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, PassId, Persistence, ResourceId,
+    SemaphoreId,
 };
 use tileheap::units::Bytes;
 

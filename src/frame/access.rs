@@ -38,7 +38,7 @@ impl ClearValue {
 
     /// Zero in every component, as images of `format` are cleared to it.
     pub fn zero_of(format: vk::Format) -> ClearValue {
-        if !super::aspects(format).contains(vk::ImageAspectFlags::COLOR) {
+        if !crate::format::aspects(format).contains(vk::ImageAspectFlags::COLOR) {
             return ClearValue::DepthStencil(0.0, 0);
         }
         let name = format!("{format:?}");

@@ -7,6 +7,10 @@ use ash::vk;
 use super::tables::Tables;
 use super::validate::finish;
 use super::*;
+use crate::frame::tables::{
+    Access, Batch, CommandBuffer, Contents, Pass, PassKind, Queue, Resource, ResourceKind, Semaphore,
+    SemaphoreOp, Submit, Version,
+};
 use crate::units::{Bytes, Run};
 
 /// Declares a frame, in submission order; see the [module](super) documentation.

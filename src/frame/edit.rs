@@ -3,10 +3,9 @@
 use super::builder::FrameBuilder;
 use std::sync::Arc;
 
-use super::{
-    Access, AccessKind, BatchId, Frame, FrameError, LoadOp, Pass, PassId, PassKind, ResourceId, SubmitId,
-    TileConstraint, Weights,
-};
+use super::tables::{Access, Pass, PassKind};
+use super::weights::Weights;
+use super::{AccessKind, BatchId, Frame, FrameError, LoadOp, PassId, ResourceId, SubmitId, TileConstraint};
 use crate::units::{Bytes, Run};
 
 impl Frame {

@@ -24,23 +24,23 @@ mod resource;
 pub mod shaders;
 mod split;
 mod store;
-mod synthetic;
-mod tables;
+pub mod synthetic;
+pub mod tables;
 mod validate;
-mod weights;
+pub mod weights;
 
-pub use access::{Access, ClearValue, LoadOp, Version};
-pub use access_kind::{AccessKind, PassKind};
+/// Images and buffers that the caller imports, and the state in which they come and go.
+pub mod external {
+    pub use super::resource::{ExternalDesc, ResourceState};
+}
+
+pub use access::{ClearValue, LoadOp};
+pub use access_kind::AccessKind;
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::FrameError;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
-pub use resource::{
-    BufferDesc, Extent, ExternalDesc, ImageDesc, Persistence, Resource, ResourceKind, ResourceState,
-    TileConstraint,
-};
+pub use resource::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint};
 #[cfg(all(feature = "runtime", feature = "shaders"))]
 pub(crate) use store::{Texels, texels_of};
-pub use synthetic::{SyntheticDesc, synthetic};
-pub use tables::{Batch, CommandBuffer, Contents, Frame, Pass, Queue, Semaphore, SemaphoreOp, Submit};
-pub use tileheap_device::{TexelBlock, aspects, names, texel_block};
-pub use weights::{Weight, Weights};
+#[doc(inline)]
+pub use tables::Frame;

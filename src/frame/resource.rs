@@ -9,7 +9,7 @@ use crate::units::Bytes;
 pub enum Persistence {
     /// Written and read within the frame; undefined outside.
     Transient,
-    /// Written in this frame and read by the next as [`Version::Previous`](super::Version): two copies taking turns when
+    /// Written in this frame and read by the next as [`Version::Previous`](super::tables::Version): two copies taking turns when
     /// the frame reads the previous version, one otherwise.
     History,
     /// Owned by the caller, who hands the object in for every frame.
@@ -258,7 +258,7 @@ impl Resource {
     /// The image's aspects; empty for a buffer.
     pub fn aspects(&self) -> vk::ImageAspectFlags {
         match self.kind {
-            ResourceKind::Image { desc, .. } => super::aspects(desc.format),
+            ResourceKind::Image { desc, .. } => crate::format::aspects(desc.format),
             ResourceKind::Buffer { .. } => vk::ImageAspectFlags::empty(),
         }
     }

@@ -15,10 +15,8 @@ use ash::vk;
 
 use super::builder::FrameBuilder;
 use super::store::{Store, store_of};
-use super::{
-    Access, AccessKind, Contents, Frame, LoadOp, Pass, PassId, PassKind, Persistence, Resource, ResourceId,
-    TileConstraint, Version,
-};
+use super::tables::{Access, Contents, Pass, PassKind, Resource, Version};
+use super::{AccessKind, Frame, LoadOp, PassId, Persistence, ResourceId, TileConstraint};
 use crate::units::{Bytes, Run};
 
 impl Frame {

@@ -3,7 +3,8 @@
 use ash::vk;
 
 use super::tables::Tables;
-use super::{Access, AccessKind, LoadOp, PassKind, Persistence, Resource, ResourceKind, Version};
+use super::tables::{Access, PassKind, Resource, ResourceKind, Version};
+use super::{AccessKind, LoadOp, Persistence};
 use crate::units::Bytes;
 
 /// How a resource is stored.
@@ -34,7 +35,7 @@ pub(crate) enum Texels {
 /// The reason, for people.
 pub(crate) fn texels_of(format: vk::Format) -> Result<Texels, &'static str> {
     let name = format!("{format:?}");
-    let aspects = super::aspects(format);
+    let aspects = crate::format::aspects(format);
     if aspects.contains(vk::ImageAspectFlags::STENCIL) {
         return Err("no shader writes stencil everywhere (VK_EXT_shader_stencil_export)");
     }
@@ -160,7 +161,8 @@ pub(super) fn check_store(tables: &Tables, kind: PassKind, accesses: &[Access]) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::{ClearValue, Contents, Frame, FrameBuilder, ImageDesc};
+    use crate::frame::tables::Contents;
+    use crate::frame::{ClearValue, Frame, FrameBuilder, ImageDesc};
 
     const EXTENT: vk::Extent2D = vk::Extent2D {
         width: 64,

@@ -49,6 +49,7 @@ pub fn synthetic(seed: u64, desc: SyntheticDesc) -> Frame {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frame::tables::Version;
     use crate::units::{Span, Step};
 
     #[test]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use ash::vk;
 
-use super::access::Access;
-use super::access_kind::PassKind;
+pub use super::access::{Access, Version};
+pub use super::access_kind::PassKind;
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
-use super::resource::Resource;
+pub use super::resource::{Resource, ResourceKind};
 use crate::units::{Run, Span};
 
 /// A queue by name and capabilities; the runtime maps it to a `vk::Queue`.

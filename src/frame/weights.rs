@@ -24,7 +24,8 @@ const VERSION: u64 = 2;
 /// Measured savings of a frame's accesses; [`Frame::with_weights`](super::Frame::with_weights) applies them.
 ///
 /// ```
-/// use tileheap::frame::{SyntheticDesc, Weight, Weights, synthetic};
+/// use tileheap::frame::weights::{Weight, Weights};
+/// use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 /// use tileheap::units::Bytes;
 ///
 /// let frame = synthetic(7, SyntheticDesc::default());

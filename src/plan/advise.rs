@@ -9,7 +9,8 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::{MemoryKind, NotTile, PlacementReason, Plan, PlanError, model, plan};
-use crate::frame::{BatchId, Frame, PassId, ResourceId, ResourceKind};
+use crate::frame::tables::ResourceKind;
+use crate::frame::{BatchId, Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::profile::TileRequirements;
 use crate::units::{Alignment, Bytes};
@@ -56,11 +57,12 @@ pub enum ChangeKind {
 ///
 /// ```
 /// # use std::sync::Arc;
-/// # use tileheap::frame::{SyntheticDesc, synthetic};
+/// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 /// # use tileheap::measure::estimate;
 /// # use tileheap::profile::DeviceProfile;
 /// # use tileheap::units::Bytes;
-/// use tileheap::plan::{PlanOptions, advise, plan};
+/// use tileheap::plan::{PlanOptions, plan};
+/// use tileheap::plan::advise::advise;
 /// # let frame = synthetic(7, SyntheticDesc::default());
 /// # let profile = Arc::new(DeviceProfile::preset("adreno-830")?.with_tile_heap_size(Bytes::mib(2))?);
 /// # let needs = Arc::new(estimate(&frame, &profile)?);

@@ -3,7 +3,8 @@
 use super::eligible::Ruling;
 use super::residency::TileResident;
 use super::{MemoryKind, Object, ObjectId, Placement, PlacementId, PlanError, PlanOptions, Strategy};
-use crate::frame::{Frame, PassId, Persistence, ResourceId, Version};
+use crate::frame::tables::Version;
+use crate::frame::{Frame, PassId, Persistence, ResourceId};
 use crate::measure::{Dedicated, Requirements};
 use crate::profile::DeviceProfile;
 use crate::units::{Alignment, Bytes, Run, Span};

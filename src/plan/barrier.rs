@@ -5,11 +5,11 @@ use ash::vk;
 use super::aliasing::{Space, SpaceKey, birth};
 use super::arena::Placed;
 use super::epoch::{Epoch, epochs_of};
+use super::passes::{Barrier, BarrierCause, QueueTransfer, TransferHalf};
 use super::timeline::Timeline;
-use super::{
-    Barrier, BarrierCause, MemoryKind, ObjectId, Placement, PlacementId, QueueTransfer, TransferHalf,
-};
-use crate::frame::{Frame, PassId, Persistence, QueueId, Version};
+use super::{MemoryKind, ObjectId, Placement, PlacementId};
+use crate::frame::tables::Version;
+use crate::frame::{Frame, PassId, Persistence, QueueId};
 use crate::profile::DeviceProfile;
 use crate::units::{Bytes, Run};
 

@@ -4,10 +4,8 @@ use ash::vk;
 
 use super::timeline::Timeline;
 use super::{NotTile, PlanOptions, Strategy, WindowRule, model};
-use crate::frame::{
-    Access, AccessKind, Contents, Frame, PassId, PassKind, Persistence, ResourceId, ResourceKind,
-    TileConstraint,
-};
+use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
+use crate::frame::{AccessKind, Frame, PassId, Persistence, ResourceId, TileConstraint};
 use crate::measure::{Dedicated, Requirements};
 use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::Bytes;

@@ -8,7 +8,8 @@
 use ash::vk;
 
 use super::timeline::Timeline;
-use crate::frame::{Access, AccessKind, Frame, PassId, QueueId, Resource, ResourceId, Version};
+use crate::frame::tables::{Access, Resource, Version};
+use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::profile::{DeviceProfile, Features};
 
 /// A stretch of uses in one layout on one queue: one writing pass, or any number of passes that only read.

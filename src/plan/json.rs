@@ -46,7 +46,7 @@ impl Plan {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use tileheap::frame::{SyntheticDesc, synthetic};
+    /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
     /// # use tileheap::plan::PlanOptions;
     /// # use tileheap::{measure::estimate, profile::DeviceProfile};
     /// use tileheap::plan::{Plan, plan};

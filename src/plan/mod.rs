@@ -13,7 +13,7 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use tileheap::frame::{SyntheticDesc, synthetic};
+//! use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 //! use tileheap::plan::{MemoryKind, PlanOptions, Strategy, plan};
 //! use tileheap::measure::estimate;
 //! use tileheap::profile::DeviceProfile;
@@ -38,11 +38,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod advise;
+pub mod advise;
 mod aliasing;
 mod arena;
 mod barrier;
-mod check;
+pub mod check;
 mod eligible;
 mod epoch;
 mod error;
@@ -63,19 +63,17 @@ mod types;
 mod whole;
 mod words;
 
-pub use advise::{Advice, Change, ChangeKind, Fusion, Merge, advise, dram_traffic, fusions, merges};
-pub use check::{
-    BarrierError, BytesError, CheckError, ContentsError, ContentsLoss, HazardAccess, HazardError,
-    LayoutError, MissingDependency, OperationError, ResidenceError, SplitError, StructureError, TileRule,
-    TotalError,
-};
+/// What happens around each pass: the tile memory that is bound, barriers, load and store operations.
+pub mod passes {
+    pub use super::types::{AccessPlan, Barrier, BarrierCause, PassPlan, QueueTransfer, Store, TransferHalf};
+}
+
 pub use error::PlanError;
 pub use json::PlanJsonError;
 pub use make::plan;
 pub use options::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule};
 pub use planner::Planner;
 pub use types::{
-    AccessPlan, Barrier, BarrierCause, MemoryKind, NotTile, Object, ObjectId, Optimality, PassPlan,
-    Placement, PlacementId, PlacementReason, Plan, QueueTransfer, ResourcePlan, Split, Store, Totals,
-    TransferHalf,
+    MemoryKind, NotTile, Object, ObjectId, Optimality, Placement, PlacementId, PlacementReason, Plan,
+    ResourcePlan, Split, Totals,
 };

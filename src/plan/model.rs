@@ -28,7 +28,9 @@
 //!
 //! Not weighed: what a ladder ([`Ladder`](super::Ladder)) costs besides, the layout `GENERAL` and an image for each object.
 
-use crate::frame::{Access, Contents, Frame, PassId, PassKind, ResourceKind, texel_block};
+use crate::format::texel_block;
+use crate::frame::tables::{Access, Contents, PassKind, ResourceKind};
+use crate::frame::{Frame, PassId};
 use crate::profile::DeviceProfile;
 use crate::profile::binning::{Sides, binning};
 use crate::units::Bytes;

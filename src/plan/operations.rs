@@ -4,8 +4,10 @@ use ash::vk;
 
 use super::arena::Placed;
 use super::epoch::layout_of;
-use super::{AccessPlan, ObjectId, PlacementId};
-use crate::frame::{Access, AccessKind, Frame, LoadOp, Persistence, Version};
+use super::passes::AccessPlan;
+use super::{ObjectId, PlacementId};
+use crate::frame::tables::{Access, Version};
+use crate::frame::{AccessKind, Frame, LoadOp, Persistence};
 use crate::profile::{DeviceProfile, Features};
 
 pub(super) fn plan_accesses(

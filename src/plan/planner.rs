@@ -26,7 +26,7 @@ const REMEMBERED: usize = 8;
 /// ```
 /// # use std::sync::Arc;
 /// # use ash::vk;
-/// # use tileheap::frame::{SyntheticDesc, synthetic};
+/// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 /// # use tileheap::plan::{PlanOptions, Planner, plan};
 /// # use tileheap::measure::estimate;
 /// # use tileheap::profile::DeviceProfile;

@@ -13,10 +13,12 @@
 use std::sync::Arc;
 
 use super::eligible;
+use super::passes::Store;
 use super::timeline::Timeline;
 use super::whole::make_whole;
-use super::{MemoryKind, Optimality, Plan, Split, Store, residency};
-use crate::frame::{Contents, Frame, PassId, ResourceId};
+use super::{MemoryKind, Optimality, Plan, Split, residency};
+use crate::frame::tables::Contents;
+use crate::frame::{Frame, PassId, ResourceId};
 use crate::measure::Requirements;
 use crate::units::Bytes;
 

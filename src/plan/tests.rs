@@ -9,6 +9,7 @@ use crate::frame::{
     BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ResourceId,
 };
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
+use crate::plan::passes::{BarrierCause, TransferHalf};
 use crate::profile::{
     DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,
     TileRequirements,

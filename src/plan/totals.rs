@@ -3,13 +3,15 @@
 use super::arena::Placed;
 use super::barrier::Barriers;
 use super::eligible::{Ruling, could_be_whole, eligible_traffic};
+use super::passes::PassPlan;
 use super::residency::{Residency, TileResident};
 use super::timeline::Timeline;
 use super::{
-    MemoryKind, NotTile, Object, PassPlan, Placement, PlacementReason, PlanOptions, ResourcePlan, Strategy,
-    Totals, model,
+    MemoryKind, NotTile, Object, Placement, PlacementReason, PlanOptions, ResourcePlan, Strategy, Totals,
+    model,
 };
-use crate::frame::{Contents, Frame, PassId, ResourceId};
+use crate::frame::tables::Contents;
+use crate::frame::{Frame, PassId, ResourceId};
 use crate::measure::{Dedicated, Requirements};
 use crate::profile::{DeviceProfile, TileRequirements};
 use crate::units::{Bytes, Run, Span};

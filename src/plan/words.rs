@@ -3,8 +3,10 @@
 use ash::vk;
 
 use super::{Ladder, NotTile, PlacementReason, Plan, Strategy, WindowRule};
-use crate::frame::{Frame, PassId, ResourceId, ResourceKind, names};
+use crate::frame::tables::ResourceKind;
+use crate::frame::{Frame, PassId, ResourceId};
 use crate::measure::Dedicated;
+use crate::names;
 use crate::units::Run;
 
 impl Strategy {

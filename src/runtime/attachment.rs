@@ -40,7 +40,7 @@ impl Attachments {
             .zip(&plan.accesses[accesses.clone()])
         {
             let resource = frame.resource(access.resource);
-            let crate::frame::ResourceKind::Image { desc, .. } = resource.kind else {
+            let crate::frame::tables::ResourceKind::Image { desc, .. } = resource.kind else {
                 continue;
             };
             let attachment = Attachment {

@@ -11,7 +11,8 @@ use super::device_queue::DeviceQueue;
 use super::functions::Functions;
 use super::legacy;
 use crate::frame::{PassId, Persistence};
-use crate::plan::{Barrier, BarrierCause, PlacementId, Plan, TransferHalf};
+use crate::plan::passes::{Barrier, BarrierCause, TransferHalf};
+use crate::plan::{PlacementId, Plan};
 use crate::units::Run;
 
 /// The side of a pass.

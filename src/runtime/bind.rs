@@ -28,7 +28,8 @@ use super::target::Target;
 use super::tiles::Tiles;
 use super::tiles::{bound_bytes, check_shading};
 use crate::Result;
-use crate::frame::{Contents, Pass, PassId, PassKind, Persistence, Version};
+use crate::frame::tables::{Contents, Pass, PassKind, Version};
+use crate::frame::{PassId, Persistence};
 use crate::measure::Requirements;
 use crate::plan::Plan;
 

@@ -20,7 +20,8 @@ use super::store::StorePass;
 use super::submission::Submission;
 use super::target::Target;
 use crate::Result;
-use crate::frame::{Access, PassId, Persistence, QueueId, ResourceId, Version};
+use crate::frame::tables::{Access, Version};
+use crate::frame::{PassId, Persistence, QueueId, ResourceId};
 use crate::plan::{PlacementId, Plan};
 
 /// A plan whose images, buffers and memory are created and bound.

@@ -3,7 +3,8 @@
 use ash::vk;
 
 use crate::ffi::{BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM};
-use crate::frame::{Persistence, Resource, ResourceKind};
+use crate::frame::Persistence;
+use crate::frame::tables::{Resource, ResourceKind};
 use crate::plan::MemoryKind;
 
 /// The creation info of the image of `resource` in `home`; `None` for buffers.

@@ -283,7 +283,7 @@ impl Shared {
     /// A device queue for each queue of the frame.
     fn choose_queues(&self, frame: &Frame) -> Result<Vec<usize>> {
         let mut taken = vec![false; self.queues.len()];
-        let choose = |queue: &crate::frame::Queue| {
+        let choose = |queue: &crate::frame::tables::Queue| {
             let capable = |index: &usize| self.queues[*index].supports(queue.capabilities);
             let free = (0..self.queues.len()).find(|index| !taken[*index] && capable(index));
             let Some(index) = free.or_else(|| (0..self.queues.len()).find(capable)) else {

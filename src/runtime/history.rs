@@ -10,8 +10,10 @@ use super::device_state::DeviceState;
 use super::error::RuntimeError;
 use super::one_shot::OneShotCommands;
 use crate::Result;
-use crate::frame::{PassId, Persistence, Resource, ResourceId, Version};
-use crate::plan::{Barrier, PlacementId, Plan, TransferHalf};
+use crate::frame::tables::{Resource, Version};
+use crate::frame::{PassId, Persistence, ResourceId};
+use crate::plan::passes::{Barrier, TransferHalf};
+use crate::plan::{PlacementId, Plan};
 
 /// One copy of a history resource, to be cleared.
 struct Copy<'a> {

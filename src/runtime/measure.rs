@@ -9,7 +9,8 @@ use crate::Result;
 use crate::ffi::{
     BUFFER_USAGE_TILE_MEMORY_BIT_QCOM, IMAGE_USAGE_TILE_MEMORY_BIT_QCOM, TileMemoryRequirementsQCOM,
 };
-use crate::frame::{Frame, Persistence, Resource};
+use crate::frame::tables::Resource;
+use crate::frame::{Frame, Persistence};
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
 use crate::plan::MemoryKind;
 use crate::profile::TileRequirements;

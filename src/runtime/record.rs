@@ -15,7 +15,8 @@ use super::frame_tables::FrameTables;
 use super::store::StorePass;
 use crate::Result;
 use crate::ffi::TileMemoryBindInfoQCOM;
-use crate::frame::{CommandBufferId, Contents, PassId, ResourceId, Version};
+use crate::frame::tables::{Contents, Version};
+use crate::frame::{CommandBufferId, PassId, ResourceId};
 use crate::plan::ObjectId;
 
 /// The recording of one declared command buffer. Passes come in declared order.

@@ -14,7 +14,7 @@ use super::error::{RuntimeError, VkResultExt};
 use super::owned::OwnedObjects;
 use super::tiles::Tiles;
 use crate::Result;
-use crate::frame::Pass;
+use crate::frame::tables::Pass;
 use crate::units::Bytes;
 
 /// A render pass object with its current framebuffer.

@@ -10,7 +10,8 @@ use super::measure::MemoryRequirements;
 use super::memory::{DedicatedTo, MemoryDesc};
 use super::owned::OwnedObjects;
 use crate::Result;
-use crate::frame::{Persistence, Resource};
+use crate::frame::Persistence;
+use crate::frame::tables::Resource;
 use crate::measure::{Dedicated, Requirements, ResourceRequirements};
 use crate::plan::{MemoryKind, Placement, Plan};
 use crate::units::{Alignment, Bytes};
@@ -252,7 +253,7 @@ impl<'a> Work<'a> {
                 } else {
                     0
                 };
-                let crate::frame::ResourceKind::Buffer { desc, .. } = resource.kind else {
+                let crate::frame::tables::ResourceKind::Buffer { desc, .. } = resource.kind else {
                     unreachable!("it was created as a buffer");
                 };
                 Ok(BoundResource::Buffer(Buffer {

@@ -17,8 +17,10 @@ use super::frame_tables::FrameTables;
 use super::owned::OwnedObjects;
 use super::target::Target;
 use crate::Result;
-use crate::frame::{Contents, PassId, ResourceKind, Texels, texels_of};
-use crate::plan::{AccessPlan, Plan};
+use crate::frame::tables::{Contents, ResourceKind};
+use crate::frame::{PassId, Texels, texels_of};
+use crate::plan::Plan;
+use crate::plan::passes::AccessPlan;
 
 #[allow(dead_code, unreachable_pub)]
 mod shaders {

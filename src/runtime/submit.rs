@@ -17,7 +17,8 @@ use super::legacy::OlderBatch;
 use super::progress::FrameNumber;
 use super::submission::{Signal, Submission, SubmitCall};
 use crate::Result;
-use crate::frame::{SemaphoreOp, SubmitId};
+use crate::frame::SubmitId;
+use crate::frame::tables::SemaphoreOp;
 use crate::units::Run;
 
 impl BoundFrame {

@@ -36,7 +36,7 @@ bitflags! {
         const DEBUG_UTILS = 1 << 7;
         /// `VK_QCOM_tile_properties`: [`FrameRecorder::tile_properties`](super::FrameRecorder::tile_properties).
         const TILE_PROPERTIES = 1 << 8;
-        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::Pass::tile_shading); only the feature `tileShading`.
+        /// `VK_QCOM_tile_shading`, for passes with [`tile_shading`](crate::frame::tables::Pass::tile_shading); only the feature `tileShading`.
         const TILE_SHADING = 1 << 9;
     }
 }

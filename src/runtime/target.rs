@@ -3,7 +3,7 @@
 use ash::vk;
 
 use super::attachment::Attachments;
-use crate::frame::Pass;
+use crate::frame::tables::Pass;
 
 /// The formats, samples and render pass object that pipelines of a render pass are created with.
 ///

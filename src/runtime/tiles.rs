@@ -11,7 +11,8 @@ use crate::Result;
 use crate::ffi::{
     RenderPassTileShadingCreateInfoQCOM, TileMemorySizeInfoQCOM, TileShadingRenderPassFlagsQCOM,
 };
-use crate::frame::{Pass, PassId};
+use crate::frame::PassId;
+use crate::frame::tables::Pass;
 use crate::plan::Plan;
 use crate::units::Bytes;
 

@@ -1,9 +1,9 @@
 //! The native JSON form of frames: round trips, and what is refused.
 
 use ash::vk;
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, Extent, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp,
-    Persistence,
+    AccessKind, BufferDesc, ClearValue, Extent, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::units::Bytes;
 
@@ -138,7 +138,7 @@ fn a_frame_scales_with_its_base_extent() {
     let again = Frame::from_json(&half.to_json()).unwrap();
     assert_eq!(again, half);
     let history = again.resource(again.resource_named("history").unwrap());
-    let tileheap::frame::ResourceKind::Image { desc, extent, .. } = history.kind else {
+    let tileheap::frame::tables::ResourceKind::Image { desc, extent, .. } = history.kind else {
         panic!("history is an image");
     };
     assert_eq!(desc.extent, Extent::Scaled([0.5, 0.1]));

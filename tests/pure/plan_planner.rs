@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use ash::vk;
 use tileheap::Error;
-use tileheap::frame::{
-    ClearValue, Frame, FrameBuilder, FrameError, ImageDesc, LoadOp, ResourceId, SyntheticDesc, Weight,
-    Weights, synthetic,
-};
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+use tileheap::frame::weights::{Weight, Weights};
+use tileheap::frame::{ClearValue, Frame, FrameBuilder, FrameError, ImageDesc, LoadOp, ResourceId};
 use tileheap::measure::{Requirements, estimate};
+use tileheap::plan::advise::{ChangeKind, advise, merges};
 use tileheap::plan::{
-    ChangeKind, Ladder, MemoryKind, NotTile, PlacementReason, Plan, PlanError, PlanOptions, Planner,
-    Strategy, WindowRule, advise, merges, plan,
+    Ladder, MemoryKind, NotTile, PlacementReason, Plan, PlanError, PlanOptions, Planner, Strategy,
+    WindowRule, plan,
 };
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;

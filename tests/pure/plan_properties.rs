@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::planned::planned;
 use ash::vk;
-use tileheap::frame::{SyntheticDesc, import, synthetic};
+use tileheap::frame::import;
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Requirements, estimate, raw};
 use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};
 use tileheap::profile::{DeviceProfile, PRESETS};

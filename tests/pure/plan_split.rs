@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
+use tileheap::frame::tables::Contents;
 use tileheap::frame::{
-    BufferDesc, ClearValue, Contents, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
-    ResourceId, SyntheticDesc, import, synthetic,
+    BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ResourceId, import,
 };
 use tileheap::measure::{estimate, raw};
-use tileheap::plan::{
-    Ladder, MemoryKind, Plan, PlanOptions, Planner, WindowRule, advise, dram_traffic, plan,
-};
+use tileheap::plan::advise::{advise, dram_traffic};
+use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Planner, WindowRule, plan};
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use ash::vk;
 use serde_json::Value;
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
+    AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::measure::estimate;
 use tileheap::plan::{Ladder, MemoryKind, Plan, PlanOptions, Strategy, plan};

@@ -326,7 +326,7 @@ fn history_takes_turns() {
         bound.image(past, Parity::Odd).handle,
     );
     assert_ne!(even, odd);
-    use tileheap::frame::Version::Previous;
+    use tileheap::frame::tables::Version::Previous;
     assert_eq!(
         bound
             .image_in(rig.pass("lighting"), past, Previous, Parity::Odd)

@@ -18,6 +18,7 @@
 //! # Ok::<(), tileheap_device::Error>(())
 //! ```
 //! - [`ffi`]: `VK_QCOM_tile_memory_heap`, `VK_QCOM_tile_properties` and `VK_QCOM_tile_shading`, in the style of `ash`.
+//! - [`format`](mod@format): texel blocks and aspects of formats.
 //! - [`profile`]: heaps, memory types, limits and the tile heap of a device; estimates of memory requirements.
 //! - [`names`]: Vulkan's names of enumerants and flags, as JSON documents use them.
 //!
@@ -25,10 +26,9 @@
 
 mod error;
 pub mod ffi;
-mod format;
+pub mod format;
 pub mod names;
 pub mod profile;
 
 pub use error::{Error, Result};
-pub use format::{TexelBlock, aspects, texel_block};
 pub use tileheap_units as units;

@@ -16,9 +16,11 @@
 use ash::vk;
 use ash::vk::Handle;
 use tileheap::Result;
+use tileheap::frame::external::{ExternalDesc, ResourceState};
+use tileheap::frame::tables::PassKind;
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
-    PassKind, Persistence, ResourceId, ResourceState,
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
+    ResourceId,
 };
 use tileheap::runtime::import::ImportedImage;
 use tileheap::runtime::{

@@ -1,7 +1,8 @@
 //! Draws the overlay: shapes and text, from the layout and the plan.
 
 use ash::vk;
-use tileheap::frame::{PassId, ResourceId, ResourceKind, TileConstraint};
+use tileheap::frame::tables::ResourceKind;
+use tileheap::frame::{PassId, ResourceId, TileConstraint};
 use tileheap::plan::{MemoryKind, Plan};
 use tileheap::units::{Bytes, Span};
 

@@ -1,7 +1,7 @@
 //! A renderer on a planned frame.
 
 use ash::vk;
-use tileheap::frame::Version;
+use tileheap::frame::tables::Version;
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::{ImportedBuffer, ImportedImage};
 use tileheap::runtime::{BoundFrame, Imports, Parity};

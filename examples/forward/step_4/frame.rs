@@ -1,9 +1,10 @@
 //! What a frame does, in the order in which it is submitted.
 
 use ash::vk;
+use tileheap::frame::external::{ExternalDesc, ResourceState};
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
-    Persistence, ResourceId, ResourceState,
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
+    ResourceId,
 };
 use tileheap::units::Bytes;
 

@@ -2,7 +2,7 @@
 
 use ash::vk;
 
-use crate::frame::names;
+use crate::names;
 
 /// What a loose name was taken for.
 pub(super) enum Reading {

@@ -42,7 +42,7 @@
 //! - A history resource read by its first writing pass, or earlier, is read as the frame before left it.
 //! - A second pass of one name gets the suffix ` (2)`.
 //!
-//! [`Access::count`](super::Access::count), summed over a pass and a resource, is the number of entries that the file lists.
+//! [`Access::count`](super::tables::Access::count), summed over a pass and a resource, is the number of entries that the file lists.
 //!
 //! # Uses
 //! `color`, `depth` (`depth_read`, `stencil`, `depth_stencil`), `resolve`, `input`, `sampled` (`texture`), `storage`,
@@ -67,7 +67,8 @@ pub use error::ImportError;
 
 use super::json::{self, Dialect, dialect};
 use super::validate::{LONGEST_NAME, check_name};
-use super::{Frame, FrameBuilder, FrameError, texel_block};
+use super::{Frame, FrameBuilder, FrameError};
+use crate::format::texel_block;
 
 /// A frame from a file, with what the file says beyond it.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,7 +139,7 @@ pub fn read(text: &str, base_extent: Option<vk::Extent2D>) -> crate::Result<Impo
         frame = builder.build()?;
     }
     let texel_bytes =
-        |resource: &super::Resource| texel_block(resource.format()).map_or(0, |block| block.bytes);
+        |resource: &super::tables::Resource| texel_block(resource.format()).map_or(0, |block| block.bytes);
     Ok(Imported {
         claims: vec![None; frame.resources().len()],
         raw_texel_bytes: frame.resources().iter().map(texel_bytes).collect(),
@@ -214,7 +215,7 @@ fn unknown_fields(document: &document::Document) -> Vec<String> {
             {
                 notes.push(format!(
                     "the field `{}` of {of} is not known and was ignored",
-                    super::names::shortened(field)
+                    crate::names::shortened(field)
                 ));
             }
         }

@@ -8,10 +8,9 @@ use super::ImportError;
 use super::document::{Document, Entry, Pass};
 use super::formats::{Reading, parse_format};
 use super::uses::{Use, parse_use};
-use crate::frame::names::shortened;
-use crate::frame::{
-    Access, AccessKind, ClearValue, FrameError, LoadOp, PassId, PassKind, ResourceId, Version,
-};
+use crate::frame::tables::{Access, PassKind, Version};
+use crate::frame::{AccessKind, ClearValue, FrameError, LoadOp, PassId, ResourceId};
+use crate::names::shortened;
 
 /// The passes, understood; accesses refer to resources by their position in the file.
 pub(super) struct Interpreted {
@@ -307,7 +306,7 @@ fn resolve_sources(document: &Document, formats: &[vk::Format], accesses: &mut [
         .iter_mut()
         .filter(|access| access.kind == AccessKind::ResolveAttachment)
     {
-        let aspects = crate::frame::aspects(formats[access.resource.index()]);
+        let aspects = crate::format::aspects(formats[access.resource.index()]);
         let sources = if aspects.contains(vk::ImageAspectFlags::COLOR) {
             &mut colors
         } else {

@@ -7,10 +7,11 @@ use super::document::{Resource, Scale};
 use super::formats::{Reading, parse_format};
 use super::passes::Interpreted;
 use super::uses::{Use, parse_use};
-use crate::frame::{
-    Access, BufferDesc, Extent, ExternalDesc, FrameBuilder, ImageDesc, Persistence, aspects, names,
-    texel_block,
-};
+use crate::format::{aspects, texel_block};
+use crate::frame::external::ExternalDesc;
+use crate::frame::tables::Access;
+use crate::frame::{BufferDesc, Extent, FrameBuilder, ImageDesc, Persistence};
+use crate::names;
 use crate::units::Bytes;
 
 /// Declares resource `index` of the file.

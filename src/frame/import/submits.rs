@@ -7,7 +7,8 @@ use ash::vk;
 use super::ImportError;
 use super::document::Document;
 use super::passes::{Interpreted, parse_kind};
-use crate::frame::{FrameBuilder, FrameError, PassKind, Version};
+use crate::frame::tables::{PassKind, Version};
+use crate::frame::{FrameBuilder, FrameError};
 
 /// The queue of a pass that names none.
 const DEFAULT_QUEUE: &str = "graphics";

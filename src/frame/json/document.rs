@@ -3,8 +3,9 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use super::super::names;
-use super::super::{AccessKind, ClearValue, Contents, LoadOp, PassKind, TileConstraint, Version};
+use super::super::tables::{Contents, PassKind, Version};
+use super::super::{AccessKind, ClearValue, LoadOp, TileConstraint};
+use crate::names;
 
 /// The value of the field `format`.
 pub const FORMAT: &str = "tileheap-frame";

@@ -9,11 +9,13 @@ use serde::de::DeserializeOwned;
 use super::document as doc;
 use super::document::{FORMAT, VERSION};
 use super::error::JsonError;
-use crate::frame::names::shortened;
+use crate::frame::external::{ExternalDesc, ResourceState};
+use crate::frame::tables::Version;
 use crate::frame::{
-    BatchId, BufferDesc, CommandBufferId, Extent, ExternalDesc, Frame, FrameBuilder, FrameError, ImageDesc,
-    Persistence, QueueId, ResourceId, ResourceState, SemaphoreId, Version,
+    BatchId, BufferDesc, CommandBufferId, Extent, Frame, FrameBuilder, FrameError, ImageDesc, Persistence,
+    QueueId, ResourceId, SemaphoreId,
 };
+use crate::names::shortened;
 use crate::units::Bytes;
 use tileheap_json::parse;
 

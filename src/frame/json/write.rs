@@ -4,9 +4,9 @@ use ash::vk;
 
 use super::document as doc;
 use super::document::{FORMAT, VERSION};
-use crate::frame::{
-    Access, BatchId, Extent, Frame, PassId, Persistence, ResourceKind, ResourceState, SemaphoreOp,
-};
+use crate::frame::external::ResourceState;
+use crate::frame::tables::{Access, ResourceKind, SemaphoreOp};
+use crate::frame::{BatchId, Extent, Frame, PassId, Persistence};
 
 pub(super) fn document(frame: &Frame) -> doc::Document {
     let vk::Extent2D { width, height } = frame.base_extent();
@@ -22,21 +22,21 @@ pub(super) fn document(frame: &Frame) -> doc::Document {
     }
 }
 
-fn queue(queue: &crate::frame::Queue) -> doc::Queue {
+fn queue(queue: &crate::frame::tables::Queue) -> doc::Queue {
     doc::Queue {
         name: queue.name.clone(),
         capabilities: queue.capabilities,
     }
 }
 
-fn semaphore(semaphore: &crate::frame::Semaphore) -> doc::Semaphore {
+fn semaphore(semaphore: &crate::frame::tables::Semaphore) -> doc::Semaphore {
     doc::Semaphore {
         name: semaphore.name.clone(),
         external: semaphore.external,
     }
 }
 
-fn resource(resource: &crate::frame::Resource) -> doc::Resource {
+fn resource(resource: &crate::frame::tables::Resource) -> doc::Resource {
     let (mut image, mut buffer) = (None, None);
     match resource.kind {
         // The resolved extent and the derived usage follow again when the document is read.
@@ -95,7 +95,7 @@ fn state(state: ResourceState) -> doc::State {
     }
 }
 
-fn submit(frame: &Frame, submit: &crate::frame::Submit) -> doc::Submit {
+fn submit(frame: &Frame, submit: &crate::frame::tables::Submit) -> doc::Submit {
     let batches = submit.batches.indices().map(|index| BatchId(index as u32));
     doc::Submit {
         queue: frame.queues()[submit.queue.index()].name.clone(),
@@ -120,7 +120,7 @@ fn batch(frame: &Frame, id: BatchId) -> doc::Batch {
     }
 }
 
-fn command_buffer(frame: &Frame, commands: &crate::frame::CommandBuffer) -> doc::CommandBuffer {
+fn command_buffer(frame: &Frame, commands: &crate::frame::tables::CommandBuffer) -> doc::CommandBuffer {
     let passes = commands.passes.indices().map(|index| PassId(index as u32));
     doc::CommandBuffer {
         name: commands.name.clone(),

@@ -4,7 +4,8 @@ use ash::vk;
 
 use super::mismatch::Mismatch;
 use super::pipeline::{PipelineShaders, ShaderUse};
-use crate::frame::{Access, AccessKind, Frame, PassId, PassKind, ResourceId};
+use crate::frame::tables::{Access, PassKind};
+use crate::frame::{AccessKind, Frame, PassId, ResourceId};
 
 /// Compares what a pass declares with what the shaders of its pipelines do, all of them together.
 ///

@@ -11,7 +11,7 @@ use super::flow::Flow;
 use super::module::{Declared, Module};
 use super::reach::PointerReach;
 use crate::frame::AccessKind;
-use crate::frame::names::shortened;
+use crate::names::shortened;
 
 /// An entry point's use of descriptors, addresses and attachments.
 #[derive(Clone, Debug, PartialEq, Eq)]

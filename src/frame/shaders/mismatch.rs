@@ -3,7 +3,8 @@
 use ash::vk;
 
 use super::pipeline::ShaderBinding;
-use crate::frame::{AccessKind, PassKind};
+use crate::frame::AccessKind;
+use crate::frame::tables::PassKind;
 
 /// A difference between a pass's declared accesses and its shaders.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,8 @@ use std::fmt;
 use ash::vk;
 
 use super::entry::{AddressSource, EntryPoint};
-use crate::frame::{AccessKind, LoadOp, PassBuilder, ResourceId, Version};
+use crate::frame::tables::Version;
+use crate::frame::{AccessKind, LoadOp, PassBuilder, ResourceId};
 
 /// Where a shader refers to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

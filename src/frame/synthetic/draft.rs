@@ -1,6 +1,7 @@
 //! A pass whose accesses are collected before it is declared.
 
 use super::*;
+use crate::frame::tables::PassKind;
 
 /// A pass before it is declared: its resources come first.
 #[derive(Debug)]

@@ -6,6 +6,8 @@ use crate::units::SplitMix64;
 
 use super::draft::Draft;
 use super::*;
+use crate::frame::external::ExternalDesc;
+use crate::frame::tables::PassKind;
 use crate::units::Bytes;
 
 /// How large an image is. Attachments of one pass are of one size.

@@ -5,6 +5,7 @@ use ash::vk;
 use super::draft::Draft;
 use super::generator::{Generator, Made, MadeKind, Size};
 use super::*;
+use crate::frame::tables::ResourceKind;
 use crate::units::Bytes;
 
 impl Generator {

@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
+use crate::frame::tables::{Access, Contents, Pass, PassKind, ResourceKind, Version};
 
 /// O(accesses): per resource, the scratch remembers the last pass that had it as something.
 pub(super) fn check_accesses(tables: &Tables) -> Result<(), FrameError> {

@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
+use crate::frame::tables::{Access, Version};
 use crate::units::{Run, Span, Step};
 
 pub(super) fn derive_uses(tables: &mut Tables) {

@@ -8,9 +8,11 @@ use std::collections::BTreeSet;
 
 use ash::vk;
 
-use super::names::shortened;
 use super::tables::Tables;
 use super::*;
+use crate::format::texel_block;
+use crate::frame::tables::{PassKind, ResourceKind};
+use crate::names::shortened;
 use crate::units::Bytes;
 
 /// The most resources, passes, accesses, … of a frame: real ones have hundreds.

@@ -4,6 +4,7 @@ use ash::vk;
 
 use super::super::tables::Tables;
 use super::super::*;
+use crate::frame::tables::{PassKind, Version};
 
 pub(super) fn check_queues(tables: &Tables) -> Result<(), FrameError> {
     for pass in &tables.passes {

@@ -6,7 +6,7 @@ use super::judge::Judge;
 use super::replay_errors::BarrierError;
 use super::scopes::{unmade, unsupported};
 use crate::frame::{PassId, QueueId};
-use crate::plan::{Barrier, TransferHalf};
+use crate::plan::passes::{Barrier, TransferHalf};
 
 pub(super) fn check(judge: &mut Judge<'_>) {
     let plan = judge.plan;

@@ -21,7 +21,8 @@ use super::records::{By, Conflicts, Dependency, DependencyKind, OrderedAfter, Re
 use super::replay_errors::{HazardAccess, HazardError, MissingDependency};
 use super::scopes::{Scope, WRITES, each, made_at};
 use super::sites::{Site, Space};
-use crate::frame::{PassId, QueueId, ResourceState, SemaphoreId};
+use crate::frame::external::ResourceState;
+use crate::frame::{PassId, QueueId, SemaphoreId};
 use crate::units::{Alignment, Bytes};
 
 /// A use of a placement by a pass.

@@ -6,7 +6,8 @@ use super::barriers::is_transition;
 use super::judge::Judge;
 use super::replay_errors::LayoutError;
 use crate::frame::{AccessKind, PassId, Persistence, QueueId};
-use crate::plan::{Barrier, MemoryKind, Placement, QueueTransfer, TransferHalf};
+use crate::plan::passes::{Barrier, QueueTransfer, TransferHalf};
+use crate::plan::{MemoryKind, Placement};
 
 /// Layout and owner of every placement.
 pub(super) struct Layouts {

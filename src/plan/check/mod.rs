@@ -55,7 +55,7 @@ impl Plan {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// # use tileheap::frame::{SyntheticDesc, synthetic};
+    /// # use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
     /// # use tileheap::{measure::estimate, profile::DeviceProfile};
     /// use tileheap::plan::{MemoryKind, PlanOptions, plan};
     /// use tileheap::units::Bytes;

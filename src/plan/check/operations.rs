@@ -5,8 +5,10 @@ use ash::vk;
 
 use super::judge::Judge;
 use super::replay_errors::OperationError;
-use crate::frame::{Access, AccessKind, LoadOp};
-use crate::plan::{AccessPlan, Plan};
+use crate::frame::tables::Access;
+use crate::frame::{AccessKind, LoadOp};
+use crate::plan::Plan;
+use crate::plan::passes::AccessPlan;
 use crate::profile::Features;
 
 /// Whether load operations do what is declared. Whether enough is stored, the replay finds out.

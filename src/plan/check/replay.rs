@@ -12,8 +12,10 @@ use super::residence::window_of;
 use super::scopes::Scope;
 use super::sites::{Site, sites};
 use super::structure::reads_previous;
-use crate::frame::{BatchId, ExternalDesc, PassId, Persistence, ResourceId, SubmitId};
-use crate::plan::{Barrier, BarrierCause, PlacementId, TransferHalf};
+use crate::frame::external::ExternalDesc;
+use crate::frame::{BatchId, PassId, Persistence, ResourceId, SubmitId};
+use crate::plan::PlacementId;
+use crate::plan::passes::{Barrier, BarrierCause, TransferHalf};
 use crate::units::Run;
 use ash::vk;
 

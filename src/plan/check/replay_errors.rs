@@ -3,7 +3,7 @@
 use ash::vk;
 
 use crate::frame::AccessKind;
-use crate::plan::TransferHalf;
+use crate::plan::passes::TransferHalf;
 use crate::units::Bytes;
 
 /// A barrier that Vulkan does not allow.

@@ -5,9 +5,8 @@ use ash::vk;
 use super::judge::Judge;
 use super::structure::reads_previous;
 use super::table_errors::{ResidenceError, TileRule};
-use crate::frame::{
-    Access, AccessKind, BatchId, Persistence, ResourceId, ResourceKind, SubmitId, TileConstraint,
-};
+use crate::frame::tables::{Access, ResourceKind};
+use crate::frame::{AccessKind, BatchId, Persistence, ResourceId, SubmitId, TileConstraint};
 use crate::measure::Dedicated;
 use crate::plan::{MemoryKind, Placement, Plan, Strategy, WindowRule};
 use crate::units::Span;

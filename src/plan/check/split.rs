@@ -2,8 +2,10 @@
 
 use super::judge::Judge;
 use super::table_errors::SplitError;
-use crate::frame::{Access, Contents, Pass, PassId, Persistence, Resource, ResourceId, Version};
-use crate::plan::{MemoryKind, Split, Store};
+use crate::frame::tables::{Access, Contents, Pass, Resource, Version};
+use crate::frame::{PassId, Persistence, ResourceId};
+use crate::plan::passes::Store;
+use crate::plan::{MemoryKind, Split};
 
 pub(super) fn check(judge: &mut Judge<'_>) {
     let Some(split) = &judge.plan.split else {

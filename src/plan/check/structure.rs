@@ -2,7 +2,8 @@
 
 use super::judge::Judge;
 use super::table_errors::StructureError;
-use crate::frame::{Persistence, ResourceId, Version};
+use crate::frame::tables::Version;
+use crate::frame::{Persistence, ResourceId};
 use crate::plan::{MemoryKind, NotTile, PlacementReason};
 use crate::units::Run;
 

@@ -4,7 +4,8 @@ use super::judge::Judge;
 use super::residence::{stays_on_chip, tile_rule, window_of};
 use super::sites::{Site, Space, sites};
 use super::table_errors::TotalError;
-use crate::frame::{Access, Contents, PassId, ResourceId};
+use crate::frame::tables::{Access, Contents};
+use crate::frame::{PassId, ResourceId};
 use crate::plan::{MemoryKind, Placement, Strategy, Totals, WindowRule};
 use crate::units::{Bytes, Step};
 

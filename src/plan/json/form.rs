@@ -3,9 +3,12 @@
 use ash::vk;
 use serde::{Deserialize, Serialize};
 
-use crate::frame::{AccessKind, Version, names};
+use crate::frame::AccessKind;
+use crate::frame::tables::Version;
 use crate::measure::Dedicated;
-use crate::plan::{BarrierCause, Ladder, MemoryKind, Strategy, Totals, TransferHalf, WindowRule};
+use crate::names;
+use crate::plan::passes::{BarrierCause, TransferHalf};
+use crate::plan::{Ladder, MemoryKind, Strategy, Totals, WindowRule};
 use crate::units::{Alignment, Bytes, Step};
 use tileheap_device::profile::DeviceProfile;
 

@@ -10,10 +10,11 @@ use super::form::{self, Document, FORMAT, VERSION};
 use super::write;
 use crate::frame::{Frame, PassId, QueueId, ResourceId};
 use crate::measure::{Requirements, ResourceRequirements};
+use crate::plan::passes::{AccessPlan, Barrier, PassPlan, QueueTransfer, Store};
 use crate::plan::split::with_stores;
 use crate::plan::{
-    AccessPlan, Barrier, NotTile, Object, ObjectId, Optimality, PassPlan, Placement, PlacementId,
-    PlacementReason, Plan, PlanOptions, QueueTransfer, ResourcePlan, Split, Store,
+    NotTile, Object, ObjectId, Optimality, Placement, PlacementId, PlacementReason, Plan, PlanOptions,
+    ResourcePlan, Split,
 };
 use crate::profile::TileRequirements;
 use crate::units::{Run, Span};

@@ -2,7 +2,8 @@
 
 use super::form::{self, Document, FORMAT, VERSION};
 use crate::frame::{PassId, QueueId, ResourceId};
-use crate::plan::{Barrier, NotTile, PlacementReason, Plan, Store};
+use crate::plan::passes::{Barrier, Store};
+use crate::plan::{NotTile, PlacementReason, Plan};
 use crate::units::{Bytes, Step};
 
 pub(super) fn document(plan: &Plan) -> Document {

@@ -2,7 +2,8 @@
 
 use std::cmp::Ordering;
 
-use crate::frame::{Frame, PassId, Persistence, ResourceId, TileConstraint, Version};
+use crate::frame::tables::Version;
+use crate::frame::{Frame, PassId, Persistence, ResourceId, TileConstraint};
 use crate::measure::{Dedicated, Requirements};
 use crate::plan::eligible::{Ruling, barred};
 use crate::plan::timeline::Timeline;

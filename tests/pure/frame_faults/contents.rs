@@ -1,7 +1,9 @@
 //! What is read before it is written, what a store is, and how long the judgement takes.
 
 use ash::vk;
-use tileheap::frame::{Contents, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::Contents;
+use tileheap::frame::{FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId};
 
 use super::{ALL, EXTENT, buffer, color, refused};
 

@@ -1,9 +1,8 @@
 //! What cannot be declared: structure, sizes, misuse of the builder, attachments.
 
 use ash::vk;
-use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence,
-};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::units::Bytes;
 
 use super::{EXTENT, buffer, color, depth, elsewhere, refused};

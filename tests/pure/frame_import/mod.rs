@@ -5,10 +5,10 @@ mod refusals;
 mod rules;
 
 use ash::vk;
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::import::{Imported, import, import_sized, read};
-use tileheap::frame::{
-    Access, AccessKind, ClearValue, ExternalDesc, Frame, LoadOp, PassKind, Persistence, ResourceKind, Version,
-};
+use tileheap::frame::tables::{Access, PassKind, ResourceKind, Version};
+use tileheap::frame::{AccessKind, ClearValue, Frame, LoadOp, Persistence};
 
 /// A loose file of resources and passes.
 fn loose(resources: &str, passes: &str) -> String {

@@ -13,10 +13,10 @@
 //! ```
 
 use ash::vk::{AccessFlags2 as A, Extent2D, Format, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags};
-use tileheap::frame::{
-    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
-};
-use tileheap::plan::{BarrierCause, MemoryKind, NotTile, PlacementReason, Plan, Totals};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::plan::passes::BarrierCause;
+use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan, Totals};
 use tileheap::units::Bytes;
 
 use super::{BLOCK, DEVICE_LOCAL, Pencil, TILE, device, requirement};

@@ -9,11 +9,13 @@ pub(crate) use queues::two_queues;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::{Access, AccessKind, Frame, LoadOp, PassId, QueueId, ResourceId, Version};
+use tileheap::frame::tables::{Access, Version};
+use tileheap::frame::{AccessKind, Frame, LoadOp, PassId, QueueId, ResourceId};
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
+use tileheap::plan::passes::{AccessPlan, Barrier, BarrierCause, PassPlan, QueueTransfer, TransferHalf};
 use tileheap::plan::{
-    AccessPlan, Barrier, BarrierCause, MemoryKind, Object, ObjectId, PassPlan, Placement, PlacementId,
-    PlacementReason, Plan, PlanOptions, QueueTransfer, ResourcePlan, Totals, TransferHalf,
+    MemoryKind, Object, ObjectId, Placement, PlacementId, PlacementReason, Plan, PlanOptions, ResourcePlan,
+    Totals,
 };
 use tileheap::profile::{
     DeviceProfile, Features, Limits, MemoryHeap, MemoryType, TILE_HEAP_FLAG, TileBlock, TileHeap,

@@ -9,8 +9,10 @@
 //! ```
 
 use ash::vk::{AccessFlags2 as A, Extent2D, Format, ImageLayout as L, PipelineStageFlags2 as S, QueueFlags};
-use tileheap::frame::{ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
-use tileheap::plan::{BarrierCause, MemoryKind, NotTile, PlacementReason, Plan, Totals, TransferHalf};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::plan::passes::{BarrierCause, TransferHalf};
+use tileheap::plan::{MemoryKind, NotTile, PlacementReason, Plan, Totals};
 use tileheap::units::Bytes;
 
 use super::{DEVICE_LOCAL, Pencil, device, half, requirement};

@@ -1,11 +1,14 @@
 //! Damage to barriers.
 
 use ash::vk::{AccessFlags2 as A, ImageLayout as L, PipelineStageFlags2 as S};
-use tileheap::frame::{PassKind, Persistence};
-use tileheap::plan::{
-    Barrier, BarrierCause, BarrierError, CheckError, ContentsError, ContentsLoss, HazardAccess, HazardError,
-    LayoutError, MissingDependency, Plan, TransferHalf,
+use tileheap::frame::Persistence;
+use tileheap::frame::tables::PassKind;
+use tileheap::plan::Plan;
+use tileheap::plan::check::{
+    BarrierError, CheckError, ContentsError, ContentsLoss, HazardAccess, HazardError, LayoutError,
+    MissingDependency,
 };
+use tileheap::plan::passes::{Barrier, BarrierCause, TransferHalf};
 
 use super::{BarrierSite, barriers_where, drop_barrier, needs, refused, uses, uses_in};
 

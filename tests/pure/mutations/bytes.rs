@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tileheap::measure::{Dedicated, ResourceRequirements};
-use tileheap::plan::{BytesError, CheckError, MemoryKind, ObjectId, Plan};
+use tileheap::plan::check::{BytesError, CheckError};
+use tileheap::plan::{MemoryKind, ObjectId, Plan};
 use tileheap::units::{Alignment, Bytes};
 
 use super::{name, pairs_where, placements_where, refused};

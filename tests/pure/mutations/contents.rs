@@ -1,8 +1,11 @@
 //! Damage to load and store operations.
 
 use ash::vk::{AttachmentLoadOp, AttachmentStoreOp};
-use tileheap::frame::{Access, AccessKind, LoadOp, Persistence};
-use tileheap::plan::{AccessPlan, CheckError, ContentsError, ContentsLoss, OperationError, Plan};
+use tileheap::frame::tables::Access;
+use tileheap::frame::{AccessKind, LoadOp, Persistence};
+use tileheap::plan::Plan;
+use tileheap::plan::check::{CheckError, ContentsError, ContentsLoss, OperationError};
+use tileheap::plan::passes::AccessPlan;
 use tileheap::profile::Features;
 
 use super::{name, needs, pass_name, refused, uses};

@@ -2,10 +2,9 @@
 
 use ash::vk::ImageLayout as L;
 use tileheap::frame::{PassId, ResourceId};
-use tileheap::plan::{
-    BarrierCause, CheckError, HazardError, LayoutError, MemoryKind, MissingDependency, PlacementId, Plan,
-    ResidenceError,
-};
+use tileheap::plan::check::{CheckError, HazardError, LayoutError, MissingDependency, ResidenceError};
+use tileheap::plan::passes::BarrierCause;
+use tileheap::plan::{MemoryKind, PlacementId, Plan};
 
 use super::{BarrierSite, barriers_where, name, needs, refused, uses};
 
@@ -120,7 +119,7 @@ fn an_alias_comes_into_its_layout_while_another_holds_contents() {
         },
         |plan, site| plan.barriers[site.index].old_layout = L::UNDEFINED,
         |fault, site| {
-            matches!(fault, CheckError::Contents(tileheap::plan::ContentsError::Lost { resource, .. })
+            matches!(fault, CheckError::Contents(tileheap::plan::check::ContentsError::Lost { resource, .. })
                 if *resource == site.resource_name)
         },
     );

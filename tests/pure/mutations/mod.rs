@@ -14,8 +14,11 @@ mod structure;
 
 use std::fmt::Debug;
 
-use tileheap::frame::{Access, LoadOp, PassId, ResourceId};
-use tileheap::plan::{AccessPlan, Barrier, CheckError, MemoryKind, Plan, WindowRule};
+use tileheap::frame::tables::Access;
+use tileheap::frame::{LoadOp, PassId, ResourceId};
+use tileheap::plan::check::CheckError;
+use tileheap::plan::passes::{AccessPlan, Barrier};
+use tileheap::plan::{MemoryKind, Plan, WindowRule};
 use tileheap::units::SplitMix64;
 
 use crate::planned::planned;

@@ -3,10 +3,8 @@
 use std::sync::Arc;
 
 use tileheap::frame::{PassId, Persistence};
-use tileheap::plan::{
-    BytesError, CheckError, ContentsError, ContentsLoss, MemoryKind, NotTile, Object, ObjectId,
-    PlacementReason, Plan, ResidenceError, Strategy, TileRule, WindowRule,
-};
+use tileheap::plan::check::{BytesError, CheckError, ContentsError, ContentsLoss, ResidenceError, TileRule};
+use tileheap::plan::{MemoryKind, NotTile, Object, ObjectId, PlacementReason, Plan, Strategy, WindowRule};
 use tileheap::profile::TileRequirements;
 use tileheap::units::{Alignment, Bytes, Span};
 

@@ -1,7 +1,9 @@
 //! Damage to split lives.
 
 use tileheap::frame::PassId;
-use tileheap::plan::{CheckError, MemoryKind, Plan, SplitError, Store};
+use tileheap::plan::check::{CheckError, SplitError};
+use tileheap::plan::passes::Store;
+use tileheap::plan::{MemoryKind, Plan};
 
 use super::refused;
 

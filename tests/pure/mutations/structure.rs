@@ -1,9 +1,8 @@
 //! Damage to tables, spans, versions, reasons and sums.
 
 use tileheap::frame::Persistence;
-use tileheap::plan::{
-    CheckError, ObjectId, PlacementId, PlacementReason, Plan, StructureError, TotalError, Totals,
-};
+use tileheap::plan::check::{CheckError, StructureError, TotalError};
+use tileheap::plan::{ObjectId, PlacementId, PlacementReason, Plan, Totals};
 use tileheap::units::{Bytes, Span};
 
 use super::{barriers, name, placements_where, refused, uses};

@@ -9,11 +9,12 @@ use ash::vk::{
 };
 use std::sync::Arc;
 use tileheap::measure::{Dedicated, Requirements, ResourceRequirements};
-use tileheap::plan::{
-    BarrierCause, BarrierError, BytesError, CheckError, ContentsError, ContentsLoss, HazardAccess,
-    HazardError, LayoutError, MemoryKind, MissingDependency, ObjectId, OperationError, PlacementId,
-    PlacementReason, Plan, ResidenceError, Strategy, StructureError, TileRule, TotalError, Totals,
+use tileheap::plan::check::{
+    BarrierError, BytesError, CheckError, ContentsError, ContentsLoss, HazardAccess, HazardError,
+    LayoutError, MissingDependency, OperationError, ResidenceError, StructureError, TileRule, TotalError,
 };
+use tileheap::plan::passes::BarrierCause;
+use tileheap::plan::{MemoryKind, ObjectId, PlacementId, PlacementReason, Plan, Strategy, Totals};
 use tileheap::profile::{DeviceProfile, Features};
 use tileheap::units::{Alignment, Bytes, Run, Span};
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::{SyntheticDesc, synthetic};
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 use tileheap::measure::{Dedicated, Requirements, estimate};
 use tileheap::plan::model::BIN_COST;
 use tileheap::plan::{Ladder, Plan, PlanOptions, Strategy, WindowRule, plan};

@@ -1,9 +1,8 @@
 //! A context on a fake driver, and a frame that uses tile memory.
 
 use ash::vk;
-use tileheap::frame::{
-    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceState,
-};
+use tileheap::frame::external::{ExternalDesc, ResourceState};
+use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{BoundFrame, Buffer, Context, ContextDesc, FrameNumber, FrameRecorder, Imports};
@@ -325,10 +324,14 @@ pub(crate) fn record<'a>(
                 let buffer = recording.command_buffer();
                 match frame.pass(step).kind {
                     // SAFETY: recording inside a render pass.
-                    tileheap::frame::PassKind::Render => unsafe { device.cmd_draw(buffer, 3, 1, 0, 0) },
+                    tileheap::frame::tables::PassKind::Render => unsafe {
+                        device.cmd_draw(buffer, 3, 1, 0, 0)
+                    },
                     // SAFETY: recording.
-                    tileheap::frame::PassKind::Compute => unsafe { device.cmd_dispatch(buffer, 1, 1, 1) },
-                    tileheap::frame::PassKind::Transfer => {}
+                    tileheap::frame::tables::PassKind::Compute => unsafe {
+                        device.cmd_dispatch(buffer, 1, 1, 1)
+                    },
+                    tileheap::frame::tables::PassKind::Transfer => {}
                 }
             })?;
         }

@@ -1,9 +1,9 @@
 //! Attachments of all kinds: input, resolved, several colours, depth read while it is sampled, device addresses.
 
 use ash::vk;
-use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, Version,
-};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::Version;
+use tileheap::frame::{AccessKind, BufferDesc, ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Capabilities, ContextDesc, FrameNumber, Imports, Parity};

@@ -1,9 +1,8 @@
 //! External images that change from frame to frame, as those of a swapchain do, with semaphores from and to outside.
 
 use ash::vk;
-use tileheap::frame::{
-    ClearValue, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceState,
-};
+use tileheap::frame::external::{ExternalDesc, ResourceState};
+use tileheap::frame::{ClearValue, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::{ImportedImage, ImportedSemaphore};
 use tileheap::runtime::{FrameNumber, Imports};

@@ -1,9 +1,9 @@
 //! One frame through every way of recording: a cleared G-buffer, a draw that reads it, a dispatch, a copy to the host.
 
 use ash::vk;
-use tileheap::frame::{
-    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence, Version,
-};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::Version;
+use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::{Ladder, PlanOptions, Strategy};
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Imports, Parity};

@@ -1,9 +1,9 @@
 //! History: frame n reads what frame n - 1 wrote, and frame 0 reads zero.
 
 use ash::vk;
-use tileheap::frame::{
-    AccessKind, BufferDesc, ExternalDesc, Frame, FrameBuilder, ImageDesc, Persistence, Version,
-};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::Version;
+use tileheap::frame::{AccessKind, BufferDesc, Frame, FrameBuilder, ImageDesc, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{FrameNumber, Imports, Parity};

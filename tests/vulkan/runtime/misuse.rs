@@ -2,8 +2,9 @@
 
 use ash::vk;
 use tileheap::Error;
+use tileheap::frame::external::ExternalDesc;
 use tileheap::frame::{
-    AccessKind, BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
+    AccessKind, BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
 };
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::context::DeviceChoice;

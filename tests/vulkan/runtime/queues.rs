@@ -1,7 +1,8 @@
 //! Several queues, submits, batches and command buffers, recorded on several threads.
 
 use ash::vk;
-use tileheap::frame::{BufferDesc, ExternalDesc, Frame, FrameBuilder, Persistence};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{BufferDesc, Frame, FrameBuilder, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{FrameNumber, Imports, Parity};

@@ -1,9 +1,8 @@
 //! Resize: the old bound plan retires while its last frame may still run, and a larger one takes over.
 
 use ash::vk;
-use tileheap::frame::{
-    BufferDesc, ClearValue, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence,
-};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{BufferDesc, ClearValue, Frame, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::Imports;
 use tileheap::runtime::import::ImportedBuffer;

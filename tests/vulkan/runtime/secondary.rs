@@ -1,7 +1,8 @@
 //! Secondary command buffers: the contents of a render pass, and work of a compute pass.
 
 use ash::vk;
-use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, LoadOp, Persistence};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, LoadOp, Persistence};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{FrameNumber, Imports, Parity};

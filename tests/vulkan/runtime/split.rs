@@ -1,9 +1,10 @@
 //! Split lives on a real driver: what is stored out of tile memory is what was there, and the stores are the runtime's.
 
 use ash::vk;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::Version;
 use tileheap::frame::{
-    BufferDesc, ClearValue, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId,
-    Persistence, Version,
+    BufferDesc, ClearValue, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
 };
 use tileheap::plan::{Ladder, MemoryKind, PlanOptions};
 use tileheap::runtime::import::ImportedBuffer;

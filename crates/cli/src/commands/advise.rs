@@ -1,7 +1,8 @@
 //! `tileheap advise`.
 
 use clap::Args;
-use tileheap::plan::{Change, Plan};
+use tileheap::plan::Plan;
+use tileheap::plan::advise::Change;
 
 use crate::documents::{self, SweepPoint};
 use crate::error::Result;

@@ -1,15 +1,18 @@
 //! Changes that would keep more of a frame on chip: the search, and its result as JSON.
 
 use serde_json::{Value, json};
-use tileheap::frame::{ResourceId, ResourceKind, names};
-use tileheap::plan::{ChangeKind, Fusion, Merge, Plan, advise, fusions, merges};
+use tileheap::frame::ResourceId;
+use tileheap::frame::tables::ResourceKind;
+use tileheap::names;
+use tileheap::plan::Plan;
+use tileheap::plan::advise::{ChangeKind, Fusion, Merge, advise, fusions, merges};
 
 use crate::error::{Error, Result};
 use crate::values::percent;
 
 /// All changes that help a plan.
 pub(crate) struct Advice {
-    pub(crate) resources: Vec<tileheap::plan::Advice>,
+    pub(crate) resources: Vec<tileheap::plan::advise::Advice>,
     pub(crate) fusions: Vec<Fusion>,
     pub(crate) merges: Vec<Merge>,
 }
@@ -68,7 +71,7 @@ pub(crate) fn document(plan: &Plan, advice: &Advice) -> Value {
 }
 
 /// The rule that excludes a resource, with its VUID if it has one.
-pub(crate) fn rule(plan: &Plan, advice: &tileheap::plan::Advice) -> &'static str {
+pub(crate) fn rule(plan: &Plan, advice: &tileheap::plan::advise::Advice) -> &'static str {
     advice
         .constraint
         .rule(plan.frame.resource(advice.resource).is_image())

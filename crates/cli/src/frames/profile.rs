@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use tileheap::frame::names;
+use tileheap::names;
 use tileheap::profile::{DeviceProfile, PRESETS};
 
 use crate::error::{Error, Result};

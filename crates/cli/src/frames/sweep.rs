@@ -1,6 +1,6 @@
 //! A frame planned at many heap sizes or extents.
 
-use tileheap::plan::dram_traffic;
+use tileheap::plan::advise::dram_traffic;
 use tileheap::units::Bytes;
 
 use super::plan::FrameArguments;

@@ -3,7 +3,7 @@
 
 use resvg::tiny_skia::Pixmap;
 use serde_json::{Value, json};
-use tileheap::frame::{SyntheticDesc, synthetic};
+use tileheap::frame::synthetic::{SyntheticDesc, synthetic};
 
 use crate::browser::{Browser, browser};
 use crate::run::{self, FRAME, file, scratch, tileheap};

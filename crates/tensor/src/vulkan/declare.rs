@@ -25,8 +25,9 @@ use crate::error::Result;
 use crate::graph::control_flow::{Branch, Loop};
 use crate::graph::{BlockId, ElementType, Graph, NodeId, NodeKind, Operator, Source, TensorId};
 use crate::layout::{Layout, LayoutRule, Storage};
+use tileheap::frame::tables::ResourceKind;
 use tileheap::frame::{
-    BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId, ResourceKind,
+    BufferDesc, CommandBufferId, FrameBuilder, ImageDesc, LoadOp, Persistence, ResourceId,
 };
 use tileheap::runtime::Device;
 use tileheap::units::Bytes;

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ash::vk;
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::tables::Version;
 use tileheap::frame::{
-    BufferDesc, CommandBufferId, ExternalDesc, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence,
-    ResourceId, Version,
+    BufferDesc, CommandBufferId, Frame, FrameBuilder, ImageDesc, LoadOp, PassId, Persistence, ResourceId,
 };
 use tileheap::plan::{MemoryKind, PlanOptions};
 use tileheap::runtime::import::ImportedBuffer;

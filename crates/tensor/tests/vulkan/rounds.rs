@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ash::vk;
-use tileheap::frame::{BufferDesc, ExternalDesc, FrameBuilder, ImageDesc, Persistence, ResourceId};
+use tileheap::frame::external::ExternalDesc;
+use tileheap::frame::{BufferDesc, FrameBuilder, ImageDesc, Persistence, ResourceId};
 use tileheap::plan::PlanOptions;
 use tileheap::runtime::import::ImportedBuffer;
 use tileheap::runtime::{Capabilities, Imports};

@@ -74,7 +74,7 @@ fn tile_needs(config: &Config, there: bool, size: u64) -> (u64, u64) {
 }
 
 fn image_needs(config: &Config, image: &ImageFacts, created: bool) -> Needs {
-    let bytes = tileheap::frame::texel_block(image.format).map_or(4, |block| u64::from(block.bytes));
+    let bytes = tileheap::format::texel_block(image.format).map_or(4, |block| u64::from(block.bytes));
     let mut texels = 0;
     for mip in 0..image.mips {
         let side = |texels: u32| u64::from((texels >> mip).max(1));

@@ -4,7 +4,7 @@ use ash::vk;
 
 use crate::Result;
 use crate::{Chain, Geometry, Level};
-use tileheap::frame::{TexelBlock, texel_block};
+use tileheap::format::{TexelBlock, texel_block};
 use tileheap::runtime::Device;
 use tileheap::runtime::RuntimeError;
 use tileheap::runtime::objects::VkResultExt;
