@@ -1,6 +1,7 @@
 //! Plans without a driver: published cases, public networks, loops.
 
 mod cases;
+mod compilers;
 mod loops;
 mod models;
 mod networks;

@@ -9,128 +9,87 @@ use tileheap_tensor::plan::Offsets;
 use tileheap_tensor::plan::placement::{SpaceItem, place};
 use tileheap_tensor::units::{Bytes, Span};
 
-use super::{case, list, number, numbers, text};
+use super::{case, indices, list, number, numbers, text};
 
-fn sides(value: &Value) -> Vec<u64> {
-    value.as_u64().map_or_else(|| numbers(value), |size| vec![size])
+/// Tensors that live over half-open intervals of tasks.
+fn records(of: &Value) -> Vec<LiteRecord> {
+    let record = |tensor: &Value| LiteRecord {
+        size: numbers(&tensor[0]),
+        first: number(&tensor[1]) as u32,
+        last: number(&tensor[2]) as u32 - 1,
+    };
+    list(&of["tensors"]).iter().map(record).collect()
 }
 
-fn rule(strategy: &str) -> Rule {
-    match strategy {
-        "NAIVE" => Rule::Naive,
-        "EQUALITY" => Rule::Equality,
-        "GREEDY_IN_ORDER" => Rule::InOrder,
-        "MINCOSTFLOW" => Rule::MinCostFlow,
-        "GREEDY_BY_BREADTH" => Rule::ByBreadth,
-        "GREEDY_BY_SIZE" => Rule::BySize,
-        "GREEDY_BEST" => Rule::Best,
-        other => panic!("{other} is a strategy of LiteRT"),
+fn assignment(of: &Value) -> Assignment {
+    Assignment {
+        objects: indices(&of["of_tensor"]),
+        sizes: list(&of["sizes"]).iter().map(numbers).collect(),
+    }
+}
+
+fn rule(name: &str) -> Rule {
+    match name {
+        "naive" => Rule::Naive,
+        "equality" => Rule::Equality,
+        "in-order" => Rule::InOrder,
+        "min-cost-flow" => Rule::MinCostFlow,
+        "by-breadth" => Rule::ByBreadth,
+        "by-size" => Rule::BySize,
+        other => panic!("{other} is a rule of LiteRT"),
     }
 }
 
 #[test]
 fn tensors_take_the_objects_that_litert_gives_them() {
-    let Some(cases) = case("tflite_gpu_memory_management.json") else {
-        return;
-    };
-    for of in list(&cases["assign"]) {
-        let records: Vec<LiteRecord> = list(&of["records"])
+    for of in list(&case("litert")["assignments"]) {
+        let (name, records) = (text(&of["name"]), records(of));
+        for (by, expected) in of["objects"].as_object().unwrap() {
+            assert_eq!(assign(&records, rule(by)), assignment(expected), "{name} {by}");
+        }
+        let Some(arena) = of.get("arena") else { continue };
+        let items: Vec<SpaceItem> = records
             .iter()
-            .map(|record| LiteRecord {
-                size: sides(&record["size"]),
-                first: number(&record["first_task"]) as u32,
-                last: number(&record["last_task"]) as u32,
+            .map(|record| {
+                let lifetime = Span::new(record.first, record.last + 1);
+                SpaceItem::record("t", lifetime, Bytes(record.size[0]))
             })
             .collect();
-        for expect in list(&of["expect"]) {
-            let name = format!("{} {}", of["name"], expect["strategy"]);
-            if text(&expect["kind"]) == "offsets" {
-                let lifetime = |record: &LiteRecord| Span::new(record.first, record.last + 1);
-                let items: Vec<SpaceItem> = records
-                    .iter()
-                    .map(|record| SpaceItem::record("t", lifetime(record), Bytes(record.size[0])))
-                    .collect();
-                let strategy = Offsets(tileheap_pack::Strategy::GreedyBySize);
-                let space = place(&items, &[MemoryDesc::new("arena")], &strategy).unwrap();
-                let offsets: Vec<u64> = space.regions.iter().map(|region| region.offset.0).collect();
-                assert_eq!(offsets, numbers(&expect["offsets"]), "{name}");
-                assert_eq!(space.memories[0].size.0, number(&expect["total_size"]), "{name}");
-                continue;
-            }
-            let found = assign(&records, rule(text(&expect["strategy"])));
-            let objects: Vec<u64> = found.objects.iter().map(|&object| object as u64).collect();
-            assert_eq!(objects, numbers(&expect["object_ids"]), "{name}");
-            let sizes: Vec<Vec<u64>> = list(&expect["object_sizes"]).iter().map(sides).collect();
-            assert_eq!(found.sizes, sizes, "{name}");
-        }
+        let strategy = Offsets(tileheap_pack::Strategy::GreedyBySize);
+        let space = place(&items, &[MemoryDesc::new("arena")], &strategy).unwrap();
+        let offsets: Vec<u64> = space.regions.iter().map(|region| region.offset.0).collect();
+        assert_eq!(offsets, numbers(&arena["offsets"]), "{name}");
+        assert_eq!(space.memories[0].size.0, number(&arena["size"]), "{name}");
     }
 }
 
 #[test]
 fn objects_become_offsets() {
-    let Some(cases) = case("tflite_gpu_memory_management.json") else {
-        return;
-    };
-    for of in list(&cases["objects_to_offsets"]) {
-        let assignment = Assignment {
-            objects: numbers(&of["object_ids"])
-                .into_iter()
-                .map(|object| object as usize)
-                .collect(),
-            sizes: list(&of["object_sizes"]).iter().map(sides).collect(),
-        };
-        let (offsets, total) = assignment.offsets();
-        assert_eq!(offsets, numbers(&of["offsets"]), "{}", of["name"]);
-        assert_eq!(total, number(&of["total_size"]), "{}", of["name"]);
+    for of in list(&case("litert")["layouts"]) {
+        let expected = (numbers(&of["offsets"]), number(&of["size"]));
+        assert_eq!(assignment(of).offsets(), expected, "{of}");
     }
+}
+
+fn lists(value: &Value) -> Vec<Vec<usize>> {
+    list(value).iter().map(indices).collect()
 }
 
 #[test]
 fn maximums_and_profiles() {
-    let Some(cases) = case("tflite_gpu_memory_management.json") else {
-        return;
-    };
-    for of in list(&cases["positional_maximums"]) {
-        let records: Vec<LiteRecord> = list(&of["records"])
-            .iter()
-            .map(|record| match numbers(record)[..] {
-                [size, first, last] => LiteRecord {
-                    size: vec![size],
-                    first: first as u32,
-                    last: last as u32,
-                },
-                _ => panic!("{record} is size, first and last task"),
-            })
-            .collect();
-        assert_eq!(
-            positional_maximums(&records),
-            numbers(&of["positional_maximums"]),
-            "{}",
-            of["name"]
-        );
-        if let Some(profiles) = of["task_profiles"].as_array() {
-            let expected: Vec<Vec<usize>> = profiles
-                .iter()
-                .map(|profile| numbers(profile).into_iter().map(|id| id as usize).collect())
-                .collect();
-            assert_eq!(task_profiles(&records), expected, "{}", of["name"]);
+    for of in list(&case("litert")["maximums"]) {
+        let records = records(of);
+        assert_eq!(positional_maximums(&records), numbers(&of["maximums"]), "{of}");
+        if let Some(profiles) = of.get("profiles") {
+            assert_eq!(task_profiles(&records), lists(profiles), "{of}");
         }
     }
 }
 
 #[test]
-fn who_may_take_whose_memory() {
-    let Some(cases) = case("tflite_gpu_memory_management.json") else {
-        return;
-    };
-    let graph = |value: &Value| -> Vec<Vec<usize>> {
-        list(value)
-            .iter()
-            .map(|ids| numbers(ids).into_iter().map(|id| id as usize).collect())
-            .collect()
-    };
-    for of in list(&cases["reallocation_graph"]) {
-        let found = reallocation_graph(&graph(&of["deps_graph"]));
-        assert_eq!(found, graph(&of["reallocation_graph"]), "{}", of["name"]);
+fn objects_that_a_tensor_may_reuse() {
+    for of in list(&case("litert")["reuses"]) {
+        let found = reallocation_graph(&lists(&of["readers"]));
+        assert_eq!(found, lists(&of["reusable"]), "{of}");
     }
 }

@@ -1,5 +1,4 @@
-//! The peers' published cases, by the strategies that reproduce them: every file of `../shared/cases` (or of `TILEHEAP_CASES`) of a
-//! schema that is known here.
+//! Published cases of other planners, as facts in `tests/data/tensor/cases`, by the strategies that reproduce them.
 
 mod executorch;
 mod litert;
@@ -9,29 +8,38 @@ mod tvm;
 mod usmp;
 mod vgg_d;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use tileheap_tensor::units::Alignment;
-use tileheap_tensor::{Graph, Layout, LayoutRule, TensorPlan, TensorPlanOptions, TensorRequirements, plan};
+use tileheap_tensor::{
+    Graph, Layout, LayoutRule, TensorPlan, TensorPlanOptions, TensorRequirements, check, plan,
+};
 
-/// A case file by its name; `None`, and the calling test listed as skipped, where there is none.
-fn case(name: &str) -> Option<Value> {
-    let folder = match std::env::var_os("TILEHEAP_CASES") {
-        Some(folder) => PathBuf::from(folder),
-        None => tileheap_testkit::shared("cases")?,
-    };
-    let path = folder.join(name);
-    if !path.is_file() {
-        tileheap_testkit::skip(&format!("{} is not there", path.display()));
-        return None;
-    }
-    let text = std::fs::read_to_string(&path).unwrap();
-    Some(serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+/// A file of cases by its name.
+fn case(name: &str) -> Value {
+    serde_json::from_str(&file(&format!("{name}.json"))).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The rows of a table by its name, as texts by column.
+fn rows(name: &str) -> Vec<BTreeMap<String, String>> {
+    let file = file(&format!("{name}.csv"));
+    let mut lines = file
+        .lines()
+        .map(|line| line.split(',').map(str::to_owned).collect::<Vec<_>>());
+    let header = lines.next().unwrap();
+    lines
+        .map(|row| header.iter().cloned().zip(row).collect())
+        .collect()
+}
+
+fn file(name: &str) -> String {
+    std::fs::read_to_string(tileheap_testkit::data("tensor/cases").join(name))
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
+    value.as_array().unwrap_or_else(|| panic!("{value} is a list"))
 }
 
 fn number(value: &Value) -> u64 {
@@ -40,6 +48,10 @@ fn number(value: &Value) -> u64 {
 
 fn numbers(value: &Value) -> Vec<u64> {
     list(value).iter().map(number).collect()
+}
+
+fn indices(value: &Value) -> Vec<usize> {
+    list(value).iter().map(|index| number(index) as usize).collect()
 }
 
 fn text(value: &Value) -> &str {
@@ -62,41 +74,7 @@ fn planned(graph: &Graph, options: &TensorPlanOptions<'_>, alignment: u64) -> Te
         .iter()
         .map(|layout| TensorRequirements::of_layout(layout, alignment))
         .collect();
-    plan(graph, &layouts, &needs, options).unwrap()
-}
-
-/// Every file of the folder is read by a test here; what is not reproduced is listed as skipped, with the reason.
-#[test]
-fn what_is_not_reproduced_is_said() {
-    const READ: [&str; 10] = [
-        "executorch_memory_planning.json",
-        "executorch_vulkan_layout.json",
-        "nnc.json",
-        "tflite_gpu_memory_management.json",
-        "tvm_flattening.json",
-        "tvm_graph_plan.json",
-        "tvm_relay_storage_scopes.json",
-        "tvm_scope_rule.json",
-        "tvm_token_allocator_2d.json",
-        "tvm_usmp.json",
-    ];
-    // Of the texture cache: tests/cache_paper.
-    const ELSEWHERE: &str = "blow_texture_cache.json";
-    let folder = match std::env::var_os("TILEHEAP_CASES") {
-        Some(folder) => PathBuf::from(folder),
-        None => match tileheap_testkit::shared("cases") {
-            Some(folder) => folder,
-            None => return,
-        },
-    };
-    for entry in std::fs::read_dir(&folder).expect("a folder of cases") {
-        let name = entry
-            .expect("an entry")
-            .file_name()
-            .to_string_lossy()
-            .into_owned();
-        if name.ends_with(".json") && name != ELSEWHERE && !READ.contains(&name.as_str()) {
-            tileheap_testkit::skip(&format!("{name} is of no schema that is known here"));
-        }
-    }
+    let plan = plan(graph, &layouts, &needs, options).unwrap();
+    check(graph, &needs, &plan, 20).unwrap();
+    plan
 }

@@ -13,7 +13,7 @@ use tileheap_tensor::layout::{Convention, Generation};
 use tileheap_tensor::storage::{ScopeLimits, adreno_scope};
 use tileheap_tensor::units::Alignment;
 
-use super::{case, list, number, numbers, text};
+use super::{case, indices, list, number, numbers, rows, text};
 
 fn flattened(scope: &str, generation: Generation, shape: &[u64], element: ElementType) -> Layout {
     let convention: Convention = scope.parse().unwrap();
@@ -23,146 +23,122 @@ fn flattened(scope: &str, generation: Generation, shape: &[u64], element: Elemen
         .unwrap()
 }
 
-fn check_extent(layout: &Layout, expected: &Value, at: &str) {
-    assert_eq!(layout.extent.width, number(&expected["width"]), "{at}");
-    assert_eq!(layout.extent.height, number(&expected["height"]), "{at}");
-    assert_eq!(
-        layout.extent.layers,
-        expected["depth"].as_u64().unwrap_or(1),
-        "{at}"
-    );
-    assert_eq!(layout.lanes, number(&expected["channel"]), "{at}");
+fn extent(layout: &Layout) -> [u64; 4] {
+    let extent = &layout.extent;
+    [extent.width, extent.height, extent.layers, layout.lanes]
+}
+
+fn shape(row: &BTreeMap<String, String>) -> Vec<u64> {
+    row["shape"]
+        .split('x')
+        .map(|side| side.parse().unwrap())
+        .collect()
+}
+
+/// The numbers in columns; none where the first is empty.
+fn columns<const N: usize>(row: &BTreeMap<String, String>, names: [&str; N]) -> Option<[u64; N]> {
+    (!row[names[0]].is_empty()).then(|| names.map(|name| row[name].parse().unwrap()))
 }
 
 #[test]
 fn shapes_are_flattened() {
-    let Some(cases) = case("tvm_flattening.json") else {
-        return;
-    };
-    let mut found = 0;
-    for (_, group) in cases
-        .as_object()
-        .unwrap()
-        .iter()
-        .filter(|(_, group)| group.is_array())
-    {
-        for of in list(group) {
-            let (shape, scope) = (numbers(&of["shape"]), text(&of["scope"]));
-            check_extent(
-                &flattened(scope, Generation::Flat, &shape, ElementType::Float32),
-                of,
-                scope,
-            );
-            found += 1;
-        }
+    for row in rows("tvm_flattening") {
+        let layout = flattened(
+            &row["scope"],
+            Generation::Flat,
+            &shape(&row),
+            ElementType::Float32,
+        );
+        let [width, height, channel] = columns(&row, ["width", "height", "channel"]).unwrap();
+        assert_eq!(extent(&layout), [width, height, 1, channel], "{row:?}");
     }
-    assert!(found > 0);
 }
 
 #[test]
 fn scopes_follow_from_shapes() {
-    let Some(cases) = case("tvm_scope_rule.json") else {
-        return;
-    };
-    let limits = &cases["limits"];
-    let pitch = Alignment::new(number(&limits["image_base_address_alignment"])).unwrap();
+    // Images begin at multiples of this.
+    let pitch = Alignment::new(64).unwrap();
     let limits = ScopeLimits {
-        side: number(&limits["texture_spatial_limit"]),
-        depth: number(&limits["texture_depth_limit"]),
+        side: 16384,
+        depth: 2048,
     };
-    for of in list(&cases["cases"]) {
-        let shape = numbers(&of["shape"]);
-        let at = format!("{shape:?}");
+    for row in rows("tvm_scopes") {
+        let shape = shape(&row);
         let scope = |generation| adreno_scope(&shape, generation, limits).map_or("global", Convention::scope);
-        assert_eq!(scope(Generation::Flat), text(&of["relay_scope"]), "{at}");
-        assert_eq!(scope(Generation::Layered), text(&of["relax_scope"]), "{at}");
-        if of["relay_flatten_2d"].is_object() {
+        assert_eq!(scope(Generation::Flat), row["relay_scope"], "{row:?}");
+        assert_eq!(scope(Generation::Layered), row["relax_scope"], "{row:?}");
+        let relay = ["width", "height", "channel"].map(|side| format!("relay_{side}"));
+        if let Some([width, height, channel]) = columns(&row, relay.each_ref().map(String::as_str)) {
             for (element, bytes) in [
                 (ElementType::Float32, "relay_bytes_f32"),
                 (ElementType::Float16, "relay_bytes_f16"),
             ] {
                 let layout = flattened(scope(Generation::Flat), Generation::Flat, &shape, element);
-                check_extent(&layout, &of["relay_flatten_2d"], &at);
-                assert_eq!(layout.bytes_with_pitch(pitch).0, number(&of[bytes]), "{at}");
+                assert_eq!(extent(&layout), [width, height, 1, channel], "{row:?}");
+                let [bytes] = columns(&row, [bytes]).unwrap();
+                assert_eq!(layout.bytes_with_pitch(pitch).0, bytes, "{row:?}");
             }
         }
-        if of["relax_flatten_3d"].is_object() {
-            let layout = flattened(
-                scope(Generation::Layered),
-                Generation::Layered,
-                &shape,
-                ElementType::Float32,
-            );
-            check_extent(&layout, &of["relax_flatten_3d"], &at);
+        let relax = ["width", "height", "depth", "channel"].map(|side| format!("relax_{side}"));
+        if let Some(expected) = columns(&row, relax.each_ref().map(String::as_str)) {
+            let (generation, element) = (Generation::Layered, ElementType::Float32);
+            let layout = flattened(scope(generation), generation, &shape, element);
+            assert_eq!(extent(&layout), expected, "{row:?}");
         }
     }
 }
 
 #[test]
 fn tokens_are_requested_grown_and_released() {
-    let Some(cases) = case("tvm_token_allocator_2d.json") else {
-        return;
-    };
-    for of in list(&cases["cases"]) {
-        let name = text(&of["name"]);
+    for of in list(&case("tvm_tokens")["cases"]) {
         let mut pool = TokenPool::new(TokenRule::Later);
-        let mut counts: BTreeMap<usize, i64> = BTreeMap::new();
+        let mut readers: BTreeMap<usize, u64> = BTreeMap::new();
         let mut storage: BTreeMap<&str, usize> = BTreeMap::new();
-        let mut alone: BTreeMap<&str, i64> = BTreeMap::new();
-        for (step, form) in list(&of["steps"]).iter().enumerate() {
-            let at = format!("{name}, step {step}");
-            let id = text(&form["token"]);
-            let desc = &of["tokens"][id];
-            let element: ElementType = text(&desc["dtype"]).parse().unwrap();
-            let scope = text(&desc["scope"]);
-            let layout = flattened(scope, Generation::Flat, &numbers(&desc["shape"]), element);
-            let token = Token::image(layout.extent.width, layout.extent.height, element, scope);
-            let references = desc["ref_counter"].as_i64().unwrap();
-            match text(&form["op"]) {
-                "size2d" => check_extent(&layout, form, &at),
-                "request" => match (pool.request(&token), &form["result"]) {
-                    (None, Value::Null) => {}
-                    (Some(granted), expected) => {
-                        // A token that makes its block grow takes it over, and is counted once more.
-                        let count = counts.get(&granted.block).copied().unwrap_or(0);
-                        let count = if granted.grown {
-                            references + 1
-                        } else {
-                            count + references
-                        };
-                        counts.insert(granted.block, count);
-                        storage.insert(id, granted.block);
-                        assert_eq!(granted.block as u64, number(&expected["storage_id"]), "{at}");
-                        assert_eq!(count, expected["ref_counter"].as_i64().unwrap(), "{at}");
-                        let [width, height] = pool.blocks()[granted.block].reported;
-                        assert_eq!([width, height, 4].to_vec(), numbers(&expected["size2d"]), "{at}");
-                    }
-                    (None, expected) => panic!("{at}: no block, and {expected} is expected"),
-                },
-                "alloc" => {
-                    let block = pool.alloc(&token);
-                    assert_eq!(block as u64, number(&form["storage_id"]), "{at}");
-                    counts.insert(block, references);
-                    storage.insert(id, block);
-                }
-                "unref" => match storage.get(id) {
-                    Some(block) => *counts.get_mut(block).unwrap() -= 1,
-                    None => *alone.entry(id).or_insert(references) -= 1,
-                },
-                "check_for_release" => {
-                    let block = storage[id];
-                    if counts[&block] == 0 {
-                        pool.release(block);
-                    }
-                }
-                other => panic!("{at}: {other} is an operation"),
+        for (index, step) in list(&of["steps"]).iter().enumerate() {
+            let at = format!("{}, step {index}", of["name"]);
+            if text(&step[0]) == "blocks" {
+                let found = [pool.blocks().len(), pool.free_blocks()];
+                assert_eq!(found.to_vec(), indices(&step[1]), "{at}");
+                continue;
             }
-            if let (Some(blocks), Some(free)) = (form["blocks"].as_u64(), form["free"].as_u64()) {
-                assert_eq!(
-                    (pool.blocks().len() as u64, pool.free_blocks() as u64),
-                    (blocks, free),
-                    "{at}"
-                );
+            let (name, expected) = (text(&step[1]), &step[2]);
+            let token = &of["tokens"][name];
+            let (element, scope, reads) = (text(&token[1]), text(&token[2]), number(&token[3]));
+            let element: ElementType = element.parse().unwrap();
+            let layout = flattened(scope, Generation::Flat, &numbers(&token[0]), element);
+            let token = Token::image(layout.extent.width, layout.extent.height, element, scope);
+            match text(&step[0]) {
+                "flatten" => {
+                    let [width, height, _, lanes] = extent(&layout);
+                    assert_eq!(vec![width, height, lanes], numbers(expected), "{at}");
+                }
+                "request" => match pool.request(&token) {
+                    None => assert!(expected.is_null(), "{at}: no block, and {expected} is expected"),
+                    Some(granted) => {
+                        // A token that makes its block grow takes it over, and is counted once more.
+                        let before = readers.get(&granted.block).copied().unwrap_or(0);
+                        let count = reads + if granted.grown { 1 } else { before };
+                        readers.insert(granted.block, count);
+                        storage.insert(name, granted.block);
+                        assert_eq!(granted.block as u64, number(&expected[0]), "{at}");
+                        assert_eq!(count, number(&expected[1]), "{at}");
+                        let [width, height] = pool.blocks()[granted.block].reported;
+                        assert_eq!(vec![width, height, 4], numbers(&expected[2]), "{at}");
+                    }
+                },
+                "open" => {
+                    let block = pool.alloc(&token);
+                    assert_eq!(block as u64, number(expected), "{at}");
+                    readers.insert(block, reads);
+                    storage.insert(name, block);
+                }
+                "drop" => *readers.get_mut(&storage[name]).unwrap() -= 1,
+                "release" => {
+                    if readers[&storage[name]] == 0 {
+                        pool.release(storage[name]);
+                    }
+                }
+                other => panic!("{at}: {other} is a step"),
             }
         }
     }
@@ -212,39 +188,22 @@ fn the_three_rules_differ_where_they_should() {
     );
 }
 
-fn graph_plan(nodes: &Value, rule: TokenRule) -> TokenPlan {
-    let names: Vec<&str> = list(nodes).iter().map(|node| text(&node["id"])).collect();
-    let values: Vec<TokenValue> = list(nodes)
+fn graph_plan(values: &Value, rule: TokenRule) -> TokenPlan {
+    let token = |of: &Value| match (of.as_u64(), of[1].as_str()) {
+        (Some(bytes), _) => Token::bytes(bytes),
+        (None, Some("global")) => Token::bytes(numbers(&of[0]).iter().product::<u64>() * 4),
+        (None, scope) => {
+            let (scope, element) = (scope.unwrap(), ElementType::Float32);
+            let extent = flattened(scope, Generation::Flat, &numbers(&of[0]), element).extent;
+            Token::image(extent.width, extent.height, element, scope)
+        }
+    };
+    let values: Vec<TokenValue> = list(values)
         .iter()
-        .map(|node| {
-            let token = match (node["bytes"].as_u64(), node["scope"].as_str()) {
-                (Some(bytes), _) => Token::bytes(bytes),
-                (None, Some("global" | "") | None) => {
-                    Token::bytes(numbers(&node["shape"]).iter().product::<u64>() * 4)
-                }
-                (None, Some(scope)) => {
-                    let layout = flattened(
-                        scope,
-                        Generation::Flat,
-                        &numbers(&node["shape"]),
-                        ElementType::Float32,
-                    );
-                    Token::image(
-                        layout.extent.width,
-                        layout.extent.height,
-                        ElementType::Float32,
-                        scope,
-                    )
-                }
-            };
-            let inputs = list(&node["inputs"])
-                .iter()
-                .map(|id| names.iter().position(|name| *name == text(id)).unwrap());
-            TokenValue {
-                token,
-                inputs: inputs.collect(),
-                is_input: list(&node["inputs"]).is_empty(),
-            }
+        .map(|value| TokenValue {
+            token: token(&value[0]),
+            inputs: indices(&value[1]),
+            is_input: list(&value[1]).is_empty(),
         })
         .collect();
     plan_tokens(&values, rule)
@@ -252,49 +211,25 @@ fn graph_plan(nodes: &Value, rule: TokenRule) -> TokenPlan {
 
 #[test]
 fn graphs_are_planned_with_tokens() {
-    let Some(cases) = case("tvm_graph_plan.json") else {
-        return;
-    };
-    for (name, of) in cases
-        .as_object()
-        .unwrap()
-        .iter()
-        .filter(|(_, of)| of.get("nodes").is_some())
-    {
-        let expect = &of["expect"];
+    for of in list(&case("tvm_graphs")["graphs"]) {
         for rule in [TokenRule::Rfc, TokenRule::First, TokenRule::Later] {
-            let plan = graph_plan(&of["nodes"], rule);
-            let count = expect["storages"]
-                .as_u64()
-                .or_else(|| expect["num_storages"].as_u64())
-                .unwrap();
-            assert_eq!(plan.blocks.len() as u64, count, "{name} {rule:?}");
-            for (id, scope) in expect["scope_by_storage_id"].as_object().into_iter().flatten() {
-                let block = &plan.blocks[id.parse::<usize>().unwrap()];
-                let found = block.image.as_ref().map_or("global", |(_, scope)| scope);
-                assert_eq!(found, text(scope), "{name} {id}");
+            let plan = graph_plan(&of["values"], rule);
+            let at = format!("{} {rule:?}", of["name"]);
+            if let Some(scopes) = of.get("scopes") {
+                let found = plan.blocks.iter().map(|block| {
+                    let image = block.image.as_ref();
+                    image.map_or("global", |(_, scope)| scope)
+                });
+                let scopes: Vec<&str> = list(scopes).iter().map(text).collect();
+                assert_eq!(found.collect::<Vec<_>>(), scopes, "{at}");
             }
-            for (id, size) in expect["storage_sizes_at_pre_17571"]
-                .as_object()
-                .into_iter()
-                .flatten()
-            {
-                assert_eq!(
-                    plan.first[id.parse::<usize>().unwrap()][0],
-                    number(size),
-                    "{name} {id}"
-                );
+            if let Some(sizes) = of.get("first_sizes") {
+                let found: Vec<u64> = plan.first.iter().map(|size| size[0]).collect();
+                assert_eq!(found, numbers(sizes), "{at}");
             }
-            for (id, size) in expect["storage_sizes_at_17571_ce22736e"]
-                .as_object()
-                .into_iter()
-                .flatten()
-            {
-                assert_eq!(
-                    plan.blocks[id.parse::<usize>().unwrap()].size[0],
-                    number(size),
-                    "{name} {id}"
-                );
+            if let Some(sizes) = of.get("sizes") {
+                let found: Vec<u64> = plan.blocks.iter().map(|block| block.size[0]).collect();
+                assert_eq!(found, numbers(sizes), "{at}");
             }
         }
     }
@@ -302,17 +237,14 @@ fn graphs_are_planned_with_tokens() {
 
 #[test]
 fn graph_json_is_read_honoured_and_written_back() {
-    let Some(cases) = case("tvm_graph_plan.json") else {
-        return;
-    };
-    let of = &cases["graph_json_storage_scope"];
-    let example = &of["example"];
+    let cases = case("tvm_graphs");
+    let example = &cases["json"];
     let graph = TvmGraph::read(&example.to_string()).unwrap();
     let entries = graph.pool_entries().unwrap();
-    let expected = list(&of["expected_pools_for_example"]);
+    let expected = list(&cases["entries"]);
     assert_eq!(entries.len(), expected.len());
     for (entry, expected) in entries.iter().zip(expected) {
-        assert_eq!(u64::from(entry.storage_id), number(&expected["sid"]));
+        assert_eq!(u64::from(entry.storage_id), number(&expected["storage"]));
         match entry.kind {
             PoolEntryKind::Buffer(bytes) => assert_eq!(bytes.0, number(&expected["bytes"])),
             PoolEntryKind::Texture {
@@ -321,11 +253,8 @@ fn graph_json_is_read_honoured_and_written_back() {
                 channel,
                 element,
             } => {
-                assert_eq!(
-                    [height, width, channel].to_vec(),
-                    numbers(&expected["shape_h_w_c"])
-                );
-                assert_eq!(element.name(), text(&expected["dtype"]));
+                assert_eq!(vec![height, width, channel], numbers(&expected["texture"]));
+                assert_eq!(element.name(), text(&expected["type"]));
             }
         }
     }

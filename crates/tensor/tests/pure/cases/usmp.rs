@@ -5,44 +5,26 @@ use tileheap_baselines::tensor::pools::usmp::{UsmpBuffer, UsmpOrder, UsmpPool, a
 use tileheap_pack::{Item, ProblemDesc, Steps, Strategy, check, lower_bound, pack, spread};
 use tileheap_tensor::units::{Alignment, Bytes, Span};
 
-use super::{case, list, number, numbers, text};
+use super::{case, indices, list, number, numbers};
 
 fn buffers(of: &Value) -> Vec<UsmpBuffer> {
-    let sizes = of["buffers"].as_object().unwrap();
-    // Buffers that were taken from TIR, whose memory pressure is stated, have its allocations' alignment of 16; those written down by
-    // name have none.
-    let from_tir = of.get("memory_pressure").is_some();
-    let alignment = of["alignment"].as_u64().unwrap_or(if from_tir { 16 } else { 1 });
-    let mut buffers: Vec<UsmpBuffer> = sizes
-        .iter()
-        .map(|(name, size)| UsmpBuffer {
-            name: name.clone(),
-            size: Bytes(number(size)),
-            alignment: Alignment::new(alignment).unwrap(),
-            conflicts: Vec::new(),
-        })
-        .collect();
-    let index = |name: &Value| sizes.keys().position(|key| key == text(name)).unwrap();
-    for pair in list(&of["conflicts"]) {
-        let (a, b) = (index(&pair[0]), index(&pair[1]));
-        buffers[a].conflicts.push(b);
-        buffers[b].conflicts.push(a);
-    }
-    for directed in ["conflicts_directed_as_in_test", "conflicts_allowed_per_test"] {
-        for (name, others) in of[directed].as_object().into_iter().flatten() {
-            let a = sizes.keys().position(|key| key == name).unwrap();
-            buffers[a].conflicts = list(others).iter().map(index).collect();
-        }
-    }
-    buffers
+    let conflicts = list(&of["conflicts"]).iter().map(indices);
+    let buffer = |(index, (&size, conflicts)): (usize, (&u64, Vec<usize>))| UsmpBuffer {
+        name: format!("buffer {index:02}"),
+        size: Bytes(size),
+        alignment: Alignment::new(number(&of["alignment"])).unwrap(),
+        conflicts,
+    };
+    let sizes = numbers(&of["sizes"]);
+    sizes.iter().zip(conflicts).enumerate().map(buffer).collect()
 }
 
 fn pools(of: &Value) -> Vec<UsmpPool> {
-    let pool = |pool: &Value| UsmpPool {
-        name: text(&pool["name"]).to_owned(),
-        size_hint: pool["size_hint_bytes"].as_u64().map(Bytes),
+    let pool = |(index, size): (usize, &Value)| UsmpPool {
+        name: format!("pool {index}"),
+        size_hint: size.as_u64().map(Bytes),
     };
-    list(&of["pools"]).iter().map(pool).collect()
+    list(&of["pools"]).iter().enumerate().map(pool).collect()
 }
 
 /// The same as a packing problem; buffers that the rule would take first by name come first.
@@ -104,9 +86,9 @@ type Answer = (Vec<(usize, Bytes)>, Vec<Bytes>);
 
 fn run(algorithm: &str, of: &[UsmpBuffer], pools: &[UsmpPool]) -> Result<Answer, String> {
     let order = match algorithm {
-        "greedy_by_size" => UsmpOrder::Size,
-        "greedy_by_conflicts" => UsmpOrder::Conflicts,
-        "hill_climb" => return Ok(hill_climb(of, pools)),
+        "by-size" => UsmpOrder::Size,
+        "by-conflicts" => UsmpOrder::Conflicts,
+        "hill-climb" => return Ok(hill_climb(of, pools)),
         other => panic!("{other} is an algorithm of USMP"),
     };
     let places = assign(of, pools, order).map_err(|fault| fault.to_string())?;
@@ -119,48 +101,25 @@ fn run(algorithm: &str, of: &[UsmpBuffer], pools: &[UsmpPool]) -> Result<Answer,
 
 #[test]
 fn buffers_go_where_usmp_puts_them() {
-    let Some(cases) = case("tvm_usmp.json") else {
-        return;
-    };
-    for of in list(&cases["cases"])
-        .iter()
-        .filter(|of| of.get("buffers").is_some())
-    {
+    for of in list(&case("tvm_usmp")["buffers"]) {
         let (buffers, pools) = (buffers(of), pools(of));
-        let name = &of["name"];
-        for algorithm in list(&of["algorithms"]).iter().map(text) {
+        for (algorithm, expected) in of["expected"].as_object().unwrap() {
+            let at = format!("{} {algorithm}", of["name"]);
             let found = run(algorithm, &buffers, &pools);
-            if of.get("expect_error").is_some() {
+            if expected.is_null() {
                 let fault = found.unwrap_err();
-                assert!(
-                    fault.contains("does not fit") && fault.contains(&pools[0].name),
-                    "{name}: {fault}"
-                );
+                let named = fault.contains("does not fit") && fault.contains(&pools[0].name);
+                assert!(named, "{at}: {fault}");
                 continue;
             }
-            let (places, _) = found.unwrap();
-            for (buffer, (_, offset)) in buffers.iter().zip(places) {
-                assert_eq!(
-                    offset.0,
-                    number(&of["expect_offsets"][&buffer.name]),
-                    "{name} {algorithm} {}",
-                    buffer.name
-                );
+            let (places, sizes) = found.unwrap();
+            if let Some(offsets) = expected.get("offsets") {
+                let places: Vec<u64> = places.iter().map(|(_, offset)| offset.0).collect();
+                assert_eq!(places, numbers(offsets), "{at}");
             }
-        }
-        for (algorithm, size) in of["expect_workspace"].as_object().into_iter().flatten() {
-            let (_, sizes) = run(algorithm, &buffers, &pools).unwrap();
-            assert_eq!(sizes, [Bytes(number(size))], "{name} {algorithm}");
-        }
-        for (algorithm, expected) in of["expect_pool_sizes"].as_object().into_iter().flatten() {
-            let (_, sizes) = run(algorithm, &buffers, &pools).unwrap();
-            for (pool, size) in pools.iter().zip(sizes) {
-                assert_eq!(
-                    size.0,
-                    number(&expected[&pool.name]),
-                    "{name} {algorithm} {}",
-                    pool.name
-                );
+            if let Some(expected) = expected.get("pools") {
+                let sizes: Vec<u64> = sizes.iter().map(|size| size.0).collect();
+                assert_eq!(sizes, numbers(expected), "{at}");
             }
         }
     }
@@ -168,24 +127,16 @@ fn buffers_go_where_usmp_puts_them() {
 
 #[test]
 fn intervals_are_climbed_to_the_bound() {
-    let Some(cases) = case("tvm_usmp.json") else {
-        return;
-    };
-    for of in list(&cases["cases"]) {
-        let Some(intervals) = of["intervals_closed_start_end_size"].as_array() else {
-            continue;
+    for of in list(&case("tvm_usmp")["tensors"]) {
+        let item = |tensor: &Value| {
+            let tensor = numbers(tensor);
+            let lifetime = Span::new(tensor[0] as u32, tensor[1] as u32);
+            Item::new(lifetime, Bytes(tensor[2]), Alignment::ONE)
         };
-        let items = intervals.iter().map(|interval| match numbers(interval)[..] {
-            [first, last, size] => Item::new(
-                Span::new(first as u32, last as u32 + 1),
-                Bytes(size),
-                Alignment::ONE,
-            ),
-            _ => panic!("{interval} is first, last and size"),
-        });
-        let problem = ProblemDesc::new(items.collect()).build().unwrap();
+        let items = list(&of["tensors"]).iter().map(item).collect();
+        let problem = ProblemDesc::new(items).build().unwrap();
         let bound = lower_bound(&problem).0;
-        assert_eq!(bound, number(&of["lower_bound_max_live"]), "{}", of["name"]);
+        assert_eq!(bound, number(&of["bound"]), "{}", of["name"]);
         let packing = pack(&problem, Strategy::HillClimb);
         check(&problem, &packing).unwrap();
         // The tolerance of the published test.
