@@ -32,7 +32,7 @@ const TABLES: [&str; 11] = [
     "pack/guillotine-60.1000.csv",
     "pack/pinwheel-60.1000.csv",
     "planning/somas_resnet50.csv",
-    "models/gpt2s_prefill128.fp16.csv",
+    "tensor/models/gpt2s_prefill128.fp16.csv",
     "planning/A.1048576.csv",
     "planning/C.1048576.csv",
     "planning/E.1048576.csv",

@@ -31,7 +31,11 @@ fn main() {
     }
     println!();
     let mut logs = vec![(0.0, 0); strategies().count()];
-    for folder in [own.join("pack"), own.join("models"), shared.join("planning")] {
+    for folder in [
+        own.join("pack"),
+        own.join("tensor/models"),
+        shared.join("planning"),
+    ] {
         if !folder.is_dir() {
             println!("skipped: {} is not there", folder.display());
             continue;

@@ -1,7 +1,7 @@
 //! Every packing strategy on published instances, judged, and compared with published heights.
 
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tileheap_baselines::pack::{Nnc, STRATEGIES};
 use tileheap_pack::units::{Alignment, Bytes, Span};
@@ -48,13 +48,14 @@ fn strategies() -> impl Iterator<Item = &'static dyn PackingStrategy> {
     STRATEGIES.into_iter().chain(built_in)
 }
 
-/// Judges every strategy on one instance; the ratios of height to lower bound in thousandths, in the strategies' order.
-fn ratios(path: &Path) -> Vec<u64> {
+/// Judges every strategy on one instance, the slow ones up to a number of items; the ratios of height to lower bound in thousandths, in
+/// the strategies' order.
+fn ratios(path: &Path, slow_items: usize) -> Vec<u64> {
     let problem = read(path);
     let mut packer = Packer::default();
     let bound = packer.lower_bound(&problem);
     let mut ratios = Vec::new();
-    let large = problem.items().len() > 5000;
+    let large = problem.items().len() > slow_items;
     for strategy in strategies() {
         // They take minutes or hours on the large.
         let slow =
@@ -79,11 +80,7 @@ fn ratios(path: &Path) -> Vec<u64> {
     ratios
 }
 
-#[test]
-fn every_instance_is_packed_soundly() {
-    let Some(folder) = tileheap_testkit::shared("planning") else {
-        return;
-    };
+fn tables(folder: &Path) -> Vec<PathBuf> {
     let files = std::fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path());
@@ -92,19 +89,38 @@ fn every_instance_is_packed_soundly() {
         .collect();
     files.sort();
     assert!(!files.is_empty());
-    for file in files {
-        let ratios = ratios(&file);
-        let auto = *ratios.last().unwrap();
-        assert!(
-            ratios.iter().all(|&other| auto <= other),
-            "auto is the best of all: {ratios:?}"
-        );
+    files
+}
+
+/// Judges every strategy on one instance, and `auto` against all others; the ratios.
+fn judged(file: &Path, slow_items: usize, most: u64) -> Vec<u64> {
+    let ratios = ratios(file, slow_items);
+    let auto = *ratios.last().unwrap();
+    assert!(
+        ratios.iter().all(|&other| auto <= other),
+        "auto is the best of all: {ratios:?}"
+    );
+    assert!(auto <= most, "{}: {auto}", file.display());
+    ratios
+}
+
+#[test]
+fn every_instance_of_ours_is_packed_at_its_bound() {
+    for folder in ["pack", "tensor/models"] {
+        for file in tables(&tileheap_testkit::data(folder)) {
+            judged(&file, 600, 1000);
+        }
+    }
+}
+
+#[test]
+fn every_instance_of_others_is_packed_soundly() {
+    let Some(folder) = tileheap_testkit::shared("planning") else {
+        return;
+    };
+    for file in tables(&folder) {
         let hard = file.to_string_lossy().ends_with(".1048576.csv");
-        assert!(
-            auto == 1000 || (auto <= 1006 && !hard),
-            "{}: {auto}",
-            file.display()
-        );
+        let ratios = judged(&file, 5000, if hard { 1000 } else { 1006 });
         for (name, strategy, published) in PUBLISHED {
             if file.ends_with(name) {
                 let found = ratios[strategies()
@@ -121,34 +137,46 @@ fn every_instance_is_packed_soundly() {
     }
 }
 
-/// The hard set fits in 2^20, whatever the unit of sizes, the direction of time and the order of items.
+/// Places an instance in its capacity, whatever the unit of sizes, the direction of time and the order of items.
+fn is_placed(file: &Path, capacity: u64) {
+    let problem = read(file);
+    for (scale, reversed) in [(1, false), (7919, true)] {
+        let mut items = problem.items().to_vec();
+        for item in &mut items {
+            item.size.0 *= scale;
+            if reversed {
+                item.span = Span::new(2_000_000 - item.span.end.0, 2_000_000 - item.span.first.0);
+            }
+        }
+        if reversed {
+            let half = items.len() / 2;
+            items.rotate_left(half);
+        }
+        let desc = ProblemDesc::new(items).capacity(Bytes(capacity * scale));
+        let problem = desc.build().unwrap();
+        let answer = fit(&problem, Strategy::Exact, Steps(1_000_000), &mut |_| {
+            ControlFlow::Continue(())
+        });
+        let name = file.display();
+        let packing = answer.packing.unwrap_or_else(|| panic!("{name}, times {scale}"));
+        assert_eq!(check(&problem, &packing), Ok(()), "{name}");
+        assert!(packing.fits(&problem), "{name}");
+    }
+}
+
 #[test]
-fn the_hard_set_is_placed() {
+fn our_hard_set_is_placed() {
+    for file in tables(&tileheap_testkit::data("pack")) {
+        is_placed(&file, 1000);
+    }
+}
+
+#[test]
+fn the_hard_set_of_minimalloc_is_placed() {
     let Some(folder) = tileheap_testkit::shared("planning") else {
         return;
     };
     for name in ["A", "C", "E", "G", "I", "K"] {
-        let problem = read(&folder.join(format!("{name}.1048576.csv")));
-        for (scale, reversed) in [(1, false), (7919, true)] {
-            let mut items = problem.items().to_vec();
-            for item in &mut items {
-                item.size.0 *= scale;
-                if reversed {
-                    item.span = Span::new(2_000_000 - item.span.end.0, 2_000_000 - item.span.first.0);
-                }
-            }
-            if reversed {
-                let half = items.len() / 2;
-                items.rotate_left(half);
-            }
-            let desc = ProblemDesc::new(items).capacity(Bytes((1 << 20) * scale));
-            let problem = desc.build().unwrap();
-            let answer = fit(&problem, Strategy::Exact, Steps(1_000_000), &mut |_| {
-                ControlFlow::Continue(())
-            });
-            let packing = answer.packing.unwrap_or_else(|| panic!("{name}, times {scale}"));
-            assert_eq!(check(&problem, &packing), Ok(()), "{name}");
-            assert!(packing.fits(&problem), "{name}");
-        }
+        is_placed(&folder.join(format!("{name}.1048576.csv")), 1 << 20);
     }
 }
