@@ -7,7 +7,7 @@ use tileheap_baselines::pack::{Executorch, Nnc, STRATEGIES};
 use tileheap_pack::{Item, Packer, PackingStrategy, Problem, Strategy};
 
 use crate::planning::random;
-use crate::rows::{Better, Rows, Side, Table, Unit};
+use crate::rows::{Better, Rows, Side, Table, Unit, data};
 
 /// Above this many items the rules that look at all pairs, or worse, are left out.
 const LARGE: usize = 5000;
@@ -27,12 +27,22 @@ const CONTENDERS: [(&str, Side, &dyn PackingStrategy); 7] = [
     ("auto", Side::Ours, &Strategy::Auto),
 ];
 
-/// Our own instances, and those of others; the first few serve when quick.
-const TABLES: [&str; 11] = [
+/// Our own instances, of which the first few serve when quick.
+const OWN: [&str; 9] = [
     "pack/guillotine-60.1000.csv",
     "pack/pinwheel-60.1000.csv",
-    "planning/somas_resnet50.csv",
     "tensor/models/gpt2s_prefill128.fp16.csv",
+    "tensor/compilers/executorch_transformer.csv",
+    "tensor/compilers/iree_mobilenet_v2.csv",
+    "tensor/compilers/litert_mobilenet_v2.csv",
+    "tensor/compilers/relax_resnet18_llvm.csv",
+    "tensor/models/densenet121.fp16.csv",
+    "tensor/models/lstm2_loop32_train_b1.fp16.csv",
+];
+
+/// Those of others, likewise.
+const OTHERS: [&str; 8] = [
+    "planning/somas_resnet50.csv",
     "planning/A.1048576.csv",
     "planning/C.1048576.csv",
     "planning/E.1048576.csv",
@@ -59,27 +69,41 @@ pub(crate) fn compare(rows: &mut Rows) {
             &problem,
         );
     }
-    let count = if rows.quick { 4 } else { TABLES.len() };
-    for path in &TABLES[..count] {
-        let Some((_, text)) = rows.data(path) else {
-            continue;
-        };
-        let items = text.lines().skip(1).map(|line| {
-            let mut fields = line
-                .split(',')
-                .skip(1)
-                .map(|field| field.trim().parse::<u64>().expect("a number"));
-            let mut next = || fields.next().expect("a column");
-            Item::new(
-                Span::new(next() as u32, next() as u32),
-                Bytes(next()),
-                Alignment::ONE,
-            )
-        });
-        let problem = Problem::new(items.collect()).expect("the data is sound");
-        let name = format!("{path}, {} items", problem.items().len());
-        row(rows, &name, &problem);
+    let (own, others) = if rows.quick {
+        (4, 1)
+    } else {
+        (OWN.len(), OTHERS.len())
+    };
+    for path in &OWN[..own] {
+        table(rows, path, &data(path));
     }
+    for path in &OTHERS[..others] {
+        if let Some(text) = rows.shared(path) {
+            table(rows, path, &text);
+        }
+    }
+}
+
+/// The row of a table `id,lower,upper,size`.
+fn table(rows: &mut Rows, path: &str, text: &str) {
+    let items = text.lines().skip(1).map(|line| {
+        let mut fields = line
+            .split(',')
+            .skip(1)
+            .map(|field| field.trim().parse::<u64>().expect("a number"));
+        let mut next = || fields.next().expect("a column");
+        Item::new(
+            Span::new(next() as u32, next() as u32),
+            Bytes(next()),
+            Alignment::ONE,
+        )
+    });
+    let problem = Problem::new(items.collect()).expect("the data is sound");
+    row(
+        rows,
+        &format!("{path}, {} items", problem.items().len()),
+        &problem,
+    );
 }
 
 /// The transients of a synthetic frame, with sizes drawn as images of a few scales have them.

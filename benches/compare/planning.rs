@@ -11,7 +11,7 @@ use tileheap::plan::{DEFAULT_BUDGET, Ladder, PlanOptions, Strategy, WindowRule, 
 use tileheap::profile::DeviceProfile;
 use tileheap::units::Bytes;
 
-use crate::rows::{Better, Rows, Side, Table, Unit};
+use crate::rows::{Better, Rows, Side, Table, Unit, data};
 
 /// The published frames at the published extents.
 const FRAMES: [(&str, (u32, u32)); 5] = [
@@ -70,17 +70,10 @@ fn of_random(passes: u32, resources: u32, batches: u32, heap: u64) -> Case {
     }
 }
 
-fn published(rows: &mut Rows, heaps: &[u64]) -> Vec<Case> {
+fn published(heaps: &[u64]) -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut missing = Vec::new();
     for (name, (width, height)) in FRAMES {
-        if missing.contains(&name) {
-            continue;
-        }
-        let Some((_, text)) = rows.data(&format!("frames/{name}.json")) else {
-            missing.push(name);
-            continue;
-        };
+        let text = data(&format!("frames/{name}.json"));
         let imported = import::import_sized(&text, vk::Extent2D { width, height }).expect("a frame");
         for &heap in heaps {
             let profile = profile(heap);
@@ -114,9 +107,9 @@ fn published(rows: &mut Rows, heaps: &[u64]) -> Vec<Case> {
 }
 
 /// Frames of several sizes, those of the published measurements among them.
-fn cases(rows: &mut Rows) -> Vec<Case> {
+fn cases(rows: &Rows) -> Vec<Case> {
     let heaps: &[u64] = if rows.quick { &[8] } else { &[4, 8, 12, 18] };
-    let mut cases = published(rows, heaps);
+    let mut cases = published(heaps);
     cases.push(of_random(30, 40, 2, 8));
     cases.push(of_random(40, 45, 1, 8));
     if !rows.quick {

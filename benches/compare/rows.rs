@@ -1,9 +1,14 @@
 //! What was found: a value by table, case and contender.
 
-use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tileheap_testkit::workspace;
+
+/// A file of `tests/data`.
+pub(crate) fn data(path: &str) -> String {
+    std::fs::read_to_string(tileheap_testkit::data(path)).expect("the file is readable")
+}
 
 /// What a table compares.
 #[derive(Clone, Debug, Serialize)]
@@ -105,16 +110,11 @@ impl Rows {
         self.skipped.push(skipped);
     }
 
-    /// A file of `tests/data`, or of the data of others beside the checkout; where neither has it, listed as skipped.
-    pub(crate) fn data(&mut self, path: &str) -> Option<(PathBuf, String)> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let own = root.join("tests/data").join(path);
-        if let Ok(text) = std::fs::read_to_string(&own) {
-            return Some((own, text));
-        }
-        let file = root.join("../shared").join(path);
-        match std::fs::read_to_string(&file) {
-            Ok(text) => Some((file, text)),
+    /// A file of the data of others beside the checkout; where it is not there, listed as skipped.
+    pub(crate) fn shared(&mut self, path: &str) -> Option<String> {
+        let file = workspace().join("../shared").join(path);
+        match std::fs::read_to_string(file) {
+            Ok(text) => Some(text),
             Err(error) => {
                 self.skip(format!("../shared/{path}"), error.to_string());
                 None

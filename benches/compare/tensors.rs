@@ -12,7 +12,7 @@ use tileheap_tensor::{
     plan,
 };
 
-use crate::rows::{Better, Rows, Side, Table, Unit};
+use crate::rows::{Better, Rows, Side, Table, Unit, data};
 
 /// Who plans: pools of whole objects, offsets by the published rules, and ours.
 const CONTENDERS: [(&str, Side, &dyn PlacementStrategy); 9] = [
@@ -53,9 +53,8 @@ pub(crate) fn compare(rows: &mut Rows) {
         ]
     };
     for name in names {
-        if let Some((_, text)) = rows.data(&format!("tensor/models/{name}.jsonl")) {
-            row(rows, &read_lines(&text).expect("a network"));
-        }
+        let text = data(&format!("tensor/models/{name}.jsonl"));
+        row(rows, &read_lines(&text).expect("a network"));
     }
 }
 
