@@ -44,8 +44,8 @@ use std::process::Command;
 
 pub use skips::skip;
 
-/// A file or folder of `../shared`, the data that lies beside a checkout; `None`, and the calling test listed as
-/// skipped, where that folder is not there.
+/// A file or folder of `../shared`, the data of other people that lies beside a checkout; `None`, and the calling test listed as
+/// skipped, where it is not there. What the project may copy is in [`data`].
 ///
 /// A test returns early on `None` and on nothing else. The skip goes to stderr and, since the harness captures that, to
 /// the end of the file named by `TILEHEAP_SKIP_LOG`, which `scripts/test.sh` counts.
@@ -53,11 +53,11 @@ pub use skips::skip;
 /// # Panics
 /// If the skip log cannot be written.
 pub fn shared(path: &str) -> Option<PathBuf> {
-    let folder = workspace().join("../shared");
-    if folder.is_dir() {
-        return Some(folder.join(path));
+    let file = workspace().join("../shared").join(path);
+    if file.exists() {
+        return Some(file);
     }
-    skip("../shared is not there");
+    skip(&format!("other people's data is not there: ../shared/{path}"));
     None
 }
 

@@ -131,3 +131,28 @@ fn the_granite_frame_means_what_its_authors_meant() {
         ]
     );
 }
+
+/// `tests/data/reach.json` is about passes and resources that the frames have.
+#[test]
+fn the_reach_of_reads_names_what_the_frames_have() {
+    let text = std::fs::read_to_string(tileheap_testkit::data("reach.json")).unwrap();
+    let reach: serde_json::Value = serde_json::from_str(&text).unwrap();
+    for (file, of) in reach["frames"].as_object().unwrap() {
+        let frame = tileheap_testkit::data("frames").join(file);
+        let frame = Frame::read(&std::fs::read_to_string(frame).unwrap()).unwrap();
+        for (pass, reads) in of["reach"].as_object().unwrap() {
+            let id = frame.pass_named(pass).unwrap_or_else(|| panic!("{file}: {pass}"));
+            for name in reads.as_object().unwrap().keys() {
+                let resource = frame.resource_named(name);
+                let is_read = |access: &Access| Some(access.resource) == resource && access.reads;
+                assert!(
+                    frame.accesses_of(id).iter().any(is_read),
+                    "{file}: {name} in {pass}"
+                );
+            }
+        }
+        for pass in of["repeat_bytes"].as_object().unwrap().keys() {
+            assert!(frame.pass_named(pass).is_some(), "{file}: {pass}");
+        }
+    }
+}
