@@ -44,11 +44,8 @@ pub enum FrameError {
         pass: String,
     },
     /// A text that is no list of weights.
-    #[error("weights JSON: {what}")]
-    Weights {
-        /// The place, what stands there, and what was expected.
-        what: String,
-    },
+    #[error("weights JSON: {0}")]
+    Weights(#[source] tileheap_json::Error),
     /// A weight that cannot be.
     #[error("the weight of `{resource}` in pass `{pass}` {problem}")]
     Weight {

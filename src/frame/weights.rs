@@ -77,8 +77,7 @@ impl Weights {
     /// # Errors
     /// [`FrameError::Weights`] with line, column and path where the text is no such form.
     pub fn from_json(text: &str) -> crate::Result<Weights> {
-        let document: Document =
-            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| FrameError::Weights { what })?;
+        let document: Document = tileheap_json::read(text, FORMAT, VERSION).map_err(FrameError::Weights)?;
         Ok(Weights {
             accesses: document.accesses,
         })

@@ -20,7 +20,7 @@ pub(crate) trait Document: DeserializeOwned {
 /// # Errors
 /// The problem and its place.
 pub(crate) fn read<T: Document>(text: &str) -> Result<T, String> {
-    let document = tileheap_json::read(text, T::FORMAT, T::VERSION)?;
+    let document = tileheap_json::read(text, T::FORMAT, T::VERSION).map_err(|error| error.to_string())?;
     let largest = serde_json::from_str(text).map_or(0, |value| largest(&value));
     if largest > LARGEST {
         return Err(format!("the number {largest} exceeds the limit of {LARGEST}"));

@@ -44,10 +44,15 @@ pub enum Error {
         what: String,
     },
     /// JSON that is not a profile.
-    #[error("not a device profile: {what}")]
-    Json {
-        /// The position, and what was expected.
-        what: String,
+    #[error("not a device profile: {0}")]
+    Json(#[from] tileheap_json::Error),
+    /// A feature that profiles do not have.
+    #[error("not a device profile: unknown feature `{feature}`: use {}", .known.join(", "))]
+    UnknownFeature {
+        /// The feature.
+        feature: String,
+        /// All features.
+        known: Vec<&'static str>,
     },
     /// A resource that no driver of such a device would create.
     #[error("resource `{resource}` is {size}, and profile `{profile}` allows {limit}: make it smaller")]

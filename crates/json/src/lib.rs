@@ -7,27 +7,55 @@ use serde::de::DeserializeOwned;
 ///
 /// # Errors
 /// The problem with its line, column and path, on one line, whatever the text holds.
-pub fn read<T: DeserializeOwned>(text: &str, format: &str, version: u64) -> Result<T, String> {
+pub fn read<T: DeserializeOwned>(text: &str, format: &'static str, version: u64) -> Result<T> {
     #[derive(Deserialize)]
     struct Header {
         format: String,
         version: u64,
     }
     // The header first: another version has other fields, which would be the lesser complaint.
-    let header: Header = parse(text).map_err(|fault| fault.to_string())?;
+    let header: Header = parse(text)?;
     if header.format != format {
-        return Err(format!(
-            "`format` is {:?}, and {format:?} is expected",
-            clip(&header.format)
-        ));
+        return Err(Error::Format {
+            found: clip(&header.format),
+            expected: format,
+        });
     }
     if header.version != version {
-        return Err(format!(
-            "{}this tileheap reads version {version}",
-            written_by(header.version)
-        ));
+        return Err(Error::Version {
+            found: header.version,
+            expected: version,
+        });
     }
-    parse(text).map_err(|fault| fault.to_string())
+    Ok(parse(text)?)
+}
+
+/// `Result` with the crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What is wrong with a document.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Not JSON, or not the expected JSON.
+    #[error(transparent)]
+    Syntax(#[from] JsonSyntaxError),
+    /// A document of another format.
+    #[error("`format` is {found:?}, and {expected:?} is expected")]
+    Format {
+        /// The document's format.
+        found: String,
+        /// The format that is read.
+        expected: &'static str,
+    },
+    /// A document of another version.
+    #[error("{}this tileheap reads version {expected}", written_by(*.found))]
+    Version {
+        /// The document's version.
+        found: u64,
+        /// The version that is read.
+        expected: u64,
+    },
 }
 
 /// Names the release that wrote a document of another version: `version 1, written by tileheap 0.1; `.

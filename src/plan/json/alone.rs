@@ -8,8 +8,9 @@ use super::read::{check_numbers, fault};
 use tileheap_json::clip;
 
 pub(super) fn check(text: &str) -> crate::Result<()> {
-    let document: Document =
-        tileheap_json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonError { what })?;
+    let document: Document = tileheap_json::read(text, FORMAT, VERSION).map_err(|error| PlanJsonError {
+        what: error.to_string(),
+    })?;
     let value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     check_numbers(&value)?;
     let names = Names::of(&document)?;

@@ -21,8 +21,9 @@ use crate::units::{Run, Span};
 use tileheap_json::clip;
 
 pub(super) fn plan(frame: &Frame, text: &str) -> crate::Result<Plan> {
-    let document: Document =
-        tileheap_json::read(text, FORMAT, VERSION).map_err(|what| PlanJsonError { what })?;
+    let document: Document = tileheap_json::read(text, FORMAT, VERSION).map_err(|error| PlanJsonError {
+        what: error.to_string(),
+    })?;
     let mut value: Value = serde_json::from_str(text).map_err(|error| fault(clip(&error.to_string())))?;
     if let Some(fields) = value.as_object_mut() {
         fields.remove("advice"); // Follows from no field of the plan.

@@ -77,8 +77,7 @@ impl DeviceProfile {
     /// # Ok::<(), tileheap_device::Error>(())
     /// ```
     pub fn from_json(text: &str) -> Result<DeviceProfile> {
-        let json: ProfileJson =
-            tileheap_json::read(text, FORMAT, VERSION).map_err(|what| Error::Json { what })?;
+        let json: ProfileJson = tileheap_json::read(text, FORMAT, VERSION)?;
         json.into_profile()
     }
 }
@@ -164,16 +163,12 @@ impl ProfileJson {
 fn features_of(names: &[String]) -> Result<Features> {
     names.iter().try_fold(Features::empty(), |features, name| {
         let known = FEATURES.iter().find(|(known, _)| known == name);
-        known.map(|(_, feature)| features | *feature).ok_or_else(|| {
-            let all: Vec<&str> = FEATURES.iter().map(|(name, _)| *name).collect();
-            Error::Json {
-                what: format!(
-                    "unknown feature `{}`: use {}",
-                    tileheap_json::clip(name),
-                    all.join(", ")
-                ),
-            }
-        })
+        known
+            .map(|(_, feature)| features | *feature)
+            .ok_or_else(|| Error::UnknownFeature {
+                feature: tileheap_json::clip(name),
+                known: FEATURES.iter().map(|(name, _)| *name).collect(),
+            })
     })
 }
 

@@ -22,7 +22,7 @@ pub fn read_graph(text: &str) -> Result<Graph, TensorError> {
         format: "graph",
         problem,
     };
-    let document: Document = read(text, FORMAT, VERSION).map_err(wrong)?;
+    let document: Document = read(text, FORMAT, VERSION).map_err(|error| wrong(error.to_string()))?;
     let mut reader = Reader {
         graph: GraphBuilder::new(document.name),
         ids: BTreeMap::new(),
