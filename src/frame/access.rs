@@ -1,7 +1,7 @@
 //! Accesses: how a pass uses a resource, and what Vulkan calls that.
 
 use ash::vk;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::access_kind::AccessKind;
 use super::{PassId, ResourceId};
@@ -23,13 +23,75 @@ pub enum Version {
 #[serde(rename_all = "snake_case")]
 pub enum ClearValue {
     /// For float, normalised and scaled formats.
-    Float([f32; 4]),
+    Float(#[serde(with = "components")] [f32; 4]),
     /// For signed integer formats.
     Int([i32; 4]),
     /// For unsigned integer formats.
     Uint([u32; 4]),
     /// For depth and stencil formats.
-    DepthStencil(f32, u32),
+    DepthStencil(#[serde(with = "component")] f32, u32),
+}
+
+/// A number, or an infinity in words: JSON has no number for those.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number, \"Infinity\" or \"-Infinity\"")]
+enum Component {
+    Finite(f32),
+    Infinite(Infinity),
+}
+
+#[derive(Serialize, Deserialize)]
+enum Infinity {
+    #[serde(rename = "Infinity")]
+    Positive,
+    #[serde(rename = "-Infinity")]
+    Negative,
+}
+
+impl From<f32> for Component {
+    fn from(number: f32) -> Component {
+        match number {
+            f32::INFINITY => Component::Infinite(Infinity::Positive),
+            f32::NEG_INFINITY => Component::Infinite(Infinity::Negative),
+            finite => Component::Finite(finite),
+        }
+    }
+}
+
+impl From<Component> for f32 {
+    fn from(number: Component) -> f32 {
+        match number {
+            Component::Finite(finite) => finite,
+            Component::Infinite(Infinity::Positive) => f32::INFINITY,
+            Component::Infinite(Infinity::Negative) => f32::NEG_INFINITY,
+        }
+    }
+}
+
+/// `serde` form of a [`Component`].
+mod component {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
+        Component::from(*number).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
+        Component::deserialize(deserializer).map(f32::from)
+    }
+}
+
+/// `serde` form of four [`Component`]s.
+mod components {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(numbers: &[f32; 4], serializer: S) -> Result<S::Ok, S::Error> {
+        numbers.map(Component::from).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f32; 4], D::Error> {
+        <[Component; 4]>::deserialize(deserializer).map(|numbers| numbers.map(f32::from))
+    }
 }
 
 impl ClearValue {

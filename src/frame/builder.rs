@@ -430,7 +430,7 @@ impl PassBuilder<'_> {
     }
 
     /// Changes the access declared last; a setting without one changes nothing.
-    fn change_last(self, change: impl FnOnce(&mut Access)) -> Self {
+    pub(super) fn change_last(self, change: impl FnOnce(&mut Access)) -> Self {
         let accesses = self.frame.tables.passes[self.pass.index()].accesses;
         if let Some(access) = self.frame.tables.accesses[accesses.indices()].last_mut() {
             change(access);

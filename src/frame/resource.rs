@@ -1,13 +1,18 @@
 //! Resources: what a frame's images and buffers are, before anyone decides where they live.
 
 use ash::vk;
+use serde::{Deserialize, Serialize};
 
+use crate::names;
 use crate::units::Bytes;
+use tileheap_json::is_default;
 
 /// How long a resource's contents matter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Persistence {
     /// Written and read within the frame; undefined outside.
+    #[default]
     Transient,
     /// Written in this frame and read by the next as [`Version::Previous`](super::tables::Version): two copies taking turns when
     /// the frame reads the previous version, one otherwise.
@@ -17,7 +22,8 @@ pub enum Persistence {
 }
 
 /// The states in which a caller hands over an external resource and wants it back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ExternalDesc {
     /// State before the frame's first access. An entry layout of `UNDEFINED` says that the contents do not matter.
     pub entry: ResourceState,
@@ -71,18 +77,23 @@ impl ExternalDesc {
 }
 
 /// Where a resource stands at one moment: its layout and the accesses that must be waited for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResourceState {
     /// `UNDEFINED` for buffers.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::value")]
     pub layout: vk::ImageLayout,
     /// Pipeline stages of the accesses.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub stages: vk::PipelineStageFlags2,
     /// Kinds of the accesses.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub access: vk::AccessFlags2,
 }
 
 /// The size of an image in texels.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "ExtentForm", into = "ExtentForm")]
 pub enum Extent {
     /// So many texels, whatever the size of the frame.
     Texels(vk::Extent3D),
@@ -108,6 +119,43 @@ impl Extent {
     }
 }
 
+/// An extent as the two fields of an image's JSON form.
+#[derive(Serialize, Deserialize)]
+struct ExtentForm {
+    /// In texels: width, height, depth (1 if left out).
+    #[serde(default, skip_serializing_if = "is_default")]
+    extent: Option<Vec<u32>>,
+    /// As fractions of the base extent.
+    #[serde(default, skip_serializing_if = "is_default")]
+    scale: Option<[f32; 2]>,
+}
+
+impl From<Extent> for ExtentForm {
+    fn from(extent: Extent) -> ExtentForm {
+        let (extent, scale) = match extent {
+            Extent::Scaled(scale) => (None, Some(scale)),
+            Extent::Texels(texels) if texels.depth == 1 => (Some(vec![texels.width, texels.height]), None),
+            Extent::Texels(texels) => (Some(vec![texels.width, texels.height, texels.depth]), None),
+        };
+        ExtentForm { extent, scale }
+    }
+}
+
+impl TryFrom<ExtentForm> for Extent {
+    type Error = &'static str;
+
+    fn try_from(form: ExtentForm) -> Result<Extent, &'static str> {
+        Ok(match (form.extent.as_deref(), form.scale) {
+            (Some(&[width, height]), None) => Extent::from(vk::Extent2D { width, height }),
+            (Some(&[width, height, depth]), None) => Extent::from(vk::Extent3D { width, height, depth }),
+            (Some(_), None) => return Err("has an `extent` of other than 2 or 3 numbers"),
+            (None, Some(scale)) => Extent::Scaled(scale),
+            (None, None) => return Err("has neither `extent` nor `scale`"),
+            (Some(_), Some(_)) => return Err("has both `extent` and `scale`"),
+        })
+    }
+}
+
 impl From<vk::Extent2D> for Extent {
     fn from(extent: vk::Extent2D) -> Extent {
         Extent::Texels(extent.into())
@@ -121,24 +169,65 @@ impl From<vk::Extent3D> for Extent {
 }
 
 /// An image, as far as it is not decided by its accesses (usage follows from those).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ImageDesc {
     /// Format of the image and its view.
+    #[serde(with = "names::value")]
     pub format: vk::Format,
     /// Size of mip level 0.
+    #[serde(flatten)]
     pub extent: Extent,
     /// 1D, 2D or 3D.
+    #[serde(
+        default = "two_dimensions",
+        skip_serializing_if = "is_two_dimensions",
+        with = "names::value"
+    )]
     pub image_type: vk::ImageType,
     /// Mip levels, at least 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub mip_levels: u32,
     /// Array layers, at least 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
     pub array_layers: u32,
     /// Samples per texel.
+    #[serde(
+        default = "one_sample",
+        skip_serializing_if = "is_one_sample",
+        with = "names::value"
+    )]
     pub samples: vk::SampleCountFlags,
     /// Usage beyond what the declared accesses ask for.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub usage: vk::ImageUsageFlags,
     /// Creation flags beyond those the plan sets.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub flags: vk::ImageCreateFlags,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
+fn one_sample() -> vk::SampleCountFlags {
+    vk::SampleCountFlags::TYPE_1
+}
+
+fn is_one_sample(samples: &vk::SampleCountFlags) -> bool {
+    *samples == one_sample()
+}
+
+fn two_dimensions() -> vk::ImageType {
+    vk::ImageType::TYPE_2D
+}
+
+fn is_two_dimensions(image_type: &vk::ImageType) -> bool {
+    *image_type == two_dimensions()
 }
 
 impl ImageDesc {
@@ -168,11 +257,13 @@ impl ImageDesc {
 }
 
 /// A buffer, as far as it is not decided by its accesses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BufferDesc {
     /// Size in bytes.
     pub size: Bytes,
     /// Usage beyond what the declared accesses ask for.
+    #[serde(default, skip_serializing_if = "is_default", with = "names::bits")]
     pub usage: vk::BufferUsageFlags,
 }
 
@@ -221,7 +312,7 @@ pub struct Resource {
 }
 
 /// Whether a resource may, must or must not be placed in tile memory.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TileConstraint {
     /// The planner chooses.

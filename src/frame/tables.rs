@@ -3,28 +3,35 @@
 use std::sync::Arc;
 
 use ash::vk;
+use serde::{Deserialize, Serialize};
 
 pub use super::access::{Access, Version};
 pub use super::access_kind::PassKind;
 use super::ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 pub use super::resource::{Resource, ResourceKind};
+use crate::names;
 use crate::units::{Run, Span};
+use tileheap_json::is_default;
 
 /// A queue by name and capabilities; the runtime maps it to a `vk::Queue`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Queue {
     /// Unique in the frame.
     pub name: String,
     /// What the frame needs the queue to be capable of.
+    #[serde(with = "names::bits")]
     pub capabilities: vk::QueueFlags,
 }
 
 /// A semaphore by name.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Semaphore {
     /// Unique in the frame.
     pub name: String,
     /// Signalled or waited for outside the frame too (swapchain acquire and present); the caller hands it in.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub external: bool,
 }
 
@@ -71,7 +78,7 @@ pub struct CommandBuffer {
 }
 
 /// Where the commands of a pass come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Contents {
     /// In the primary command buffer.

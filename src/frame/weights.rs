@@ -85,13 +85,10 @@ impl Weights {
 
     /// Writes the JSON form.
     pub fn to_json(&self) -> String {
-        let document = Document {
+        tileheap_json::write(&Document {
             format: FORMAT.to_owned(),
             version: VERSION,
             accesses: self.accesses.clone(),
-        };
-        let mut text = serde_json::to_string_pretty(&document).expect("names and whole numbers alone");
-        text.push('\n');
-        text
+        })
     }
 }

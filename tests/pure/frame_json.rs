@@ -219,7 +219,15 @@ fn what_is_misspelt_is_refused_with_its_place() {
         ),
         (
             minimal(IMAGE, DRAW).replace("[4, 4]", "[4, 4, 4, 4]"),
-            "resource `i`: has an `extent` of other than 2 or 3 numbers",
+            "at `resources[0].image`: has an `extent` of other than 2 or 3 numbers",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"extent\"", "\"scale\": [1, 1], \"extent\""),
+            "at `resources[0].image`: has both `extent` and `scale`",
+        ),
+        (
+            minimal(IMAGE, DRAW).replace("\"extent\"", "\"mips\": 2, \"extent\""),
+            "at `resources[0].image`: unknown field `mips`",
         ),
         (
             minimal(IMAGE, DRAW).replace("[4, 4]", "[4, 4294967296]"),

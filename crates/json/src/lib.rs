@@ -1,7 +1,7 @@
 //! What the JSON forms of frames, profiles and plans share: a header, and errors that name the place on one line.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// Parses a document of one `format` and `version`.
 ///
@@ -56,6 +56,19 @@ pub enum Error {
         /// The version that is read.
         expected: u64,
     },
+}
+
+/// A document's value as indented text, with a line break at the end.
+///
+/// # Panics
+/// For a map whose keys are no strings.
+pub fn write<T: Serialize>(document: &T) -> String {
+    serde_json::to_string_pretty(document).expect("a document has string keys") + "\n"
+}
+
+/// Whether a field has its default and need not be written.
+pub fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Names the release that wrote a document of another version: `version 1, written by tileheap 0.1; `.

@@ -70,9 +70,6 @@ impl Frame {
 
     /// Writes the native JSON form, in lines, with a line break at the end.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(&write::document(self))
-            .expect("a document has string keys and finite numbers alone");
-        text.push('\n');
-        text
+        tileheap_json::write(&write::document(self))
     }
 }

@@ -59,9 +59,7 @@ const FEATURES: [(&str, Features); 6] = [
 impl DeviceProfile {
     /// The profile as indented JSON; [`DeviceProfile::from_json`] gives the same profile back.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a profile has string keys only");
-        text.push('\n');
-        text
+        tileheap_json::write(self)
     }
 
     /// Reads a profile from JSON and validates it.
