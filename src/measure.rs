@@ -4,7 +4,7 @@
 //! tiler that is right in its order of magnitude and no more. Where a driver is there, ask it.
 
 use ash::vk;
-
+use serde::{Deserialize, Serialize};
 use tileheap_device::Error as DeviceError;
 use tileheap_device::profile::{
     DeviceProfile, IMAGE_ALIGNMENT, TileRequirements, content_bytes, ordinary_image_bytes,
@@ -22,7 +22,8 @@ pub struct Requirements {
 }
 
 /// What one resource needs of memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct ResourceRequirements {
     /// Size in ordinary memory.
     pub size: Bytes,
@@ -39,7 +40,8 @@ pub struct ResourceRequirements {
 }
 
 /// `VkMemoryDedicatedRequirements`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Dedicated {
     /// Shares an allocation.
     #[default]

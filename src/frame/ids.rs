@@ -1,5 +1,8 @@
 //! Ids: positions in the tables of a frame.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::id_names;
 use crate::units::Step;
 
 macro_rules! ids {
@@ -32,6 +35,30 @@ ids! {
     PassId;
     /// An image or buffer.
     ResourceId;
+}
+
+macro_rules! named {
+    ($($name:ident: $what:literal;)*) => {$(
+        /// By name in the JSON of a plan, by index elsewhere.
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                id_names::serialize($what, self.0, serializer)
+            }
+        }
+
+        /// By name in the JSON of a plan, by index elsewhere.
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                id_names::deserialize($what, deserializer).map($name)
+            }
+        }
+    )*};
+}
+
+named! {
+    QueueId: "queue";
+    PassId: "pass";
+    ResourceId: "resource";
 }
 
 impl PassId {

@@ -16,6 +16,7 @@ mod access_kind;
 mod builder;
 mod edit;
 mod error;
+mod id_names;
 mod ids;
 pub mod import;
 pub mod json;
@@ -38,6 +39,7 @@ pub use access::{ClearValue, LoadOp};
 pub use access_kind::AccessKind;
 pub use builder::{FrameBuilder, PassBuilder};
 pub use error::FrameError;
+pub(crate) use id_names::IdNames;
 pub use ids::{BatchId, CommandBufferId, PassId, QueueId, ResourceId, SemaphoreId, SubmitId};
 pub use resource::{BufferDesc, Extent, ImageDesc, Persistence, TileConstraint};
 #[cfg(all(feature = "runtime", feature = "shaders"))]

@@ -30,7 +30,6 @@
 //! that follow from others (`count`, `bound_bytes`, `first_pass`, `within`, …) are for readers, and must agree with them. A field
 //! `advice`, where `tileheap plan --json --advice` wrote one, is skipped: it says what other plans would bring.
 
-mod alone;
 mod error;
 mod form;
 mod read;
@@ -60,10 +59,7 @@ impl Plan {
     /// # Ok::<(), tileheap::Error>(())
     /// ```
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(&write::document(self))
-            .expect("a document has string keys and no floats");
-        text.push('\n');
-        text
+        write::names_of(&self.frame).with(|| tileheap_json::write(&write::document(self)))
     }
 
     /// Reads the plan of `frame` from JSON.
@@ -90,6 +86,6 @@ impl Plan {
     /// # Errors
     /// [`Error::PlanJson`](crate::Error::PlanJson) with the place, what stands there, and what was expected.
     pub fn check_json(text: &str) -> crate::Result<()> {
-        alone::check(text)
+        read::check_alone(text)
     }
 }

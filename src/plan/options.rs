@@ -1,11 +1,14 @@
 //! Options of the planner: how residents are chosen, what bounds the search, what is allowed.
 
+use serde::{Deserialize, Serialize};
+use tileheap_json::is_default;
+
 use super::model;
 use crate::profile::{DeviceProfile, TileHeap};
 use crate::units::Bytes;
 
 /// How residency in the tile heap is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// The best possible, by a search that proves it or says how far from it the answer can be.
@@ -22,7 +25,7 @@ pub enum Strategy {
 }
 
 /// The stretch over which tile memory keeps its contents.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowRule {
     /// A batch, or a submit where the device says `queueSubmitBoundary`.
@@ -37,7 +40,7 @@ pub enum WindowRule {
 ///
 /// What lives on while another object is bound has an image in each (`VK_IMAGE_CREATE_ALIAS_BIT`, same offset), and all of
 /// them stay in `GENERAL`: layouts are not shared between memory objects.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ladder {
     /// One object for each connected run of lifetimes.
@@ -61,7 +64,8 @@ pub enum Ladder {
 /// let without_tile_memory = PlanOptions { strategy: Strategy::Off, ..usual };
 /// # let _ = (fast, half_a_heap, without_tile_memory);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct PlanOptions {
     /// How residency is chosen.
     pub strategy: Strategy,
@@ -74,6 +78,7 @@ pub struct PlanOptions {
     /// Whether a resource may be placed in tile memory for a first stretch of its lifetime, where that saves more than the pass that then
     /// stores it. Only [`Strategy::Optimal`] asks it, and not without `aliasing`. The runtime records the stores:
     /// [`Plan::frame`](super::Plan::frame) has passes then that [`Plan::described`](super::Plan::described) has not.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub split: bool,
     /// Whether lazily allocated memory may be used.
     pub lazy: bool,
@@ -82,6 +87,7 @@ pub struct PlanOptions {
     /// The binning cost of each bin that a reservation adds to a render pass, in bytes of traffic a frame; 0 for none.
     pub bin_cost: Bytes,
     /// The most bytes of the tile heap that may be bound; `None` for all of it.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub tile_limit: Option<Bytes>,
 }
 

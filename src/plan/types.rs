@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use ash::vk;
+use serde::{Deserialize, Serialize};
+use tileheap_json::is_default;
 
 use super::model;
 use super::options::PlanOptions;
 use crate::frame::{AccessKind, Frame, PassId, QueueId, ResourceId};
 use crate::measure::Requirements;
+use crate::names;
 use crate::profile::DeviceProfile;
 use crate::units::{Bytes, Run, Span};
 
@@ -47,7 +50,7 @@ pub struct Plan {
 }
 
 /// How good a choice of residents is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Optimality {
     /// Bytes of traffic that it saves a frame, less what stores write, and less the binning cost of what it reserves.
     pub value: i64,
@@ -67,7 +70,7 @@ impl Optimality {
 }
 
 /// The kind of memory a resource is placed in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryKind {
     /// A lazily allocated attachment that is used only inside one render pass.
@@ -81,7 +84,8 @@ pub enum MemoryKind {
 }
 
 /// One memory object (`VkDeviceMemory`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Object {
     /// What it is for: placements in it have this kind.
     pub memory: MemoryKind,
@@ -94,7 +98,8 @@ pub struct Object {
 macro_rules! plan_ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
         pub struct $name(pub(crate) u32);
 
         impl $name {
@@ -149,7 +154,8 @@ pub struct ResourcePlan {
 }
 
 /// Why a resource is placed where it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum PlacementReason {
     /// No pass uses it: it gets no memory.
     Unused,
@@ -163,16 +169,19 @@ pub enum PlacementReason {
         /// Bytes per frame that do not cross the memory bus.
         savings: Bytes,
     },
-    /// Shares a block of ordinary memory.
-    Arena(NotTile),
-    /// The driver asks for an allocation of its own.
-    Dedicated(NotTile),
     /// The caller owns it.
     External,
+    /// Shares a block of ordinary memory.
+    #[serde(untagged)]
+    Arena(NotTile),
+    /// The driver asks for an allocation of its own.
+    #[serde(untagged)]
+    Dedicated(NotTile),
 }
 
 /// What kept a resource out of tile memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum NotTile {
     /// The device has no tile heap (or the strategy leaves it alone).
     NoTileHeap,
@@ -212,6 +221,7 @@ pub enum NotTile {
         /// The first pass that uses it so.
         pass: PassId,
         /// The use.
+        #[serde(rename = "access")]
         kind: AccessKind,
     },
     /// One render pass alone uses it, as an attachment: the driver's own binning keeps it on chip already, and the device
@@ -248,6 +258,7 @@ pub enum NotTile {
         /// What it would save, in bytes of traffic a frame.
         savings: Bytes,
         /// The residents alive with it: a run of [`Plan::conflicts`].
+        #[serde(skip)]
         conflicts: Run,
     },
 }
@@ -266,20 +277,24 @@ pub struct PassPlan {
 }
 
 /// One access, as planned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AccessPlan {
     /// The placement it uses (of a history pair, the one of even frames).
     pub placement: PlacementId,
     /// The image's layout during the pass; `UNDEFINED` for buffers.
+    #[serde(with = "names::value")]
     pub layout: vk::ImageLayout,
     /// For attachments.
+    #[serde(with = "names::value")]
     pub load_op: vk::AttachmentLoadOp,
     /// For attachments.
+    #[serde(with = "names::value")]
     pub store_op: vk::AttachmentStoreOp,
 }
 
 /// A dependency of one resource, recorded before or after a pass together with the others there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Barrier {
     /// The resource.
     pub resource: ResourceId,
@@ -288,23 +303,29 @@ pub struct Barrier {
     /// Why it is there.
     pub cause: BarrierCause,
     /// Stages that must have finished.
+    #[serde(with = "names::bits")]
     pub src_stages: vk::PipelineStageFlags2,
     /// Their accesses, made available.
+    #[serde(with = "names::bits")]
     pub src_access: vk::AccessFlags2,
     /// Stages that wait.
+    #[serde(with = "names::bits")]
     pub dst_stages: vk::PipelineStageFlags2,
     /// Their accesses, for which memory is made visible.
+    #[serde(with = "names::bits")]
     pub dst_access: vk::AccessFlags2,
     /// Layout before; `UNDEFINED` discards the contents.
+    #[serde(with = "names::value")]
     pub old_layout: vk::ImageLayout,
     /// Layout after.
+    #[serde(with = "names::value")]
     pub new_layout: vk::ImageLayout,
     /// The other half of a transfer between queues; nothing but an ordinary barrier where both have one family.
     pub transfer: Option<QueueTransfer>,
 }
 
 /// Why a barrier is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BarrierCause {
     /// A write before, or a write to come, or a change of layout.
@@ -323,7 +344,8 @@ pub enum BarrierCause {
 }
 
 /// One half of a queue family ownership transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct QueueTransfer {
     /// The queue that used the resource.
     pub from: QueueId,
@@ -334,7 +356,7 @@ pub struct QueueTransfer {
 }
 
 /// The halves of a queue family ownership transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransferHalf {
     /// Recorded on the queue that used the resource; left out where both queues have one family.
@@ -343,12 +365,8 @@ pub enum TransferHalf {
     Acquire,
 }
 
-fn is_zero(bytes: &Bytes) -> bool {
-    *bytes == Bytes::ZERO
-}
-
 /// Sums over a frame.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Totals {
     /// Access count times tile size, over every resource that the rules admit to tile memory, whether it fits or not.
     ///
@@ -358,7 +376,7 @@ pub struct Totals {
     /// Access count times size, over the residents of tile memory, less what stores write.
     pub on_chip_bytes: Bytes,
     /// What the stores of split lifetimes write to ordinary memory. What they read does not count: without them, it would not be read.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stored_bytes: Bytes,
     /// Bytes of all arenas.
     pub arena_bytes: Bytes,

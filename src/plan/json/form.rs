@@ -1,15 +1,16 @@
-//! The JSON form, field by field.
+//! The document: the plan's own types, and around them what is nested, named or added for readers.
 
-use ash::vk;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use tileheap_json::is_default;
 
-use crate::frame::AccessKind;
 use crate::frame::tables::Version;
-use crate::measure::Dedicated;
-use crate::names;
-use crate::plan::passes::{BarrierCause, TransferHalf};
-use crate::plan::{Ladder, MemoryKind, Strategy, Totals, WindowRule};
-use crate::units::{Alignment, Bytes, Step};
+use crate::frame::{AccessKind, PassId, QueueId, ResourceId};
+use crate::measure::ResourceRequirements;
+use crate::plan::passes::{AccessPlan, Barrier};
+use crate::plan::{MemoryKind, NotTile, Object, ObjectId, Optimality, PlacementReason, PlanOptions, Totals};
+use crate::units::{Bytes, Step};
 use tileheap_device::profile::DeviceProfile;
 
 /// The value of the field `format`.
@@ -24,9 +25,9 @@ pub(super) struct Document {
     pub(super) version: u64,
     pub(super) frame: String,
     pub(super) base_extent: [u32; 2],
-    pub(super) options: Options,
+    pub(super) options: PlanOptions,
     /// What the frame does not have and the plan has: passes that end stretches in tile memory.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) stores: Vec<Store>,
     pub(super) profile: DeviceProfile,
     pub(super) objects: Vec<Object>,
@@ -43,7 +44,7 @@ pub(super) struct Document {
     pub(super) _advice: Option<serde::de::IgnoredAny>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Store {
     /// The resource whose lifetime is split.
@@ -57,126 +58,71 @@ pub(super) struct Store {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct OptimalityEntry {
     /// Follows from the others: for readers.
     pub(super) proved: bool,
-    pub(super) value: i64,
-    pub(super) upper_bound: i64,
-    pub(super) least_reserved: bool,
-    pub(super) steps: u64,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Options {
-    pub(super) strategy: Strategy,
-    pub(super) windows: WindowRule,
-    pub(super) aliasing: bool,
-    pub(super) ladder: Ladder,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) split: bool,
-    pub(super) lazy: bool,
-    pub(super) budget: u64,
-    pub(super) bin_cost: Bytes,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) tile_limit: Option<Bytes>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Object {
-    pub(super) memory: MemoryKind,
-    pub(super) memory_type: u32,
-    pub(super) size: Bytes,
+    #[serde(flatten)]
+    pub(super) found: Optimality,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Resource {
-    pub(super) name: String,
+    pub(super) name: ResourceId,
     pub(super) reason: ReasonEntry,
     pub(super) accesses: Vec<ResourceAccess>,
     pub(super) first_placement: u32,
     pub(super) placements: Vec<Placement>,
-    pub(super) requirements: Requirements,
+    pub(super) requirements: ResourceRequirements,
 }
 
 /// Unknown fields are found by the comparison with what would be written: `flatten` cannot deny them.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ReasonEntry {
-    #[serde(flatten)]
+    /// Not [`PlacementReason::Dedicated`]: `dedicated` says so.
+    #[serde(flatten, deserialize_with = "reason")]
     pub(super) reason: PlacementReason,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) first_conflict: Option<u32>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(super) conflicts: Option<Vec<ResourceId>>,
     /// The driver wants an allocation of its own besides.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub(super) dedicated: bool,
     /// For people; not read back.
     #[serde(default)]
     pub(super) text: String,
 }
 
-/// [`crate::plan::PlacementReason`] and [`crate::plan::NotTile`] in one, passes and resources by name.
-#[derive(Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum PlacementReason {
-    Unused,
-    External,
-    Lazy {
-        pass: String,
-    },
-    Tile {
-        savings: Bytes,
-    },
-    NoTileHeap,
-    History,
-    CrossesWindows {
-        last: String,
-        next: String,
-    },
-    CrossesQueues {
-        last: String,
-        next: String,
-    },
-    Transfer {
-        pass: String,
-    },
-    ResolveTarget {
-        pass: String,
-    },
-    BufferUse {
-        pass: String,
-        access: AccessKind,
-    },
-    Stored {
-        pass: String,
-    },
-    OnePass {
-        pass: String,
-    },
-    DeclaredUsage,
-    Refused,
-    TooLarge {
-        size: Bytes,
-        heap: Bytes,
-    },
-    CostExceedsSavings {
-        savings: Bytes,
-        binning_cost: Bytes,
-    },
-    Excluded {
-        savings: Bytes,
-    },
-    NoRoom {
-        savings: Bytes,
-        first_conflict: u32,
-        conflicts: Vec<String>,
-    },
+/// One `kind` says what is two enums in a plan.
+fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PlacementReason, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
+    enum Placed {
+        Unused,
+        External,
+        Lazy { pass: PassId },
+        Tile { savings: Bytes },
+    }
+    let fields = Value::deserialize(deserializer)?;
+    let reason = match fields["kind"].as_str() {
+        Some("unused" | "external" | "lazy" | "tile") => {
+            Placed::deserialize(fields).map(|placed| match placed {
+                Placed::Unused => PlacementReason::Unused,
+                Placed::External => PlacementReason::External,
+                Placed::Lazy { pass } => PlacementReason::Lazy { pass },
+                Placed::Tile { savings } => PlacementReason::Tile { savings },
+            })
+        }
+        _ => NotTile::deserialize(fields).map(PlacementReason::Arena),
+    };
+    reason.map_err(D::Error::custom)
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ResourceAccess {
-    pub(super) pass: String,
+    pub(super) pass: PassId,
     pub(super) kind: AccessKind,
     pub(super) version: Version,
     pub(super) reads: bool,
@@ -191,50 +137,23 @@ pub(super) struct Placement {
     pub(super) index: u32,
     pub(super) memory: MemoryKind,
     /// `None`: the caller's memory.
-    pub(super) object: Option<u32>,
+    pub(super) object: Option<ObjectId>,
     pub(super) offset: Bytes,
     pub(super) size: Bytes,
-    pub(super) first_pass: Option<String>,
-    pub(super) last_pass: Option<String>,
+    pub(super) first_pass: Option<PassId>,
+    pub(super) last_pass: Option<PassId>,
     pub(super) first: Step,
     pub(super) end: Step,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Requirements {
-    pub(super) size: Bytes,
-    pub(super) alignment: Alignment,
-    pub(super) memory_type_bits: u32,
-    #[serde(with = "DedicatedForm")]
-    pub(super) dedicated: Dedicated,
-    pub(super) tile: Option<TileRequirements>,
-    pub(super) lazy_type_bits: u32,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Dedicated", rename_all = "snake_case")]
-enum DedicatedForm {
-    No,
-    Preferred,
-    Required,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct TileRequirements {
-    pub(super) size: Bytes,
-    pub(super) alignment: Alignment,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Pass {
-    pub(super) name: String,
+    pub(super) name: PassId,
     /// Where it is recorded and submitted. Follows from the frame: for readers, who may leave it out.
     #[serde(default)]
-    pub(super) within: Within,
-    pub(super) bound_object: Option<u32>,
+    pub(super) within: Option<Within>,
+    pub(super) bound_object: Option<ObjectId>,
     pub(super) bound_bytes: Bytes,
     pub(super) live_tile_bytes: Bytes,
     /// Parallel to the pass's accesses in the frame.
@@ -245,53 +164,34 @@ pub(super) struct Pass {
     pub(super) barriers_after: Vec<Barrier>,
 }
 
-#[derive(Default, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Within {
-    pub(super) queue: String,
+    pub(super) queue: QueueId,
     pub(super) submit: u32,
     pub(super) batch: u32,
     pub(super) command_buffer: String,
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct PassAccess {
-    pub(super) resource: String,
-    pub(super) placement: u32,
-    #[serde(with = "names::value")]
-    pub(super) layout: vk::ImageLayout,
-    #[serde(with = "names::value")]
-    pub(super) load_op: vk::AttachmentLoadOp,
-    #[serde(with = "names::value")]
-    pub(super) store_op: vk::AttachmentStoreOp,
+    pub(super) resource: ResourceId,
+    #[serde(flatten)]
+    pub(super) planned: AccessPlan,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Barrier {
-    pub(super) resource: String,
-    pub(super) placement: u32,
-    pub(super) cause: BarrierCause,
-    #[serde(with = "names::bits")]
-    pub(super) src_stages: vk::PipelineStageFlags2,
-    #[serde(with = "names::bits")]
-    pub(super) src_access: vk::AccessFlags2,
-    #[serde(with = "names::bits")]
-    pub(super) dst_stages: vk::PipelineStageFlags2,
-    #[serde(with = "names::bits")]
-    pub(super) dst_access: vk::AccessFlags2,
-    #[serde(with = "names::value")]
-    pub(super) old_layout: vk::ImageLayout,
-    #[serde(with = "names::value")]
-    pub(super) new_layout: vk::ImageLayout,
-    pub(super) transfer: Option<QueueTransfer>,
+/// What is read of a document first: whose plan it is, and the names that the rest of it uses.
+#[derive(Deserialize)]
+pub(super) struct Head {
+    pub(super) frame: String,
+    pub(super) base_extent: [u32; 2],
+    #[serde(default)]
+    pub(super) stores: Vec<Store>,
+    pub(super) resources: Vec<Named>,
+    pub(super) passes: Vec<Named>,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct QueueTransfer {
-    pub(super) from: String,
-    pub(super) to: String,
-    pub(super) half: TransferHalf,
+#[derive(Deserialize)]
+pub(super) struct Named {
+    pub(super) name: String,
 }

@@ -149,7 +149,7 @@ fn broken_plans_are_named_without_their_frame() {
         ("`nothing`", |plan| {
             plan["passes"][0]["accesses"][0]["resource"] = "nothing".into()
         }),
-        ("step 0 to 9", |plan| {
+        ("steps [0, 9)", |plan| {
             plan["resources"][0]["placements"][0]["end"] = 9.into()
         }),
     ];

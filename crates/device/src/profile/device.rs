@@ -122,7 +122,8 @@ bitflags! {
 }
 
 /// The requirements of a resource in tile memory (`VkTileMemoryRequirementsQCOM`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct TileRequirements {
     /// Size in tile memory.
     pub size: Bytes,
