@@ -98,59 +98,48 @@ impl HeapCache {
         description: "Least recently used, best fit.",
         uploads_whole: true,
         relocates: false,
-        create: &|geometry, budget, seed| {
-            let cache = HeapCache::new(geometry, budget, Order::Lru, seed)?;
-            Ok(Box::new(cache))
-        },
+        create: &|geometry, budget, seed| HeapCache::boxed(geometry, budget, Order::Lru, seed),
     };
 
     /// Least recently used, best fit; compacts memory if no hole fits.
     pub const LRU_COMPACTING: PolicyDesc<'static> = PolicyDesc {
         name: "lru-compacting",
         description: "Least recently used, best fit; compacts memory if no hole fits.",
-        uploads_whole: true,
         relocates: true,
         create: &|geometry, budget, seed| {
             let cache = HeapCache::new(geometry, budget, Order::Lru, seed)?;
             Ok(Box::new(cache.compacting()))
         },
+        ..HeapCache::LRU
     };
 
     /// CLOCK (second chance), best fit.
     pub const CLOCK: PolicyDesc<'static> = PolicyDesc {
         name: "clock",
         description: "CLOCK (second chance), best fit.",
-        uploads_whole: true,
-        relocates: false,
-        create: &|geometry, budget, seed| {
-            let cache = HeapCache::new(geometry, budget, Order::Clock, seed)?;
-            Ok(Box::new(cache))
-        },
+        create: &|geometry, budget, seed| HeapCache::boxed(geometry, budget, Order::Clock, seed),
+        ..HeapCache::LRU
     };
 
     /// Random replacement, best fit.
     pub const RANDOM: PolicyDesc<'static> = PolicyDesc {
         name: "random",
         description: "Random replacement, best fit.",
-        uploads_whole: true,
-        relocates: false,
-        create: &|geometry, budget, seed| {
-            let cache = HeapCache::new(geometry, budget, Order::Random, seed)?;
-            Ok(Box::new(cache))
-        },
+        create: &|geometry, budget, seed| HeapCache::boxed(geometry, budget, Order::Random, seed),
+        ..HeapCache::LRU
     };
 
     /// Least recently used across frames, most recently used within a frame; best fit.
     pub const FRAME_MRU: PolicyDesc<'static> = PolicyDesc {
         name: "frame-mru",
         description: "Least recently used across frames, most recently used within a frame; best fit.",
-        uploads_whole: true,
-        relocates: false,
-        create: &|geometry, budget, seed| {
-            let cache = HeapCache::new(geometry, budget, Order::FrameMru, seed)?;
-            Ok(Box::new(cache))
-        },
+        create: &|geometry, budget, seed| HeapCache::boxed(geometry, budget, Order::FrameMru, seed),
+        ..HeapCache::LRU
     };
+
+    fn boxed(geometry: &Geometry, budget: Bytes, order: Order, seed: u64) -> Result<Box<dyn Policy>> {
+        Ok(Box::new(HeapCache::new(geometry, budget, order, seed)?))
+    }
 
     /// A cache of `budget` bytes.
     ///
@@ -220,15 +209,13 @@ impl HeapCache {
     fn admit(&mut self, key: u32) {
         match &self.order {
             Order::Lru | Order::Clock | Order::FrameMru => self.links.push_back(&mut self.list, key),
-            Order::Random => {
+            Order::Random | Order::Belady(_) => {
                 self.residents[key as usize].mark = self.keys.len() as u32;
                 self.keys.push(key);
-            }
-            Order::Belady(next) => {
-                self.next_use[key as usize] = next.get(self.requests).copied().unwrap_or(u32::MAX);
-                self.residents[key as usize].mark = self.keys.len() as u32;
-                self.keys.push(key);
-                self.sift(self.keys.len() - 1);
+                if let Order::Belady(next) = &self.order {
+                    self.next_use[key as usize] = next.get(self.requests).copied().unwrap_or(u32::MAX);
+                    self.sift(self.keys.len() - 1);
+                }
             }
         }
     }

@@ -1,11 +1,10 @@
 //! The cache of the paper: whole textures in arenas.
 
 use super::desc::ArenasDesc;
-use super::engine::{Engine, Log};
+use super::engine::Engine;
 use super::view::{ArenaView, WallStats};
 use crate::Geometry;
 use crate::blocks::BlockTable;
-use crate::budget::BudgetLimits;
 use crate::error::Result;
 use crate::ids::{Level, TextureId};
 use crate::journal::{Event, EvictionReason, Journal};
@@ -35,8 +34,6 @@ use crate::units::Bytes;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Arenas {
-    limits: BudgetLimits,
-    table: BlockTable,
     engine: Engine,
 }
 
@@ -72,24 +69,18 @@ impl Arenas {
         seed: u64,
         desc: ArenasDesc,
     ) -> Result<Arenas> {
-        let limits = BudgetLimits::of(geometry);
-        let usable = limits.usable(budget)?;
-        let engine = Engine::new(&table, usable, seed, desc);
-        Ok(Arenas {
-            limits,
-            table,
-            engine,
-        })
+        let engine = Engine::new(table, geometry, budget, seed, desc, 1)?;
+        Ok(Arenas { engine })
     }
 
     /// Its classes of blocks.
     pub fn table(&self) -> &BlockTable {
-        &self.table
+        &self.engine.table
     }
 
     /// The arenas, from the left.
     pub fn arenas(&self) -> impl Iterator<Item = ArenaView> {
-        (0..self.engine.arenas.len()).map(|index| self.engine.view(index))
+        (0..).map_while(|index| self.engine.view(index))
     }
 }
 
@@ -99,9 +90,8 @@ impl Policy for Arenas {
         if let Some(offset) = self.engine.hit(key, request.level) {
             return Outcome::Hit { offset };
         }
-        let arena = self.table.class_of(request.size);
-        let placed =
-            arena.and_then(|arena| self.engine.place(key, arena, request.level, &mut Whole(journal)));
+        let arena = self.engine.table.class_of(request.size);
+        let placed = arena.and_then(|arena| self.engine.place(key, arena, request.level, journal));
         let Some(placed) = placed else {
             return Outcome::Bypass;
         };
@@ -119,44 +109,22 @@ impl Policy for Arenas {
     }
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
-        self.engine
-            .evict(texture.0, EvictionReason::Released, &mut Whole(journal));
+        self.engine.evict(texture.0, EvictionReason::Released, journal);
     }
 
     fn end_frame(&mut self, journal: &mut Journal) {
-        self.engine.update(&mut Whole(journal));
+        self.engine.update(journal);
     }
 
     fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
-        let end = self.limits.usable(budget)?.0;
-        self.engine.set_end(end, &mut Whole(journal));
-        Ok(())
+        self.engine.set_budget(budget, journal)
     }
 
     fn arena(&self, index: usize) -> Option<ArenaView> {
-        (index < self.engine.arenas.len()).then(|| self.engine.view(index))
+        self.engine.view(index)
     }
 
     fn wall_stats(&self) -> WallStats {
-        self.engine.wall_stats(&self.table)
-    }
-}
-
-/// Keys that are textures.
-struct Whole<'a>(&'a mut Journal);
-
-impl Log for Whole<'_> {
-    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: EvictionReason) {
-        self.0.push(Event::Evict {
-            texture: TextureId(key),
-            part: Level(0),
-            offset,
-            block,
-            reason,
-        });
-    }
-
-    fn walls(&mut self, arena: u32, start: Bytes, end: Bytes) {
-        self.0.push(Event::Walls { arena, start, end });
+        self.engine.wall_stats()
     }
 }

@@ -4,17 +4,14 @@ use super::arena::Arena;
 use super::desc::{ArenasDesc, IdleVictim};
 use super::temperature::Temperature;
 use super::view::Side;
+use crate::Geometry;
 use crate::blocks::{BlockClass, BlockTable};
-use crate::ids::Level;
-use crate::journal::EvictionReason;
+use crate::budget::BudgetLimits;
+use crate::error::Result;
+use crate::ids::{Level, TextureId};
+use crate::journal::{Event, EvictionReason, Journal};
 use crate::list::{Links, List, NONE};
 use crate::units::{Bytes, SplitMix64};
-
-/// Receives evictions and wall moves, which the caller turns into events.
-pub(super) trait Log {
-    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: EvictionReason);
-    fn walls(&mut self, arena: u32, start: Bytes, end: Bytes);
-}
 
 /// The state of a key that has or had a block.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +48,10 @@ pub(super) struct Wall {
 #[derive(Clone, Debug)]
 pub(super) struct Engine {
     pub(super) desc: ArenasDesc,
+    pub(super) limits: BudgetLimits,
+    pub(super) table: BlockTable,
+    /// Keys per texture: key `n * levels + level` is a level of texture n.
+    levels: u32,
     pub(super) usable: u64,
     pub(super) arenas: Vec<Arena>,
     pub(super) walls: Vec<Wall>,
@@ -66,13 +67,28 @@ pub(super) struct Engine {
 }
 
 impl Engine {
-    /// Arenas without blocks.
-    pub(super) fn without_walls(table: &BlockTable, usable: Bytes, seed: u64, desc: ArenasDesc) -> Engine {
-        let arena = |class: &BlockClass| Arena::new(class.block.0, usable.0);
+    /// The arenas of a table, with initial walls; `levels` keys belong to each texture.
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub(super) fn new(
+        table: BlockTable,
+        geometry: &Geometry,
+        budget: Bytes,
+        seed: u64,
+        desc: ArenasDesc,
+        levels: u32,
+    ) -> Result<Engine> {
+        let limits = BudgetLimits::of(geometry);
+        let usable = limits.usable(budget)?.0;
+        let arena = |class: &BlockClass| Arena::new(class.block.0, usable);
         let arenas: Vec<Arena> = table.classes().iter().map(arena).collect();
-        Engine {
+        let mut engine = Engine {
             desc,
-            usable: usable.0,
+            limits,
+            table,
+            levels,
+            usable,
             walls: vec![Wall::default(); arenas.len() - 1],
             arenas,
             updates: 0,
@@ -82,7 +98,10 @@ impl Engine {
             links: Links::default(),
             frame: desc.active_frames.max(1),
             random: SplitMix64::new(seed),
-        }
+        };
+        engine.build_walls();
+        engine.choose_sides();
+        Ok(engine)
     }
 
     /// The block of `key` if it is resident at `level` or finer; marks it as used.
@@ -102,7 +121,7 @@ impl Engine {
         key: u32,
         arena: usize,
         level: Level,
-        log: &mut impl Log,
+        journal: &mut Journal,
     ) -> Option<Placed> {
         let reached = key as usize + 1;
         if self.states.len() < reached {
@@ -114,10 +133,10 @@ impl Engine {
             there.boiled += 1;
             return None;
         }
-        self.evict(key, EvictionReason::Upgraded, log);
+        self.evict(key, EvictionReason::Upgraded, journal);
         let number = match self.arenas[arena].pick_free() {
             Some(number) => number,
-            None => self.make_room(arena, log),
+            None => self.make_room(arena, journal),
         };
         let there = &mut self.arenas[arena];
         there.take(number, key);
@@ -136,7 +155,7 @@ impl Engine {
     }
 
     /// Frees the block of `key`, if it has one.
-    pub(super) fn evict(&mut self, key: u32, reason: EvictionReason, log: &mut impl Log) {
+    pub(super) fn evict(&mut self, key: u32, reason: EvictionReason, journal: &mut Journal) {
         let Some(state) = self.states.get(key as usize).copied() else {
             return;
         };
@@ -145,7 +164,13 @@ impl Engine {
         }
         let active = self.is_active(&state);
         let arena = &mut self.arenas[state.arena as usize];
-        log.evict(key, Bytes(arena.offset(state.number)), Bytes(arena.block), reason);
+        journal.push(Event::Evict {
+            texture: TextureId(key / self.levels),
+            part: Level((key % self.levels) as u8),
+            offset: Bytes(arena.offset(state.number)),
+            block: Bytes(arena.block),
+            reason,
+        });
         arena.give(state.number);
         arena.active -= u32::from(active);
         self.links.remove(&mut arena.recency, key);
@@ -153,7 +178,7 @@ impl Engine {
     }
 
     /// Evicts a key of a full arena and returns its block.
-    fn make_room(&mut self, arena: usize, log: &mut impl Log) -> u32 {
+    fn make_room(&mut self, arena: usize, journal: &mut Journal) -> u32 {
         let there = &self.arenas[arena];
         let oldest = there.recency.first;
         let idle = !self.is_active(&self.states[oldest as usize]);
@@ -167,7 +192,7 @@ impl Engine {
         if self.is_active(&self.states[victim as usize]) {
             self.arenas[arena].boiled += 1;
         }
-        self.evict(victim, EvictionReason::Replaced, log);
+        self.evict(victim, EvictionReason::Replaced, journal);
         number
     }
 
@@ -220,11 +245,11 @@ impl Engine {
     }
 
     /// Frees the block at a side of an arena.
-    pub(super) fn vacate(&mut self, arena: usize, side: Side, reason: EvictionReason, log: &mut impl Log) {
+    pub(super) fn vacate(&mut self, arena: usize, side: Side, reason: EvictionReason, journal: &mut Journal) {
         let there = &self.arenas[arena];
         let key = there.owner[there.edge(side) as usize];
         if key != NONE {
-            self.evict(key, reason, log);
+            self.evict(key, reason, journal);
         }
         self.arenas[arena].drop(side);
     }

@@ -1,11 +1,10 @@
 //! The paper's first attempt: each level of a texture in a block of its own.
 
 use super::desc::ArenasDesc;
-use super::engine::{Engine, Log};
+use super::engine::Engine;
 use super::view::{ArenaView, WallStats};
 use crate::Geometry;
 use crate::blocks::BlockTable;
-use crate::budget::BudgetLimits;
 use crate::error::Result;
 use crate::ids::{Level, TextureId};
 use crate::journal::{Event, EvictionReason, Journal};
@@ -42,9 +41,7 @@ use crate::units::Bytes;
 /// Source: Blow 1998, sections "Archetype System" and "First Attempt".
 #[derive(Clone, Debug)]
 pub struct FirstAttempt {
-    limits: BudgetLimits,
     geometry: Geometry,
-    table: BlockTable,
     engine: Engine,
     levels: u32,
 }
@@ -67,16 +64,11 @@ impl FirstAttempt {
     /// # Errors
     /// If the budget does not hold the largest texture, or is too large for the tables.
     pub fn new(geometry: &Geometry, budget: Bytes, seed: u64, desc: ArenasDesc) -> Result<FirstAttempt> {
-        let limits = BudgetLimits::of(geometry);
-        let usable = limits.usable(budget)?;
-        let table = BlockTable::per_mip(geometry);
-        let engine = Engine::new(&table, usable, seed, desc);
+        let (table, levels) = (BlockTable::per_mip(geometry), geometry.levels() as u32);
         Ok(FirstAttempt {
-            limits,
             geometry: geometry.clone(),
-            table,
-            engine,
-            levels: geometry.levels() as u32,
+            engine: Engine::new(table, geometry, budget, seed, desc, levels)?,
+            levels,
         })
     }
 
@@ -99,12 +91,8 @@ impl Policy for FirstAttempt {
             missed |= found.is_none();
             let found = found.or_else(|| {
                 let size = self.size_of(&request, level);
-                let arena = self.table.class_of(size.max(Bytes(1)))?;
-                let mut parts = Parts {
-                    journal,
-                    levels: self.levels,
-                };
-                let placed = self.engine.place(key, arena, Level(level), &mut parts)?;
+                let arena = self.engine.table.class_of(size.max(Bytes(1)))?;
+                let placed = self.engine.place(key, arena, Level(level), journal)?;
                 journal.push(Event::Place {
                     texture: request.texture,
                     part: Level(level),
@@ -135,63 +123,24 @@ impl Policy for FirstAttempt {
 
     fn release(&mut self, texture: TextureId, journal: &mut Journal) {
         for level in 0..self.levels {
-            let mut parts = Parts {
-                journal,
-                levels: self.levels,
-            };
-            self.engine.evict(
-                texture.0 * self.levels + level,
-                EvictionReason::Released,
-                &mut parts,
-            );
+            let key = texture.0 * self.levels + level;
+            self.engine.evict(key, EvictionReason::Released, journal);
         }
     }
 
     fn end_frame(&mut self, journal: &mut Journal) {
-        let mut parts = Parts {
-            journal,
-            levels: self.levels,
-        };
-        self.engine.update(&mut parts);
+        self.engine.update(journal);
     }
 
     fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
-        let end = self.limits.usable(budget)?.0;
-        let mut parts = Parts {
-            journal,
-            levels: self.levels,
-        };
-        self.engine.set_end(end, &mut parts);
-        Ok(())
+        self.engine.set_budget(budget, journal)
     }
 
     fn arena(&self, index: usize) -> Option<ArenaView> {
-        (index < self.engine.arenas.len()).then(|| self.engine.view(index))
+        self.engine.view(index)
     }
 
     fn wall_stats(&self) -> WallStats {
-        self.engine.wall_stats(&self.table)
-    }
-}
-
-/// Keys that are levels of textures.
-struct Parts<'a> {
-    journal: &'a mut Journal,
-    levels: u32,
-}
-
-impl Log for Parts<'_> {
-    fn evict(&mut self, key: u32, offset: Bytes, block: Bytes, reason: EvictionReason) {
-        self.journal.push(Event::Evict {
-            texture: TextureId(key / self.levels),
-            part: Level((key % self.levels) as u8),
-            offset,
-            block,
-            reason,
-        });
-    }
-
-    fn walls(&mut self, arena: u32, start: Bytes, end: Bytes) {
-        self.journal.push(Event::Walls { arena, start, end });
+        self.engine.wall_stats()
     }
 }

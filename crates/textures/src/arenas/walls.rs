@@ -8,12 +8,12 @@
 //! ```
 //! An arena without blocks is located at the start of the next arena to the right; the first one at the left end of memory.
 
-use super::desc::{ArenasDesc, Average, InitialWalls};
-use super::engine::{Engine, Log, Wall};
+use super::desc::{Average, InitialWalls};
+use super::engine::{Engine, Wall};
 use super::temperature::Temperature;
 use super::view::{ArenaView, Side, WallStats};
-use crate::blocks::BlockTable;
-use crate::journal::EvictionReason;
+use crate::error::Result;
+use crate::journal::{Event, EvictionReason, Journal};
 use crate::units::Bytes;
 
 /// Sums over arenas from the left: temperatures by weight, and weights.
@@ -31,16 +31,8 @@ impl Sum {
 }
 
 impl Engine {
-    /// The arenas of a table, with their walls built.
-    pub(super) fn new(table: &BlockTable, usable: Bytes, seed: u64, desc: ArenasDesc) -> Engine {
-        let mut engine = Engine::without_walls(table, usable, seed, desc);
-        engine.build_walls();
-        engine.choose_sides();
-        engine
-    }
-
     /// Builds the initial walls; all blocks are free.
-    fn build_walls(&mut self) {
+    pub(super) fn build_walls(&mut self) {
         let (usable, arenas) = (self.usable, self.arenas.len() as u64);
         let each = usable / self.arenas.iter().map(|arena| arena.block).sum::<u64>();
         let mut start = 0;
@@ -68,10 +60,10 @@ impl Engine {
     }
 
     /// The cache update: temperatures, then walls, then sides.
-    pub(super) fn update(&mut self, log: &mut impl Log) {
+    pub(super) fn update(&mut self, journal: &mut Journal) {
         self.updates += 1;
         self.measure();
-        self.move_walls(log);
+        self.move_walls(journal);
         self.choose_sides();
         self.start_frame();
     }
@@ -80,11 +72,15 @@ impl Engine {
     ///
     /// While the arena of the largest blocks has some, they end where memory does: of a budget that is smaller by another
     /// number, less than one of them stays unused.
-    pub(super) fn set_end(&mut self, end: u64, log: &mut impl Log) {
+    ///
+    /// # Errors
+    /// If the budget does not hold the largest texture, or is too large for the tables.
+    pub(super) fn set_budget(&mut self, budget: Bytes, journal: &mut Journal) -> Result<()> {
+        let end = self.limits.usable(budget)?.0;
         let last = self.arenas.len() - 1;
         for index in (0..=last).rev() {
             while !self.arenas[index].is_empty() && self.arenas[index].stop() > end {
-                self.vacate(index, Side::Right, EvictionReason::Budget, log);
+                self.vacate(index, Side::Right, EvictionReason::Budget, journal);
             }
         }
         self.arenas.iter_mut().for_each(|arena| arena.reach(end));
@@ -104,11 +100,12 @@ impl Engine {
         }
         self.absorb(last);
         self.choose_sides();
-        self.log_walls(log);
+        self.log_walls(journal);
+        Ok(())
     }
 
     /// Grows arenas to the left and to the right by the measured temperatures. O(arenas + evicted blocks).
-    fn move_walls(&mut self, log: &mut impl Log) {
+    fn move_walls(&mut self, journal: &mut Journal) {
         let mut left = Sum::default();
         let total = self.sum(0..self.arenas.len());
         for index in 0..self.arenas.len() {
@@ -117,19 +114,19 @@ impl Engine {
             until.heat += own.heat;
             until.weight += own.weight;
             if let Some(mean) = left.mean(Sum::default()) {
-                self.expand(index, Side::Left, mean, log);
+                self.expand(index, Side::Left, mean, journal);
             }
             // Growth to the left changed weights on that side alone: the right is as it was measured.
             if let Some(mean) = total.mean(until) {
-                self.expand(index, Side::Right, mean, log);
+                self.expand(index, Side::Right, mean, journal);
             }
             left = until;
         }
-        self.log_walls(log);
+        self.log_walls(journal);
     }
 
     /// Sets the side for new textures: the cooler one; the outer one for the first and the last arena.
-    fn choose_sides(&mut self) {
+    pub(super) fn choose_sides(&mut self) {
         let total = self.sum(0..self.arenas.len());
         let (mut left, last) = (Sum::default(), self.arenas.len() - 1);
         for index in 0..=last {
@@ -161,20 +158,21 @@ impl Engine {
         self.usable - used
     }
 
-    /// Figures of the walls; the table gives the bound on gaps.
-    pub(super) fn wall_stats(&self, table: &BlockTable) -> WallStats {
+    /// Figures of the walls.
+    pub(super) fn wall_stats(&self) -> WallStats {
         WallStats {
             gaps: Bytes(self.gaps()),
-            worst_gaps: table.worst_gaps(),
+            worst_gaps: self.table.worst_gaps(),
             wall_moves: self.moves,
             reversals: self.reversals,
         }
     }
 
     /// The observable state of an arena.
-    pub(super) fn view(&self, index: usize) -> ArenaView {
-        let (arena, (start, end)) = (&self.arenas[index], self.extent(index));
-        ArenaView {
+    pub(super) fn view(&self, index: usize) -> Option<ArenaView> {
+        let arena = self.arenas.get(index)?;
+        let (start, end) = self.extent(index);
+        Some(ArenaView {
             block: Bytes(arena.block),
             start,
             end,
@@ -182,7 +180,7 @@ impl Engine {
             active: arena.active,
             recent: arena.recent,
             side: arena.side,
-        }
+        })
     }
 
     fn extent(&self, index: usize) -> (Bytes, Bytes) {
@@ -213,7 +211,7 @@ impl Engine {
     }
 
     /// Grows an arena toward a side if that is substantially cooler.
-    fn expand(&mut self, index: usize, side: Side, mean: Temperature, log: &mut impl Log) {
+    fn expand(&mut self, index: usize, side: Side, mean: Temperature, journal: &mut Journal) {
         let recent = self.arenas[index].recent;
         if mean + self.desc.margin >= recent {
             return;
@@ -247,8 +245,8 @@ impl Engine {
         let mut grown = false;
         for _ in 0..stride.clamp(1, u128::from(u32::MAX)) {
             let one = match side {
-                Side::Left => self.grow_left(index, log),
-                Side::Right => self.grow_right(index, log),
+                Side::Left => self.grow_left(index, journal),
+                Side::Right => self.grow_right(index, journal),
             };
             grown |= one;
             if !one {
@@ -264,7 +262,7 @@ impl Engine {
     }
 
     /// Adds a block at the left; false if that side has no room.
-    fn grow_left(&mut self, index: usize, log: &mut impl Log) -> bool {
+    fn grow_left(&mut self, index: usize, journal: &mut Journal) -> bool {
         let end = self
             .right_of(index)
             .map_or(self.usable, |right| self.arenas[right].start());
@@ -278,7 +276,7 @@ impl Engine {
         }
         while start - self.end_left_of(index) < block {
             let donor = self.left_of(index).expect("a neighbour has the missing bytes");
-            self.vacate(donor, Side::Right, EvictionReason::Wall, log);
+            self.vacate(donor, Side::Right, EvictionReason::Wall, journal);
         }
         self.arenas[index].add(Side::Left);
         self.absorb(index);
@@ -286,7 +284,7 @@ impl Engine {
     }
 
     /// Adds at least one block at the right; false if that side has no room.
-    fn grow_right(&mut self, index: usize, log: &mut impl Log) -> bool {
+    fn grow_right(&mut self, index: usize, journal: &mut Journal) -> bool {
         let start = self.end_left_of(index);
         let arena = &mut self.arenas[index];
         if arena.is_empty() {
@@ -306,7 +304,7 @@ impl Engine {
                 return true;
             }
             let donor = right.expect("a neighbour has the missing bytes");
-            self.vacate(donor, Side::Left, EvictionReason::Wall, log);
+            self.vacate(donor, Side::Left, EvictionReason::Wall, journal);
         }
     }
 
@@ -349,13 +347,14 @@ impl Engine {
         found.map(|distance| next + distance)
     }
 
-    fn log_walls(&mut self, log: &mut impl Log) {
+    fn log_walls(&mut self, journal: &mut Journal) {
         for index in 0..self.arenas.len() {
             let extent = self.extent(index);
             let logged = &mut self.arenas[index].logged;
             if *logged != extent {
                 *logged = extent;
-                log.walls(index as u32, extent.0, extent.1);
+                let (arena, (start, end)) = (index as u32, extent);
+                journal.push(Event::Walls { arena, start, end });
             }
         }
     }

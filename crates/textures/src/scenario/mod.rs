@@ -106,20 +106,8 @@ impl Scenario {
         let mut entries = Vec::new();
         let mut textures = Textures::new(self.geometry());
         let right = "generated traces are sound";
-        self.generate(seed, frames, |record| match record {
-            Record::Create { texture, chain } => textures.create(texture, chain).expect(right),
-            Record::Replace { texture, chain } => {
-                textures.replace(texture, chain).expect(right);
-                entries.push(Entry::Release(texture));
-            }
-            Record::Release { texture } => {
-                textures.release(texture).expect(right);
-                entries.push(Entry::Release(texture));
-            }
-            Record::Use { texture, level } => {
-                entries.push(Entry::Use(textures.request(texture, level).expect(right)));
-            }
-            Record::EndFrame => entries.push(Entry::EndFrame),
+        self.generate(seed, frames, |record| {
+            entries.extend(record.apply(&mut textures).expect(right));
         });
         entries
     }

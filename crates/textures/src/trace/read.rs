@@ -126,30 +126,14 @@ impl<R: BufRead> TraceReader<R> {
             let Some(record) = self.read()? else {
                 return Ok(None);
             };
-            let frame = self.frames;
-            let textures = &mut self.textures;
-            let fault = |error| Error::TraceRecord {
-                frame,
+            let entry = record.apply(&mut self.textures);
+            let entry = entry.map_err(|error| Error::TraceRecord {
+                frame: self.frames,
                 error: Box::new(error),
-            };
-            return Ok(Some(match record {
-                Record::Create { texture, chain } => {
-                    textures.create(texture, chain).map_err(fault)?;
-                    continue;
-                }
-                Record::Replace { texture, chain } => {
-                    textures.replace(texture, chain).map_err(fault)?;
-                    Entry::Release(texture)
-                }
-                Record::Release { texture } => {
-                    textures.release(texture).map_err(fault)?;
-                    Entry::Release(texture)
-                }
-                Record::Use { texture, level } => {
-                    Entry::Use(textures.request(texture, level).map_err(fault)?)
-                }
-                Record::EndFrame => Entry::EndFrame,
-            }));
+            })?;
+            if entry.is_some() {
+                return Ok(entry);
+            }
         }
     }
 

@@ -1,5 +1,8 @@
 //! Records, and how they are numbered in a file.
 
+use super::entry::Entry;
+use crate::Textures;
+use crate::error::Result;
 use crate::ids::{ChainId, Level, TextureId};
 
 /// One record of a trace.
@@ -33,6 +36,31 @@ pub enum Record {
     },
     /// Ends the frame.
     EndFrame,
+}
+
+impl Record {
+    /// Updates `textures`; returns what a cache has to do, if anything.
+    ///
+    /// # Errors
+    /// If the texture does not exist, or cannot be created with the chain.
+    pub(crate) fn apply(self, textures: &mut Textures) -> Result<Option<Entry>> {
+        Ok(Some(match self {
+            Record::Create { texture, chain } => {
+                textures.create(texture, chain)?;
+                return Ok(None);
+            }
+            Record::Replace { texture, chain } => {
+                textures.replace(texture, chain)?;
+                Entry::Release(texture)
+            }
+            Record::Release { texture } => {
+                textures.release(texture)?;
+                Entry::Release(texture)
+            }
+            Record::Use { texture, level } => Entry::Use(textures.request(texture, level)?),
+            Record::EndFrame => Entry::EndFrame,
+        }))
+    }
 }
 
 pub(super) const MAGIC: &[u8] = b"tileheap-trace\n";

@@ -4,7 +4,7 @@ use ash::vk;
 
 use super::budget::{self, HeapUsage};
 use super::commands::BarrierLists;
-use super::image::{BoundImage, Images};
+use super::image::{Images, Texture};
 use super::move_buffer::MoveBuffer;
 use super::shape::{TextureShape, measure};
 use super::staging::Staging;
@@ -65,19 +65,6 @@ impl<'a> TextureCacheDesc<'a> {
     }
 }
 
-/// A resident texture, to draw with in this frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Texture {
-    /// Its image, in `SHADER_READ_ONLY_OPTIMAL`.
-    pub image: vk::Image,
-    /// A view of all levels.
-    pub view: vk::ImageView,
-    /// A descriptor set of [`TextureCache::set_layout`] with the view.
-    pub set: vk::DescriptorSet,
-    /// Its finest resident level; the image has one mip level more than that number.
-    pub level: Level,
-}
-
 impl TextureCache {
     /// Measures the shapes, and creates the allocation and the staging ring.
     ///
@@ -108,10 +95,11 @@ impl TextureCache {
             cached: Vec::new(),
             images: Images::none(),
             staging: Staging::none(),
+            owned: device.owned_objects(),
             transfer: desc
                 .transfer
                 .map(|queue| Transfer::new(queue, desc.graphics_family)),
-            moves: MoveBuffer::none(),
+            moves: MoveBuffer::default(),
             memory: vk::DeviceMemory::null(),
             memory_type: types.trailing_zeros(),
             former: Vec::new(),
@@ -145,10 +133,11 @@ impl TextureCache {
         let frames = u64::from(desc.frames_in_flight) + 1;
         let largest = self.textures.geometry().largest().0;
         let size = Bytes((desc.uploads.0 + desc.uploads.0 / 8) * frames + 2 * largest);
-        self.staging.make(&self.device, size, frames as usize + 1)?;
+        self.staging
+            .make(&self.device, &mut self.owned, size, frames as usize + 1)?;
         if desc.policy.relocates {
-            self.moves
-                .make(&self.device, desc.move_buffer.max(Bytes(largest + 4 * 32)))?;
+            let size = desc.move_buffer.max(Bytes(largest + 4 * 32));
+            self.moves.make(&self.device, &mut self.owned, size)?;
         }
         match &mut self.transfer {
             Some(transfer) => transfer.make(&self.device),
@@ -246,19 +235,7 @@ impl TextureCache {
 
     /// The resident texture, after [`record`](TextureCache::record) and in the same frame.
     pub fn texture(&self, texture: TextureId) -> Option<Texture> {
-        let live = self.cached.get(texture.0 as usize)?.live?;
-        let BoundImage {
-            image,
-            view,
-            set,
-            level,
-        } = live;
-        Some(Texture {
-            image,
-            view,
-            set,
-            level,
-        })
+        self.cached.get(texture.0 as usize)?.live
     }
 
     /// The textures whose [`texture`](TextureCache::texture) differs from the frame before, for renderers with descriptors of their

@@ -30,7 +30,18 @@ impl BarrierLists {
     }
 }
 
-pub(super) fn image_barrier(
+/// The barrier before copies from an image that was read.
+pub(super) fn leaving(image: vk::Image) -> vk::ImageMemoryBarrier<'static> {
+    use vk::ImageLayout as L;
+    let layouts = (L::SHADER_READ_ONLY_OPTIMAL, L::TRANSFER_SRC_OPTIMAL);
+    image_barrier(
+        image,
+        layouts,
+        (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_READ),
+    )
+}
+
+fn image_barrier(
     image: vk::Image,
     (old, new): (vk::ImageLayout, vk::ImageLayout),
     (before, after): (vk::AccessFlags, vk::AccessFlags),

@@ -11,20 +11,24 @@ use tileheap::runtime::Device;
 use tileheap::runtime::objects::VkResultExt;
 use tileheap::runtime::objects::full_subresource_range;
 
-/// An image with its view and descriptor set.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct BoundImage {
-    pub(super) image: vk::Image,
-    pub(super) view: vk::ImageView,
-    /// Written once, before any frame uses it.
-    pub(super) set: vk::DescriptorSet,
-    pub(super) level: Level,
+/// A resident texture, to draw with in this frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Texture {
+    /// Its image, in `SHADER_READ_ONLY_OPTIMAL`.
+    pub image: vk::Image,
+    /// A view of all levels.
+    pub view: vk::ImageView,
+    /// A descriptor set of [`TextureCache::set_layout`](super::TextureCache::set_layout) with the view; written once, before any
+    /// frame uses it.
+    pub set: vk::DescriptorSet,
+    /// Its finest resident level; the image has one mip level more than that number.
+    pub level: Level,
 }
 
 /// What is destroyed when a frame completes.
 #[derive(Clone, Copy, Debug)]
 enum Retired {
-    Image(BoundImage),
+    Image(Texture),
     Memory(vk::DeviceMemory),
 }
 
@@ -97,7 +101,7 @@ impl Images {
         level: Level,
         memory: vk::DeviceMemory,
         offset: u64,
-    ) -> Result<BoundImage> {
+    ) -> Result<Texture> {
         let device = device.raw();
         if self.free_sets.is_empty() {
             self.add_pool(device)?;
@@ -110,7 +114,7 @@ impl Images {
             Ok(view) => {
                 let set = self.free_sets.pop().expect("a pool was added");
                 write(device, set, view);
-                Ok(BoundImage {
+                Ok(Texture {
                     image,
                     view,
                     set,
@@ -129,7 +133,7 @@ impl Images {
     ///
     /// # Safety
     /// No pending frame uses it.
-    pub(super) unsafe fn destroy(&mut self, device: &ash::Device, live: BoundImage) {
+    pub(super) unsafe fn destroy(&mut self, device: &ash::Device, live: Texture) {
         // SAFETY: the caller's duty.
         unsafe { device.destroy_image_view(live.view, None) };
         // SAFETY: its only view is gone.
@@ -138,7 +142,7 @@ impl Images {
     }
 
     /// Destroys an image when `frame` is complete.
-    pub(super) fn retire(&mut self, frame: u64, live: BoundImage) {
+    pub(super) fn retire(&mut self, frame: u64, live: Texture) {
         self.retired.push_back((frame, Retired::Image(live)));
     }
 

@@ -67,6 +67,7 @@
 //! with a transfer queue; use from several threads.
 
 mod budget;
+mod buffer;
 mod cache;
 mod commands;
 mod follow;
@@ -81,7 +82,8 @@ mod transfer;
 mod upload;
 
 pub use budget::HeapUsage;
-pub use cache::{Texture, TextureCacheDesc};
+pub use cache::TextureCacheDesc;
+pub use image::Texture;
 pub use shape::TextureShape;
 pub use state::TextureCache;
 pub use transfer::TransferQueue;

@@ -10,7 +10,7 @@
 
 use ash::vk;
 
-use super::commands::{barrier, copy, image_barrier};
+use super::commands::{barrier, copy, leaving};
 use super::move_buffer::Arrival;
 use super::state::TextureCache;
 use crate::{Level, Result};
@@ -63,12 +63,7 @@ impl TextureCache {
                 }
             };
             moves.arrivals.push(Arrival { texture, live, first });
-            let layouts = (
-                vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL,
-                vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
-            );
-            let access = (vk::AccessFlags::empty(), vk::AccessFlags::TRANSFER_READ);
-            moves.leaving.push(image_barrier(former.image, layouts, access));
+            moves.leaving.push(leaving(former.image));
             self.lists.add(live.image);
         }
         Ok(())

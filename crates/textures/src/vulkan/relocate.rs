@@ -3,8 +3,8 @@
 use ash::vk;
 
 use super::budget;
-use super::commands::{barrier, image_barrier};
-use super::image::BoundImage;
+use super::commands::{barrier, leaving};
+use super::image::Texture;
 use super::state::TextureCache;
 use crate::Level;
 use crate::Result;
@@ -62,7 +62,7 @@ impl TextureCache {
             return Ok(());
         }
         // Allocates, but only when the size changes.
-        let mut moves: Vec<(usize, BoundImage)> = Vec::new();
+        let mut moves: Vec<(usize, Texture)> = Vec::new();
         for (index, entry) in self.cached.iter().enumerate() {
             let (Some((offset, level)), Some(_)) = (entry.place, entry.live) else {
                 continue;
@@ -92,32 +92,24 @@ impl TextureCache {
         Ok(())
     }
 
-    fn record_moves(&self, commands: vk::CommandBuffer, moves: &[(usize, BoundImage)]) {
-        use vk::AccessFlags as A;
-        use vk::ImageLayout as L;
+    fn record_moves(&mut self, commands: vk::CommandBuffer, moves: &[(usize, Texture)]) {
+        self.lists.clear();
+        for &(index, live) in moves {
+            self.lists.before.push(leaving(self.live_of(index).image));
+            self.lists.add(live.image);
+        }
         let device = self.device.raw();
         let (copying, reading) = (vk::PipelineStageFlags::TRANSFER, self.reader_stages);
-        let (source, target) = (L::TRANSFER_SRC_OPTIMAL, L::TRANSFER_DST_OPTIMAL);
-        let live_of = |index: usize| self.cached[index].live.expect("it was there");
-        let former = |index: usize| live_of(index).image;
-        let before: Vec<_> = (moves.iter())
-            .flat_map(|&(index, live)| {
-                let from = (L::SHADER_READ_ONLY_OPTIMAL, source);
-                [
-                    image_barrier(former(index), from, (A::empty(), A::TRANSFER_READ)),
-                    image_barrier(
-                        live.image,
-                        (L::UNDEFINED, target),
-                        (A::empty(), A::TRANSFER_WRITE),
-                    ),
-                ]
-            })
-            .collect();
-        barrier(device, commands, (reading | copying, copying), &before);
+        let (source, target) = (
+            vk::ImageLayout::TRANSFER_SRC_OPTIMAL,
+            vk::ImageLayout::TRANSFER_DST_OPTIMAL,
+        );
+        barrier(device, commands, (reading | copying, copying), &self.lists.before);
         for &(index, live) in moves {
             let shape = &self.shapes[usize::from(self.cached[index].chain.0)].shape;
             // Levels dropped meanwhile.
-            let dropped = live_of(index).level.0 - live.level.0;
+            let former = self.live_of(index);
+            let dropped = former.level.0 - live.level.0;
             let copies: Vec<_> = (0..=live.level.0)
                 .map(|mip| {
                     let layers = |mip: u8| vk::ImageSubresourceLayers {
@@ -135,14 +127,12 @@ impl TextureCache {
                 })
                 .collect();
             // SAFETY: recording (the caller's duty); both images are alive, of one shape, and in these layouts.
-            unsafe { device.cmd_copy_image(commands, former(index), source, live.image, target, &copies) };
+            unsafe { device.cmd_copy_image(commands, former.image, source, live.image, target, &copies) };
         }
-        let after: Vec<_> = (moves.iter())
-            .map(|(_, live)| {
-                let layouts = (target, L::SHADER_READ_ONLY_OPTIMAL);
-                image_barrier(live.image, layouts, (A::TRANSFER_WRITE, A::SHADER_READ))
-            })
-            .collect();
-        barrier(device, commands, (copying, reading), &after);
+        barrier(device, commands, (copying, reading), &self.lists.after);
+    }
+
+    fn live_of(&self, index: usize) -> Texture {
+        self.cached[index].live.expect("it was there")
     }
 }

@@ -5,9 +5,10 @@ use ash::vk;
 use crate::Result;
 use crate::{Chain, Geometry, Level};
 use tileheap::format::{TexelBlock, texel_block};
+use tileheap::measure::Dedicated;
 use tileheap::runtime::Device;
 use tileheap::runtime::RuntimeError;
-use tileheap::runtime::objects::VkResultExt;
+use tileheap::runtime::objects::MemoryRequirements;
 use tileheap::units::{Alignment, Bytes};
 
 /// The shape of textures: format, extent, and a full mip chain.
@@ -102,11 +103,10 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measur
     let (mut chains, mut measured) = (Vec::new(), Vec::new());
     for &shape in shapes {
         let shape = Shape::new(shape)?;
-        check_format(device, &shape)?;
         let mut sizes: Vec<Bytes> = Vec::new();
         for level in (0..=shape.shape.finest().0).map(Level) {
             let needs = requirements(device, &shape, level)?;
-            let alignment = Alignment::new(needs.alignment.max(1)).expect("at least 1");
+            let alignment = needs.alignment;
             unit = unit.lcm(alignment).ok_or_else(|| RuntimeError::Unsupported {
                 resource: name(&shape.shape),
                 why: format!("an alignment of {alignment} beside one of {unit}"),
@@ -114,7 +114,7 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measur
             memory_types &= needs.memory_type_bits;
             // A driver may require less for more levels; the larger size holds both.
             let before = sizes.last().copied().unwrap_or(Bytes(1));
-            sizes.push(before.max(Bytes(needs.size)));
+            sizes.push(before.max(needs.size));
         }
         chains.push(Chain::new(sizes));
         measured.push(shape);
@@ -126,59 +126,21 @@ pub(super) fn measure(device: &Device, shapes: &[TextureShape]) -> Result<Measur
     })
 }
 
-fn check_format(device: &Device, shape: &Shape) -> Result<()> {
-    let info = shape.image_info(shape.shape.finest());
-    // SAFETY: physical device and instance are the runtime's.
-    let properties = unsafe {
-        device.instance().get_physical_device_image_format_properties(
-            device.physical_device(),
-            info.format,
-            info.image_type,
-            info.tiling,
-            info.usage,
-            info.flags,
-        )
+fn requirements(device: &Device, shape: &Shape, level: Level) -> Result<MemoryRequirements> {
+    let (resource, info) = (name(&shape.shape), shape.image_info(level));
+    let unsupported = |resource: String, why: &str| RuntimeError::Unsupported {
+        resource,
+        why: why.to_owned(),
     };
-    let unsupported = |why: String| RuntimeError::Unsupported {
-        resource: name(&shape.shape),
-        why,
-    };
-    match properties {
-        Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) => Err(unsupported(
-            "the device does not support sampling and transfers for the format".to_owned(),
-        )
-        .into()),
-        Err(result) => {
-            Err(result).with_call("vkGetPhysicalDeviceImageFormatProperties", || name(&shape.shape))?
-        }
-        Ok(properties) => {
-            let most = properties.max_extent;
-            if info.extent.width > most.width || info.extent.height > most.height {
-                let why = format!("the device allows {} x {}", most.width, most.height);
-                return Err(unsupported(why).into());
-            }
-            Ok(())
-        }
+    if !device.supports_image(&resource, &info)? {
+        let why = "the device does not support sampling and transfers for the format at this extent";
+        return Err(unsupported(resource, why).into());
     }
-}
-
-fn requirements(device: &Device, shape: &Shape, level: Level) -> Result<vk::MemoryRequirements> {
-    let device = device.raw();
-    // SAFETY: format, usage and extent were checked, and levels are those of the extent.
-    let image = unsafe { device.create_image(&shape.image_info(level), None) }
-        .with_call("vkCreateImage", || name(&shape.shape))?;
-    let mut dedicated = vk::MemoryDedicatedRequirements::default();
-    let mut needs = vk::MemoryRequirements2::default().push_next(&mut dedicated);
-    let info = vk::ImageMemoryRequirementsInfo2::default().image(image);
-    // SAFETY: the image was just created.
-    unsafe { device.get_image_memory_requirements2(&info, &mut needs) };
-    let needs = needs.memory_requirements;
-    // SAFETY: no other reference exists.
-    unsafe { device.destroy_image(image, None) };
-    if dedicated.requires_dedicated_allocation != 0 {
-        let why = "the driver requires a dedicated allocation for each image of that shape".to_owned();
-        let resource = name(&shape.shape);
-        return Err(RuntimeError::Unsupported { resource, why }.into());
+    // SAFETY: valid, and supported.
+    let needs = unsafe { device.image_requirements(&resource, &info) }?;
+    if needs.dedicated == Dedicated::Required {
+        let why = "the driver requires a dedicated allocation for each image of that shape";
+        return Err(unsupported(resource, why).into());
     }
     Ok(needs)
 }

@@ -10,9 +10,10 @@ use std::collections::VecDeque;
 
 use ash::vk;
 
+use super::buffer::create_buffer;
 use crate::Result;
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::{VkResultExt, allocate_memory};
+use tileheap::runtime::objects::{OwnedObjects, VkResultExt};
 use tileheap::units::Bytes;
 
 /// Positions in a ring only increase; offsets are positions modulo the size.
@@ -62,7 +63,6 @@ impl Ring {
 /// A persistently mapped ring buffer.
 pub(super) struct Staging {
     pub(super) buffer: vk::Buffer,
-    memory: vk::DeviceMemory,
     bytes: *mut u8,
     ring: Ring,
 }
@@ -75,37 +75,36 @@ impl Staging {
     pub(super) fn none() -> Staging {
         Staging {
             buffer: vk::Buffer::null(),
-            memory: vk::DeviceMemory::null(),
             bytes: std::ptr::null_mut(),
             ring: Ring::default(),
         }
     }
 
-    /// Creates the ring. [`destroy`](Staging::destroy) also destroys what exists after an error.
-    pub(super) fn make(&mut self, device: &Device, size: Bytes, frames: usize) -> Result<()> {
-        let (raw, what) = (device.raw(), || format!("a staging ring of {size}"));
+    /// Creates the ring.
+    pub(super) fn make(
+        &mut self,
+        device: &Device,
+        owned: &mut OwnedObjects,
+        size: Bytes,
+        frames: usize,
+    ) -> Result<()> {
+        use vk::MemoryPropertyFlags as P;
+        let name = format!("a staging ring of {size}");
         let info = vk::BufferCreateInfo::default()
             .size(size.0)
             .usage(vk::BufferUsageFlags::TRANSFER_SRC);
-        // SAFETY: the size is not 0.
-        self.buffer = unsafe { raw.create_buffer(&info, None) }.with_call("vkCreateBuffer", what)?;
-        // SAFETY: just created.
-        let needs = unsafe { raw.get_buffer_memory_requirements(self.buffer) };
-        use vk::MemoryPropertyFlags as P;
         let (wanted, guarded) = (P::HOST_VISIBLE | P::HOST_COHERENT, P::DEVICE_COHERENT_AMD);
+        // Every device has one for buffers (Vulkan specification, "Device Memory").
         let profile = device.profile();
         let types = profile.type_bits(|kind| kind.flags.contains(wanted) && !kind.flags.intersects(guarded));
-        // Every device has one for buffers (Vulkan specification, "Device Memory").
-        let memory_type = (types & needs.memory_type_bits & !profile.tile_type_bits()).trailing_zeros();
-        // SAFETY: a type that the buffer can be bound to, and the size that it requires.
-        self.memory = unsafe { allocate_memory(raw, Bytes(needs.size), memory_type, &what()) }?;
-        // SAFETY: of the size and type that the buffer requires, and both are new.
-        unsafe { raw.bind_buffer_memory(self.buffer, self.memory, 0) }
-            .with_call("vkBindBufferMemory", what)?;
+        let types = types & !profile.tile_type_bits();
+        // SAFETY: the size is not 0.
+        let (buffer, memory) = unsafe { create_buffer(device, owned, &name, &info, types) }?;
+        self.buffer = buffer;
         let all = vk::MemoryMapFlags::empty();
         // SAFETY: host visible, and mapped once.
-        let bytes = unsafe { raw.map_memory(self.memory, 0, vk::WHOLE_SIZE, all) };
-        self.bytes = bytes.with_call("vkMapMemory", what)?.cast();
+        let bytes = unsafe { device.raw().map_memory(memory, 0, vk::WHOLE_SIZE, all) };
+        self.bytes = bytes.with_call("vkMapMemory", || name)?.cast();
         self.ring.size = size.0;
         self.ring.frames.reserve(frames);
         Ok(())
@@ -136,16 +135,6 @@ impl Staging {
 
     pub(super) fn free(&mut self, complete: u64) {
         self.ring.free(complete);
-    }
-
-    /// # Safety
-    /// The device does not use it any more.
-    pub(super) unsafe fn destroy(&mut self, device: &ash::Device) {
-        // SAFETY: the caller's duty; null is ignored.
-        unsafe { device.destroy_buffer(self.buffer, None) };
-        // SAFETY: nothing is bound to it any more; freeing unmaps.
-        unsafe { device.free_memory(self.memory, None) };
-        *self = Staging::none();
     }
 }
 

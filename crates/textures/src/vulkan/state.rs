@@ -5,7 +5,7 @@ use std::fmt;
 use ash::vk;
 
 use super::commands::BarrierLists;
-use super::image::{BoundImage, Images};
+use super::image::{Images, Texture};
 use super::move_buffer::MoveBuffer;
 use super::shape::Shape;
 use super::staging::Staging;
@@ -13,7 +13,7 @@ use super::transfer::Transfer;
 use crate::Result;
 use crate::limiter::UploadLimiter;
 use crate::{ChainId, Level, Policy, TextureId, Textures};
-use tileheap::runtime::objects::allocate_memory;
+use tileheap::runtime::objects::{OwnedObjects, allocate_memory};
 use tileheap::runtime::{Device, RuntimeError};
 use tileheap::units::Bytes;
 
@@ -24,7 +24,7 @@ pub(super) struct CachedTexture {
     /// Offset and level by the policy.
     pub(super) place: Option<(u64, Level)>,
     /// Its image; none before it is uploaded.
-    pub(super) live: Option<BoundImage>,
+    pub(super) live: Option<Texture>,
     /// Whether it is in `pending_uploads`.
     pub(super) listed: bool,
     /// Whether it is in the list of moves.
@@ -40,6 +40,8 @@ pub struct TextureCache {
     pub(super) cached: Vec<CachedTexture>,
     pub(super) images: Images,
     pub(super) staging: Staging,
+    /// Buffers of `staging` and `moves`.
+    pub(super) owned: OwnedObjects,
     pub(super) transfer: Option<Transfer>,
     pub(super) moves: MoveBuffer,
     pub(super) memory: vk::DeviceMemory,
@@ -89,9 +91,7 @@ impl TextureCache {
         // SAFETY: the caller's duty.
         unsafe { self.images.destroy_all(device) };
         // SAFETY: as above.
-        unsafe { self.staging.destroy(device) };
-        // SAFETY: as above.
-        unsafe { self.moves.destroy(device) };
+        unsafe { self.owned.destroy() };
         if let Some(transfer) = &mut self.transfer {
             // SAFETY: as above.
             unsafe { transfer.destroy(device) };

@@ -61,6 +61,12 @@ impl Assignment {
         self.sizes.len() - 1
     }
 
+    /// The next tensor takes an object.
+    fn take(&mut self, object: usize, record: &LiteRecord, used: &mut InUse) {
+        self.objects.push(object);
+        used.0.insert((record.last, object));
+    }
+
     fn total(&self) -> u64 {
         self.sizes.iter().map(|size| size.iter().product::<u64>()).sum()
     }
@@ -126,26 +132,34 @@ impl InUse {
     }
 }
 
-/// Objects of exactly the size: of images the first one that is free, else the one that was freed last.
-fn equality(records: &[LiteRecord]) -> Assignment {
+/// Objects that never grow: `find` says which of the free ones a tensor takes.
+fn reuse(
+    records: &[LiteRecord],
+    find: impl Fn(&[Vec<u64>], &[usize], &LiteRecord) -> Option<usize>,
+) -> Assignment {
     let mut assignment = Assignment::default();
     let mut used = InUse::default();
     let mut free: Vec<usize> = Vec::new();
     for record in records {
         free.extend(used.over_before(record.first));
-        let same = |&at: &usize| assignment.sizes[free[at]] == record.size;
-        let found = match record.size.len() {
-            2 | 3 => (0..free.len()).filter(same).min_by_key(|&at| free[at]),
-            _ => (0..free.len()).rfind(same),
-        };
-        let object = match found {
+        let object = match find(&assignment.sizes, &free, record) {
             Some(at) => free.remove(at),
             None => assignment.open(&record.size),
         };
-        assignment.objects.push(object);
-        used.0.insert((record.last, object));
+        assignment.take(object, record, &mut used);
     }
     assignment
+}
+
+/// Objects of exactly the size: of images the first one that is free, else the one that was freed last.
+fn equality(records: &[LiteRecord]) -> Assignment {
+    reuse(records, |sizes, free, record| {
+        let same = |&at: &usize| sizes[free[at]] == record.size;
+        match record.size.len() {
+            2 | 3 => (0..free.len()).filter(same).min_by_key(|&at| free[at]),
+            _ => (0..free.len()).rfind(same),
+        }
+    })
 }
 
 /// The free object that wastes the least, larger or smaller; it grows.
@@ -172,34 +186,21 @@ fn in_order(records: &[LiteRecord]) -> Assignment {
             }
             None => assignment.open(&record.size),
         };
-        assignment.objects.push(object);
-        used.0.insert((record.last, object));
+        assignment.take(object, record, &mut used);
     }
     assignment
 }
 
 /// The same for images: an object has to cover the tensor, and never grows.
 fn in_order_covering(records: &[LiteRecord]) -> Assignment {
-    let mut assignment = Assignment::default();
-    let mut used = InUse::default();
-    let mut free: Vec<usize> = Vec::new();
-    for record in records {
-        free.extend(used.over_before(record.first));
+    reuse(records, |sizes, free, record| {
         let covers = |&at: &usize| {
-            assignment.sizes[free[at]]
-                .iter()
-                .zip(&record.size)
-                .all(|(has, wants)| has >= wants)
+            let mut sides = sizes[free[at]].iter().zip(&record.size);
+            sides.all(|(has, wants)| has >= wants)
         };
-        let waste = |&at: &usize| assignment.sizes[free[at]].iter().product::<u64>() - record.bytes();
-        let object = match (0..free.len()).filter(covers).min_by_key(waste) {
-            Some(at) => free.remove(at),
-            None => assignment.open(&record.size),
-        };
-        assignment.objects.push(object);
-        used.0.insert((record.last, object));
-    }
-    assignment
+        let waste = |&at: &usize| sizes[free[at]].iter().product::<u64>() - record.bytes();
+        (0..free.len()).filter(covers).min_by_key(waste)
+    })
 }
 
 /// Tensors in use at each task, the largest first.
@@ -314,7 +315,6 @@ fn by_size(records: &[LiteRecord]) -> Assignment {
             .count()
     };
     let mut objects = vec![usize::MAX; records.len()];
-    let mut inside: Vec<Vec<usize>> = Vec::new();
     let mut sizes: Vec<u64> = Vec::new();
     // For each tensor the distance to each object; none where it meets something in it.
     let mut distances: Vec<Vec<Option<u32>>> = vec![Vec::new(); records.len()];
@@ -333,11 +333,9 @@ fn by_size(records: &[LiteRecord]) -> Assignment {
         let object = nearest(index).map_or(sizes.len(), |(_, object)| object);
         if object == sizes.len() {
             sizes.push(0);
-            inside.push(Vec::new());
             distances.iter_mut().for_each(|of| of.push(Some(u32::MAX)));
         }
         sizes[object] = sizes[object].max(records[index].bytes());
-        inside[object].push(index);
         objects[index] = object;
         for (other, record) in records.iter().enumerate() {
             let distance = match records[index].overlaps(record) {

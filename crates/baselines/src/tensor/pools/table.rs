@@ -15,6 +15,12 @@ pub struct Pool {
     assign: fn(&[&SpaceItem]) -> ObjectPool,
 }
 
+impl Pool {
+    const fn new(name: &'static str, assign: fn(&[&SpaceItem]) -> ObjectPool) -> Pool {
+        Pool { name, assign }
+    }
+}
+
 impl PlacementStrategy for Pool {
     fn name(&self) -> &str {
         self.name
@@ -43,79 +49,41 @@ pub static POOLS: [Pool; 13] = [
 ];
 
 /// ExecuTorch's document: the free object closest in size, else a new one.
-pub const EXECUTORCH_DOCUMENT: Pool = Pool {
-    name: "executorch-document",
-    assign: executorch::document,
-};
+pub const EXECUTORCH_DOCUMENT: Pool = Pool::new("executorch-document", executorch::document);
 
 /// ExecuTorch's code without overlapping allocations, as its Vulkan delegate uses it.
-pub const EXECUTORCH_OBJECTS: Pool = Pool {
-    name: "executorch-objects",
-    assign: executorch::objects,
-};
+pub const EXECUTORCH_OBJECTS: Pool = Pool::new("executorch-objects", executorch::objects);
 
 /// TVM: tokens of bytes within 16 times the size; images by the RFC's text (least added area, then least waste).
-pub const TOKEN_RFC: Pool = Pool {
-    name: "token-rfc",
-    assign: |items| tokens(items, TokenRule::Rfc, true),
-};
+pub const TOKEN_RFC: Pool = Pool::new("token-rfc", |items| tokens(items, TokenRule::Rfc, true));
 
 /// TVM: the same with the first planner of images that shipped.
-pub const TOKEN_FIRST: Pool = Pool {
-    name: "token-first",
-    assign: |items| tokens(items, TokenRule::First, true),
-};
+pub const TOKEN_FIRST: Pool = Pool::new("token-first", |items| tokens(items, TokenRule::First, true));
 
 /// TVM: the same with the later planner of images, which compares axis by axis.
-pub const TOKEN_LATER: Pool = Pool {
-    name: "token-later",
-    assign: |items| tokens(items, TokenRule::Later, true),
-};
+pub const TOKEN_LATER: Pool = Pool::new("token-later", |items| tokens(items, TokenRule::Later, true));
 
 /// TVM: bytes alone, images too.
-pub const TOKEN_1D: Pool = Pool {
-    name: "token-1d",
-    assign: |items| tokens(items, TokenRule::Later, false),
-};
+pub const TOKEN_1D: Pool = Pool::new("token-1d", |items| tokens(items, TokenRule::Later, false));
 
 /// LiteRT: an object each.
-pub const LITERT_NAIVE: Pool = Pool {
-    name: "litert-naive",
-    assign: |items| lite(items, Rule::Naive),
-};
+pub const LITERT_NAIVE: Pool = Pool::new("litert-naive", |items| lite(items, Rule::Naive));
 
 /// LiteRT: objects of exactly the size.
-pub const LITERT_EQUALITY: Pool = Pool {
-    name: "litert-equality",
-    assign: |items| lite(items, Rule::Equality),
-};
+pub const LITERT_EQUALITY: Pool = Pool::new("litert-equality", |items| lite(items, Rule::Equality));
 
 /// LiteRT: in the order in which lifetimes start.
-pub const LITERT_IN_ORDER: Pool = Pool {
-    name: "litert-in-order",
-    assign: |items| lite(items, Rule::InOrder),
-};
+pub const LITERT_IN_ORDER: Pool = Pool::new("litert-in-order", |items| lite(items, Rule::InOrder));
 
 /// LiteRT: a minimum cost flow.
-pub const LITERT_MIN_COST_FLOW: Pool = Pool {
-    name: "litert-min-cost-flow",
-    assign: |items| lite(items, Rule::MinCostFlow),
-};
+pub const LITERT_MIN_COST_FLOW: Pool =
+    Pool::new("litert-min-cost-flow", |items| lite(items, Rule::MinCostFlow));
 
 /// LiteRT: the task with the most bytes first.
-pub const LITERT_BY_BREADTH: Pool = Pool {
-    name: "litert-by-breadth",
-    assign: |items| lite(items, Rule::ByBreadth),
-};
+pub const LITERT_BY_BREADTH: Pool = Pool::new("litert-by-breadth", |items| lite(items, Rule::ByBreadth));
 
 /// LiteRT: by size, then by distance in time.
-pub const LITERT_BY_SIZE: Pool = Pool {
-    name: "litert-by-size",
-    assign: |items| lite(items, Rule::BySize),
-};
+pub const LITERT_BY_SIZE: Pool = Pool::new("litert-by-size", |items| lite(items, Rule::BySize));
 
 /// LiteRT: the better of the two before.
-pub const LITERT_BEST: Pool = Pool {
-    name: "litert-best",
-    assign: |items| lite(items, Rule::Best),
-};
+pub const LITERT_BEST: Pool = Pool::new("litert-best", |items| lite(items, Rule::Best));
