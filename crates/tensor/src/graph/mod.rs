@@ -28,5 +28,5 @@ pub use element::ElementType;
 pub use ids::{BlockId, NodeId, TensorId};
 pub use model::{Bounding, Graph};
 pub use node::{Attribute, InPlace, Node, NodeKind, Operator};
-pub use shape::{Dim, Shape, Symbol, SymbolId};
+pub use shape::{Dim, DimOperator, Shape, Symbol, SymbolId};
 pub use tensor::{Source, Tensor, View};

@@ -30,20 +30,74 @@ pub enum Dim {
     Fixed(i64),
     /// A symbol.
     Symbol(SymbolId),
+    /// An operation on two.
+    Binary(DimOperator, Box<(Dim, Dim)>),
+}
+
+/// An operation on two dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DimOperator {
     /// The sum of two.
-    Add(Box<(Dim, Dim)>),
+    Add,
     /// The first less the second.
-    Sub(Box<(Dim, Dim)>),
+    Sub,
     /// The product of two.
-    Mul(Box<(Dim, Dim)>),
+    Mul,
     /// The first by the second, rounded down.
-    FloorDiv(Box<(Dim, Dim)>),
+    FloorDiv,
     /// The first by the second, rounded up.
-    CeilDiv(Box<(Dim, Dim)>),
+    CeilDiv,
     /// The larger of two.
-    Max(Box<(Dim, Dim)>),
+    Max,
     /// The smaller of two.
-    Min(Box<(Dim, Dim)>),
+    Min,
+}
+
+type Value = fn(i64, i64) -> Option<i64>;
+
+/// By [`DimOperator`]: name in documents, sign in messages, value (`None`: undefined, or past 64 bits), and a second operand that
+/// changes nothing.
+const OPERATORS: [(DimOperator, &str, &str, Value, Option<i64>); 7] = [
+    (DimOperator::Add, "add", "+", i64::checked_add, Some(0)),
+    (DimOperator::Sub, "sub", "-", i64::checked_sub, Some(0)),
+    (DimOperator::Mul, "mul", "*", i64::checked_mul, Some(1)),
+    (DimOperator::FloorDiv, "floor-div", "/", floor_div, None),
+    (DimOperator::CeilDiv, "ceil-div", "/^", ceil_div, None),
+    (DimOperator::Max, "max", "max", |a, b| Some(a.max(b)), None),
+    (DimOperator::Min, "min", "min", |a, b| Some(a.min(b)), None),
+];
+
+fn floor_div(a: i64, b: i64) -> Option<i64> {
+    (b > 0).then(|| a.div_euclid(b))
+}
+
+fn ceil_div(a: i64, b: i64) -> Option<i64> {
+    (b > 0).then(|| -(-a).div_euclid(b))
+}
+
+impl DimOperator {
+    /// Its name in documents.
+    pub fn name(self) -> &'static str {
+        OPERATORS[self as usize].1
+    }
+
+    /// The operator of a name.
+    pub fn named(name: &str) -> Option<DimOperator> {
+        let found = OPERATORS.iter().find(|row| row.1 == name);
+        found.map(|row| row.0)
+    }
+
+    /// The value where both are numbers, the expression otherwise.
+    pub fn apply(self, a: Dim, b: Dim) -> Dim {
+        let (.., value, neutral) = OPERATORS[self as usize];
+        let known = match (a.fixed(), b.fixed()) {
+            (_, Some(y)) if neutral == Some(y) => return a,
+            (Some(x), Some(y)) => value(x, y),
+            _ => None,
+        };
+        known.map_or_else(|| Dim::Binary(self, Box::new((a, b))), Dim::Fixed)
+    }
 }
 
 impl Dim {
@@ -57,59 +111,38 @@ impl Dim {
 
     /// The first by the second, rounded down.
     pub fn floor_div(self, by: impl Into<Dim>) -> Dim {
-        fold(
-            self,
-            by.into(),
-            |a, b| (b > 0).then(|| a.div_euclid(b)),
-            Dim::FloorDiv,
-        )
+        DimOperator::FloorDiv.apply(self, by.into())
     }
 
     /// The first by the second, rounded up.
     pub fn ceil_div(self, by: impl Into<Dim>) -> Dim {
-        fold(
-            self,
-            by.into(),
-            |a, b| (b > 0).then(|| -(-a).div_euclid(b)),
-            Dim::CeilDiv,
-        )
+        DimOperator::CeilDiv.apply(self, by.into())
     }
 
     /// The larger of two.
     pub fn max(self, other: impl Into<Dim>) -> Dim {
-        fold(self, other.into(), |a, b| Some(a.max(b)), Dim::Max)
+        DimOperator::Max.apply(self, other.into())
     }
 
     /// The smaller of two.
     pub fn min(self, other: impl Into<Dim>) -> Dim {
-        fold(self, other.into(), |a, b| Some(a.min(b)), Dim::Min)
+        DimOperator::Min.apply(self, other.into())
     }
 
     /// The least and the greatest value where each symbol lies in `range`, by interval arithmetic: right, and not always
     /// tight where a symbol occurs twice. `None` for a symbol without a range, a divisor that may be 0, or past 64 bits.
     pub fn bounds(&self, range: &impl Fn(SymbolId) -> Option<(i64, i64)>) -> Option<(i64, i64)> {
-        type Step = fn(i64, i64) -> Option<i64>;
-        let corners = |pair: &(Dim, Dim), step: Step| {
-            let (a, b) = (pair.0.bounds(range)?, pair.1.bounds(range)?);
-            let mut values = [0; 4];
-            for (value, (x, y)) in values
-                .iter_mut()
-                .zip([(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)])
-            {
-                *value = step(x, y)?;
-            }
-            Some((*values.iter().min()?, *values.iter().max()?))
-        };
         match self {
             Dim::Fixed(value) => Some((*value, *value)),
             Dim::Symbol(symbol) => range(*symbol),
-            Dim::Add(pair) => corners(pair, i64::checked_add),
-            Dim::Sub(pair) => corners(pair, i64::checked_sub),
-            Dim::Mul(pair) => corners(pair, i64::checked_mul),
-            Dim::FloorDiv(pair) => corners(pair, |a, b| (b > 0).then(|| a.div_euclid(b))),
-            Dim::CeilDiv(pair) => corners(pair, |a, b| (b > 0).then(|| -(-a).div_euclid(b))),
-            Dim::Max(pair) => corners(pair, |a, b| Some(a.max(b))),
-            Dim::Min(pair) => corners(pair, |a, b| Some(a.min(b))),
+            Dim::Binary(operator, pair) => {
+                let (.., value, _) = OPERATORS[*operator as usize];
+                let (a, b) = (pair.0.bounds(range)?, pair.1.bounds(range)?);
+                let corners = [(a.0, b.0), (a.0, b.1), (a.1, b.0), (a.1, b.1)];
+                let values: Option<Vec<i64>> = corners.into_iter().map(|(x, y)| value(x, y)).collect();
+                let values = values?;
+                Some((*values.iter().min()?, *values.iter().max()?))
+            }
         }
     }
 
@@ -124,37 +157,22 @@ impl Dim {
         match self {
             Dim::Fixed(_) => None,
             Dim::Symbol(symbol) => Some(*symbol),
-            Dim::Add(pair) | Dim::Sub(pair) | Dim::Mul(pair) | Dim::FloorDiv(pair) | Dim::CeilDiv(pair) => {
-                pair.0.symbol().or_else(|| pair.1.symbol())
-            }
-            Dim::Max(pair) | Dim::Min(pair) => pair.0.symbol().or_else(|| pair.1.symbol()),
+            Dim::Binary(_, pair) => pair.0.symbol().or_else(|| pair.1.symbol()),
         }
-    }
-}
-
-/// Two dimensions as one: their value where both are numbers, the expression otherwise.
-fn fold(a: Dim, b: Dim, value: fn(i64, i64) -> Option<i64>, name: fn(Box<(Dim, Dim)>) -> Dim) -> Dim {
-    match (a.fixed(), b.fixed()) {
-        (Some(x), Some(y)) => value(x, y).map_or_else(|| name(Box::new((a, b))), Dim::Fixed),
-        _ => name(Box::new((a, b))),
     }
 }
 
 macro_rules! arithmetic {
-    ($($operator:ident $method:ident $value:ident $neutral:literal),*) => {$(
+    ($($operator:ident $method:ident),*) => {$(
         impl<T: Into<Dim>> std::ops::$operator<T> for Dim {
             type Output = Dim;
             fn $method(self, other: T) -> Dim {
-                let other = other.into();
-                if other.fixed() == Some($neutral) {
-                    return self;
-                }
-                fold(self, other, i64::$value, Dim::$operator)
+                DimOperator::$operator.apply(self, other.into())
             }
         }
     )*};
 }
-arithmetic!(Add add checked_add 0, Sub sub checked_sub 0, Mul mul checked_mul 1);
+arithmetic!(Add add, Sub sub, Mul mul);
 
 macro_rules! from_number {
     ($($number:ty),*) => {$(
@@ -176,18 +194,13 @@ impl From<SymbolId> for Dim {
 
 impl fmt::Display for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (pair, sign) = match self {
-            Dim::Fixed(value) => return write!(f, "{value}"),
-            Dim::Symbol(symbol) => return write!(f, "s{}", symbol.0),
-            Dim::Add(pair) => (pair, "+"),
-            Dim::Sub(pair) => (pair, "-"),
-            Dim::Mul(pair) => (pair, "*"),
-            Dim::FloorDiv(pair) => (pair, "/"),
-            Dim::CeilDiv(pair) => (pair, "/^"),
-            Dim::Max(pair) => (pair, "max"),
-            Dim::Min(pair) => (pair, "min"),
-        };
-        write!(f, "({} {sign} {})", pair.0, pair.1)
+        match self {
+            Dim::Fixed(value) => write!(f, "{value}"),
+            Dim::Symbol(symbol) => write!(f, "s{}", symbol.0),
+            Dim::Binary(operator, pair) => {
+                write!(f, "({} {} {})", pair.0, OPERATORS[*operator as usize].2, pair.1)
+            }
+        }
     }
 }
 

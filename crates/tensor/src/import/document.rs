@@ -9,7 +9,9 @@ use super::document_schema::{
     Document, DocumentArm, DocumentDim, DocumentLoop, DocumentNode, DocumentTensor, FORMAT, VERSION,
 };
 use crate::error::TensorError;
-use crate::graph::{Dim, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SymbolId, TensorId};
+use crate::graph::{
+    Dim, DimOperator, ElementType, Graph, GraphBuilder, InPlace, Operator, Shape, SymbolId, TensorId,
+};
 use crate::units::Bytes;
 use tileheap_json::{clip, read};
 
@@ -134,17 +136,10 @@ impl Reader {
                 let (Some((name, [a, b])), None) = (parts.next(), parts.next()) else {
                     return Err("a dimension is one operation on two".to_owned());
                 };
-                let (a, b) = (self.dim(a)?, self.dim(b)?);
-                Ok(match name.as_str() {
-                    "add" => a + b,
-                    "sub" => a - b,
-                    "mul" => a * b,
-                    "floor-div" => a.floor_div(b),
-                    "ceil-div" => a.ceil_div(b),
-                    "max" => a.max(b),
-                    "min" => a.min(b),
-                    other => return Err(format!("`{}` is no operation on dimensions", clip(other))),
-                })
+                let Some(operator) = DimOperator::named(name) else {
+                    return Err(format!("`{}` is no operation on dimensions", clip(name)));
+                };
+                Ok(operator.apply(self.dim(a)?, self.dim(b)?))
             }
         }
     }

@@ -47,20 +47,13 @@ impl Graph {
     }
 
     fn dimension(&self, dim: &Dim) -> DocumentDim {
-        let of = |name: &str, pair: &(Dim, Dim)| {
-            let parts = [&pair.0, &pair.1].map(|part| Box::new(self.dimension(part)));
-            DocumentDim::Of(BTreeMap::from([(name.to_owned(), parts)]))
-        };
         match dim {
             Dim::Fixed(value) => DocumentDim::Fixed(*value),
             Dim::Symbol(SymbolId(index)) => DocumentDim::Symbol(self.symbols[*index as usize].name.clone()),
-            Dim::Add(pair) => of("add", pair),
-            Dim::Sub(pair) => of("sub", pair),
-            Dim::Mul(pair) => of("mul", pair),
-            Dim::FloorDiv(pair) => of("floor-div", pair),
-            Dim::CeilDiv(pair) => of("ceil-div", pair),
-            Dim::Max(pair) => of("max", pair),
-            Dim::Min(pair) => of("min", pair),
+            Dim::Binary(operator, pair) => {
+                let parts = [&pair.0, &pair.1].map(|part| Box::new(self.dimension(part)));
+                DocumentDim::Of(BTreeMap::from([(operator.name().to_owned(), parts)]))
+            }
         }
     }
 
