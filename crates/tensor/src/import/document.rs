@@ -233,10 +233,7 @@ impl Reader {
     ) -> Result<Vec<TensorId>, TensorError> {
         let mut graph = std::mem::replace(&mut self.graph, GraphBuilder::new(""));
         let made = graph.repeat(&node.name, inputs, |body, parameters| {
-            std::mem::swap(&mut self.graph, body);
-            let built = self.round(of, parameters);
-            std::mem::swap(&mut self.graph, body);
-            built
+            self.within(body, |reader| reader.round(of, parameters))
         });
         self.graph = graph;
         made
@@ -277,17 +274,23 @@ impl Reader {
             arms.len() as u32,
             |body, index, parameters| {
                 let arm = &arms[index as usize];
-                std::mem::swap(&mut self.graph, body);
-                let built = self
-                    .parameters(&arm.parameters, parameters)
-                    .and_then(|()| self.nodes(&arm.nodes))
-                    .and_then(|()| self.ids(&arm.outputs, &node.name));
-                std::mem::swap(&mut self.graph, body);
-                built
+                self.within(body, |reader| {
+                    reader.parameters(&arm.parameters, parameters)?;
+                    reader.nodes(&arm.nodes)?;
+                    reader.ids(&arm.outputs, &node.name)
+                })
             },
         );
         self.graph = graph;
         made
+    }
+
+    /// Reads a body of a loop or branch, whose builder is `body`.
+    fn within<T>(&mut self, body: &mut GraphBuilder, read: impl FnOnce(&mut Reader) -> T) -> T {
+        std::mem::swap(&mut self.graph, body);
+        let built = read(self);
+        std::mem::swap(&mut self.graph, body);
+        built
     }
 
     fn parameters(&mut self, names: &[String], ids: &[TensorId]) -> Result<(), TensorError> {

@@ -158,10 +158,7 @@ impl<'a> Expander<'a> {
         }
         let of = self.rules.graph.tensor(tensor);
         if let Some(view) = of.view.filter(|view| self.shares_bytes(tensor, view.base)) {
-            let bind = match self.resolve(view.base) {
-                Bind::Value(value, offset) => Bind::Value(value, offset + view.offset.0),
-                Bind::Left(left, offset) => Bind::Left(left, offset + view.offset.0),
-            };
+            let bind = self.resolve(view.base).part(view.offset.0);
             self.bind(tensor, bind);
             return bind;
         }

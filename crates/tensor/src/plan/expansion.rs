@@ -41,6 +41,16 @@ pub(super) enum Bind {
     Left(usize, u64),
 }
 
+impl Bind {
+    /// The bytes `more` further on.
+    pub(super) fn part(self, more: u64) -> Bind {
+        match self {
+            Bind::Value(value, offset) => Bind::Value(value, offset + more),
+            Bind::Left(left, offset) => Bind::Left(left, offset + more),
+        }
+    }
+}
+
 /// The outputs of a loop: where the results of each exit are.
 #[derive(Clone, Debug)]
 pub(super) struct Left {

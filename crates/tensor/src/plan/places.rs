@@ -106,21 +106,18 @@ impl Builder<'_> {
             return found.map(|(_, bind)| self.place(*bind, initial));
         };
         let copies = self.rules.unroll.get(&node).copied().unwrap_or(1);
-        let mut views = MultiView {
-            first: Vec::new(),
-            repeat: Vec::new(),
-        };
-        for (is_first, places) in [(true, &mut views.first), (false, &mut views.repeat)] {
+        let place = per_round(|is_first| {
             initial.push(is_first);
+            let mut places = Vec::new();
             for copy in 0..copies {
                 path.push(copy);
-                let place = self.build(path, initial);
+                places.extend(self.build(path, initial));
                 path.pop();
-                places.extend(place);
             }
             initial.pop();
-        }
-        Some(simplify(views)).filter(|_| !self.expansion.instances[self.tensor.index()].is_empty())
+            places
+        });
+        Some(place).filter(|_| !self.expansion.instances[self.tensor.index()].is_empty())
     }
 
     fn place(&self, bind: Bind, initial: &[bool]) -> Placement {
@@ -129,11 +126,7 @@ impl Builder<'_> {
                 let of = &self.expansion.values[value];
                 if let ValueKind::Head { before, depth, stays } = of.kind {
                     if (stays || initial.get(depth) == Some(&true)) && before != Bind::Value(value, 0) {
-                        let before = match before {
-                            Bind::Value(value, from) => Bind::Value(value, from + offset),
-                            Bind::Left(left, from) => Bind::Left(left, from + offset),
-                        };
-                        return self.place(before, initial);
+                        return self.place(before.part(offset), initial);
                     }
                 }
                 match self.regions[value] {
@@ -156,19 +149,14 @@ impl Builder<'_> {
                         offset: Bytes(offset),
                     };
                 }
-                let mut exits = Vec::with_capacity(of.exits.len());
-                for binds in &of.exits {
-                    let mut views = MultiView {
-                        first: Vec::new(),
-                        repeat: Vec::new(),
-                    };
-                    for (is_first, places) in [(true, &mut views.first), (false, &mut views.repeat)] {
+                let exit = |binds: &Vec<Bind>| {
+                    per_round(|is_first| {
                         let mut around = initial[..of.depth.min(initial.len())].to_vec();
                         around.push(is_first);
-                        places.extend(binds.iter().map(|&bind| self.place(bind, &around)));
-                    }
-                    exits.push(simplify(views));
-                }
+                        binds.iter().map(|&bind| self.place(bind, &around)).collect()
+                    })
+                };
+                let exits: Vec<Placement> = of.exits.iter().map(exit).collect();
                 match &exits[..] {
                     [Placement::At(region), rest @ ..]
                         if rest.iter().all(|other| *other == Placement::At(*region)) =>
@@ -182,8 +170,13 @@ impl Builder<'_> {
     }
 }
 
-/// First rounds that are as all others left out; one place where it is the same in every round.
-fn simplify(mut views: MultiView) -> Placement {
+/// The placement with these views in the first rounds (`true`) and in all others. First rounds like the others are left out; a
+/// placement that is the same in every round is that one.
+fn per_round(mut views_in: impl FnMut(bool) -> Vec<Placement>) -> Placement {
+    let mut views = MultiView {
+        first: views_in(true),
+        repeat: views_in(false),
+    };
     while let Some(last) = views.first.last() {
         let index = (views.first.len() - 1) % views.repeat.len();
         if *last != views.repeat[index] {

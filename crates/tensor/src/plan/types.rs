@@ -257,16 +257,6 @@ impl TensorRequirements {
             image,
         }
     }
-
-    /// Bytes without alignment.
-    pub const fn unaligned(size: Bytes) -> TensorRequirements {
-        TensorRequirements {
-            size,
-            alignment: Alignment::ONE,
-            memory_type_bits: u32::MAX,
-            image: false,
-        }
-    }
 }
 
 impl TensorPlan {
@@ -283,22 +273,6 @@ impl TensorPlan {
     /// The lower bounds of all memories together.
     pub fn lower_bound(&self) -> Bytes {
         self.memories.iter().map(|memory| memory.lower_bound).sum()
-    }
-
-    /// The planned tensors that are live at a step.
-    pub fn live_at(&self, step: Step) -> Vec<TensorId> {
-        let tensors = self.tensors.iter().enumerate();
-        let live = tensors.filter(|(_, tensor)| {
-            tensor.placement.is_some() && tensor.lifetimes.iter().any(|span| span.contains(step))
-        });
-        live.map(|(index, _)| TensorId(index as u32)).collect()
-    }
-
-    /// Aliasing before the node of a step.
-    pub fn aliasing_at(&self, step: Step) -> &[Aliasing] {
-        let first = self.aliasing.partition_point(|aliasing| aliasing.step < step);
-        let end = self.aliasing.partition_point(|aliasing| aliasing.step <= step);
-        &self.aliasing[first..end]
     }
 
     /// What stores a tensor.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::constants;
 use super::decision;
-use super::descriptors::Descriptors;
+use super::dispatch::Dispatcher;
 use super::error::NetworkError;
 use super::invocation::Invocation;
 use super::kernel::OperandAccess;
@@ -20,7 +20,7 @@ use super::objects::{Constant, Objects, Upload};
 use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, call, computes, copy_call, is_float, same_bytes, told};
 use super::passes::{NetworkPasses, NetworkPassesDesc, Part, PassTensor, Step};
-use super::pipelines::{Pipelines, arguments_of, checked_groups};
+use super::pipelines::{arguments_of, checked_groups};
 use crate::error::Result;
 use crate::graph::control_flow::{Branch, Loop};
 use crate::graph::{BlockId, ElementType, Graph, NodeId, NodeKind, Operator, Source, TensorId};
@@ -57,11 +57,9 @@ impl NetworkPasses {
         );
         let uploads = constants::prepare(desc.graph, &|id| &desc.layouts[id.index()], desc.values)?;
         let mut passes = NetworkPasses {
-            device: device.clone(),
             name: desc.name.clone(),
             steps: Vec::new(),
-            pipelines: Pipelines::new(desc.kernels.clone()),
-            descriptors: Descriptors::default(),
+            dispatcher: Dispatcher::new(device, desc.kernels.clone()),
             objects: Some(Objects::new(device)),
         };
         let declared = passes.upload_and_declare(frame, commands, &desc, uploads);
@@ -82,9 +80,8 @@ impl NetworkPasses {
         desc: &NetworkPassesDesc<'_>,
         uploads: Vec<Upload>,
     ) -> Result<()> {
-        let device = self.device.clone();
         let objects = self.objects.as_mut().expect("taken when destroyed");
-        objects.upload(&device, uploads)?;
+        objects.upload(&self.dispatcher.device, uploads)?;
         Declaration::new(self, frame, commands, desc).all()
     }
 }
@@ -400,12 +397,14 @@ impl<'a, 'b> Declaration<'a, 'b> {
 
     /// Declares a pass, with the accesses of its kernel.
     fn pass(&mut self, name: &str, made: &Call, operands: &[Resolved]) -> Result<()> {
-        let device = self.passes.device.clone();
         let forms = operands.iter().map(|operand| (operand.shape, operand.element));
         let last = operands.last().map(|operand| operand.shape);
         let Invocation { key, format } = Invocation::new(made, forms, last);
-        let pipeline = self.passes.pipelines.get(&device, &key)?;
-        pipeline.check_operands(made, operands.len())?;
+        let Dispatcher {
+            device, pipelines, ..
+        } = &mut self.passes.dispatcher;
+        let pipeline = pipelines.get(device, &key)?;
+        pipeline.check_operands(&made.kernel, operands.len())?;
         let mut accesses: Vec<(ResourceId, OperandAccess)> = Vec::new();
         for (operand, access) in operands.iter().zip(&pipeline.kernel.operands) {
             let Some(resource) = operand.part.resource() else {
@@ -434,7 +433,7 @@ impl<'a, 'b> Declaration<'a, 'b> {
             pass = pass.access(resource, access.kind, access.reads, access.writes, before);
         }
         let pass = pass.id();
-        let groups = checked_groups(&device, &made.kernel, made.work, key.local)?;
+        let groups = checked_groups(&self.passes.dispatcher.device, &made.kernel, made.work, key.local)?;
         let shapes = operands.iter().map(|operand| told(made, operand.shape));
         self.passes.steps.push(Step {
             pass,

@@ -24,6 +24,7 @@ mod constants;
 mod decision;
 mod declare;
 mod descriptors;
+mod dispatch;
 mod error;
 mod external_buffers;
 mod hazards;

@@ -8,16 +8,14 @@ use ash::vk;
 
 use super::constants;
 use super::decision::Decision;
-use super::descriptors::Descriptors;
+use super::dispatch::Dispatcher;
 use super::error::NetworkError;
 use super::kernel::KernelSet;
 use super::objects::Objects;
-use super::pipelines::Pipelines;
 use crate::error::Result;
 use crate::graph::{Graph, NodeId, TensorId};
 use crate::plan::TensorPlan;
 use tileheap::runtime::{Buffer, Device};
-use tileheap::units::Bytes;
 
 /// What one run of a network is given.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,13 +75,11 @@ pub struct Recorded {
 /// # Ok(()) }
 /// ```
 pub struct Network {
-    pub(super) device: Device,
     pub(super) graph: Arc<Graph>,
     pub(super) plan: Arc<TensorPlan>,
     /// Taken when they are destroyed.
     pub(super) objects: Option<Objects>,
-    pub(super) pipelines: Pipelines,
-    pub(super) descriptors: Descriptors,
+    pub(super) dispatcher: Dispatcher,
 }
 
 impl Network {
@@ -121,12 +117,10 @@ impl Network {
             return Err(error);
         }
         Ok(Network {
-            device: device.clone(),
             graph: graph.clone(),
             plan: plan.clone(),
             objects: Some(objects),
-            pipelines: Pipelines::new(kernels),
-            descriptors: Descriptors::default(),
+            dispatcher: Dispatcher::new(device, kernels),
         })
     }
 
@@ -140,14 +134,9 @@ impl Network {
         &self.plan
     }
 
-    /// Bytes of device memory that the plan's memories take; constants are not among them.
-    pub fn planned_bytes(&self) -> Bytes {
-        self.plan.size()
-    }
-
     /// How many pipelines its runs have needed so far: one for each kernel and storage scopes.
     pub fn pipelines(&self) -> usize {
-        self.pipelines.len()
+        self.dispatcher.pipelines.len()
     }
 
     /// Forgets a buffer that was bound, before the caller destroys it.
@@ -155,8 +144,11 @@ impl Network {
     /// # Safety
     /// No run that was given the buffer is in flight, or will be submitted.
     pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
+        let Dispatcher {
+            device, descriptors, ..
+        } = &mut self.dispatcher;
         // SAFETY: the caller's duty.
-        unsafe { self.descriptors.forget(&self.device, buffer) };
+        unsafe { descriptors.forget(device, buffer) };
     }
 
     /// Destroys everything.
@@ -166,9 +158,7 @@ impl Network {
     pub unsafe fn destroy(mut self) {
         if let Some(mut objects) = self.objects.take() {
             // SAFETY: the caller's duty.
-            unsafe { self.descriptors.destroy(&self.device) };
-            // SAFETY: the caller's duty.
-            unsafe { self.pipelines.destroy(&self.device) };
+            unsafe { self.dispatcher.destroy() };
             // SAFETY: the caller's duty.
             unsafe { objects.owned.destroy() };
         }
@@ -188,7 +178,7 @@ impl fmt::Debug for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Network")
             .field("graph", &self.graph.name())
-            .field("pipelines", &self.pipelines.len())
+            .field("pipelines", &self.dispatcher.pipelines.len())
             .finish_non_exhaustive()
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use ash::vk;
 
+use super::dispatch::image_barrier;
 use super::error::NetworkError;
 use super::hazards::Space;
 use super::host::HostBuffer;
@@ -119,7 +120,7 @@ impl Objects {
     pub(super) fn create(&mut self, device: &Device, graph: &Graph, plan: &TensorPlan) -> Result<()> {
         let mut needs: Vec<Needs> = plan.memories.iter().map(|_| Needs::default()).collect();
         self.buffers = vec![None; plan.memories.len()];
-        let mut bare: BTreeMap<ImageKey, (vk::Image, String)> = BTreeMap::new();
+        let mut bare: BTreeMap<ImageKey, (vk::Image, vk::Format, String)> = BTreeMap::new();
         for (tensor, placed) in graph.tensors().iter().zip(&plan.tensors) {
             let Some(place) = placed
                 .placement
@@ -147,7 +148,7 @@ impl Objects {
                 let (image, answer) = unsafe { self.owned.create_image(&tensor.name, &info) }?;
                 fits(&tensor.name, region, &answer)?;
                 needs.take(&answer);
-                bare.insert(key, (image, tensor.name.clone()));
+                bare.insert(key, (image, info.format, tensor.name.clone()));
             }
         }
         for (index, (memory, needs)) in plan.memories.iter().zip(&mut needs).enumerate() {
@@ -175,7 +176,7 @@ impl Objects {
                 unsafe { device.raw().bind_buffer_memory(buffer, memory_object, start) }
                     .with_call("vkBindBufferMemory", || &memory.name)?;
             }
-            for (key, (image, name)) in bare.iter().filter(|(key, _)| key.memory as usize == index) {
+            for (key, (image, format, name)) in bare.iter().filter(|(key, _)| key.memory as usize == index) {
                 // SAFETY: created above and not bound yet; size, alignment and type were compared.
                 unsafe {
                     device
@@ -183,7 +184,8 @@ impl Objects {
                         .bind_image_memory(*image, memory_object, start + key.offset)
                 }
                 .with_call("vkBindImageMemory", || name.as_str())?;
-                let view = self.view(name, *image, key.array, key.half)?;
+                // SAFETY: the image is alive and bound, and was created with this format.
+                let view = unsafe { create_view(&mut self.owned, name, *image, key.array, *format) }?;
                 let resource = StorageObject::Image { handle: *image, view };
                 self.images.insert(*key, resource);
             }
@@ -210,24 +212,6 @@ impl Objects {
         let memory_type = if local == 0 { possible } else { local }.trailing_zeros();
         let desc = MemoryDesc::new(name, memory_type, size, needs.alignment);
         Ok(self.owned.allocate(&desc)?.location())
-    }
-
-    fn view(&mut self, name: &str, image: vk::Image, array: bool, half: bool) -> Result<vk::ImageView> {
-        let info = vk::ImageViewCreateInfo::default()
-            .image(image)
-            .view_type(if array {
-                vk::ImageViewType::TYPE_2D_ARRAY
-            } else {
-                vk::ImageViewType::TYPE_2D
-            })
-            .format(if half {
-                vk::Format::R16G16B16A16_SFLOAT
-            } else {
-                vk::Format::R32G32B32A32_SFLOAT
-            })
-            .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR));
-        // SAFETY: the image is alive and bound, and is sampled or stored to.
-        Ok(unsafe { self.owned.create_image_view(name, &info) }?)
     }
 
     /// Creates constants and uploads them.
@@ -338,8 +322,9 @@ impl Objects {
                         &layout,
                     );
                     let array = layout.rule.storage == Storage::ImageArray;
-                    let half = layout.element == ElementType::Float16;
-                    let view = self.view(&name, handle, array, half)?;
+                    let format = format(&name, layout.element)?;
+                    // SAFETY: the image is alive and bound, and was created with this format.
+                    let view = unsafe { create_view(&mut self.owned, &name, handle, array, format) }?;
                     StorageObject::Image { handle, view }
                 }
                 StorageObject::Buffer { handle, .. } => {
@@ -388,6 +373,29 @@ impl Objects {
     }
 }
 
+/// Creates a view of a whole image.
+///
+/// # Safety
+/// The image is bound, and has this format.
+pub(super) unsafe fn create_view(
+    owned: &mut OwnedObjects,
+    name: &str,
+    image: vk::Image,
+    array: bool,
+    format: vk::Format,
+) -> tileheap::Result<vk::ImageView> {
+    let info = vk::ImageViewCreateInfo::default()
+        .image(image)
+        .view_type(match array {
+            true => vk::ImageViewType::TYPE_2D_ARRAY,
+            false => vk::ImageViewType::TYPE_2D,
+        })
+        .format(format)
+        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR));
+    // SAFETY: the caller's duty.
+    unsafe { owned.create_image_view(name, &info) }
+}
+
 /// The first queue with compute.
 fn compute_queue(device: &Device) -> Result<DeviceQueue, RuntimeError> {
     let needs = vk::QueueFlags::COMPUTE;
@@ -410,17 +418,11 @@ fn upload_image(
     layout: &Layout,
 ) {
     use vk::{AccessFlags as A, ImageLayout as L, PipelineStageFlags as S};
-    let barrier = |old, new, stages: (S, S), access: (A, A)| {
-        let barriers = [vk::ImageMemoryBarrier::default()
-            .src_access_mask(access.0)
-            .dst_access_mask(access.1)
-            .old_layout(old)
-            .new_layout(new)
-            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-            .image(image)
-            .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))];
-        let none = vk::DependencyFlags::empty();
+    let barrier = |layouts, stages: (S, S), access: (A, A)| {
+        let (barriers, none) = (
+            [image_barrier(image, layouts, access)],
+            vk::DependencyFlags::empty(),
+        );
         // SAFETY: recording outside render passes; the image is alive.
         unsafe {
             device
@@ -443,8 +445,7 @@ fn upload_image(
         })];
     let into = L::TRANSFER_DST_OPTIMAL;
     barrier(
-        L::UNDEFINED,
-        into,
+        (L::UNDEFINED, into),
         (S::TOP_OF_PIPE, S::TRANSFER),
         (A::empty(), A::TRANSFER_WRITE),
     );
@@ -456,8 +457,7 @@ fn upload_image(
     };
     let read = L::SHADER_READ_ONLY_OPTIMAL;
     barrier(
-        into,
-        read,
+        (into, read),
         (S::TRANSFER, S::COMPUTE_SHADER),
         (A::TRANSFER_WRITE, A::SHADER_READ),
     );

@@ -43,6 +43,21 @@ pub(super) struct Call {
     pub(super) along: Option<usize>,
 }
 
+impl Call {
+    /// A kernel without numbers; invocations are for the vectors `work`.
+    fn new(kernel: &str, operands: &[TensorId], work: [u32; 4]) -> Call {
+        Call {
+            kernel: kernel.to_owned(),
+            operands: operands.iter().copied().map(Operand::Tensor).collect(),
+            way: 0,
+            activation: 0,
+            numbers: [[0; 4]; 4],
+            work,
+            along: None,
+        }
+    }
+}
+
 /// Inputs of an operator that kernels read from buffers of vectors alone: biases.
 pub(super) fn vector_inputs(operator: &str) -> &'static [usize] {
     definition(operator).map_or(&[], |definition| definition.vector_inputs)
@@ -80,21 +95,22 @@ pub(super) fn call(
     let Some(kernel) = definition(&operator.name).and_then(|definition| definition.kernel) else {
         return site.own(&operator.name).map(Some);
     };
-    match kernel {
-        BuiltInKernel::Convolution => site.convolution().map(Some),
-        BuiltInKernel::Dense => site.dense().map(Some),
-        BuiltInKernel::MatMul => site.matmul().map(Some),
-        BuiltInKernel::MaxPool => site.pool(0).map(Some),
-        BuiltInKernel::AveragePool => site.pool(1).map(Some),
-        BuiltInKernel::GlobalAveragePool => site.global_pool().map(Some),
-        BuiltInKernel::Add => site.binary(0).map(Some),
-        BuiltInKernel::Multiply => site.binary(1).map(Some),
-        BuiltInKernel::Softmax => site.along("softmax").map(Some),
-        BuiltInKernel::LayerNorm => site.layer_norm().map(Some),
-        BuiltInKernel::Copy => site.copy().map(Some),
-        BuiltInKernel::Reshape => site.reshape(),
-        BuiltInKernel::Activation(number) => site.activate(number).map(Some),
-    }
+    let call = match kernel {
+        BuiltInKernel::Convolution => site.convolution(),
+        BuiltInKernel::Dense => site.dense(),
+        BuiltInKernel::MatMul => site.matmul(),
+        BuiltInKernel::MaxPool => site.pool(0),
+        BuiltInKernel::AveragePool => site.pool(1),
+        BuiltInKernel::GlobalAveragePool => site.global_pool(),
+        BuiltInKernel::Add => site.binary(0),
+        BuiltInKernel::Multiply => site.binary(1),
+        BuiltInKernel::Softmax => site.along("softmax"),
+        BuiltInKernel::LayerNorm => site.layer_norm(),
+        BuiltInKernel::Copy => site.copy(),
+        BuiltInKernel::Activation(number) => site.activate(number),
+        BuiltInKernel::Reshape => return site.reshape(),
+    };
+    call.map(Some)
 }
 
 struct Site<'a> {
@@ -185,10 +201,12 @@ impl Site<'_> {
         }
     }
 
-    /// The bias at input 2, or zeros for as many vectors of outputs.
-    fn bias(&self, vectors: u32) -> Operand {
+    /// A call with the bias at input 2 before its output, or zeros for as many vectors of outputs.
+    fn with_bias(&self, mut call: Call, vectors: u32) -> Call {
         let bias = self.node.inputs.get(2);
-        bias.map_or(Operand::Zeros(vectors), |&bias| Operand::Tensor(bias))
+        let bias = bias.map_or(Operand::Zeros(vectors), |&bias| Operand::Tensor(bias));
+        call.operands.insert(2, bias);
+        call
     }
 
     fn convolution(&self) -> Result<Call, NetworkError> {
@@ -197,10 +215,10 @@ impl Site<'_> {
         let shape = self.packed(weights, 0)?;
         let [groups, _] = self.ints("groups", [1, 1])?;
         let channels = |shape: OperandShape| match shape.lanes {
-            Some((axis @ 0..4, count)) => (axis, count),
-            _ => (4, 4 * shape.extent[1]),
+            Some((0..4, count)) => count,
+            _ => 4 * shape.extent[1],
         };
-        let (all, outputs) = (channels(source).1, channels(target).1);
+        let (all, outputs) = (channels(source), channels(target));
         let kernel = if groups == 1 {
             "conv2d"
         } else if groups as u32 == all && outputs == all && shape.extent[1] == 1 {
@@ -212,20 +230,12 @@ impl Site<'_> {
         };
         let ([sy, sx], [py, px]) = (self.ints("strides", [1, 1])?, self.ints("padding", [0, 0])?);
         let [dy, dx] = self.ints("dilations", [1, 1])?;
-        Ok(Call {
-            kernel: kernel.to_owned(),
-            operands: vec![
-                Operand::Tensor(data),
-                Operand::Tensor(weights),
-                self.bias(target.extent[1]),
-                Operand::Tensor(output),
-            ],
-            way: 0,
+        let call = Call {
             activation: self.activation()?,
             numbers: [[sy, sx, py, px], [dy, dx, 0, 0], [0; 4], [0; 4]],
-            work: target.extent,
-            along: None,
-        })
+            ..Call::new(kernel, &[data, weights, output], target.extent)
+        };
+        Ok(self.with_bias(call, target.extent[1]))
     }
 
     fn dense(&self) -> Result<Call, NetworkError> {
@@ -233,20 +243,11 @@ impl Site<'_> {
         self.packed(data, 3)?;
         self.packed(weights, 2)?;
         let target = self.packed(output, 3)?;
-        Ok(Call {
-            kernel: "dense".to_owned(),
-            operands: vec![
-                Operand::Tensor(data),
-                Operand::Tensor(weights),
-                self.bias(target.extent[3]),
-                Operand::Tensor(output),
-            ],
-            way: 0,
+        let call = Call {
             activation: self.activation()?,
-            numbers: [[0; 4]; 4],
-            work: target.extent,
-            along: None,
-        })
+            ..Call::new("dense", &[data, weights, output], target.extent)
+        };
+        Ok(self.with_bias(call, target.extent[3]))
     }
 
     fn matmul(&self) -> Result<Call, NetworkError> {
@@ -256,17 +257,10 @@ impl Site<'_> {
         let [transposed, _] = self.ints("transpose_b", [0, 0])?;
         let count = |shape: OperandShape| shape.lanes.map_or(0, |(_, count)| count as i32);
         Ok(Call {
-            kernel: "matmul".to_owned(),
-            operands: vec![
-                Operand::Tensor(left),
-                Operand::Tensor(right),
-                Operand::Tensor(output),
-            ],
             way: u32::from(transposed != 0),
             activation: self.activation()?,
             numbers: [[count(from), count(target), 0, 0], [0; 4], [0; 4], [0; 4]],
-            work: target.extent,
-            along: None,
+            ..Call::new("matmul", &[left, right, output], target.extent)
         })
     }
 
@@ -286,13 +280,9 @@ impl Site<'_> {
         self.packed(data, 1)?;
         let target = self.packed(output, 1)?;
         Ok(Call {
-            kernel: "pool".to_owned(),
-            operands: vec![Operand::Tensor(data), Operand::Tensor(output)],
             way,
-            activation: 0,
             numbers,
-            work: target.extent,
-            along: None,
+            ..Call::new("pool", &[data, output], target.extent)
         })
     }
 
@@ -318,17 +308,10 @@ impl Site<'_> {
         };
         let (left, right) = (self.input(0)?, self.input(1)?);
         Ok(Call {
-            kernel: "binary".to_owned(),
-            operands: vec![
-                Operand::Tensor(left),
-                Operand::Tensor(right),
-                Operand::Tensor(output),
-            ],
             way,
             activation: self.activation()?,
             numbers: [[one(left)?, one(right)?, 0, 0], [0; 4], [0; 4], [0; 4]],
-            work: target.extent,
-            along: None,
+            ..Call::new("binary", &[left, right, output], target.extent)
         })
     }
 
@@ -339,13 +322,8 @@ impl Site<'_> {
             return Err(self.fault("its input and output are not packed alike"));
         }
         Ok(Call {
-            kernel: "activate".to_owned(),
-            operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
-            way: 0,
             activation,
-            numbers: [[0; 4]; 4],
-            work: target.extent,
-            along: None,
+            ..Call::new("activate", &[input, output], target.extent)
         })
     }
 
@@ -371,13 +349,9 @@ impl Site<'_> {
         let mut work = target.extent;
         work[axis as usize] = 1;
         Ok(Call {
-            kernel: kernel.to_owned(),
-            operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
-            way: 0,
-            activation: 0,
             numbers: [[axis as i32, count as i32, 0, 0], [0; 4], [0; 4], [0; 4]],
-            work,
             along: Some(axis as usize),
+            ..Call::new(kernel, &[input, output], work)
         })
     }
 
@@ -411,13 +385,8 @@ impl Site<'_> {
         };
         let numbers = |(axis, count): (u32, u32)| [axis as i32, count as i32, 0, 0];
         Ok(Some(Call {
-            kernel: "reshape".to_owned(),
-            operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
-            way: 0,
-            activation: 0,
             numbers: [numbers(from), numbers(to), [0; 4], [0; 4]],
-            work: target.extent,
-            along: None,
+            ..Call::new("reshape", &[input, output], target.extent)
         }))
     }
 
@@ -429,15 +398,10 @@ impl Site<'_> {
                 *number = *value as i32;
             }
         }
-        let operands = self.node.inputs.iter().chain(&self.node.outputs);
+        let operands = [&self.node.inputs[..], &self.node.outputs].concat();
         Ok(Call {
-            kernel: name.to_owned(),
-            operands: operands.map(|&tensor| Operand::Tensor(tensor)).collect(),
-            way: 0,
-            activation: 0,
             numbers,
-            work: self.shape(self.output()?)?.extent,
-            along: None,
+            ..Call::new(name, &operands, self.shape(self.output()?)?.extent)
         })
     }
 }
@@ -464,13 +428,8 @@ pub(super) fn copy_call(
     };
     // The kernel goes by the target's shape in vectors.
     Ok(Call {
-        kernel: "copy".to_owned(),
-        operands: vec![Operand::Tensor(input), Operand::Tensor(output)],
-        way: 0,
-        activation: 0,
         numbers: [[0; 4], [0; 4], [0; 4], numbers],
-        work,
-        along: None,
+        ..Call::new("copy", &[input, output], work)
     })
 }
 

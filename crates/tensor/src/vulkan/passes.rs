@@ -15,15 +15,16 @@ use std::sync::Arc;
 use ash::vk;
 
 use super::decision::Decision;
-use super::descriptors::{Descriptors, OperandBinding};
+use super::descriptors::OperandBinding;
+use super::dispatch::Dispatcher;
 use super::kernel::KernelSet;
 use super::objects::{Objects, StorageObject};
-use super::pipelines::{Pipeline, Pipelines, dispatch};
+use super::pipelines::{Pipeline, dispatch};
 use crate::error::Result;
 use crate::graph::{Graph, NodeId, TensorId};
 use crate::layout::Layout;
 use tileheap::frame::{PassId, ResourceId};
-use tileheap::runtime::{Commands, Device, PassCommands};
+use tileheap::runtime::{Commands, PassCommands};
 
 /// A resource of the frame that stands for an input or output of the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,11 +86,9 @@ pub struct NetworkPassesDesc<'a> {
 /// # Ok(()) }
 /// ```
 pub struct NetworkPasses {
-    pub(super) device: Device,
     pub(super) name: String,
     pub(super) steps: Vec<Step>,
-    pub(super) pipelines: Pipelines,
-    pub(super) descriptors: Descriptors,
+    pub(super) dispatcher: Dispatcher,
     /// Constants; taken when they are destroyed.
     pub(super) objects: Option<Objects>,
 }
@@ -133,14 +132,8 @@ impl NetworkPasses {
     /// # Errors
     /// When another pass comes next, or the driver fails.
     pub fn record(&mut self, commands: &mut Commands<'_>) -> Result<()> {
-        let NetworkPasses {
-            device,
-            steps,
-            descriptors,
-            ..
-        } = self;
-        for step in steps.iter() {
-            commands.pass(step.pass, |pass| step.record(device, descriptors, pass))??;
+        for step in &self.steps {
+            commands.pass(step.pass, |pass| step.record(&mut self.dispatcher, pass))??;
         }
         Ok(())
     }
@@ -150,8 +143,11 @@ impl NetworkPasses {
     /// # Safety
     /// No frame that was recorded is in flight, or will be submitted.
     pub unsafe fn forget(&mut self) {
+        let Dispatcher {
+            device, descriptors, ..
+        } = &mut self.dispatcher;
         // SAFETY: the caller's duty.
-        unsafe { self.descriptors.destroy(&self.device) };
+        unsafe { descriptors.destroy(device) };
     }
 
     /// Destroys everything.
@@ -161,9 +157,7 @@ impl NetworkPasses {
     pub unsafe fn destroy(mut self) {
         if let Some(mut objects) = self.objects.take() {
             // SAFETY: the caller's duty.
-            unsafe { self.descriptors.destroy(&self.device) };
-            // SAFETY: the caller's duty.
-            unsafe { self.pipelines.destroy(&self.device) };
+            unsafe { self.dispatcher.destroy() };
             // SAFETY: the caller's duty.
             unsafe { objects.owned.destroy() };
         }
@@ -171,7 +165,10 @@ impl NetworkPasses {
 }
 
 impl Step {
-    fn record(&self, device: &Device, descriptors: &mut Descriptors, pass: &PassCommands<'_>) -> Result<()> {
+    fn record(&self, dispatcher: &mut Dispatcher, pass: &PassCommands<'_>) -> Result<()> {
+        let Dispatcher {
+            device, descriptors, ..
+        } = dispatcher;
         let accesses = &self.pipeline.kernel.operands;
         let bound: Vec<OperandBinding> = self
             .operands

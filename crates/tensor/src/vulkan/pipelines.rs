@@ -39,15 +39,11 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// Whether the kernel takes as many operands as a call has.
-    pub(super) fn check_operands(
-        &self,
-        made: &super::operators::Call,
-        count: usize,
-    ) -> Result<(), NetworkError> {
+    pub(super) fn check_operands(&self, kernel: &str, count: usize) -> Result<(), NetworkError> {
         match self.kernel.operands.len() {
             own if own == count => Ok(()),
             own => Err(NetworkError::Kernel {
-                kernel: made.kernel.clone(),
+                kernel: kernel.to_owned(),
                 problem: format!("it has {own} operands, and the node {count}"),
             }),
         }

@@ -5,21 +5,19 @@ use std::collections::BTreeMap;
 use ash::vk;
 
 use super::decision;
-use super::descriptors::OperandBinding;
+use super::dispatch::Dispatch;
 use super::error::NetworkError;
-use super::hazards::{ObjectId, Space, Touch, Tracker};
+use super::hazards::{ObjectId, Space, Tracker};
 use super::invocation::Invocation;
 use super::network::{Network, Recorded, Run};
 use super::objects::StorageObject;
 use super::operand::{OperandShape, operand_shape};
 use super::operators::{Call, Operand, call, computes, copy_call, same_bytes, told};
-use super::pipelines::{arguments_of, checked_groups, dispatch};
+use super::pipelines::arguments_of;
 use crate::error::Result;
 use crate::graph::control_flow::Loop;
 use crate::graph::{BlockId, ElementType, NodeId, NodeKind, TensorId};
 use crate::plan::{Backing, CopyTime};
-use tileheap::frame::AccessKind;
-use tileheap::runtime::objects::full_subresource_range;
 
 impl Network {
     /// Records a run into a command buffer: nodes in order, with the barriers between them. It begins with a barrier for
@@ -96,7 +94,6 @@ impl<'a> Recorder<'a> {
             S::COMPUTE_SHADER | S::TRANSFER,
             S::COMPUTE_SHADER,
             vk::AccessFlags::empty(),
-            &[],
         );
         for &input in graph.inputs() {
             if self.network.plan.tensor(input).backing == Backing::Planned {
@@ -114,7 +111,6 @@ impl<'a> Recorder<'a> {
             S::COMPUTE_SHADER,
             readers,
             vk::AccessFlags::HOST_READ | vk::AccessFlags::TRANSFER_READ,
-            &[],
         );
         Ok(self.recorded)
     }
@@ -286,117 +282,41 @@ impl<'a> Recorder<'a> {
         });
         let forms = operands.iter().map(|operand| (operand.shape, operand.element));
         let Invocation { key, format } = Invocation::new(made, forms, operand_shape("", &bound.layout).ok());
-        let device = self.network.device.clone();
-        let pipeline = self.network.pipelines.get(&device, &key)?;
-        pipeline.check_operands(made, operands.len())?;
-        let accesses = &pipeline.kernel.operands;
-        let mut touches: Vec<Touch> = Vec::with_capacity(operands.len());
-        for (operand, access) in operands.iter().zip(accesses) {
-            // An image that is read and written at once is in one layout for both.
-            let shared = operands.iter().zip(accesses).any(|(other, access)| {
-                other.object == operand.object && access.kind == AccessKind::StorageImage
-            });
-            touches.push(Touch {
-                object: operand.object,
-                reads: access.reads,
-                writes: access.writes,
-                layout: if shared {
-                    vk::ImageLayout::GENERAL
-                } else {
-                    access.kind.layout(false, access.writes)
-                },
-            });
-        }
-        let needed = self
-            .tracker
-            .touch(&touches)
-            .map_err(|index| self.lost(node, made, index))?;
-        if needed.barrier {
-            let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
-            let images: Vec<_> = needed
-                .transitions
-                .iter()
-                .map(|&(object, old, new)| {
-                    let operand = operands.iter().find(|operand| operand.object == object);
-                    let Some(StorageObject::Image { handle, .. }) = operand.map(|operand| operand.resource)
-                    else {
-                        unreachable!("only images of the command change layout");
-                    };
-                    vk::ImageMemoryBarrier::default()
-                        .src_access_mask(vk::AccessFlags::SHADER_WRITE)
-                        .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE)
-                        .old_layout(old)
-                        .new_layout(new)
-                        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-                        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-                        .image(handle)
-                        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))
-                })
-                .collect();
-            self.barrier(stage, stage, vk::AccessFlags::empty(), &images);
-        }
-        let sets: Vec<OperandBinding> = operands
-            .iter()
-            .zip(&touches)
-            .map(|(operand, touch)| OperandBinding {
-                resource: operand.resource,
-                layout: match operand.resource {
-                    StorageObject::Image { .. } => touch.layout,
-                    StorageObject::Buffer { .. } => vk::ImageLayout::UNDEFINED,
-                },
-                format,
-            })
-            .collect();
-        let set = self.network.descriptors.get(&device, &pipeline, &sets)?;
         let shapes = operands.iter().map(|operand| told(made, operand.shape));
-        let arguments = arguments_of(shapes, &made.numbers);
-        let groups = checked_groups(&device, &made.kernel, made.work, key.local)?;
-        // SAFETY: recording outside of a render pass (the caller's duty); what the set refers to is the network's or bound.
-        unsafe { dispatch(&device, self.commands, &pipeline, set, &arguments, groups) };
+        let bound: Vec<_> = operands
+            .iter()
+            .map(|operand| (operand.resource, operand.object))
+            .collect();
+        let call = Dispatch {
+            key,
+            operands: &bound,
+            format,
+            arguments: arguments_of(shapes, &made.numbers),
+            work: made.work,
+        };
+        let graph = self.network.graph.clone();
+        let overwritten = |index: usize| NetworkError::Overwritten {
+            node: graph.node(node).name.clone(),
+            tensor: match made.operands[index] {
+                Operand::Tensor(tensor) => graph.tensor(tensor).name.clone(),
+                Operand::Zeros(_) => "zeros".to_owned(),
+            },
+        };
+        let dispatcher = &mut self.network.dispatcher;
+        // SAFETY: recording outside of a render pass (the caller's duty); operands are the network's or bound.
+        let needed = unsafe { dispatcher.record(self.commands, &mut self.tracker, &call, overwritten) }?;
+        self.recorded.barriers += u32::from(needed.barrier);
+        self.recorded.transitions += needed.transitions.len() as u32;
         self.recorded.dispatches += 1;
         Ok(())
     }
-
-    fn lost(&self, node: NodeId, made: &Call, index: usize) -> NetworkError {
-        let graph = &self.network.graph;
-        let tensor = match made.operands[index] {
-            Operand::Tensor(tensor) => graph.tensor(tensor).name.clone(),
-            Operand::Zeros(_) => "zeros".to_owned(),
-        };
-        let node = graph.node(node).name.clone();
-        NetworkError::Overwritten { node, tensor }
-    }
-
-    fn barrier(
-        &mut self,
-        from: vk::PipelineStageFlags,
-        to: vk::PipelineStageFlags,
-        more: vk::AccessFlags,
-        images: &[vk::ImageMemoryBarrier<'_>],
-    ) {
-        use vk::AccessFlags as A;
-        let writes = if from.contains(vk::PipelineStageFlags::TRANSFER) {
-            A::SHADER_WRITE | A::TRANSFER_WRITE
-        } else {
-            A::SHADER_WRITE
-        };
-        let memory = [vk::MemoryBarrier::default()
-            .src_access_mask(writes)
-            .dst_access_mask(A::SHADER_READ | A::SHADER_WRITE | more)];
+    fn barrier(&mut self, from: vk::PipelineStageFlags, to: vk::PipelineStageFlags, more: vk::AccessFlags) {
         self.recorded.barriers += 1;
-        self.recorded.transitions += images.len() as u32;
-        let none = vk::DependencyFlags::empty();
-        // SAFETY: recording outside of a render pass (the caller's duty); the images are alive.
+        // SAFETY: recording outside of a render pass (the caller's duty).
         unsafe {
-            self.network.device.raw().cmd_pipeline_barrier(
-                self.commands,
-                from,
-                to,
-                none,
-                &memory,
-                &[],
-                images,
-            );
-        }
+            self.network
+                .dispatcher
+                .barrier(self.commands, (from, to), more, &[])
+        };
     }
 }

@@ -2,6 +2,7 @@
 
 use super::desc::CoherentDesc;
 use super::state::Coherent;
+use crate::Geometry;
 use crate::error::Result;
 use crate::ids::{Level, TextureId};
 use crate::journal::{Event, EvictionReason, Journal};
@@ -17,13 +18,7 @@ impl Coherent {
         description: "Keeps what the next frame most likely requests; compacts memory.",
         uploads_whole: true,
         relocates: true,
-        create: &|geometry, budget, _| {
-            Ok(Box::new(Coherent::new(
-                geometry,
-                budget,
-                CoherentDesc::default(),
-            )?))
-        },
+        create: &|geometry, budget, _| boxed(geometry, budget, CoherentDesc::default()),
     };
 
     /// The policy with [`CoherentDesc::keeping_levels`].
@@ -31,10 +26,7 @@ impl Coherent {
         name: "coherent-levels",
         description: "The same; uploads only the missing levels of a texture that is requested at a finer one.",
         uploads_whole: false,
-        create: &|geometry, budget, _| {
-            let policy = Coherent::new(geometry, budget, CoherentDesc::keeping_levels())?;
-            Ok(Box::new(policy))
-        },
+        create: &|geometry, budget, _| boxed(geometry, budget, CoherentDesc::keeping_levels()),
         ..Coherent::DESC
     };
 
@@ -43,12 +35,13 @@ impl Coherent {
         name: "coherent-still",
         description: "The same without moving textures.",
         relocates: false,
-        create: &|geometry, budget, _| {
-            let policy = Coherent::new(geometry, budget, CoherentDesc::without_relocation())?;
-            Ok(Box::new(policy))
-        },
+        create: &|geometry, budget, _| boxed(geometry, budget, CoherentDesc::without_relocation()),
         ..Coherent::DESC
     };
+}
+
+fn boxed(geometry: &Geometry, budget: Bytes, desc: CoherentDesc) -> Result<Box<dyn Policy>> {
+    Ok(Box::new(Coherent::new(geometry, budget, desc)?))
 }
 
 impl Policy for Coherent {

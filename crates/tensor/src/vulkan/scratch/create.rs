@@ -3,23 +3,28 @@
 use ash::vk;
 
 use super::super::error::NetworkError;
-use super::pool_policy::{Sides, within};
+use super::pool_policy::within;
 use super::{Entry, ScratchPool};
 use crate::error::Result;
 use crate::graph::ElementType;
 use crate::layout::{ImageExtent, Storage};
 use crate::vulkan::hazards::Space;
 use crate::vulkan::measure::{BUFFER_USAGE, IMAGE_USAGE, format, image_info};
-use crate::vulkan::objects::StorageObject;
+use crate::vulkan::objects::{StorageObject, create_view};
 use tileheap::runtime::Device;
-use tileheap::runtime::objects::{MemoryDesc, OwnedObjects, VkResultExt, full_subresource_range};
+use tileheap::runtime::objects::{MemoryDesc, OwnedObjects, VkResultExt};
 use tileheap::units::Bytes;
 
 impl ScratchPool {
-    pub(super) fn make(&mut self, name: &str, kind: (Storage, ElementType), sides: Sides) -> Result<Entry> {
-        let device = self.device.clone();
+    pub(super) fn make(
+        &mut self,
+        name: &str,
+        kind: (Storage, ElementType),
+        extent: ImageExtent,
+    ) -> Result<Entry> {
+        let device = self.dispatcher.device.clone();
         let mut owned = device.owned_objects();
-        let made = self.make_into(&device, name, kind, sides, &mut owned);
+        let made = self.make_into(&device, name, kind, extent, &mut owned);
         match made {
             Ok((resource, size)) => {
                 let layout =
@@ -29,7 +34,7 @@ impl ScratchPool {
                     resource,
                     object,
                     kind,
-                    sides,
+                    extent,
                     size,
                     owned,
                     free: false,
@@ -48,15 +53,10 @@ impl ScratchPool {
         device: &Device,
         name: &str,
         (storage, element): (Storage, ElementType),
-        sides: Sides,
+        extent: ImageExtent,
         owned: &mut OwnedObjects,
     ) -> Result<(StorageObject, Bytes)> {
         let texel_format = format(name, element)?;
-        let extent = ImageExtent {
-            width: sides.width,
-            height: sides.height,
-            layers: sides.layers,
-        };
         let (bare, answer) = if storage.is_image() {
             let info = image_info(texel_format, extent, IMAGE_USAGE);
             if !device.supports_image(name, &info)? {
@@ -102,17 +102,9 @@ impl ScratchPool {
                 // SAFETY: both just created; size, alignment and type are what the image requires.
                 unsafe { device.raw().bind_image_memory(handle, memory, offset) }
                     .with_call("vkBindImageMemory", || name)?;
-                let info = vk::ImageViewCreateInfo::default()
-                    .image(handle)
-                    .view_type(if storage == Storage::ImageArray {
-                        vk::ImageViewType::TYPE_2D_ARRAY
-                    } else {
-                        vk::ImageViewType::TYPE_2D
-                    })
-                    .format(texel_format)
-                    .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR));
-                // SAFETY: the image is alive and bound.
-                let view = unsafe { owned.create_image_view(name, &info) }?;
+                let array = storage == Storage::ImageArray;
+                // SAFETY: the image is alive and bound, with this format and as many layers.
+                let view = unsafe { create_view(owned, name, handle, array, texel_format) }?;
                 StorageObject::Image { handle, view }
             }
         };

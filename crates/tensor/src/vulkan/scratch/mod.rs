@@ -15,22 +15,21 @@ use std::collections::BTreeMap;
 use ash::vk;
 use ash::vk::Handle;
 
-use pool_policy::{Allocation, Sides, choose};
+use pool_policy::{Allocation, choose};
 pub use pool_policy::{GrowthPolicy, StagingCost};
 
-use super::descriptors::{Descriptors, OperandBinding};
+use super::dispatch::{Dispatch, Dispatcher};
 use super::error::NetworkError;
-use super::hazards::{ObjectId, Space, Touch, Tracker};
+use super::hazards::{ObjectId, Space, Tracker};
 use super::kernel::KernelSet;
 use super::measure::format;
 use super::objects::StorageObject;
 use super::operand::{OperandLayout, OperandShape, OperandStorage, operand_shape};
-use super::pipelines::{PipelineKey, Pipelines, arguments_of, checked_groups, dispatch, local_size};
+use super::pipelines::{PipelineKey, arguments_of, local_size};
 use crate::error::Result;
 use crate::graph::ElementType;
 use crate::layout::{Convention, Generation, ImageExtent, Layout, LayoutRule, Pack, Storage};
 use tileheap::runtime::objects::OwnedObjects;
-use tileheap::runtime::objects::full_subresource_range;
 use tileheap::runtime::{Buffer, Device};
 use tileheap::units::Bytes;
 
@@ -109,7 +108,7 @@ struct Entry {
     resource: StorageObject,
     object: ObjectId,
     kind: (Storage, ElementType),
-    sides: Sides,
+    extent: ImageExtent,
     size: Bytes,
     owned: OwnedObjects,
     free: bool,
@@ -140,13 +139,11 @@ struct Entry {
 /// # Ok(()) }
 /// ```
 pub struct ScratchPool {
-    device: Device,
     desc: ScratchDesc,
     entries: Vec<Option<Entry>>,
     /// Grown out of, and perhaps still in use on the device.
     outgrown: Vec<Entry>,
-    pipelines: Pipelines,
-    descriptors: Descriptors,
+    dispatcher: Dispatcher,
     tracker: Tracker,
     buffers: BTreeMap<(u64, u64, u64), ObjectId>,
     destroyed: bool,
@@ -156,12 +153,10 @@ impl ScratchPool {
     /// An empty pool.
     pub fn new(device: &Device, desc: ScratchDesc) -> ScratchPool {
         ScratchPool {
-            device: device.clone(),
-            pipelines: Pipelines::new(desc.kernels.clone()),
+            dispatcher: Dispatcher::new(device, desc.kernels.clone()),
             desc,
             entries: Vec::new(),
             outgrown: Vec::new(),
-            descriptors: Descriptors::default(),
             tracker: Tracker::default(),
             buffers: BTreeMap::new(),
             destroyed: false,
@@ -194,18 +189,9 @@ impl ScratchPool {
         let layout = rule(shape.len(), scope).apply(&name, shape, element)?;
         let in_vectors = vectors(&name, &layout, shape)?;
         format(&name, element)?;
-        let ImageExtent {
-            width,
-            height,
-            layers,
-        } = layout.extent;
         let wanted = match layout.rule.storage.is_image() {
-            true => Sides {
-                width,
-                height,
-                layers,
-            },
-            false => Sides {
+            true => layout.extent,
+            false => ImageExtent {
                 width: layout.extent.texels(),
                 height: 1,
                 layers: 1,
@@ -218,12 +204,12 @@ impl ScratchPool {
             .enumerate()
             .filter_map(|(index, entry)| Some((index, entry.as_ref()?)))
             .filter(|(_, entry)| entry.free && entry.kind == kind)
-            .map(|(index, entry)| (index, entry.sides))
+            .map(|(index, entry)| (index, entry.extent))
             .collect();
         let entry = match choose(&free, wanted, self.desc.growth) {
             Allocation::Reuse(index) => index,
-            Allocation::Grow(index, sides) => {
-                let larger = self.make(&name, kind, sides)?;
+            Allocation::Grow(index, extent) => {
+                let larger = self.make(&name, kind, extent)?;
                 let outgrown = self.entries[index].replace(larger);
                 self.outgrown.extend(outgrown);
                 index
@@ -313,88 +299,32 @@ impl ScratchPool {
             c.div_ceil(call.tile[0].max(1)),
             d.div_ceil(call.tile[1].max(1)),
         ];
-        let device = self.device.clone();
-        let local = local_size(work);
         let key = PipelineKey {
             kernel: call.kernel.to_owned(),
             scopes: operands.iter().map(|(.., shape)| shape.scope).collect(),
             half: call.element == ElementType::Float16,
             way: 0,
             activation: 0,
-            local,
+            local: local_size(work),
         };
-        let pipeline = self.pipelines.get(&device, &key)?;
-        let touches: Vec<Touch> = operands
+        let bound: Vec<_> = operands
             .iter()
-            .zip(&pipeline.kernel.operands)
-            .map(|((_, object, _), access)| Touch {
-                object: *object,
-                reads: access.reads,
-                writes: access.writes,
-                layout: access.kind.layout(false, access.writes),
-            })
+            .map(|&(resource, object, _)| (resource, object))
             .collect();
-        let needed = self
-            .tracker
-            .touch(&touches)
-            .map_err(|index| NetworkError::Overwritten {
-                node: call.kernel.to_owned(),
-                tensor: format!("operand {index}"),
-            })?;
-        if needed.barrier {
-            let images: Vec<_> = needed
-                .transitions
-                .iter()
-                .filter_map(|&(object, old, new)| {
-                    let (resource, ..) = operands.iter().find(|(_, other, _)| *other == object)?;
-                    let StorageObject::Image { handle, .. } = *resource else {
-                        return None;
-                    };
-                    Some(
-                        vk::ImageMemoryBarrier::default()
-                            .src_access_mask(vk::AccessFlags::SHADER_WRITE)
-                            .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE)
-                            .old_layout(old)
-                            .new_layout(new)
-                            .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-                            .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
-                            .image(handle)
-                            .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR)),
-                    )
-                })
-                .collect();
-            let memory = [vk::MemoryBarrier::default()
-                .src_access_mask(vk::AccessFlags::SHADER_WRITE)
-                .dst_access_mask(vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE)];
-            let (stage, none) = (
-                vk::PipelineStageFlags::COMPUTE_SHADER,
-                vk::DependencyFlags::empty(),
-            );
-            // SAFETY: recording outside of a render pass (the caller's duty); the images are alive.
-            unsafe {
-                device
-                    .raw()
-                    .cmd_pipeline_barrier(commands, stage, stage, none, &memory, &[], &images);
-            }
-        }
-        let bound: Vec<OperandBinding> = operands
-            .iter()
-            .zip(&touches)
-            .map(|((resource, ..), touch)| OperandBinding {
-                resource: *resource,
-                layout: match resource {
-                    StorageObject::Image { .. } => touch.layout,
-                    StorageObject::Buffer { .. } => vk::ImageLayout::UNDEFINED,
-                },
-                format: format("", call.element).expect("checked when it was allocated"),
-            })
-            .collect();
-        let set = self.descriptors.get(&device, &pipeline, &bound)?;
-        let shapes = operands.iter().map(|(.., shape)| shape.extent);
-        let arguments = arguments_of(shapes, &call.numbers);
-        let groups = checked_groups(&device, call.kernel, work, local)?;
-        // SAFETY: the caller's duty; pipeline and set were made for each other.
-        unsafe { dispatch(&device, commands, &pipeline, set, &arguments, groups) };
+        let dispatch = Dispatch {
+            key,
+            operands: &bound,
+            format: format("", call.element).expect("checked when it was allocated"),
+            arguments: arguments_of(operands.iter().map(|(.., shape)| shape.extent), &call.numbers),
+            work,
+        };
+        let overwritten = |index: usize| NetworkError::Overwritten {
+            node: call.kernel.to_owned(),
+            tensor: format!("operand {index}"),
+        };
+        let (dispatcher, tracker) = (&mut self.dispatcher, &mut self.tracker);
+        // SAFETY: the caller's duty.
+        unsafe { dispatcher.record(commands, tracker, &dispatch, overwritten) }?;
         Ok(())
     }
 
@@ -450,8 +380,11 @@ impl ScratchPool {
     /// Nothing that was recorded with it is in flight, or will be submitted.
     pub unsafe fn forget(&mut self, buffer: vk::Buffer) {
         self.buffers.retain(|(handle, ..), _| *handle != buffer.as_raw());
+        let Dispatcher {
+            device, descriptors, ..
+        } = &mut self.dispatcher;
         // SAFETY: the caller's duty.
-        unsafe { self.descriptors.forget(&self.device, buffer) };
+        unsafe { descriptors.forget(device, buffer) };
     }
 
     /// Destroys what is free or outgrown.
@@ -459,9 +392,11 @@ impl ScratchPool {
     /// # Safety
     /// Nothing that was recorded with the pool is in flight, or will be submitted.
     pub unsafe fn trim(&mut self) {
+        let Dispatcher {
+            device, descriptors, ..
+        } = &mut self.dispatcher;
         // SAFETY: the caller's duty. Sets may refer to what is destroyed next.
-        unsafe { self.descriptors.destroy(&self.device) };
-        self.descriptors = Descriptors::default();
+        unsafe { descriptors.destroy(device) };
         let mut unused: Vec<Entry> = self.outgrown.drain(..).collect();
         for entry in &mut self.entries {
             if entry.as_ref().is_some_and(|entry| entry.free) {
@@ -485,7 +420,7 @@ impl ScratchPool {
         // SAFETY: the caller's duty.
         unsafe { self.trim() };
         // SAFETY: the caller's duty.
-        unsafe { self.pipelines.destroy(&self.device) };
+        unsafe { self.dispatcher.destroy() };
         self.destroyed = true;
     }
 }

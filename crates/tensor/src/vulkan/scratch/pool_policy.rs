@@ -1,5 +1,6 @@
 //! The texture that a request gets: the pool without Vulkan.
 
+use crate::layout::ImageExtent;
 use tileheap::units::Bytes;
 
 /// When a free texture that is too small is replaced by a larger one, rather than adding another.
@@ -19,25 +20,12 @@ pub enum GrowthPolicy {
     PerAxis,
 }
 
-/// Columns, rows and layers; of a buffer, texels in one row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Sides {
-    pub(super) width: u64,
-    pub(super) height: u64,
-    pub(super) layers: u64,
-}
-
-impl Sides {
-    pub(super) fn area(self) -> u64 {
-        self.width.saturating_mul(self.height).saturating_mul(self.layers)
-    }
-
-    fn union(self, other: Sides) -> Sides {
-        Sides {
-            width: self.width.max(other.width),
-            height: self.height.max(other.height),
-            layers: self.layers.max(other.layers),
-        }
+/// The extent that covers both.
+fn union(a: ImageExtent, b: ImageExtent) -> ImageExtent {
+    ImageExtent {
+        width: a.width.max(b.width),
+        height: a.height.max(b.height),
+        layers: a.layers.max(b.layers),
     }
 }
 
@@ -47,29 +35,29 @@ pub(super) enum Allocation {
     /// A free texture holds it.
     Reuse(usize),
     /// A free texture is replaced by a larger one.
-    Grow(usize, Sides),
+    Grow(usize, ImageExtent),
     /// A new texture.
     New,
 }
 
-/// Chooses among free textures of the request's kind: `(index, sides)`, in the order they were made.
-pub(super) fn choose(free: &[(usize, Sides)], wanted: Sides, growth: GrowthPolicy) -> Allocation {
+/// Chooses among free textures of the request's kind: `(index, extent)`, in the order they were made.
+pub(super) fn choose(free: &[(usize, ImageExtent)], wanted: ImageExtent, growth: GrowthPolicy) -> Allocation {
     match growth {
         GrowthPolicy::Never => {
-            let holding = free.iter().filter(|(_, sides)| sides.union(wanted) == *sides);
-            let least = holding.min_by_key(|(_, sides)| sides.area());
+            let holding = free.iter().filter(|(_, sides)| union(*sides, wanted) == *sides);
+            let least = holding.min_by_key(|(_, sides)| sides.texels());
             least.map_or(Allocation::New, |(index, _)| Allocation::Reuse(*index))
         }
         GrowthPolicy::LeastArea => {
-            let costs = |sides: Sides| {
-                let grown = sides.union(wanted);
-                (grown.area() - sides.area(), grown.area() - wanted.area())
+            let costs = |sides: ImageExtent| {
+                let grown = union(sides, wanted);
+                (grown.texels() - sides.texels(), grown.texels() - wanted.texels())
             };
             let least = free.iter().min_by_key(|(_, sides)| costs(*sides));
             match least.map(|&(index, sides)| (index, sides, costs(sides).0)) {
                 Some((index, _, 0)) => Allocation::Reuse(index),
-                Some((index, sides, added)) if added <= wanted.area() => {
-                    Allocation::Grow(index, sides.union(wanted))
+                Some((index, sides, added)) if added <= wanted.texels() => {
+                    Allocation::Grow(index, union(sides, wanted))
                 }
                 _ => Allocation::New,
             }
@@ -78,9 +66,9 @@ pub(super) fn choose(free: &[(usize, Sides)], wanted: Sides, growth: GrowthPolic
     }
 }
 
-fn per_axis(free: &[(usize, Sides)], wanted: Sides) -> Allocation {
+fn per_axis(free: &[(usize, ImageExtent)], wanted: ImageExtent) -> Allocation {
     const RATIO: u64 = 5;
-    let mut best: Option<(usize, Sides)> = None;
+    let mut best: Option<(usize, ImageExtent)> = None;
     let (mut added, mut wasted) = ((u64::MAX, u64::MAX), (u64::MAX, u64::MAX));
     for &(index, sides) in free {
         let apart = |a: u64, b: u64| a / b.max(1) > RATIO || b / a.max(1) > RATIO;
@@ -90,7 +78,7 @@ fn per_axis(free: &[(usize, Sides)], wanted: Sides) -> Allocation {
         {
             continue;
         }
-        let grown = sides.union(wanted);
+        let grown = union(sides, wanted);
         let add = (grown.width - sides.width, grown.height - sides.height);
         let waste = (grown.width - wanted.width, grown.height - wanted.height);
         let better = |least: u64, add: u64, least_waste: u64, waste: u64| {
@@ -153,8 +141,8 @@ pub(super) fn within(held: Bytes, more: Bytes, cap: Bytes) -> bool {
 mod tests {
     use super::*;
 
-    fn sides(width: u64, height: u64) -> Sides {
-        Sides {
+    fn sides(width: u64, height: u64) -> ImageExtent {
+        ImageExtent {
             width,
             height,
             layers: 1,

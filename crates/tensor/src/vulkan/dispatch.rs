@@ -1,0 +1,160 @@
+//! Kernels on their operands: the barrier before a dispatch, its descriptor set, and the dispatch itself.
+
+use ash::vk;
+
+use super::descriptors::{Descriptors, OperandBinding};
+use super::error::NetworkError;
+use super::hazards::{Needed, ObjectId, Touch, Tracker};
+use super::kernel::KernelSet;
+use super::objects::StorageObject;
+use super::pipelines::{PipelineKey, Pipelines, checked_groups, dispatch};
+use crate::error::Result;
+use tileheap::frame::AccessKind;
+use tileheap::runtime::Device;
+use tileheap::runtime::objects::full_subresource_range;
+
+/// A kernel to record.
+pub(super) struct Dispatch<'a> {
+    pub(super) key: PipelineKey,
+    /// Each with its object in the tracker.
+    pub(super) operands: &'a [(StorageObject, ObjectId)],
+    /// The format of texel buffers among the operands.
+    pub(super) format: vk::Format,
+    pub(super) arguments: Vec<u8>,
+    /// The vectors that invocations are for.
+    pub(super) work: [u32; 4],
+}
+
+/// Pipelines and descriptor sets of a device, made as they are needed.
+pub(super) struct Dispatcher {
+    pub(super) device: Device,
+    pub(super) pipelines: Pipelines,
+    pub(super) descriptors: Descriptors,
+}
+
+impl Dispatcher {
+    pub(super) fn new(device: &Device, kernels: KernelSet) -> Dispatcher {
+        Dispatcher {
+            device: device.clone(),
+            pipelines: Pipelines::new(kernels),
+            descriptors: Descriptors::default(),
+        }
+    }
+
+    /// Records a dispatch and the barrier that it needs; `overwritten` is the error of an operand that is read and was overwritten.
+    ///
+    /// # Safety
+    /// `commands` is recording outside of a render pass; the operands are alive until the commands are complete.
+    pub(super) unsafe fn record(
+        &mut self,
+        commands: vk::CommandBuffer,
+        tracker: &mut Tracker,
+        call: &Dispatch<'_>,
+        overwritten: impl FnOnce(usize) -> NetworkError,
+    ) -> Result<Needed> {
+        let Dispatch { key, operands, .. } = call;
+        let pipeline = self.pipelines.get(&self.device, key)?;
+        pipeline.check_operands(&key.kernel, operands.len())?;
+        let accesses = &pipeline.kernel.operands;
+        let mut touches: Vec<Touch> = Vec::with_capacity(operands.len());
+        for (&(_, object), access) in operands.iter().zip(accesses) {
+            // An image that is read and written at once is in one layout for both.
+            let mut others = operands.iter().zip(accesses);
+            let shared =
+                others.any(|(other, access)| other.1 == object && access.kind == AccessKind::StorageImage);
+            touches.push(Touch {
+                object,
+                reads: access.reads,
+                writes: access.writes,
+                layout: match shared {
+                    true => vk::ImageLayout::GENERAL,
+                    false => access.kind.layout(false, access.writes),
+                },
+            });
+        }
+        let needed = tracker.touch(&touches).map_err(overwritten)?;
+        if needed.barrier {
+            let transition = |&(object, old, new): &(ObjectId, vk::ImageLayout, vk::ImageLayout)| {
+                let operand = operands.iter().find(|operand| operand.1 == object);
+                let Some((StorageObject::Image { handle, .. }, _)) = operand else {
+                    unreachable!("only images of the command change layout");
+                };
+                image_barrier(
+                    *handle,
+                    (old, new),
+                    (
+                        vk::AccessFlags::SHADER_WRITE,
+                        vk::AccessFlags::SHADER_READ | vk::AccessFlags::SHADER_WRITE,
+                    ),
+                )
+            };
+            let images: Vec<_> = needed.transitions.iter().map(transition).collect();
+            let stage = vk::PipelineStageFlags::COMPUTE_SHADER;
+            // SAFETY: the caller's duty; the images are operands.
+            unsafe { self.barrier(commands, (stage, stage), vk::AccessFlags::empty(), &images) };
+        }
+        let bound = operands.iter().zip(&touches);
+        let bound = bound.map(|(&(resource, _), touch)| OperandBinding {
+            resource,
+            layout: match resource {
+                StorageObject::Image { .. } => touch.layout,
+                StorageObject::Buffer { .. } => vk::ImageLayout::UNDEFINED,
+            },
+            format: call.format,
+        });
+        let bound: Vec<OperandBinding> = bound.collect();
+        let set = self.descriptors.get(&self.device, &pipeline, &bound)?;
+        let groups = checked_groups(&self.device, &key.kernel, call.work, key.local)?;
+        // SAFETY: the caller's duty; pipeline and set were made for each other.
+        unsafe { dispatch(&self.device, commands, &pipeline, set, &call.arguments, groups) };
+        Ok(needed)
+    }
+
+    /// Records a barrier after kernels (and copies, if `from` has them) for kernels and `more` accesses.
+    ///
+    /// # Safety
+    /// `commands` is recording outside of a render pass; the images are alive.
+    pub(super) unsafe fn barrier(
+        &self,
+        commands: vk::CommandBuffer,
+        (from, to): (vk::PipelineStageFlags, vk::PipelineStageFlags),
+        more: vk::AccessFlags,
+        images: &[vk::ImageMemoryBarrier<'_>],
+    ) {
+        use vk::AccessFlags as A;
+        let copies = from.contains(vk::PipelineStageFlags::TRANSFER);
+        let writes = if copies { A::TRANSFER_WRITE } else { A::empty() };
+        let memory = [vk::MemoryBarrier::default()
+            .src_access_mask(A::SHADER_WRITE | writes)
+            .dst_access_mask(A::SHADER_READ | A::SHADER_WRITE | more)];
+        let (device, none) = (self.device.raw(), vk::DependencyFlags::empty());
+        // SAFETY: the caller's duty.
+        unsafe { device.cmd_pipeline_barrier(commands, from, to, none, &memory, &[], images) };
+    }
+
+    /// # Safety
+    /// None of it is in use on the device.
+    pub(super) unsafe fn destroy(&mut self) {
+        // SAFETY: the caller's duty.
+        unsafe { self.descriptors.destroy(&self.device) };
+        // SAFETY: the caller's duty.
+        unsafe { self.pipelines.destroy(&self.device) };
+    }
+}
+
+/// A barrier of a whole image within one queue family.
+pub(super) fn image_barrier(
+    image: vk::Image,
+    (old, new): (vk::ImageLayout, vk::ImageLayout),
+    (before, after): (vk::AccessFlags, vk::AccessFlags),
+) -> vk::ImageMemoryBarrier<'static> {
+    vk::ImageMemoryBarrier::default()
+        .image(image)
+        .old_layout(old)
+        .new_layout(new)
+        .src_access_mask(before)
+        .dst_access_mask(after)
+        .src_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+        .dst_queue_family_index(vk::QUEUE_FAMILY_IGNORED)
+        .subresource_range(full_subresource_range(vk::ImageAspectFlags::COLOR))
+}
